@@ -3,6 +3,7 @@
 # make bench  benchmarks against other toolkits
 # make docs   the reference of all public names as HTML, in docs/api
 # make lab    test the claims of the lectures, each as an experiment
+# make wheels build the wheels of every system, with compiled libraries, and the sdist, in dist
 # make matrix test the wheel in every installed Python from 3.11 to 3.14
 #
 # torch comes from a local wheel folder if PIP_FIND_LINKS names one; otherwise uv installs the CPU
@@ -21,11 +22,11 @@ INSTALL = $(UV) pip install --quiet --python $(BIN)/python -c constraints.txt \
 	$(if $(UV_FIND_LINKS),,--torch-backend=auto) "$(TORCH)"
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test bench docs lab matrix lint sanitize clean
+.PHONY: demo test bench docs lab wheels matrix lint sanitize clean
 .DEFAULT_GOAL := help
 
 help:
-	@sed -n '1,6s/^# //p' Makefile
+	@sed -n '1,7s/^# //p' Makefile
 
 $(UV):
 	$(PYTHON) -m venv $(VENV)
@@ -42,7 +43,14 @@ $(VENV)/.dev: $(VENV)/.core
 demo: $(VENV)/.core
 	@$(BIN)/jumok demo
 
-test: $(VENV)/.dev
+# The compiler of the wheels, zig, in an environment of its own: where a person has it installed,
+# jumok itself compiles with it, and tests of machines without a compiler would find it.
+$(VENV)/.wheels: pyproject.toml constraints.txt | $(UV)
+	$(UV) venv --quiet --allow-existing $(VENV)/wheels
+	$(UV) pip install --quiet --python $(VENV)/wheels/bin/python -c constraints.txt --group wheels
+	@touch $@
+
+test: $(VENV)/.dev $(VENV)/.wheels
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -54,8 +62,9 @@ lint: $(VENV)/.dev
 
 # Runs the kernels' tests with all memory accesses checked; needs gcc's libasan.
 sanitize: $(VENV)/.dev
-	LD_PRELOAD="$$(cc -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 \
-		$(BIN)/pytest -p tests.sanitizing tests/kernels tests/attention tests/layers tests/engine
+	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libstdc++.so.6)" \
+		ASAN_OPTIONS=detect_leaks=0 $(BIN)/pytest --capture=sys -p tests.sanitizing \
+		tests/kernels tests/attention tests/layers tests/engine tests/fuzz/test_engine.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
@@ -65,6 +74,15 @@ docs: $(VENV)/.dev
 
 lab: $(VENV)/.dev
 	$(BIN)/jumok lab --all --page lab/README.md
+
+WHEELS := pure linux-x86_64 linux-aarch64 macos-x86_64 macos-aarch64 windows-x86_64
+
+wheels: $(VENV)/.wheels
+	$(VENV)/wheels/bin/python -m hatchling build -t sdist -d dist
+	for system in $(WHEELS); do \
+		JUMOK_WHEEL=$$system $(VENV)/wheels/bin/python -m hatchling build -t wheel -d dist || exit 1; \
+	done
+	$(VENV)/wheels/bin/auditwheel show dist/jumok-*-manylinux_2_28_x86_64.whl
 
 matrix: $(VENV)/.dev
 	$(BIN)/pytest -m slow -rs tests/browser/test_wheel.py

@@ -3,11 +3,11 @@
 The variable JUMOK_WHEEL says for what the wheel is:
 
     pure (or not set)     any system: nothing is compiled; py3-none-any
-    native                this system, with its own C compiler (or zig's): py3-none-linux_x86_64, ...
+    native                this system, with its own C compiler (or zig's): py3-none-linux_x86_64
     linux-x86_64, ...     a name of TARGETS, with the compiler of the package ziglang
 
-The libraries are loaded with ctypes, so one wheel fits every Python: its tag is py3-none-<platform>,
-which is what XGBoost's hook does. `src/jumok/kernels/levels.py` has the levels.
+The libraries are loaded with ctypes, so one wheel fits every Python: its tag is
+py3-none-<platform>, as that of XGBoost's wheels. `src/jumok/kernels/levels.py` has the levels.
 """
 
 import json
@@ -94,6 +94,7 @@ class JumokBuildHook(BuildHookInterface[Any]):
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Removes the temporary folder."""
+        del version, build_data, artifact_path
         if self._folder is not None:
             self._folder.cleanup()
 

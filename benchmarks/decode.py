@@ -52,6 +52,9 @@ CASES = (
     Case("base model, greedy, batch 1", beam=1, batch=1, sentences=4, model="base"),
     Case("base model, beam 4, batch 1", beam=4, batch=1, sentences=2, model="base"),
     Case("language model, greedy, batch 1", beam=1, batch=1, sentences=4, model="language"),
+    Case("RNN, greedy, batch 1", beam=1, batch=1, sentences=16, model="recurrent"),
+    Case("RNN, beam 4, batch 1", beam=4, batch=1, sentences=8, model="recurrent"),
+    Case("RNN, beam 4, batch 32", beam=4, batch=32, sentences=32, model="recurrent"),
 )
 
 
@@ -92,15 +95,21 @@ SMALL = (
 )
 
 
+LARGER = "jumok_larger_decoding.py"
+OURS_ALONE = (
+    Engine(JUMOK, OURS, LARGER, ("torch", "fp32")),
+    Engine("jumok native float32", OURS, LARGER, ("native", "fp32")),
+    Engine("jumok native bfloat16", OURS, LARGER, ("native", "bf16")),
+    Engine("jumok native int8", OURS, LARGER, ("native", "int8")),
+)
+"""For a model without a bundle that no other engine has."""
+
+
 def _larger(worker: str) -> tuple[Engine, ...]:
     """The engines for a model without a bundle."""
-    ours = "jumok_larger_decoding.py"
     theirs = "ctranslate2", worker, ("int8",)
     return (
-        Engine(JUMOK, OURS, ours, ("torch", "fp32")),
-        Engine("jumok native float32", OURS, ours, ("native", "fp32")),
-        Engine("jumok native bfloat16", OURS, ours, ("native", "bf16")),
-        Engine("jumok native int8", OURS, ours, ("native", "int8")),
+        *OURS_ALONE,
         Engine(f"{CTRANSLATE2} int8", *theirs),
         Engine(f"{CTRANSLATE2} int8, AVX512", *theirs, AVX512),
     )
@@ -110,6 +119,7 @@ ENGINES = {
     "small": SMALL,
     "base": _larger("ctranslate2_decoding.py"),
     "language": _larger("ctranslate2_language.py"),
+    "recurrent": OURS_ALONE,
 }
 """By the model of a case."""
 

@@ -10,9 +10,11 @@ from safetensors.torch import save_file
 
 from benchmarks.corpus import WORK
 from jumok.config.causal import CausalConfig
+from jumok.config.recurrent import RecurrentConfig
 from jumok.config.transformer import TransformerConfig
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.encoder_decoder import Transformer
+from jumok.models.recurrent import RecurrentModel
 from jumok.positions.sinusoidal import sinusoids
 
 POSITIONS = 256
@@ -27,16 +29,20 @@ LANGUAGE = CausalConfig(
 )
 """A small GPT: pre-norm, GELU, learned positions."""
 
-VOCABULARIES = {"base": 32_000, "language": 8_000}
+RECURRENT = RecurrentConfig(order="gnmt", encoder_layers=2, decoder_layers=2)
+"""The RNN of the recipe multi30k-rnn: GRUs of width 256, additive attention."""
+
+CONFIGS = {"base": BASE, "language": LANGUAGE, "recurrent": RECURRENT}
+VOCABULARIES = {"base": 32_000, "language": 8_000, "recurrent": 6_000}
 
 
 def random_weights(name: str) -> Path:
-    """The folder with the weights of "base" or "language", and their shape, for every engine."""
+    """The folder with the weights of a model of CONFIGS, and their shape, for every engine."""
     folder = WORK / "larger" / name
     if not (folder / "shape.json").exists():
         folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(1)
-        config = BASE if name == "base" else LANGUAGE
+        config = CONFIGS[name]
         model = model_of(config, VOCABULARIES[name])
         weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         if name == "base":
@@ -44,8 +50,8 @@ def random_weights(name: str) -> Path:
         save_file(weights, folder / "weights.safetensors")
         shape = {
             "vocabulary": VOCABULARIES[name],
-            "heads": config.heads,
-            "layers": BASE.encoder_layers if name == "base" else LANGUAGE.layers,
+            "heads": getattr(config, "heads", None),
+            "layers": getattr(config, "layers", BASE.encoder_layers),
             "config": config.model_dump(),
         }
         (folder / "shape.json").write_text(json.dumps(shape))
@@ -53,9 +59,11 @@ def random_weights(name: str) -> Path:
 
 
 def model_of(
-    config: TransformerConfig | CausalConfig, vocabulary: int
-) -> Transformer | CausalLanguageModel:
+    config: TransformerConfig | CausalConfig | RecurrentConfig, vocabulary: int
+) -> Transformer | CausalLanguageModel | RecurrentModel:
     """The model on torch, in evaluation mode."""
+    if isinstance(config, RecurrentConfig):
+        return RecurrentModel(config, vocabulary).eval()
     if isinstance(config, CausalConfig):
         return CausalLanguageModel(config, vocabulary).eval()
     return Transformer(config, vocabulary).eval()
@@ -65,4 +73,4 @@ def random_sources(name: str, count: int) -> list[list[int]]:
     """Sentences of 15 tokens, END included; prompts of 15."""
     torch.manual_seed(2)
     ids = torch.randint(4, VOCABULARIES[name], (count, 14)).tolist()
-    return [[*row, 3] if name == "base" else [2, *row] for row in ids]
+    return [[*row, 3] if name != "language" else [2, *row] for row in ids]

@@ -1,8 +1,9 @@
-"""The start time of commands that compute nothing."""
+"""The start time of commands that compute nothing, and of `jumok translate` to its first answer."""
 
 import resource
 import subprocess
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -14,34 +15,62 @@ from benchmarks.process import one_thread_environment, pinned
 from benchmarks.results import Row
 
 REPEATS = 9
+SENTENCE = b"A man is walking.\n"
+
+
+@dataclass(frozen=True)
+class StartedCommand:
+    """A command line that is timed.
+
+    Attributes:
+        given: what it reads from standard input.
+    """
+
+    name: str
+    arguments: list[str | Path]
+    given: bytes = b""
 
 
 def run(options: Options) -> list[Row]:
-    """One row a command: medians of `REPEATS`."""
+    """One row a command: medians of `REPEATS`. The commands take turns."""
     bundle = trained_bundle(joint_corpus(), options.core)
-    commands: dict[str, list[str | Path]] = {"--help": ["--help"], "info MODEL": ["info", bundle]}
+    translate: list[str | Path] = ["translate", bundle, "--batch", "1"]
+    commands = [
+        StartedCommand("--help", ["--help"]),
+        StartedCommand("info MODEL", ["info", bundle]),
+        *(
+            StartedCommand(f"translate MODEL {more}".strip(), [*translate, *more.split()], SENTENCE)
+            for more in ("", "--alignments", "--engine torch", "--engine torch --alignments")
+        ),
+    ]
+    wanted = [command for command in commands if options.wants(command.name)]
+    times: dict[str, list[tuple[float, float]]] = {command.name: [] for command in wanted}
+    for repeat in range(REPEATS + 1):  # the first time the bytecode is written
+        for command in wanted:
+            found = _time(command, options.core)
+            if repeat:
+                times[command.name].append(found)
     return [
-        _row(name, arguments, options.core)
-        for name, arguments in commands.items()
-        if options.wants(name)
+        {
+            "command": f"jumok {name}",
+            "wall_seconds": median(wall for wall, _ in found),
+            "cpu_seconds": median(cpu for _, cpu in found),
+        }
+        for name, found in times.items()
     ]
 
 
-def _row(name: str, arguments: list[str | Path], core: int) -> Row:
-    command = pinned([python_of(OURS).with_name("jumok"), *arguments], core)
-    _time(command)  # writes the bytecode
-    times = [_time(command) for _ in range(REPEATS)]
-    return {
-        "command": f"jumok {name}",
-        "wall_seconds": median(wall for wall, _ in times),
-        "cpu_seconds": median(cpu for _, cpu in times),
-    }
-
-
-def _time(command: list[str]) -> tuple[float, float]:
+def _time(command: StartedCommand, core: int) -> tuple[float, float]:
     """Seconds, and CPU-seconds, of one run."""
+    line = pinned([python_of(OURS).with_name("jumok"), *command.arguments], core)
     wall, cpu = time.perf_counter(), _children_seconds()
-    subprocess.run(command, stdout=subprocess.DEVNULL, env=one_thread_environment(), check=True)
+    subprocess.run(
+        line,
+        input=command.given,
+        stdout=subprocess.DEVNULL,
+        env=one_thread_environment(),
+        check=True,
+    )
     return time.perf_counter() - wall, _children_seconds() - cpu
 
 

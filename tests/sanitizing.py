@@ -3,9 +3,9 @@
 
 def pytest_sessionstart() -> None:
     """Before the first test compiles them; a fault ends the process and says where it was."""
-    from jumok.kernels import building
+    from jumok.kernels import compiler
 
-    building.FLAGS = (
-        *("-O1", "-g", "-march=native", "-fno-math-errno", "-shared", "-fPIC"),
+    compiler.FLAGS = (
+        *("-O1", "-g", "-fno-math-errno", "-shared"),
         *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"),
     )

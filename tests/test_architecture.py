@@ -71,7 +71,7 @@ OPTIONS = {
     },
     "caption": {
         *("model", "images", "--beam", "-b", "--nbest", "--length-penalty", "--scores", "--looks"),
-        "--no-repeat-ngram",
+        *("--no-repeat-ngram", "--engine"),
         *("--sample", "--temperature", "--top-k", "--top-p", "--seed"),
         *(WRITTEN | MACHINE),
     },
@@ -103,7 +103,9 @@ OPTIONS = {
     "serve": {
         *("given", "--port", "--host", "--key-file", "--open", "--cors"),
         *("--max-body", "--max-texts", "--max-tokens", "--queue-requests", "--queue-tokens"),
-        *("--batch-tokens", "--deadline", "--grace"),
+        *("--batch-tokens", "--deadline", "--grace", "--allow-host", "--log-texts", "--rate"),
+        "--engine",
+        *("--max-connections", "--processes"),
         *(MACHINE - {"--batch"}),
     },
     "quantize": {
@@ -111,6 +113,7 @@ OPTIONS = {
         *("--beam", "-b", "--force", "--json", "--batch", "--threads"),
     },
     "info": {"model", "--json"},
+    "doctor": {"--json"},
     "explain": {
         *("model", "given", "--row", "--part", "--layer", "--head", "--target", "--beam", "-b"),
         *("--read-at", "--device"),

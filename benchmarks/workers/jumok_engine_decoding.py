@@ -10,26 +10,27 @@ from pathlib import Path
 
 from answering import answer_requests
 
-from jumok.bundle.reading import read_bundle
 from jumok.decoding import DecodingOptions
-from jumok.engine.transformer import NativeTransformer
-from jumok.systems.translation.on_engine import load_engine, rules_of
+from jumok.systems.translation.translator import Translator
 
 
 def main() -> None:
     """Load, then answer."""
-    model = load_engine(read_bundle(Path(sys.argv[1]) / "model"), sys.argv[2])
-    answer_requests(partial(_decode, model))
+    translator = Translator.load(
+        Path(sys.argv[1]) / "model", engine="native", precision=sys.argv[2]
+    )
+    answer_requests(partial(_decode, translator))
 
 
 def _decode(
-    model: NativeTransformer, sources: list[list[int]], beam: int, length: int
+    translator: Translator, sources: list[list[int]], beam: int, length: int
 ) -> list[list[int]]:
     options = DecodingOptions(
         beam=beam, minimum_length=length, maximum_length=length, length_penalty=1.0
     )
-    found = model.search(sources, rules_of(options, list(map(len, sources))))
-    return [list(each.tokens) for each in found]
+    without_end = [source[:-1] for source in sources]  # the searcher writes END itself
+    found = translator.searcher.read(without_end).search(options)
+    return [list(best.tokens) for best, *_ in found]
 
 
 if __name__ == "__main__":

@@ -15,25 +15,33 @@ from answering import Decode, answer_requests
 from safetensors.torch import load_file
 
 from jumok.config.causal import CausalConfig
+from jumok.config.recurrent import RecurrentConfig
 from jumok.config.transformer import TransformerConfig
 from jumok.data.pairs.batches import source_batches
 from jumok.data.tokenizer import END, PAD, START
 from jumok.decoding import DecodingOptions, decode
 from jumok.engine.language import NativeCausal
+from jumok.engine.native import NativeModel
+from jumok.engine.recurrent import NativeRecurrent
 from jumok.engine.transformer import NativeTransformer
 from jumok.kernels.linear import prepare_for_inference
 from jumok.kernels.packed import Packs
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.encoder_decoder import Transformer
+from jumok.models.memory import SequenceToSequence
+from jumok.models.recurrent import RecurrentModel
 from jumok.systems.translation.on_engine import rules_of
+
+SECTIONS = {"transformer": TransformerConfig, "causal-lm": CausalConfig, "rnn": RecurrentConfig}
+MODELS = {"transformer": Transformer, "causal-lm": CausalLanguageModel, "rnn": RecurrentModel}
 
 
 def main() -> None:
     """Load, then answer."""
     folder, engine, precision = Path(sys.argv[1]), *sys.argv[2:]
     shape = json.loads((folder / "shape.json").read_text())
-    causal = shape["config"]["kind"] == "causal-lm"
-    config = (CausalConfig if causal else TransformerConfig)(**shape["config"])
+    config = SECTIONS[shape["config"]["kind"]](**shape["config"])
+    causal = isinstance(config, CausalConfig)
     weights = load_file(folder / "weights.safetensors")
     weights.pop("positions", None)
     if engine == "native":
@@ -42,9 +50,11 @@ def main() -> None:
             native = NativeCausal(config, arrays, config.max_length, precision)
             answer_requests(partial(_write, native))
         else:
-            answer_requests(partial(_search, NativeTransformer(config, arrays, precision)))
+            rnn = isinstance(config, RecurrentConfig)
+            kind = NativeRecurrent if rnn else NativeTransformer
+            answer_requests(partial(_search, kind(config, arrays, precision)))
         return
-    model = (CausalLanguageModel if causal else Transformer)(config, shape["vocabulary"]).eval()
+    model = MODELS[config.kind](config, shape["vocabulary"]).eval()
     model.load_state_dict(weights)
     prepare_for_inference(model, torch.float32 if precision == "fp32" else torch.bfloat16)
     with torch.inference_mode(), Packs().at_work():
@@ -59,7 +69,7 @@ def _options(beam: int, length: int, *forbidden: int) -> DecodingOptions:
 
 
 def _search(
-    model: NativeTransformer, sources: list[list[int]], beam: int, length: int
+    model: NativeModel, sources: list[list[int]], beam: int, length: int
 ) -> list[list[int]]:
     rules = rules_of(_options(beam, length), list(map(len, sources)))
     return [list(each.tokens) for each in model.search(sources, rules)]
@@ -83,7 +93,7 @@ def _write(
     return outputs
 
 
-def _on_torch(model: Transformer | CausalLanguageModel, causal: bool) -> Decode:
+def _on_torch(model: SequenceToSequence | CausalLanguageModel, causal: bool) -> Decode:
     def write(prompts: list[list[int]], beam: int, length: int) -> list[list[int]]:
         options = _options(beam, length + len(prompts[0]) - 1)
         prefixes = [prompt[1:] for prompt in prompts]  # decoding adds START

@@ -43,7 +43,7 @@ class Kind:
         columns: the default of --columns.
         corpus: (CorpusArgs) -> HeadCorpus: what `jumok heads` measures. None: it has no head cards.
         classify: (system, lists of items, batch size) -> predictions, for `jumok classify`.
-        quality: (QualityCheck) -> Comparison: what `jumok quantize` measures. None: nothing.
+        quality: (QualityCheck) -> ComparedModels: what `jumok quantize` measures. None: nothing.
     """
 
     verb: str
@@ -124,6 +124,7 @@ KINDS: dict[str, Kind] = {
         evaluate="jumok.cli.evaluation.pictures:evaluate_pictures",
         options=frozenset({"output", "skip_damaged"}),
         corpus="jumok.cli.head_cards.corpora:LabelsCorpus",
+        quality="jumok.cli.quality.labels:measure_labels",
         classify="jumok.cli.verbs.classify:classify_pictures",
     ),
     "language-model": Kind(
@@ -153,6 +154,7 @@ KINDS: dict[str, Kind] = {
         options=frozenset({"columns", "output"}),
         corpus="jumok.cli.head_cards.corpora:TextsCorpus",
         classify="jumok.cli.verbs.classify:classify_texts",
+        quality="jumok.cli.quality.labels:measure_labels",
     ),
     "masked-lm": Kind(
         verb="fill",

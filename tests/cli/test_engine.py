@@ -1,7 +1,9 @@
-"""`jumok translate --engine native`: the same lines as with torch."""
+"""`jumok translate` on the native engine: the same lines as with torch, and no torch."""
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,16 +58,18 @@ def translated(bundle: Path, file: Path, *options: str) -> tuple[list[str], str]
         ("--beam", "2", "--split", "length", "--batch", "2"),
         ("--beam", "3", "--nbest", "2"),
         ("--alignments", "--beam", "1"),
+        ("--alignments", "--beam", "3", "--no-keep"),
+        ("--confidence", "--scores", "--beam", "1", "--no-keep", "--maximum-length", "4"),
         ("--prefix", "고", "--beam", "2"),
     ],
     ids=" ".join,
 )
 def test_the_lines_are_those_of_torch(bundle, lines, options):
-    expected, _ = translated(bundle, lines, *options)
-    found, told = translated(bundle, lines, *options, "--engine", "native")
+    expected, _ = translated(bundle, lines, *options, "--engine", "torch")
+    found, told = translated(bundle, lines, *options)
     assert found == expected
-    alone = {"--nbest", "--alignments", "--prefix"} & set(options)
-    assert (f"left to torch: {len(LINES)}" in told) == bool(alone)
+    alone = {"--nbest", "--prefix"} & set(options)
+    assert (f"left to torch: {len(LINES) - 1}" in told) == bool(alone), "one line is empty"
 
 
 def test_scores_and_tokens_are_those_of_torch(bundle, lines):
@@ -85,17 +89,30 @@ def test_scores_and_tokens_are_those_of_torch(bundle, lines):
 )
 def test_other_models_translate_as_on_torch(lines, tmp_path, keys):
     model = transformer(tmp_path / "model", **keys)
-    expected, _ = translated(model, lines, "--beam", "3")
+    expected, _ = translated(model, lines, "--beam", "3", "--engine", "torch")
     assert translated(model, lines, "--beam", "3", "--engine", "native")[0] == expected
 
 
-def test_targets_beyond_the_engines_positions_and_documents_are_left_to_torch(bundle, lines):
+def test_targets_beyond_the_engines_positions_are_left_to_torch(bundle, lines):
     _, told = translated(bundle, lines, "--maximum-length", "5000", "--engine", "native")
-    assert f"left to torch: {len(LINES)}" in told
+    assert f"left to torch: {len(LINES) - 1}" in told
+
+
+def test_documents_are_those_of_torch(bundle, lines):
     page = lines.with_suffix(".html")
-    page.write_text("<p>the cat saw a dog</p>", "utf-8")
-    _, told = translated(bundle, page, "--engine", "native")
-    assert "left to torch: 1" in told
+    page.write_text("<p>the <b>cat</b> saw a dog</p><p>the dog slept</p>", "utf-8")
+    expected, _ = translated(bundle, page, "--engine", "torch")
+    assert translated(bundle, page, "--engine", "native") == (expected, "")
+
+
+def test_only_lines_without_their_glossarys_term_are_left_to_torch(bundle, lines, tmp_path):
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("saw\t보았다\n", "utf-8")
+    options = "--glossary", str(terms), "--beam", "2", "--no-keep"
+    expected, _ = translated(bundle, lines, *options, "--engine", "torch")
+    found, told = translated(bundle, lines, *options, "--engine", "native")
+    assert found == expected
+    assert "left to torch: 2" in told, "the lines with the word"
 
 
 def test_a_damaged_bundle_is_refused(bundle, lines, tmp_path):
@@ -131,9 +148,37 @@ def test_what_the_engine_cannot_do_is_refused_with_what_to_do(bundle, lines, tmp
     assert "do:       --engine torch" in str(error)
     error = refused(f"{bundle},{bundle}", str(lines), "--engine", "native")
     assert "runs one model, not an ensemble" in str(error)
-    error = refused(str(bundle), str(lines), "--precision", "int8")
+    error = refused(str(bundle), str(lines), "--precision", "int8", "--engine", "torch")
     assert "int8 needs the native engine." in str(error)
-    error = refused(str(bundle), str(lines), "--engine", "native", "--threads", "2")
-    assert "the native engine runs on one thread." in str(error)
+    error = refused(str(additive), str(lines), "--precision", "int8")
+    assert "the native engine does not run this model." in str(error)
     error = refused(str(bundle), str(lines), "--engine", "native", "--device", "cuda")
     assert "the native engine runs on the CPU." in str(error)
+
+
+def test_what_the_engine_does_not_run_runs_on_torch(lines, tmp_path):
+    additive = transformer(tmp_path / "additive", score="additive")
+    assert translated(additive, lines) == translated(additive, lines, "--engine", "torch")
+
+
+@pytest.mark.parametrize("options", [(), ("--alignments", "--json")], ids=str)
+def test_the_native_path_imports_no_torch(bundle, lines, options):
+    told = (
+        "import sys; from jumok.cli.main import run\n"
+        "sys.argv = ['jumok', 'translate', *sys.argv[1:]]\n"
+        "try: run()\n"
+        "finally: print('torch' in sys.modules, 'jaxtyping' in sys.modules, file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", told, str(bundle), str(lines), "--no-keep", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == "False False"
+    assert len(done.stdout.splitlines()) == len(LINES)
+
+
+def test_more_threads_give_the_same_lines_in_the_same_order(bundle, tmp_path):
+    file = tmp_path / "many.en"
+    file.write_text("".join(f"{line}\n" for line in LINES * 9), "utf-8")
+    options = "--json", "--alignments", "--batch", "3", "--beam", "2", "--engine", "native"
+    alone = translated(bundle, file, *options, "--threads", "1")
+    assert translated(bundle, file, *options, "--threads", "2") == alone
+    assert len(alone[0]) == 9 * len(LINES)

@@ -6,13 +6,12 @@ import torch
 from jumok.attention.heard import Ear, listening_to
 from jumok.decoding import DecodingOptions, decode
 from jumok.decoding.beam import CANDIDATES, beam_search
-from jumok.decoding.filters import temperature, top_k, top_p
+from jumok.decoding.filters import place_of_largest, temperature, top_k, top_p
 from jumok.decoding.greedy import greedy
 from jumok.decoding.limits import Limits
 from jumok.decoding.rank import Ranker, google_length_penalty, power_length_penalty
 from jumok.decoding.sample import sample
 from jumok.decoding.stream import stream
-from jumok.decoding.topk import place_of_largest
 from jumok.errors import ConfigError
 from tests.decoding.tables import CachedTable, mixed_logits, sentences
 

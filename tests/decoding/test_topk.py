@@ -3,7 +3,7 @@ from math import inf
 import pytest
 import torch
 
-from jumok.decoding.topk import largest, place_of_largest
+from jumok.decoding.filters import largest, place_of_largest
 
 
 def rows_with_ties(size: int) -> torch.Tensor:

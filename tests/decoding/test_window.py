@@ -9,15 +9,14 @@ import torch
 from jumok.config.causal import CausalConfig
 from jumok.data.tokenizer import START
 from jumok.decoding import DecodingOptions, decode
+from jumok.decoding.autoregressive import forced_everywhere
 from jumok.decoding.beam import beam_search
-from jumok.decoding.beginning import forced_everywhere
-from jumok.decoding.filters import FREE
+from jumok.decoding.filters import FREE, place_of_largest
 from jumok.decoding.greedy import greedy
 from jumok.decoding.limits import Limits
 from jumok.decoding.sample import drawer
 from jumok.decoding.score import score_pairs
 from jumok.decoding.stream import stream
-from jumok.decoding.topk import place_of_largest
 from jumok.decoding.window import Window
 from jumok.errors import ConfigError, ModelError
 from jumok.models.causal import CausalLanguageModel

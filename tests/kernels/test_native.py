@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from jumok.attention.core import attend
-from jumok.kernels import native
+from jumok.kernels import building, native
 from jumok.kernels.activation import relu_dropout
 from jumok.kernels.cross_entropy import smoothed_cross_entropy
 from jumok.kernels.noise import DropoutMask
@@ -29,6 +29,8 @@ def fresh(monkeypatch, tmp_path):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(building, "SHIPPED", tmp_path / "none")
+    building.features()
     native.library.cache_clear()
     yield tmp_path
     native.library.cache_clear()
@@ -115,6 +117,18 @@ def test_compiled_kernels_are_kept_and_found_again(fresh):
     assert os.stat(compiled).st_mtime_ns == before
 
 
+@needs_compiler
+def test_a_damaged_library_in_the_cache_is_compiled_again(fresh):
+    """Loading half of a library would end the process."""
+    assert native.library() is not None
+    [compiled] = (fresh / ".cache" / "jumok").iterdir()
+    whole = compiled.read_bytes()
+    compiled.write_bytes(whole[: len(whole) // 2])
+    native.library.cache_clear()
+    assert native.library() is not None
+    assert compiled.read_bytes() == whole
+
+
 def test_threads_at_once_give_what_one_alone_gives():
     alone = every_kernel()
     with ThreadPoolExecutor(2) as pool:
@@ -125,4 +139,4 @@ def test_threads_at_once_give_what_one_alone_gives():
 def test_identity_of_the_library_holds_every_source_file():
     folder = Path(native.__file__).parent
     written_in_c = sorted(path.name for path in folder.iterdir() if path.suffix in (".c", ".h"))
-    assert sorted(path.name for path in native.SOURCES) == written_in_c
+    assert sorted(path.name for path in (*native.SOURCES, *building.PROBE)) == written_in_c

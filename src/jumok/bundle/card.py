@@ -7,6 +7,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from jumok.bundle.confidence import Calibration
+
 ALL_KNOWN = {"extra": "forbid"}
 """How pydantic validates what is read from a file: unknown keys are errors."""
 
@@ -50,8 +52,9 @@ class MeasuredQuality:
         made_from: the name and the fingerprint of the model that was quantized.
         on: the data, in words.
         before, after: the same scores of both models, with their signatures.
-        tokens: the number of tokens that were compared.
+        tokens: the number of tokens, or of a classifier's labels, that were compared.
         equal: the share of them that are equal, 0 to 1 (`jumok.evaluation.agreement`).
+        unit: "tokens" or "labels".
         forced: why the model was written though it lost too much; "" if it did not.
     """
 
@@ -64,6 +67,7 @@ class MeasuredQuality:
     after: tuple[Score, ...] = ()
     tokens: Annotated[int, Field(ge=0, lt=2**63)] = 0
     equal: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    unit: str = "tokens"
     forced: str = ""
 
     def lines(self) -> list[str]:
@@ -72,7 +76,7 @@ class MeasuredQuality:
         for before, after in zip(self.before, self.after, strict=True):
             lines.append(f"{after.name} {after.value:.2f}, before {before.value:.2f}, on {self.on}")
         if self.tokens:
-            lines.append(f"{self.equal:.2%} of {self.tokens:,} tokens equal")
+            lines.append(f"{self.equal:.2%} of {self.tokens:,} {self.unit} equal")
         else:
             lines.append("quality not measured")
         return [*lines, *([f"forced: {self.forced}"] if self.forced else [])]
@@ -94,6 +98,7 @@ class Card:
         started_from: the name and the fingerprint of the model that was trained further; "" for a
             model trained from scratch.
         quality: what was lost by quantizing; None for a model as it was trained.
+        confidence: what the model's confidence is worth; None: it was not measured.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
@@ -108,6 +113,7 @@ class Card:
     notes: tuple[str, ...] = ()
     started_from: str = ""
     quality: MeasuredQuality | None = None
+    confidence: Calibration | None = None
 
 
 @dataclass(frozen=True)
@@ -180,4 +186,11 @@ def card_text(config: BundleConfig, card: Card) -> str:
             lines.append(
                 f"| {score.on} | {score.name} | {score.value:.2f} | {whole} | {signature} |"
             )
+    if card.confidence is not None:
+        lines += ["", "## Confidence", "", f"The confidence is {card.confidence.text}.", ""]
+        lines += ["| outputs | confidence | right |", "|---|---|---|"]
+        lines += [
+            f"| {each.outputs} | {each.confidence:.2f} | {each.right:.2f} |"
+            for each in card.confidence.bins
+        ]
     return "\n".join([*lines, ""])

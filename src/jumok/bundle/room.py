@@ -1,7 +1,7 @@
 """Whether a model fits into the memory that is free, before its weights are read.
 
 Most systems promise more memory than they have, and end the process that uses it. So an allocation
-that succeeds says nothing.
+that succeeds is no sign that there is room.
 """
 
 from pathlib import Path

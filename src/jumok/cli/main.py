@@ -14,6 +14,7 @@ import typer
 from jumok.cli.verbs.caption import caption
 from jumok.cli.verbs.classify import classify
 from jumok.cli.verbs.demo import demo
+from jumok.cli.verbs.doctor import doctor
 from jumok.cli.verbs.embed import embed
 from jumok.cli.verbs.evaluate import evaluate
 from jumok.cli.verbs.fill import fill
@@ -80,6 +81,7 @@ app.command(rich_help_panel=USE)(generate)
 app.command(rich_help_panel=USE)(fill)
 app.command(rich_help_panel=USE)(serve)
 app.command(rich_help_panel=USE)(export)
+app.command(rich_help_panel=USE)(doctor)
 app.command(rich_help_panel=USE)(quantize)
 app.command(rich_help_panel=JUDGE)(evaluate)
 app.command(rich_help_panel=JUDGE)(score)

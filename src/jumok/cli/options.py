@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from jumok import environment
 from jumok.errors import ConfigError
 from jumok.late import late_imports
 
@@ -216,7 +217,7 @@ Confidence = Annotated[
     bool,
     typer.Option(
         "--confidence",
-        help="Also print the model's confidence, 0 to 1 (not the probability of being correct).",
+        help="Also print the model's confidence, 0 to 1; jumok info says what it is worth.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -285,6 +286,15 @@ WritingEngine = Annotated[
         help="What computes: torch, or the native engine (on the CPU, without beams), which is "
         "several times faster and writes the same text from the same seed in fp32. auto: native "
         "where it serves the model and there is no GPU.",
+        rich_help_panel=MACHINE,
+    ),
+]
+CaptioningEngine = Annotated[
+    Literal["auto", "torch", "native"],
+    typer.Option(
+        help="What writes the captions: torch, or the native engine (on the CPU), which is several "
+        "times faster; images are read by torch. auto: native where it serves the model's decoder "
+        "and there is no GPU.",
         rich_help_panel=MACHINE,
     ),
 ]
@@ -377,6 +387,6 @@ def load_fast_translator(
     use_threads(threads)
     opened = open_models(models)
     opened.check_verb("translate")
-    translator = opened.load(device, precision, engine, threads)
+    translator = opened.load(device, precision, engine, threads or environment.threads() or 0)
     assert isinstance(translator, translation_translator.Translator)
     return translator

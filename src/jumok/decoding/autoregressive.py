@@ -1,16 +1,20 @@
-"""One hypothesis a row, chosen token by token: the loop of greedy decoding and sampling."""
+"""One hypothesis a row, chosen token by token: the loop of greedy decoding and sampling.
+
+Tokens that are forced at the beginning of all rows are read at once.
+"""
 
 from collections.abc import Callable
 from typing import TypeVar
 
 import torch
 
-from jumok.decoding.beginning import forced_everywhere, read_beginning
+from jumok.decoding.filters import FREE
+from jumok.decoding.halting import heed
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.limits import Limits, Prefixes
 from jumok.decoding.rank import Ranker
-from jumok.models.memory import Decoder, Memory
-from jumok.shapes import Int, Tensor
+from jumok.models.memory import Decoder, Memory, PrefillDecoder
+from jumok.shapes import Float, Int, Tensor
 
 State = TypeVar("State")
 
@@ -48,6 +52,7 @@ def decode_stepwise(
         written[:, :beginning] = forced[:, :beginning]
         tokens = forced[:, beginning - 1]
     for length in range(beginning, width):
+        heed()
         logits, state = decoder.step(tokens, state)
         forced_now = forced[rows, length] if length < forced.shape[1] else None
         scores = limits.log_probabilities(logits, length, forced_now, written[rows, :length])
@@ -81,3 +86,44 @@ def _read(
         finished = tokens[length] == end
         hypotheses.append(ranker.rate(tokens[:length], values[: length + finished]))
     return hypotheses
+
+
+def forced_everywhere(forced: Int[Tensor, "batch prefix"]) -> int:
+    """The number of first tokens that are forced in every row."""
+    free = (forced == FREE).any(0)
+    return int(free.int().argmax()) if bool(free.any()) else forced.shape[1]
+
+
+def read_beginning(
+    decoder: Decoder[State],
+    state: State,
+    forced: Int[Tensor, "batch beginning"],
+    limits: Limits,
+) -> tuple[Float[Tensor, "batch beginning"], State]:
+    """Reads START and all of `forced` but its last token, which the next step reads.
+
+    Returns the log-probability of each token of `forced`. A PrefillDecoder reads in one pass, any
+    other decoder step by step.
+    """
+    start = torch.full_like(forced[:, :1], limits.start)
+    logits, state = read(decoder, torch.cat([start, forced[:, :-1]], dim=1), state)
+    columns = [
+        limits.log_probabilities(logits[:, length], length, forced[:, length]).gather(
+            1, forced[:, length : length + 1]
+        )
+        for length in range(forced.shape[1])
+    ]
+    return torch.cat(columns, dim=1), state
+
+
+def read(
+    decoder: Decoder[State], tokens: Int[Tensor, "batch new"], state: State
+) -> tuple[Float[Tensor, "batch new vocabulary"], State]:
+    """The logits after each token: in one pass where the decoder can, otherwise step by step."""
+    if isinstance(decoder, PrefillDecoder):
+        return decoder.read_all(tokens, state)
+    columns = []
+    for column in tokens.unbind(1):
+        logits, state = decoder.step(column, state)
+        columns.append(logits)
+    return torch.stack(columns, dim=1), state

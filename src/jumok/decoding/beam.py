@@ -8,12 +8,13 @@ from typing import TypeAlias, TypeVar
 import torch
 
 from jumok.attention.heard import listeners
-from jumok.decoding.beginning import forced_everywhere, read_beginning
+from jumok.decoding.autoregressive import forced_everywhere, read_beginning
+from jumok.decoding.filters import largest
+from jumok.decoding.halting import heed
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.limits import Limits, Prefixes, check_beam
 from jumok.decoding.pool import Pool
 from jumok.decoding.rank import Ranker, log_coverage, no_probability
-from jumok.decoding.topk import largest
 from jumok.errors import ConfigError
 from jumok.models.memory import Decoder, Memory
 from jumok.shapes import Bool, Float, Int, Tensor
@@ -164,6 +165,7 @@ def run(
     beams, state = _begin_with(beams, forced, decoder, decoder.start(memory), limits)
     length = beams.tokens.shape[2] - 1
     while len(beams.sentences):
+        heed()
         width = beams.scores.shape[1]
         logits, state = decoder.step(beams.tokens[:, :, -1].flatten(), state)
         if beams.attention is not None and attention is not None:

@@ -14,12 +14,11 @@ import torch
 
 from jumok.decoding.beam import Beams, ReadAttention, Search, check_attention, run
 from jumok.decoding.constraints import ConstraintAutomaton, Constraints, Ways, check_constraints
-from jumok.decoding.filters import no_repeat
+from jumok.decoding.filters import largest, no_repeat
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.limits import Limits, Prefixes, check_beam
 from jumok.decoding.pool import Pool
 from jumok.decoding.rank import Ranker
-from jumok.decoding.topk import largest
 from jumok.models.memory import Decoder, Memory
 from jumok.shapes import Float, Int, Tensor
 

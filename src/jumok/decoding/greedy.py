@@ -3,10 +3,10 @@
 from typing import TypeVar
 
 from jumok.decoding.autoregressive import decode_stepwise
+from jumok.decoding.filters import place_of_largest
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.limits import Limits, Prefixes
 from jumok.decoding.rank import Ranker
-from jumok.decoding.topk import place_of_largest
 from jumok.models.memory import Decoder, Memory
 
 State = TypeVar("State")

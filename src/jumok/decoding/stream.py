@@ -6,7 +6,8 @@ from typing import TypeVar
 
 import torch
 
-from jumok.decoding.beginning import read_beginning
+from jumok.decoding.autoregressive import read_beginning
+from jumok.decoding.halting import heed
 from jumok.decoding.limits import Limits
 from jumok.decoding.rank import no_probability
 from jumok.models.memory import Decoder, Memory
@@ -22,6 +23,7 @@ def stream(
     limits: Limits,
     choose: Callable[[Tensor], Tensor],
     prefix: Sequence[int] = (),
+    watch: Callable[[Tensor], None] | None = None,
 ) -> Iterator[int]:
     """The tokens that follow `prefix`, up to END or the maximum length, without END.
 
@@ -30,6 +32,7 @@ def stream(
     Args:
         memory: of one row.
         choose: takes log-probabilities and returns a token a row.
+        watch: receives the log-probabilities of every step, (vocabulary), before its token.
 
     Raises:
         ModelError: a prefix that cannot be forced, or logits that are not numbers.
@@ -43,6 +46,7 @@ def stream(
         tokens = forced[:, -1]
     written = forced
     for length in range(len(prefix), int(longest)):
+        heed()
         logits, state = decoder.step(tokens, state)
         scores = limits.log_probabilities(logits, length, written=written)
         tokens = choose(scores)
@@ -51,6 +55,8 @@ def stream(
             raise no_probability(f"{float(scores[0, token])} after {length} tokens")
         if token == limits.end:
             return
+        if watch is not None:
+            watch(scores[0])
         yield token
         if limits.no_repeat_ngram:
             written = torch.cat([written, tokens[:, None]], dim=1)

@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 import torch
 
-from jumok.decoding.beginning import read
+from jumok.decoding.autoregressive import read
 from jumok.errors import ConfigError
 from jumok.models.memory import Decoder, Memory
 from jumok.shapes import Float, Int, Tensor

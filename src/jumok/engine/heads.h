@@ -45,22 +45,38 @@ static void add_distances(const Model *m, int64_t head, int64_t place, int64_t k
     }
 }
 
+/* The products of a query with the keys from `first` on, 16 at most; beyond the last key zeros. */
+static inline floats products(const float *query, const float *const *key, int64_t at, int64_t count, int64_t width) {
+    floats block[LANES] = {};
+    for (int i = 0; i < LANES && i < count; i++) {
+        floats dot = {};
+        for (int64_t d = 0; d < width; d += LANES) dot += load_f32(query + d) * load_f32(key[i] + at + d);
+        block[i] = dot;
+    }
+    return totals_of(block);
+}
+
+/* found = the sum of `vectors` * 16 elements of each value, by their weights */
+INLINE void weighted_sum(const float *weight, const float *const *value, int64_t at, int64_t count, float *found,
+                         const int vectors) {
+    floats sum[4] = {};
+    for (int64_t j = 0; j < count; j++)
+        for (int v = 0; v < vectors; v++) sum[v] += weight[j] * load_f32(value[j] + at + v * LANES);
+    for (int v = 0; v < vectors; v++) store_f32(found + v * LANES, sum[v]);
+}
+
 /* One head of one row; key_at and value_at: where in a position's vectors those of the head lie. */
 static void attend(const Model *m, int64_t head, const float *query, const Seen *seen, float *score, float *found) {
     int64_t shared = head / (m->heads / m->kv_heads), key_at = shared * m->head_dim, value_at = shared * m->value_dim;
-    for (int64_t j = 0; j < seen->count; j++) {
-        floats dot = {};
-        for (int64_t d = 0; d < m->head_dim; d += LANES) dot += load_f32(query + d) * load_f32(seen->key[j] + key_at + d);
-        score[j] = total_of(dot);
-    }
+    for (int64_t j = 0; j < seen->count; j += LANES)
+        store_f32(score + j, products(query, seen->key + j, key_at, seen->count - j, m->head_dim));
     int biased = m->slopes && seen->place >= 0;
     if (biased) add_distances(m, head, seen->place, seen->count, score);
     softmax(score, seen->count, biased ? 1.0f : (float)m->scale);
-    for (int64_t d = 0; d < m->value_dim; d += LANES) {
-        floats sum = {};
-        for (int64_t j = 0; j < seen->count; j++) sum += score[j] * load_f32(seen->value[j] + value_at + d);
-        store_f32(found + d, sum);
-    }
+    int64_t d = 0;
+    for (; d + 4 * LANES <= m->value_dim; d += 4 * LANES)
+        weighted_sum(score, seen->value, value_at + d, seen->count, found + d, 4);
+    for (; d < m->value_dim; d += LANES) weighted_sum(score, seen->value, value_at + d, seen->count, found + d, 1);
 }
 
 /* What the weights of one row were made of. */

@@ -16,6 +16,7 @@
 
 #define PANEL 64
 #define VECTORS (PANEL / LANES)
+#define AHEAD 4096 /* bytes of a panel that are fetched before they are needed */
 
 enum { FLOAT32, BFLOAT16, INT8 };
 
@@ -73,23 +74,26 @@ static void prepare(const float *x, int64_t x_row, int64_t rows, int64_t inputs,
 INLINE void tile_int8(const Prepared *x, int64_t first, const Linear *layer, int64_t column, float *y,
                       int64_t y_row, int positive, const int rows) {
     int64_t inputs = layer->inputs;
-    for (int v = 0; v < VECTORS; v += WIDE) {
+    const int wide = WIDE(rows);
+    for (int v = 0; v < VECTORS; v += wide) {
         const int8_t *panel = (const int8_t *)layer->panels + column * inputs + 4 * LANES * v;
         const uint8_t *from = x->bytes_ + first * inputs;
-        Piece sum[ROWS][WIDE * PIECES];
+        Piece sum[ROWS][VECTORS * PIECES];
         for (int r = 0; r < rows; r++)
-            for (int p = 0; p < WIDE * PIECES; p++) sum[r][p] = (Piece){};
+            for (int p = 0; p < wide * PIECES; p++) sum[r][p] = (Piece){};
         for (int64_t k = 0; k < inputs; k += 4, panel += 4 * PANEL) {
-            Piece weights[WIDE * PIECES];
-            memcpy(weights, panel, sizeof weights);
+            for (int i = 0; i < 4 * LANES * wide; i += 64) __builtin_prefetch(panel + AHEAD + i);
             for (int r = 0; r < rows; r++) {
                 uint32_t four;
                 memcpy(&four, from + r * inputs + k, sizeof four);
-                Piece inputs_four = spread_four(four);
-                for (int p = 0; p < WIDE * PIECES; p++) sum[r][p] = add_products(sum[r][p], inputs_four, weights[p]);
+                for (int p = 0; p < wide * PIECES; p++) {
+                    Piece weights;
+                    memcpy(&weights, panel + 4 * PIECE * p, sizeof weights);
+                    sum[r][p] = add_products(sum[r][p], spread_four(four), weights);
+                }
             }
         }
-        for (int w = 0; w < WIDE; w++) {
+        for (int w = 0; w < wide; w++) {
             int64_t at = column + (v + w) * LANES;
             ints correction;
             memcpy(&correction, layer->correction + at, sizeof correction);
@@ -104,26 +108,31 @@ INLINE void tile_int8(const Prepared *x, int64_t first, const Linear *layer, int
     }
 }
 
-#define TILE_OF_FLOATS(name, TYPE, rows_of, GROUP, times)                                                          \
+#define TILE_OF_FLOATS(name, TYPE, rows_of, GROUP)                                                                 \
     INLINE void tile_##name(const Prepared *x, int64_t first, const Linear *layer, int64_t column, float *y,       \
                             int64_t y_row, int64_t x_row, int positive, const int rows) {                          \
-        for (int v = 0; v < VECTORS; v += WIDE) {                                                                  \
+        const int wide = WIDE(rows);                                                                               \
+        for (int v = 0; v < VECTORS; v += wide) {                                                                  \
             const TYPE *panel = (const TYPE *)layer->panels + column * layer->inputs + GROUP * LANES * v;          \
             const TYPE *from = rows_of + first * x_row;                                                            \
-            floats sum[ROWS][WIDE];                                                                                \
+            const float *bias = layer->bias + column + v * LANES;                                                  \
+            FloatPiece sum[ROWS][VECTORS * PIECES];                                                                \
             for (int r = 0; r < rows; r++)                                                                         \
-                for (int w = 0; w < WIDE; w++) sum[r][w] = load_f32(layer->bias + column + (v + w) * LANES);       \
+                for (int p = 0; p < wide * PIECES; p++) memcpy(&sum[r][p], bias + p * PIECE, sizeof(FloatPiece));  \
             for (int64_t k = 0; k < layer->inputs; k += GROUP, panel += GROUP * PANEL)                             \
                 for (int r = 0; r < rows; r++)                                                                     \
-                    for (int w = 0; w < WIDE; w++)                                                                 \
-                        sum[r][w] = times(sum[r][w], from + r * x_row + k, panel + GROUP * LANES * w);             \
+                    for (int p = 0; p < wide * PIECES; p++)                                                        \
+                        sum[r][p] = add_##name(sum[r][p], from + r * x_row + k, panel + GROUP * PIECE * p);        \
             for (int r = 0; r < rows; r++)                                                                         \
-                for (int w = 0; w < WIDE; w++)                                                                     \
-                    store_f32(y + r * y_row + (v + w) * LANES, positive ? larger(spread(0.0f), sum[r][w]) : sum[r][w]);\
+                for (int w = 0; w < wide; w++) {                                                                   \
+                    floats out;                                                                                    \
+                    memcpy(&out, sum[r] + w * PIECES, sizeof out);                                                 \
+                    store_f32(y + r * y_row + (v + w) * LANES, positive ? larger(spread(0.0f), out) : out);        \
+                }                                                                                                  \
         }                                                                                                          \
     }
-TILE_OF_FLOATS(float32, float, x->floats_, 1, times_f32)
-TILE_OF_FLOATS(bfloat16, uint16_t, x->halves_, 2, times_bf16)
+TILE_OF_FLOATS(float32, float, x->floats_, 1)
+TILE_OF_FLOATS(bfloat16, uint16_t, x->halves_, 2)
 
 INLINE void tile(const Prepared *x, int64_t x_row, int64_t first, const Linear *layer, int64_t column, float *y,
                  int64_t y_row, int positive, const int rows) {

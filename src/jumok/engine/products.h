@@ -1,4 +1,4 @@
-/* Sums of products of int8, and how many of them fit into the registers, for each level of processor.
+/* Sums of products, and how many of them fit into the registers, for each level of processor.
  *
  * Inputs are 8 bits without a sign, weights 8 bits with one. x86-64 without VNNI multiplies them as 16 bits
  * (pmaddwd): its product of bytes (pmaddubsw) would saturate at 2 * 255 * 127. All of them are exact, so
@@ -10,22 +10,23 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#elif defined(__ARM_FEATURE_MATMUL_INT8)
+#elif defined(__aarch64__)
 #include <arm_neon.h>
 #elif defined(__wasm_simd128__)
 #include <wasm_simd128.h>
 #endif
 
-/* A tile has ROWS rows and WIDE vectors of outputs: its sums are in registers. */
+/* A tile has at most ROWS rows, and WIDE(rows) of the 4 vectors of a panel: its sums stay in registers, and
+ * there are enough of them that none waits for the one before. */
 #ifdef __AVX512F__
 #define ROWS 6
-#define WIDE 4
+#define WIDE(rows) 4
 #elif defined(__AVX2__) || defined(__aarch64__)
 #define ROWS 6
-#define WIDE 1
+#define WIDE(rows) ((rows) == 1 ? 4 : (rows) < 4 ? 2 : 1)
 #else
 #define ROWS 3
-#define WIDE 1
+#define WIDE(rows) ((rows) == 1 ? 2 : 1)
 #endif
 
 /* Piece: what one instruction adds to. Its arguments are the inputs, the same four for every output, and the
@@ -89,4 +90,30 @@ static inline Piece add_products(Piece sum, Piece four, Piece w) {
 }
 #endif
 
-#define PIECES ((int)(sizeof(ints) / sizeof(Piece)))
+#define PIECES ((int)(sizeof(ints) / sizeof(Piece))) /* of a vector of 16 */
+#define PIECE (LANES / PIECES)                       /* outputs of a piece */
+
+/* The same of floats: written for pieces, because gcc keeps vectors that are wider than registers in memory. */
+typedef float FloatPiece __attribute__((vector_size(sizeof(Piece))));
+typedef uint32_t WordPiece __attribute__((vector_size(sizeof(Piece))));
+
+static inline FloatPiece add_float32(FloatPiece sum, const float *x, const float *panel) {
+    FloatPiece w;
+    memcpy(&w, panel, sizeof w);
+    return sum + *x * w;
+}
+
+static inline FloatPiece add_bfloat16(FloatPiece sum, const uint16_t *x, const uint16_t *panel) {
+    uint32_t pair;
+    WordPiece both;
+    memcpy(&pair, x, sizeof pair);
+    memcpy(&both, panel, sizeof both);
+#if defined(__AVX512BF16__)
+    return (FloatPiece)_mm512_dpbf16_ps((__m512)sum, (__m512bh)((WordPiece){} + pair), (__m512bh)both);
+#elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+    return (FloatPiece)vbfdotq_f32((float32x4_t)sum, (bfloat16x8_t)((WordPiece){} + pair), (bfloat16x8_t)both);
+#else
+    sum += (FloatPiece)((WordPiece){} + (pair << 16)) * (FloatPiece)(both << 16);
+    return sum + (FloatPiece)((WordPiece){} + (pair & 0xFFFF0000u)) * (FloatPiece)(both & 0xFFFF0000u);
+#endif
+}

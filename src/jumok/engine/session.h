@@ -65,6 +65,21 @@ static inline float total_of(floats x) {
     return v[0];
 }
 
+/* The sums of 16 vectors, each by halves as in total_of: a level adds the halves of two vectors at once. */
+static inline floats totals_of(floats *block) {
+#define HALVE(distance)                                                                     \
+    for (int i = 0; i < distance; i++) {                                                    \
+        floats a = block[i], b = block[i + distance];                                       \
+        block[i] = PICK(a, b, UPPER_##distance) + PICK(a, b, LOWER_##distance);             \
+    }
+    HALVE(8)
+    HALVE(4)
+    HALVE(2)
+    HALVE(1)
+#undef HALVE
+    return block[0];
+}
+
 /* softmax of scale * score, in place; beyond `keys` zeros */
 static void softmax(float *score, int64_t keys, float scale) {
     int64_t width = padded(keys);

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 import numpy as np
 
 from jumok.config import TransformerConfig
+from jumok.config.captioner import StackDecoderConfig
+from jumok.config.stack import StackConfig
 from jumok.engine.blocks import PackedStacks
 from jumok.engine.forced import Depth, Keeping, WatchedAttention
 from jumok.engine.native import NativeModel
@@ -39,8 +41,17 @@ class NativeTransformer(NativeModel):
         integers: Mapping[str, Quantised] | None = None,
     ) -> None:
         assert missing(config) is None
-        layers = config.encoder_layers, config.decoder_layers
-        self._depth = Depth(*layers, config.decoder_layers, config.heads)
+        self._pack(config, weights, kind, (config.encoder_layers, config.decoder_layers), integers)
+
+    def _pack(
+        self,
+        config: StackConfig,
+        weights: Weights,
+        kind: Kind,
+        layers: tuple[int, int],
+        integers: Mapping[str, Quantised] | None = None,
+    ) -> None:
+        self._depth = Depth(*layers, layers[1], config.heads)
         self._packed = PackedStacks(config, weights, kind, layers, cross=True, integers=integers)
         self.positions, self.vocabulary = self._packed.positions, self._packed.vocabulary
         self.dim = config.dim
@@ -67,3 +78,15 @@ class NativeTransformer(NativeModel):
         )  # fmt: skip
         with begun(session) as address:
             yield address, keeping
+
+
+class NativeDecoder(NativeTransformer):
+    """The decoder of a Transformer alone, every source of which is a Memory.
+
+    Args:
+        weights: by their names in a bundle, float32.
+    """
+
+    def __init__(self, config: StackDecoderConfig, weights: Weights, kind: Kind = "fp32") -> None:
+        assert missing_part(config) is None
+        self._pack(config, weights, kind, (0, config.layers))

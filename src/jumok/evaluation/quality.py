@@ -9,7 +9,7 @@ MOST_DROP = 0.3
 MOST_RISE = 0.01
 """The share by which the perplexity may rise."""
 LEAST_EQUAL = 0.97
-"""The share of tokens that have to be equal."""
+"""The share of tokens, or of a classifier's labels, that have to be equal."""
 
 LOWER_IS_BETTER = ("loss", "perplexity", "bits per byte")
 
@@ -34,7 +34,7 @@ def faults_of(quality: MeasuredQuality) -> Sequence[str]:
             )
     if quality.equal < LEAST_EQUAL:
         found.append(
-            f"{quality.equal:.2%} of {quality.tokens:,} tokens are equal (at least "
+            f"{quality.equal:.2%} of {quality.tokens:,} {quality.unit} are equal (at least "
             f"{LEAST_EQUAL:.0%})"
         )
     return found

@@ -83,6 +83,11 @@ def loaded(name: str, sources: Sequence[Path]) -> Loaded:
     return _first(name, sources, () if forced == NATIVE else tuple(levels), own)
 
 
+def are_shipped() -> bool:
+    """Whether libraries for this system came with jumok."""
+    return bool(_contents([]))
+
+
 @functools.cache
 def features() -> frozenset[str]:
     """What the processor has and the operating system lets programs use; empty if unknown."""

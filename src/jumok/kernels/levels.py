@@ -1,9 +1,8 @@
 """Levels of processors: what the C code is compiled for, and which of them run here.
 
-A level is a set of instructions that came together: x86-64-v2, v3 and v4 of the x86-64 psABI, v3
-with VNNI (Intel's desktops and laptops since 2021), v4 with VNNI and bfloat16 (Zen 4, Cooper Lake),
-and Arm's base and its products of int8 and bfloat16. The processor is asked by `probe.c`, not by the
-compiler's name for it.
+A level is a set of instructions: x86-64-v2, v3 and v4 of the x86-64 psABI, v3 with VNNI (Intel's
+desktops and laptops since 2021), v4 with VNNI and bfloat16 (Zen 4, Cooper Lake), and Arm's base
+without and with products of int8 and bfloat16. `probe.c` asks the processor what it has.
 """
 
 import platform
@@ -15,9 +14,9 @@ from jumok.errors import ConfigError
 
 VARIABLE = "JUMOK_CPU"
 NATIVE = "native"
-"""What JUMOK_CPU says for: compile for this very processor, whatever was shipped."""
+"""The value of JUMOK_CPU that means: compiled for this very processor, whatever was shipped."""
 TORCH = "torch"
-"""What JUMOK_CPU says for: no compiled code."""
+"""The value of JUMOK_CPU that means: no compiled code."""
 
 FEATURES = (
     *("sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "cx16", "lahf"),
@@ -67,7 +66,7 @@ LEVELS = (
     ),
     Level("arm", "aarch64", frozenset(), ("-march=armv8-a",), "generic"),
 )  # fmt: skip
-"""Of each machine the fastest first."""
+"""The levels of a machine, the fastest first."""
 
 SMALLEST = {
     "x86_64": Level("any", "x86_64", frozenset(), ("-march=x86-64",), "x86_64"),

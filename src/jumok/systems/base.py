@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Concatenate, Generic, ParamSpec, SupportsIndex, TypeVar, overload
 
 from jumok.bundle.fingerprint import Origin, fingerprint_of, together
-from jumok.bundle.reading import Bundle
+from jumok.bundle.reading import Bundle, Precision
 from jumok.errors import BundleError, ConfigError
 from jumok.late import late_imports
 from jumok.systems.device import EngineName, EnginePrecision, PrecisionName
@@ -76,6 +76,7 @@ class System:
     _origins: tuple[Origin, ...] = ()
     _loaded: tuple[kernels_digest.Digest, ...] | None = None
     _options: Mapping[str, object] = MappingProxyType({})
+    _precision: Precision = "fp32"
 
     @property
     def fingerprint(self) -> str:
@@ -91,6 +92,11 @@ class System:
         if self._origins and (self._loaded is None or self._loaded == _digests(self.modules())):
             return together(origin.fingerprint for origin in self._origins)
         return together(map(fingerprint_of, self.modules()))
+
+    @property
+    def computed_by(self) -> dict[str, str]:
+        """What computes: its name, "torch" or "native", and its number format."""
+        return {"name": "torch", "precision": self._precision}
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         """What the system makes of each text or image file, as plain JSON, with its own defaults.
@@ -188,8 +194,8 @@ class System:
             self._loaded = _digests(self.modules())
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[object, ...]:
-        """Pickled as its folders and the options of `load`, where nobody may have changed the
-        models since; otherwise with its weights.
+        """Pickled as its folders and the options of `load`, if no other code has had the models;
+        otherwise with its weights.
         """
         if self._origins and self._untouched:
             folders = tuple(str(origin.folder.resolve()) for origin in self._origins)
@@ -247,10 +253,11 @@ def _digests(models: Sequence[nn.Module]) -> tuple[kernels_digest.Digest, ...]:
 
 
 def loaded_from(
-    system: AnySystem, bundles: Sequence[Bundle], device: str, precision: str
+    system: AnySystem, bundles: Sequence[Bundle], device: str, precision: EnginePrecision
 ) -> AnySystem:
     """The system, with a record of where its models come from; only it refers to them so far."""
     system._packs.watched = False
+    system._precision = "fp32" if precision == "auto" else precision
     return known_origin(system, bundles, device=device, precision=precision)
 
 

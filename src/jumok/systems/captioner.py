@@ -11,22 +11,27 @@ import torch
 from jumok.alignment.extract import cross_attentions
 from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import merge_words
-from jumok.attention.heard import tell
-from jumok.bundle.reading import Bundle
+from jumok.attention.heard import anyone_listens, tell
+from jumok.attention.here import having_any
+from jumok.bundle.reading import Bundle, Precision
 from jumok.config.captioner import CaptionerConfig, CnnConfig
 from jumok.data.captions.store import InputReader, feature_reader, pixel_reader
 from jumok.data.files.images import content_of
 from jumok.data.tokenizer import END, START, Tokenizer, normalize, plain_words
 from jumok.decoding import DecodingOptions, Hypothesis, decode
+from jumok.engine.captioner import native_decoder
+from jumok.engine.native import NativeModel
 from jumok.errors import DataError, ModelError
+from jumok.kernels import packed
 from jumok.models.captioner import CaptionerModel as Model
 from jumok.models.memory import Memory
 from jumok.shapes import Tensor
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, System, at_work, loaded_from
 from jumok.systems.caption import Caption, Looks
-from jumok.systems.device import PrecisionName
+from jumok.systems.device import EngineName, EnginePrecision, PrecisionName
 from jumok.systems.given import pictures_in, texts_in
-from jumok.systems.loading import load_one, load_tokenizer, reading_of
+from jumok.systems.loading import load_one, load_tokenizer, read_bundles, reading_of
+from jumok.systems.translation.on_engine import choose_engine, precision_of, rules_of, searches
 
 DEFAULTS = DecodingOptions()
 FEATURE_AXES = 2  # cells and their width; pixels have three
@@ -64,6 +69,8 @@ class Captioner(System):
             )
         self.model, self.tokenizer, self.reader = model, tokenizer, reader
         self.max_tokens, self.language, self.reading = max_tokens, language, reading
+        self._engine: NativeModel | None = None
+        self._precision: Precision = "fp32"
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [each.facts() for each in self.caption(given)]
@@ -73,17 +80,30 @@ class Captioner(System):
         cls,
         *folders: Bundle | Path | str,
         device: str = "auto",
-        precision: PrecisionName = "fp32",
+        precision: EnginePrecision = "auto",
+        engine: EngineName = "torch",
     ) -> "Captioner":
         """The bundle in this folder.
 
+        Args:
+            precision: "int8" is one of the native engine alone; "auto" is there that of the bundle,
+                otherwise "fp32".
+            engine: "native" searches for captions several times faster on a CPU; "auto" is that
+                where it serves the decoder and there is no GPU. Images are always read by torch, in
+                float32 then, so the model is there twice.
+
         Raises:
             BundleError: a bundle is missing, damaged or unsafe, or there are several.
-            ConfigError: the device does not exist.
+            ConfigError: the device does not exist, or the engine does not serve the decoder.
         """
+        bundles = read_bundles(folders, cls.task) if folders else []
+        choice = choose_engine(bundles, device, precision, engine)
+        known = precision_of(bundles, choice, precision)
+        on_torch: PrecisionName = "bf16" if known == "bf16" and not choice.native else "fp32"
         bundle, model = load_one(
-            folders, Model, device, precision, "an image is captioned by one model."
-        )
+            bundles, Model, "cpu" if choice.native else device, on_torch,
+            "an image is captioned by one model.",
+        )  # fmt: skip
         config = CaptionerConfig.model_validate(bundle.config.model)
         system = cls(
             model,
@@ -93,7 +113,41 @@ class Captioner(System):
             language=bundle.config.target_language,
             reading=reading_of(bundle.config),
         )
-        return loaded_from(system, [bundle], device, precision)
+        if choice.native:
+            weights = {name: each.numpy() for name, each in model.state_dict().items()}
+            system._engine = native_decoder(config, weights, known)
+        system._precision = known
+        loaded = loaded_from(system, [bundle], device, precision)
+        loaded._options = {**loaded._options, "engine": engine}
+        return loaded
+
+    @classmethod
+    def load_on(
+        cls,
+        engine: EngineName,
+        *folders: Bundle | Path | str,
+        device: str = "auto",
+        precision: EnginePrecision = "auto",
+        threads: int = 0,
+    ) -> "Captioner":
+        """As `load`; the native engine searches on one thread."""
+        del threads
+        return cls.load(*folders, device=device, precision=precision, engine=engine)
+
+    @property
+    def engine(self) -> dict[str, str]:
+        native = self.native is not None
+        left = not native and self._precision == "int8"
+        precision = "fp32" if left else self._precision
+        return {"name": "native" if native else "torch", "precision": precision}
+
+    @property
+    def native(self) -> NativeModel | None:
+        """The decoder on the native engine; None where torch computes, as where a change or a
+        listener may be."""
+        if self._engine is None or not self._untouched or anyone_listens() or having_any():
+            return None
+        return None if any(packed.GLOBAL) else self._engine
 
     def modules(self) -> Sequence[Model]:
         return [self.model]
@@ -187,7 +241,7 @@ class Captioner(System):
         self, batch: Sequence[Tensor], options: DecodingOptions, looks: bool
     ) -> Iterator[Caption]:
         memory = self._memory(batch)
-        hypotheses = decode(self.model.decoder, memory, options)
+        hypotheses = self._search(memory, options)
         tell(self, FOUND, hypotheses)
         written = [(row, each.tokens) for row, of_row in enumerate(hypotheses) for each in of_row]
         maps: Iterator[Looks] | None = None
@@ -198,6 +252,20 @@ class Captioner(System):
                 self._caption(each, None if maps is None else next(maps)) for each in of_picture
             ]
             yield replace(best, alternatives=tuple(others))
+
+    def _search(self, memory: Memory, options: DecodingOptions) -> list[list[Hypothesis]]:
+        """For each image its hypotheses, best first."""
+        engine = self.native if searches(options) else None
+        memories = [] if engine is None else list(memory.states.float().numpy())
+        rules = rules_of(options, list(map(len, memories))) if memories else None
+        reach = None if engine is None else engine.positions
+        if engine is None or rules is None or (reach is not None and max(rules.longest) >= reach):
+            return decode(self.model.decoder, memory, options)
+        ranker = options.ranker()
+        return [
+            [ranker.rate(found.tokens, found.log_probabilities)]
+            for found in engine.search(memories, rules)
+        ]
 
     def _caption(self, hypothesis: Hypothesis, looks: Looks | None) -> Caption:
         return Caption(

@@ -29,10 +29,9 @@ def dtype_of(precision: PrecisionName) -> torch.dtype:
 
 def has_gpu() -> bool:
     """Whether "auto" is a GPU; torch is asked only where there may be one."""
-    if "torch" not in sys.modules and sys.platform != "win32":
-        hidden = os.environ.get("CUDA_VISIBLE_DEVICES", "all") in ("", "-1")  # torch's own
-        if hidden or not any(map(os.path.exists, DRIVERS)):
-            return False
+    asked = "torch" in sys.modules or sys.platform == "win32"
+    if not asked and not any(map(os.path.exists, DRIVERS)):
+        return False
     return torch.cuda.is_available()
 
 

@@ -10,14 +10,14 @@ import torch
 
 from jumok.attention.heard import anyone_listens, tell
 from jumok.attention.here import having_any
-from jumok.bundle.reading import CONFIG, TOKENIZER, Bundle
+from jumok.bundle.reading import CONFIG, TOKENIZER, Bundle, Precision
 from jumok.data.texts.corpus import Rule
 from jumok.data.texts.tokenizer import TextTokenizer, load_text_tokenizer
 from jumok.data.tokenizer import END, PAD, START, UNKNOWN
 from jumok.decoding import DecodingOptions, decode
+from jumok.decoding.filters import place_of_largest
 from jumok.decoding.sample import drawer
 from jumok.decoding.stream import stream
-from jumok.decoding.topk import place_of_largest
 from jumok.decoding.window import Window
 from jumok.engine.language import NativeCausal
 from jumok.errors import BundleError, DataError, ModelError, Place
@@ -135,6 +135,7 @@ class LanguageModel(System):
         self.documents = documents
         self.decoder = Window(model.decoder, context)
         self._engine: NativeCausal | None = None
+        self._precision: Precision = "fp32"
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [{"text": "".join(self.generate(prompt))} for prompt in given]
@@ -179,6 +180,7 @@ class LanguageModel(System):
             system._engine = engine_of(bundle, model, known)
         loaded = loaded_from(system, [bundle], device, precision)
         loaded._options = {**loaded._options, "engine": engine}
+        loaded._precision = known
         return loaded
 
     @classmethod
@@ -193,6 +195,12 @@ class LanguageModel(System):
         """As `load`; the native engine writes a text on one thread."""
         del threads
         return cls.load(*folders, device=device, precision=precision, engine=engine)
+
+    @property
+    def computed_by(self) -> dict[str, str]:
+        left = self.engine is None and self._precision == "int8"
+        name = "torch" if self.engine is None else "native"
+        return {"name": name, "precision": "fp32" if left else self._precision}
 
     @property
     def engine(self) -> NativeCausal | None:
@@ -226,20 +234,35 @@ class LanguageModel(System):
         return certain_text(self.tokenizer, prompt, tokens)
 
     def generate_tokens(
-        self, prompt: str = "", options: DecodingOptions = DEFAULTS, *, max_tokens: int = 256
+        self,
+        prompt: str = "",
+        options: DecodingOptions = DEFAULTS,
+        *,
+        max_tokens: int = 256,
+        watch: Callable[[Tensor], None] | None = None,
     ) -> Iterator[int]:
-        """The tokens of the text that `generate` writes with the same arguments."""
+        """The tokens of the text that `generate` writes with the same arguments.
+
+        Args:
+            watch: receives the log-probabilities of every step, (vocabulary), before its token;
+                not in beam search.
+        """
         ids = self.tokenizer.encode(text_of(prompt, "prompt"))
         options = replace(
             options, nbest=1, minimum_length=0, maximum_length=len(ids) + max_tokens,
             maximum_ratio=None, forbidden=(PAD, UNKNOWN, START),
         )  # fmt: skip
-        engine = self.engine if serves(options) else None
+        engine = self.engine if serves(options) and watch is None else None
         if engine is not None:
             return next_tokens(engine, ids, options)
-        return self.each_at_work(self._tokens(ids, options))
+        return self.each_at_work(self._tokens(ids, options, watch))
 
-    def _tokens(self, prompt: list[int], options: DecodingOptions) -> Iterator[int]:
+    def _tokens(
+        self,
+        prompt: list[int],
+        options: DecodingOptions,
+        watch: Callable[[Tensor], None] | None = None,
+    ) -> Iterator[int]:
         memory = self.model.nothing()
         if not options.sample and options.beam > 1:
             hypotheses = decode(self.decoder, memory, options, [prompt])
@@ -251,7 +274,7 @@ class LanguageModel(System):
         if options.sample:
             generator = torch.Generator(memory.states.device).manual_seed(options.seed % 2**63)
             choose = drawer(generator, options.filters())
-        yield from stream(self.decoder, memory, options.limits(), choose, prompt)
+        yield from stream(self.decoder, memory, options.limits(), choose, prompt, watch)
 
     def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
         """Reads texts for `jumok.states_of`, without writing any."""

@@ -10,6 +10,7 @@ from jumok.bundle.reading import Bundle
 from jumok.config.causal import CausalConfig
 from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions
+from jumok.decoding.halting import heed
 from jumok.decoding.rank import no_probability
 from jumok.engine.choosing import Draws, Sampling, log_softmax, repeats
 from jumok.engine.language import NativeCausal
@@ -53,6 +54,7 @@ def next_tokens(
     choose = _chooser(options)
     with engine.reader() as reader:
         while len(written) < options.maximum_length:
+            heed()
             scores = reader.read(new)
             if options.sample:  # the most probable token has also the largest logit
                 scores = log_softmax(scores)

@@ -11,10 +11,11 @@ from jumok.bundle.arrays import Arrays, read_stored
 from jumok.bundle.described import check_alignment, check_size, check_tensors, section_of, unfit
 from jumok.bundle.reading import Bundle
 from jumok.config import TransformerConfig
+from jumok.config.captioner import CaptionerConfig
 from jumok.config.causal import CausalConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection
-from jumok.engine import recurrent, transformer
+from jumok.engine import captioner, recurrent, transformer
 from jumok.engine.native import NativeModel
 from jumok.engine.packing import Kind
 from jumok.engine.quantising import Quantised
@@ -86,11 +87,18 @@ NATIVE: dict[type[ModelSection], NativeKind] = {
 }
 
 
+MISSING: dict[type[ModelSection], Callable[[ModelSection], str | None]] = {
+    CausalConfig: taking(CausalConfig, missing_part),
+    CaptionerConfig: taking(CaptionerConfig, captioner.missing),
+}
+"""For models that torch loads, and whose decoders compute on the engine: what it does not have."""
+
+
 def lacking(bundle: Bundle) -> str | None:
     """What of the model in a bundle the engine does not have; None if it serves the model."""
     config = section_of(bundle)
-    if isinstance(config, CausalConfig):  # see language_on_engine.py
-        return missing_part(config)
+    if type(config) in MISSING:
+        return MISSING[type(config)](config)
     kind = NATIVE.get(type(config))
     if kind is None:
         return f"kind = {bundle.config.model.get('kind')!r}"

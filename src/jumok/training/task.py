@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from jumok.bundle.card import Card, Score
+from jumok.bundle.confidence import Calibration
 from jumok.errors import TrainingError
 from jumok.shapes import Float, Tensor
 
@@ -102,6 +103,7 @@ class Scores:
         loss: nats per target, without label smoothing.
         figures: the scores of the model card; for those that a recipe can choose by, higher is
             better.
+        confidence: what the model's confidence is worth; None: it was not measured.
         untrained: why the model counts as untrained; None: it is trained.
         earlier: of a model that is trained further, the scores on the validation data of its
             earlier training; None: this data is not known.
@@ -111,6 +113,7 @@ class Scores:
     figures: tuple[Score, ...] = ()
     untrained: str | None = None
     earlier: "Scores | None" = None
+    confidence: Calibration | None = None
 
     def value(self, metric: str) -> float:
         """By the recipe's name of a metric: "loss" (negated: higher is better), "bleu", ..."""
@@ -171,6 +174,7 @@ def card_of(
         scores=scores.figures + tuple(replace(one, on=f"{EARLIER}: {one.on}") for one in earlier),
         date=datetime.now(UTC).date().isoformat(),
         started_from=facts.started_from,
+        confidence=scores.confidence,
         notes=(f"validation loss {scores.loss:.4f} nats per {per}", *notes),
     )
 

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from jumok.decoding.halting import heed
 from jumok.errors import DataError
-from jumok.serving.http.engine import AGE_SECONDS, OVER, Engine, Job, WritingJob
+from jumok.serving.http.engine import Engine
+from jumok.serving.http.jobs import OVER, Job, WritingJob
 from jumok.serving.http.meters import Meters
+from jumok.serving.http.queue import AGE_SECONDS
 from jumok.serving.http.refusals import RequestRefused
 from jumok.serving.http.settings import ServeLimits
 
@@ -47,7 +50,7 @@ def job(work: Recorded, *texts: str, seconds: float = 30.0) -> Job:
 def held(made: Engine, work: Recorded) -> Job:
     """A job that is being computed until the gate opens."""
     first = job(work, "first")
-    made.submit(first)
+    made.queue.submit([first])
     assert work.begun.wait(30)
     return first
 
@@ -58,12 +61,12 @@ def test_requests_that_arrive_together_share_a_batch_in_order_of_length():
     held(made, work)
     jobs = [job(work, "bbbb"), job(work, "a", "cccccc"), job(other, "dd"), job(work, "ee")]
     for each in jobs:
-        made.submit(each)
+        made.queue.submit([each])
     work.gate.set()
     assert [each.future.result(30) for each in jobs] == [["BBBB"], ["A", "CCCCCC"], ["DD"], ["EE"]]
     assert work.batches == [["first"], ["a", "ee", "bbbb"], ["cccccc"]]
     assert other.batches == [["dd"]]
-    assert made.idle
+    assert made.queue.idle
 
 
 def test_long_texts_that_waited_come_before_short_ones():
@@ -71,8 +74,8 @@ def test_long_texts_that_waited_come_before_short_ones():
     held(made, work)
     old, new = job(work, "looooong"), job(work, "s")
     old.arrived -= 2 * AGE_SECONDS
-    made.submit(old)
-    made.submit(new)
+    made.queue.submit([old])
+    made.queue.submit([new])
     work.gate.set()
     new.future.result(30)
     assert work.batches == [["first"], ["looooong"], ["s"]]
@@ -89,14 +92,14 @@ def test_a_place_is_reserved_before_any_work(limits, text):
     made, work = engine(**limits), Recorded()
     held(made, work)
     waiting = job(work, "abc")
-    made.submit(waiting)
+    made.queue.submit([waiting])
     with pytest.raises(RequestRefused, match=text) as refused:
-        made.submit(job(work, "de"))
+        made.queue.submit([job(work, "de")])
     assert refused.value.status == 429
     assert refused.value.retry_after in (1, 2)  # a second, with jitter
-    made.drop(waiting)  # its client hung up: the place is free
+    made.queue.drop(waiting)  # its client hung up: the place is free
     last = job(work, "de")
-    made.submit(last)
+    made.queue.submit([last])
     work.gate.set()
     assert last.future.result(30) == ["DE"]
     assert work.batches == [["first"], ["de"]]
@@ -106,7 +109,7 @@ def test_a_deadline_that_passes_in_the_queue_ends_the_request():
     made, work = engine(), Recorded()
     held(made, work)
     late = job(work, "late", seconds=0.01)
-    made.submit(late)
+    made.queue.submit([late])
     time.sleep(0.02)
     work.gate.set()
     with pytest.raises(RequestRefused, match="The deadline has passed") as refused:
@@ -119,14 +122,14 @@ def test_a_deadline_that_is_certainly_missed_is_refused_at_once():
     made, work = engine(), Recorded()
     work.gate.set()
     slow = job(work, "a" * 10)
-    made.submit(slow)
+    made.queue.submit([slow])
     slow.future.result(30)
-    made._rate = 1.0  # a token a second
+    made.queue._rate = 1.0  # a token a second
     work.gate.clear()
     work.begun.clear()
     held(made, work)
     with pytest.raises(RequestRefused, match="the queue takes about 5") as refused:
-        made.submit(job(work, "b", seconds=2.0))
+        made.queue.submit([job(work, "b", seconds=2.0)])
     assert refused.value.status == 429
     assert 4 <= refused.value.retry_after <= 6
     work.gate.set()
@@ -142,7 +145,7 @@ def test_an_error_belongs_to_the_request_that_caused_it():
     held(made, work)
     good, bad, other = job(work, "good"), job(work, "fine", "bad"), job(work, "more")
     for each in (good, bad, other):
-        made.submit(each)
+        made.queue.submit([each])
     work.gate.set()
     assert (good.future.result(30), other.future.result(30)) == (["GOOD"], ["MORE"])
     with pytest.raises(RequestRefused, match="this text is bad") as refused:
@@ -163,7 +166,7 @@ def test_a_failed_batch_is_computed_again_in_halves():
     made, work = engine(), Recorded(answer)
     work.gate.set()
     asked = job(work, "a", "b", "c")
-    made.submit(asked)
+    made.queue.submit([asked])
     assert asked.future.result(30) == ["A", "B", "C"]
     assert work.batches[0] == ["a", "b", "c"]
     assert made.meters.registry.get_sample_value("jumok_engine_faults_total", {"model": "m"}) == 1
@@ -178,19 +181,19 @@ def test_three_faults_in_a_row_are_fatal():
     work.gate.set()
     for _ in range(3):
         asked = job(work, "a")
-        made.submit(asked)
+        made.queue.submit([asked])
         with pytest.raises(RequestRefused, match="The model failed") as refused:
             asked.future.result(30)
         assert refused.value.status == 500
         until = time.monotonic() + 10
-        while not made.idle and time.monotonic() < until:
+        while not made.queue.idle and time.monotonic() < until:
             time.sleep(0.001)
     until = time.monotonic() + 10
     while not fatal and time.monotonic() < until:
         time.sleep(0.001)
     assert [str(error) for error in fatal] == ["broken"]
     with pytest.raises(RequestRefused, match="The model m is broken") as refused:
-        made.submit(job(work, "a"))
+        made.queue.submit([job(work, "a")])
     assert refused.value.status == 503
 
 
@@ -217,7 +220,7 @@ def test_generated_texts_are_written_in_turns_and_dropped_at_a_token():
         def receive(part: object) -> None:
             found[name].append(part)
             if part == "1" and name == "b":
-                made.drop(jobs["b"])
+                made.queue.drop(jobs["b"])
             if part is OVER:
                 over.release()
 
@@ -225,12 +228,56 @@ def test_generated_texts_are_written_in_turns_and_dropped_at_a_token():
 
     until = time.monotonic() + 30
     jobs = {name: WritingJob(Counting(4, log, name), 4, until, send(name)) for name in "ab"}
-    with made._turn:  # both are there before the first token
-        made._admit(jobs["a"])
+    with made.queue._turn:  # both are there before the first token
+        made.queue._admit([jobs["a"]])
     for each in jobs.values():
-        made.submit(each)
+        made.queue.submit([each])
     assert over.acquire(timeout=30)
-    assert over.acquire(timeout=30)
-    assert found == {"a": ["0", "1", "2", "3", OVER], "b": ["0", "1", OVER]}
+    assert found == {"a": ["0", "1", "2", "3", OVER], "b": ["0", "1"]}
     assert log.count("b") == 2
-    assert made.idle
+    assert made.queue.idle
+
+
+def test_the_places_of_one_request_are_reserved_for_all_of_its_texts_or_none():
+    made, log = engine(queue_requests=2), []
+    until = time.monotonic() + 30
+    three = [WritingJob(Counting(4, log, "c"), 4, until, lambda part: None) for _ in range(3)]
+    with pytest.raises(RequestRefused, match="3 requests, and the limit is 2"):
+        made.queue.submit(three)
+    assert made.queue.idle
+    assert not log
+
+
+@dataclass
+class Searching:
+    """A work that takes steps, as a search does, until nobody waits."""
+
+    steps: int = 0
+    begun: threading.Event = field(default_factory=threading.Event)
+
+    def run(self, given: Sequence[str]) -> list[str]:
+        while self.steps < 30_000:
+            heed()
+            self.steps += 1
+            self.begun.set()
+            time.sleep(0.001)
+        return list(given)
+
+
+def test_a_search_that_nobody_waits_for_ends_at_its_next_step():
+    made, work, next_work = engine(), Searching(), Recorded()
+    next_work.gate.set()
+    two = [Job(work, [text], [1], time.monotonic() + 30) for text in "ab"]
+    made.queue.submit(two)
+    assert work.begun.wait(30)
+    made.queue.drop(two[0])
+    going = work.steps
+    time.sleep(0.05)
+    assert work.steps > going  # the other one is still waited for
+    made.queue.drop(two[1])
+    after = job(next_work, "next")
+    made.queue.submit([after])
+    assert after.future.result(30) == ["NEXT"]
+    assert work.steps < 30_000
+    ended = made.meters.registry.get_sample_value("jumok_ended_total", {"model": "m"})
+    assert ended == 1.0

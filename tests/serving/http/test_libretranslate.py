@@ -142,7 +142,7 @@ def test_what_cannot_be_translated_is_said(client, change, text):
         ("GET", "/translate", 405, "This route does not answer GET."),
         ("DELETE", "/languages", 405, "This route does not answer DELETE."),
         ("POST", "/suggest", 403, "Suggestions are disabled on this server."),
-        ("POST", "/translate_file", 403, "Files translation is disabled on this server."),
+        ("POST", "/translate_file", 400, "Invalid request: missing file parameter"),
     ],
 )
 def test_every_error_is_json(client, method, path, status, text):

@@ -110,7 +110,9 @@ def test_chat_is_refused_with_the_reason(api):
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"logprobs": 2}, "logprobs is not supported"),
+        ({"logprobs": 2, "stream": True}, "logprobs with stream is not supported"),
+        ({"logprobs": 2, "echo": True}, "logprobs with echo is not supported"),
+        ({"logprobs": 6}, "less than or equal to 5"),
         ({"suffix": "a"}, "suffix is not supported"),
         ({"presence_penalty": 1.0}, "presence_penalty is not supported"),
         ({"stop": list("abcde")}, "at most 4 texts"),
@@ -143,3 +145,27 @@ def test_a_stream_whose_client_hangs_up_ends(client, served):
     assert metric("jumok_queue_requests") == metric("jumok_queue_tokens") == 0.0
     assert metric("jumok_cancelled_total") == before + 1
     assert metric('jumok_tokens_total{direction="out"}') < 16_000
+
+
+def test_log_probabilities_are_the_models(api, letters):
+    """Against the model's own score of the whole text, by another path through the model."""
+    answer = api.completions.create(
+        model="letters", prompt="the cat", max_tokens=12, temperature=0, logprobs=3
+    ).choices[0]
+    found = answer.logprobs
+    assert "".join(found.tokens) == answer.text
+    assert found.text_offset == [len("".join(found.tokens[:place])) for place in range(12)]
+    (scored,) = letters.score([f"the cat{answer.text}"])
+    expected = scored.token_log_probabilities[7 : 7 + len(found.tokens)]
+    assert found.token_logprobs == pytest.approx(expected, abs=1e-3)
+    for token, value, top in zip(
+        found.tokens, found.token_logprobs, found.top_logprobs, strict=True
+    ):
+        assert len(top) == 3
+        assert top[token] == pytest.approx(value)  # greedy: the most probable one
+        assert max(top.values()) == top[token]
+    stopped = api.completions.create(
+        model="letters", prompt="the cat", max_tokens=12, temperature=0, logprobs=0,
+        stop=answer.text[4:6],
+    ).choices[0]  # fmt: skip
+    assert "".join(stopped.logprobs.tokens) == stopped.text

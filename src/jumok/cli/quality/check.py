@@ -69,13 +69,14 @@ class QualityCheck:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedModels:
     """What was measured.
 
     Attributes:
         on: the data, in words.
         before, after: the same scores of both models.
         seconds: of the processor, for the texts by each model; None: they were not compared.
+        unit: what was compared, "tokens" or "labels".
     """
 
     on: str
@@ -83,3 +84,4 @@ class Comparison:
     after: "tuple[Score, ...]"
     agreement: "Agreement"
     seconds: tuple[float, float] | None = None
+    unit: str = "tokens"

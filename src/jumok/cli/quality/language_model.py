@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jumok.bundle.card import Score
 from jumok.cli.columns import column_of
-from jumok.cli.quality.check import Comparison, QualityCheck
+from jumok.cli.quality.check import ComparedModels, QualityCheck
 from jumok.config import Config
 from jumok.config.families import LanguageModelConfig
 from jumok.data.texts.corpus import TextCorpus, documents
@@ -20,7 +20,7 @@ from jumok.training.preparing.texts import corpus_of
 GIVE = "--data FILE, a text that the model was not trained on"
 
 
-def measure_language_model(asked: QualityCheck) -> Comparison:
+def measure_language_model(asked: QualityCheck) -> ComparedModels:
     """The perplexity of both models, and their agreement, on one text.
 
     Raises:
@@ -46,7 +46,7 @@ def measure_language_model(asked: QualityCheck) -> Comparison:
         )
     on = f"{', '.join(each.file.name for each in corpora)}: {len(before.tokens):,} tokens"
     score = Score("perplexity", before.perplexity, signature="exp(loss)", on=on)
-    return Comparison(on, (score,), (replace(score, value=after.perplexity),), equal)
+    return ComparedModels(on, (score,), (replace(score, value=after.perplexity),), equal)
 
 
 def _corpora(asked: QualityCheck) -> Sequence[TextCorpus]:

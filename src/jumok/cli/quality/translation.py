@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jumok.bundle.weights import load_model
 from jumok.cli.columns import two_columns
-from jumok.cli.quality.check import Comparison, QualityCheck
+from jumok.cli.quality.check import ComparedModels, QualityCheck
 from jumok.cli.screen import counted
 from jumok.config import Config, TranslationConfig
 from jumok.data.pairs.corpus import Corpus, read_pairs
@@ -24,7 +24,7 @@ from jumok.training.preparing.pairs import corpus_of_pairs
 GIVE = "--check SOURCE REFERENCE, two files of lines, or --data FILE with both"
 
 
-def measure_translation(asked: QualityCheck) -> Comparison:
+def measure_translation(asked: QualityCheck) -> ComparedModels:
     """BLEU and chrF of both models, and their agreement along the whole model's translations.
 
     Raises:
@@ -53,7 +53,7 @@ def measure_translation(asked: QualityCheck) -> Comparison:
     before, after = (tuple(replace(each, on=on) for each in those) for those in scores)
     greedy = _translated(translators[0], sources, 1, asked.batch)
     equal = _agreement(asked, translators[0], sources, greedy)
-    return Comparison(on, before, after, equal, (seconds[0], seconds[1]))
+    return ComparedModels(on, before, after, equal, (seconds[0], seconds[1]))
 
 
 def _translated(

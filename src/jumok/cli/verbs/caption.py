@@ -15,6 +15,10 @@ from jumok.cli.output.streams import check_output, open_output
 from jumok.cli.screen import counted
 from jumok.cli.verbs.translate import decoding_options
 from jumok.errors import ConfigError, DataError
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok.systems import captioner as systems_captioner
 
 if TYPE_CHECKING:
     from jumok.systems.caption import Caption
@@ -54,7 +58,8 @@ def caption(
     output: option.Output = None,
     batch: option.Batch = 32,
     device: option.Device = "auto",
-    precision: option.Precision = "fp32",
+    engine: option.CaptioningEngine = "auto",
+    precision: option.EnginePrecision = "auto",
     threads: option.Threads = 0,
 ) -> None:
     """Describe images: one line each, with the file name, a tab and the caption.
@@ -76,7 +81,11 @@ def caption(
         raise ConfigError("--looks needs --json.", do="add --json, or leave out --looks")
     form = form_of(output, as_json)
     check_output(output, *images)
-    captioner = option.load_system(model, "caption", device, precision, threads)
+    option.use_threads(threads)
+    opened = option.open_models(model)
+    opened.check_verb("caption")
+    captioner = opened.load(device, precision, engine, threads)
+    assert isinstance(captioner, systems_captioner.Captioner)
     images = list(pictures_in(images))
     found = captioner.caption_files(images, options, looks=looks, batch_size=batch)
     failed = False

@@ -10,15 +10,18 @@ import typer
 from rich.table import Table
 
 from jumok.cli.screen import console, print_scores
+from jumok.kernels.building import are_shipped
 from jumok.kernels.compiler import NONE, find_compiler
 from jumok.late import late_imports
 
 with late_imports():
     from jumok.bundle import card as bundle_card
     from jumok.bundle import reading
+    from jumok.systems import native_models
 
 if TYPE_CHECKING:
     from jumok.bundle.card import BundleConfig
+    from jumok.bundle.confidence import Calibration
     from jumok.bundle.reading import Bundle
 
 
@@ -34,6 +37,7 @@ def info(
             "jumok": bundle.jumok,
         }  # fmt: skip
         facts = {"config": asdict(bundle.config), "card": asdict(bundle.card), "sizes": sizes}
+        facts["engine"] = engine(bundle)
         typer.echo(json.dumps(facts, ensure_ascii=False, indent=2))
         return
     console().print(facts_table(bundle))
@@ -56,13 +60,16 @@ def facts_table(bundle: "Bundle") -> Table:
         "texts": f"up to {config.max_tokens} tokens" if config.max_tokens else "",
         "architecture": ", ".join(architecture(config.model)),
         "alignment": alignment(config),
+        "engine": ": ".join(engine(bundle).values()),
         "trained on": "\n".join(card.trained_on) or "not known",
         "examples": card.examples,
         "training": f"{card.steps:,} steps, {card.minutes:.1f} minutes, finished {card.date}",
         "trained further": f"from {card.started_from}" if card.started_from else "",
         "written by": f"jumok {bundle.jumok}",
+        "confidence": card.confidence.text if card.confidence else "",
+        "reliability": reliability(card.confidence) if card.confidence else "",
         "notes": "\n".join(card.notes),
-        "here": "" if find_compiler() else NONE,
+        "here": "" if are_shipped() or find_compiler() else NONE,
     }
     table = Table(show_header=False, box=None)
     table.add_column(style="bold", no_wrap=True)
@@ -71,6 +78,21 @@ def facts_table(bundle: "Bundle") -> Table:
         if fact:
             table.add_row(name, fact)
     return table
+
+
+def engine(bundle: "Bundle") -> dict[str, str]:
+    """What computes the model on a CPU, and why it is not the native engine."""
+    why = native_models.lacking(bundle)
+    return {"name": "native"} if why is None else {"name": "torch", "why": why}
+
+
+def reliability(confidence: "Calibration") -> str:
+    """The reliability diagram: a line for each bin, with the share of right outputs as a bar."""
+    return "\n".join(
+        f"{each.confidence:.2f}  {'█' * round(20 * each.right):<20}  right {each.right:.2f} of "
+        f"{each.outputs}"
+        for each in confidence.bins
+    )
 
 
 def architecture(model: Mapping[str, object], part: str = "") -> Iterator[str]:

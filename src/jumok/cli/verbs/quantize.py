@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from jumok.cli import options as option
-from jumok.cli.quality.check import Comparison, QualityCheck
+from jumok.cli.quality.check import ComparedModels, QualityCheck
 from jumok.cli.screen import console
 from jumok.errors import BundleError, ConfigError, Place
 from jumok.kinds import KINDS
@@ -136,23 +136,32 @@ def _refuse(bundle: "Bundle", to: str, output: Path, force: str | None) -> None:
         )
 
 
-def _quality(bundle: "Bundle", to: str, compared: Comparison | None) -> "MeasuredQuality":
+def _quality(bundle: "Bundle", to: str, compared: ComparedModels | None) -> "MeasuredQuality":
     made_from = f"{bundle.card.name} {fingerprint.Origin(bundle).fingerprint}"
     if compared is None:
         return bundle_card.MeasuredQuality(to, made_from)
     found = compared.agreement
     return bundle_card.MeasuredQuality(
-        to, made_from, compared.on, compared.before, compared.after, found.tokens, found.share
+        to,
+        made_from,
+        compared.on,
+        compared.before,
+        compared.after,
+        found.tokens,
+        found.share,
+        compared.unit,
     )
 
 
-def _faults(bundle: "Bundle", compared: Comparison | None, quality: "MeasuredQuality") -> list[str]:
+def _faults(
+    bundle: "Bundle", compared: ComparedModels | None, quality: "MeasuredQuality"
+) -> list[str]:
     if compared is None:
         return [f"what it loses is not measured for this kind of model ({bundle.config.task})"]
     return list(evaluation_quality.faults_of(quality))
 
 
-def _say(model: "Bundle", small: "Bundle", compared: Comparison | None, as_json: bool) -> None:
+def _say(model: "Bundle", small: "Bundle", compared: ComparedModels | None, as_json: bool) -> None:
     """Prints the sizes, the scores, the equal tokens and the speed, before and after."""
     quality, seconds = small.card.quality, compared.seconds if compared else None
     assert quality is not None
@@ -170,7 +179,7 @@ def _say(model: "Bundle", small: "Bundle", compared: Comparison | None, as_json:
         change = f"{after.value - before.value:+.2f}"
         table.add_row(before.name, f"{before.value:.2f}", f"{after.value:.2f}", change)
     if quality.tokens:
-        table.add_row("equal tokens", "", f"{quality.equal:.2%}", f"of {quality.tokens:,}")
+        table.add_row(f"equal {quality.unit}", "", f"{quality.equal:.2%}", f"of {quality.tokens:,}")
     if seconds is not None:
         times = (f"{each:.1f}" for each in seconds)
         table.add_row("CPU seconds", *times, f"{seconds[0] / max(seconds[1], 1e-3):.2f} x faster")

@@ -8,16 +8,17 @@ import typer
 from jumok.cli import options as option
 from jumok.errors import ConfigError
 from jumok.late import late_imports
+from jumok.plugins import LOADED
+from jumok.serving.http.settings import ServeLimits, ServeSettings
 
 with late_imports():
-    import torch
-
     from jumok.systems import catalog
 
 with late_imports("serving models over HTTP", extra="serve"):
-    from jumok.serving.http import access, models, running, settings
+    from jumok.serving.http import access, models, processes, running
 
 LIMITS, ACCESS = "Limits", "Access"
+DEFAULT, RUN = ServeLimits(), ServeSettings()
 
 Models = Annotated[
     list[str],
@@ -31,6 +32,15 @@ Host = Annotated[
     str,
     typer.Option(
         help="Address to listen at. One that other machines can reach needs --key-file or --open.",
+        rich_help_panel=ACCESS,
+    ),
+]
+AllowHost = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="A further host name by which requests may call the server, such as a proxy's. "
+        "Repeatable.",
         rich_help_panel=ACCESS,
     ),
 ]
@@ -52,6 +62,10 @@ Cors = Annotated[
         help="Web pages that may call the server: https://example.org, or * for all. Repeatable.",
         rich_help_panel=ACCESS,
     ),
+]
+LogTexts = Annotated[
+    bool,
+    typer.Option("--log-texts", help="Write the texts of requests to the log."),
 ]
 Body = Annotated[
     int, typer.Option(min=1, help="Maximum bytes of a request.", rich_help_panel=LIMITS)
@@ -85,6 +99,19 @@ QueueTokens = Annotated[
 BatchTokens = Annotated[
     int, typer.Option(min=1, help="Tokens that are computed together.", rich_help_panel=LIMITS)
 ]
+Connections = Annotated[
+    int,
+    typer.Option(min=1, max=option.MOST, help="Maximum open connections.", rich_help_panel=LIMITS),
+]
+Rate = Annotated[
+    float,
+    typer.Option(
+        min=0.0,
+        max=1e6,
+        help="Requests a minute of one key, or without keys of one address; 0 = no limit.",
+        rich_help_panel=LIMITS,
+    ),
+]
 Deadline = Annotated[
     float,
     typer.Option(
@@ -98,6 +125,17 @@ Grace = Annotated[
         max=3_600.0,
         help="Seconds after SIGTERM in which requests are still accepted.",
         rich_help_panel=LIMITS,
+    ),
+]
+Count = Annotated[
+    int,
+    typer.Option(
+        "--processes",
+        min=1,
+        max=1024,
+        help="Processes that serve the models, each with its own copy and its own queues; one for "
+        "each core is most.",
+        rich_help_panel=option.MACHINE,
     ),
 ]
 Threads = Annotated[
@@ -115,20 +153,26 @@ def serve(
     given: Models,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 = any free one.")] = 5000,
     host: Host = "127.0.0.1",
+    allow_host: AllowHost = None,
     key_file: KeyFile = None,
     open_: Open = False,
     cors: Cors = None,
-    max_body: Body = 1024**2,
-    max_texts: MostTexts = 256,
-    max_tokens: MostTokens = 16_384,
-    queue_requests: QueueRequests = 256,
-    queue_tokens: QueueTokens = 65_536,
-    batch_tokens: BatchTokens = 4_096,
-    deadline: Deadline = 60.0,
-    grace: Grace = 10.0,
+    log_texts: LogTexts = False,
+    max_body: Body = DEFAULT.body,
+    max_texts: MostTexts = DEFAULT.texts,
+    max_tokens: MostTokens = DEFAULT.tokens,
+    max_connections: Connections = DEFAULT.connections,
+    queue_requests: QueueRequests = DEFAULT.queue_requests,
+    queue_tokens: QueueTokens = DEFAULT.queue_tokens,
+    batch_tokens: BatchTokens = DEFAULT.batch_tokens,
+    rate: Rate = DEFAULT.rate,
+    deadline: Deadline = DEFAULT.seconds,
+    grace: Grace = RUN.grace,
     device: option.Device = "auto",
-    precision: option.Precision = "fp32",
+    engine: option.Engine = "auto",
+    precision: option.EnginePrecision = "auto",
     threads: Threads = 1,
+    process_count: Count = 1,
 ) -> None:
     """Serve models over HTTP, for programs that speak LibreTranslate or OpenAI.
 
@@ -153,7 +197,7 @@ def serve(
             "--queue-tokens is less than --max-tokens: such a request would never be accepted.",
             got=f"--queue-tokens {queue_tokens} --max-tokens {max_tokens}",
         )
-    limits = settings.ServeLimits(
+    limits = ServeLimits(
         body=max_body,
         texts=max_texts,
         tokens=max_tokens,
@@ -161,17 +205,26 @@ def serve(
         queue_tokens=queue_tokens,
         batch_tokens=batch_tokens,
         seconds=deadline,
+        connections=max_connections,
+        rate=rate,
     )
-    chosen = settings.ServeSettings(limits, keys, tuple(cors or ()), grace, precision)
+    chosen = ServeSettings(
+        limits,
+        keys,
+        tuple(cors or ()),
+        access.own_names(host, allow_host or ()),
+        grace,
+        log_texts,
+    )
     named = [models.split_name(each) for each in given]
     opened = [(name, catalog.open_model(*option.model_folders(folders))) for name, folders in named]
-    if threads:
-        torch.set_num_threads(threads)
+    plugins = tuple(each.file for each in LOADED.values())
+    serving = running.Serving(
+        models.named_models(opened), chosen, device, precision, threads, plugins, computing=engine
+    )
 
     def announce(address: str) -> None:
         typer.echo(f"{address}\nPress Ctrl-C to stop.", err=True)
 
-    code = running.serve_forever(
-        models.named_models(opened), chosen, (host, port), device, precision, announce
-    )
-    raise typer.Exit(code)
+    address = (host, port)
+    raise typer.Exit(processes.serve_processes(serving, address, process_count, announce))

@@ -55,6 +55,7 @@ def document(
     data: Mapping[str, object],
     *,
     asks: bool = False,
+    styles: Sequence[str] = ("style.css",),
     blobs: Mapping[str, bytes] | None = None,
 ) -> str:
     """An HTML page with a script of `web/`, the style, and its data as JSON.
@@ -62,10 +63,12 @@ def document(
     Args:
         entry: the module that starts it.
         asks: whether it may send requests to its server.
+        styles: the style sheets of `web/`.
         blobs: bytes that the page holds besides, in base64, by the ids of their elements; among
             them may be WebAssembly, which the page may then run.
     """
-    script, style = bundle(entry), (source_folder() / "style.css").read_text(encoding="utf-8")
+    script = bundle(entry)
+    style = "".join((source_folder() / each).read_text(encoding="utf-8") for each in styles)
     runs = " 'wasm-unsafe-eval'" if blobs else ""
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'{runs}; "

@@ -3,7 +3,9 @@
 import hashlib
 import hmac
 import ipaddress
+import re
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 from jumok.errors import ConfigError, Place
@@ -84,6 +86,41 @@ def check_key(keys: tuple[bytes, ...], given: str | None, missing: int) -> None:
     matches = [hmac.compare_digest(wanted, key) for key in keys]  # all, for constant time
     if not any(matches):
         raise RequestRefused(403, "key_invalid", "The API key is not valid.")
+
+
+def check_host(hosts: frozenset[str] | None, header: str | None) -> None:
+    """Checks the name by which the client calls this server.
+
+    A web page can send requests to this machine under a name of its own that points here; a server
+    that only this machine can reach therefore answers only to its own names.
+    Source: Jackson et al. 2007, Protecting browsers from DNS rebinding attacks.
+
+    Args:
+        hosts: the accepted names; None: any.
+        header: of the request, with or without a port; None: a client older than HTTP/1.1, which is
+            no browser.
+
+    Raises:
+        RequestRefused: it is another name.
+    """
+    if hosts is None or header is None:
+        return
+    name = re.sub(r":\d*$", "", header.strip().lower())
+    if name not in hosts:
+        text = "This server does not answer to this host name: start it with --allow-host NAME."
+        raise RequestRefused(421, "host_not_allowed", text)
+
+
+def own_names(host: str, further: Sequence[str]) -> frozenset[str] | None:
+    """The names by which a server at this address may be called; None: any.
+
+    Args:
+        further: names that a proxy in front of it passes on.
+    """
+    if not is_loopback(host):
+        return frozenset(map(str.lower, further)) if further else None
+    own = f"[{host}]" if ":" in host else host
+    return frozenset({"localhost", "127.0.0.1", "[::1]", own, *map(str.lower, further)})
 
 
 def bearer(header: str | None) -> str | None:

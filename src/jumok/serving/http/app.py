@@ -11,14 +11,15 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from jumok.errors import JumokError
-from jumok.serving.http import libretranslate, openai, own
-from jumok.serving.http.asking import ClientGone, service_of
+from jumok.serving.http.dialects import box, files, libretranslate, openai, own
+from jumok.serving.http.dialects.asking import ClientGone, service_of
 from jumok.serving.http.gate import Gate
 from jumok.serving.http.models import Service
 from jumok.serving.http.refusals import RequestRefused, invalid, refusal_of, response_to
 
 HUNG_UP = 499  # nginx's number for it; it is not sent, only counted
 CORS_SECONDS = 20 * 24 * 3600
+RATE_HEADERS = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 
 
 def application(service: Service) -> ASGIApp:
@@ -26,7 +27,7 @@ def application(service: Service) -> ASGIApp:
     # FastAPI's pages of documentation load scripts from elsewhere; the description itself does not.
     app = FastAPI(title="jumok", version=version("jumok"), docs_url=None, redoc_url=None)
     app.state.service = service
-    for router in (own.router, openai.router, libretranslate.router):
+    for router in (own.router, openai.router, libretranslate.router, files.router, box.router):
         app.include_router(router)
     app.add_api_route("/metrics", metrics, methods=["GET"])
     known = (RequestRefused, RequestValidationError, HTTPException, JumokError, ClientGone)
@@ -40,7 +41,7 @@ def application(service: Service) -> ASGIApp:
         allow_origins=service.settings.cors,
         allow_methods=["GET", "POST"],
         allow_headers=["Authorization", "Content-Type", "X-Request-Id", "X-Request-Deadline"],
-        expose_headers=["X-Request-Id", "Retry-After", "Server-Timing"],
+        expose_headers=["X-Request-Id", "Retry-After", "Server-Timing", *RATE_HEADERS],
         max_age=CORS_SECONDS,
     )
 
@@ -73,8 +74,8 @@ def _refused(request: Request, error: Exception) -> RequestRefused:
         400: ("invalid_request", "The body is not JSON."),
     }
     code, text = known.get(error.status_code, ("http_error", "The request cannot be answered."))
-    allow = (error.headers or {}).get("Allow")
-    return RequestRefused(error.status_code, code, text, allow=allow)
+    allow = {name: value for name, value in (error.headers or {}).items() if name == "Allow"}
+    return RequestRefused(error.status_code, code, text, headers=allow)
 
 
 def _wrong_fields(request: Request, error: RequestValidationError) -> RequestRefused:

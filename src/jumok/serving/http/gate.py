@@ -9,12 +9,34 @@ from secrets import token_hex
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from jumok.serving.http.access import bearer, check_key
+from jumok.serving.http.access import bearer, check_host, check_key
 from jumok.serving.http.logs import fault_of, log
 from jumok.serving.http.models import Service
 from jumok.serving.http.refusals import RequestRefused, dialect_of, response_to
 
 ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+
+TEXTS = "jumok.texts"
+"""The key of a request's texts in its scope; only with `ServeSettings.log_texts` are they there."""
+
+UNBOUND = ("/metrics", "/openapi.json")
+"""Paths of no dialect."""
+
+
+def admit(service: Service, scope: Scope, key: str | None, missing: int) -> None:
+    """Checks the key of a request, and counts it where requests a minute are limited.
+
+    Args:
+        key: what the client gave; None: nothing.
+        missing: the status for a request without a key.
+
+    Raises:
+        RequestRefused: the key is missing or wrong, or the client has sent too many requests.
+    """
+    check_key(service.settings.keys, key, missing)
+    if scope["method"] == "POST":
+        client = key if service.settings.keys else (scope.get("client") or ("",))[0]
+        scope["jumok.allowance"] = service.rates.take(client)
 
 
 class Gate:
@@ -46,7 +68,7 @@ class Gate:
     async def _pass(self, scope: Scope, receive: Receive, passage: "_Passage") -> None:
         path, headers = scope["path"], Headers(scope=scope)
         try:
-            self._check(path, headers)
+            self._check(scope, headers)
             body = await self._body(headers, receive)
         except RequestRefused as refused:
             self.service.meters.rejected.labels(refused.code).inc()
@@ -55,14 +77,16 @@ class Gate:
         if body is not None:
             await self.app(scope, _replayed(body, receive), passage.send)
 
-    def _check(self, path: str, headers: Headers) -> None:
+    def _check(self, scope: Scope, headers: Headers) -> None:
+        path, service = scope["path"], self.service
         if path.startswith("/health"):
             return
-        if self.service.closed:
+        check_host(service.settings.hosts, headers.get("host"))
+        if service.closed:
             raise RequestRefused(503, "stopping", "The server is stopping.", retry_after=5)
-        if dialect_of(path) != "libretranslate" or path in ("/metrics", "/openapi.json"):
+        if path != "/" and (dialect_of(path) != "libretranslate" or path in UNBOUND):
             key = bearer(headers.get("authorization"))
-            check_key(self.service.settings.keys, key, missing=401)
+            admit(service, scope, key, missing=401)
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes | None:
         """The whole body; None if the client closed the connection before its end."""
@@ -101,6 +125,8 @@ class Gate:
         }
         if passage.error:
             line["error"] = passage.error
+        if texts := scope.get(TEXTS):
+            line["texts"] = texts
         log(line)
 
 
@@ -112,7 +138,7 @@ class _Passage:
         given = Headers(scope=scope).get("x-request-id", "")
         self.id = scope["jumok.id"] = given if ID.fullmatch(given) else token_hex(12)
         self.status, self.error = 0, ""
-        self._send = send
+        self._send, self._scope = send, scope
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -120,6 +146,8 @@ class _Passage:
             headers = MutableHeaders(scope=message)
             headers["X-Request-Id"] = self.id
             headers["X-Content-Type-Options"] = "nosniff"
+            if allowance := self._scope.get("jumok.allowance"):
+                headers.update(allowance.headers)
             if self.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
                 headers["Connection"] = "close"  # the rest of the body stays unread
         await self._send(message)

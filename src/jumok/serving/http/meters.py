@@ -1,6 +1,14 @@
 """The server's metrics, in a registry of their own. No label comes from what a client sends."""
 
+from pathlib import Path
+from typing import Literal
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+SUM: Literal["livesum"] = "livesum"
+LARGEST: Literal["livemax"] = "livemax"
+"""How the gauges of several processes become one."""
 
 SECONDS = (
     *(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5),
@@ -11,9 +19,15 @@ TOKENS = (16, 64, 256, 1024, 4096, 16384)
 
 
 class Meters:
-    """All metrics of a server."""
+    """All metrics of a server.
 
-    def __init__(self) -> None:
+    Args:
+        shared: the folder where several processes sum them, which is also in the variable
+            PROMETHEUS_MULTIPROC_DIR; None: there is one process.
+    """
+
+    def __init__(self, shared: Path | None = None) -> None:
+        self._shared = shared
         self.registry = registry = CollectorRegistry()
         self.requests = Counter(
             "jumok_requests_total", "Answers.", ("route", "status"), registry=registry
@@ -43,14 +57,17 @@ class Meters:
             registry=registry,
         )  # fmt: skip
         self.queue_requests = Gauge(
-            "jumok_queue_requests", "Requests that wait or run.", ("model",), registry=registry
-        )
+            "jumok_queue_requests", "Requests that wait or run.", ("model",),
+            registry=registry, multiprocess_mode=SUM,
+        )  # fmt: skip
         self.queue_tokens = Gauge(
-            "jumok_queue_tokens", "Their tokens, estimated.", ("model",), registry=registry
-        )
+            "jumok_queue_tokens", "Their tokens, estimated.", ("model",),
+            registry=registry, multiprocess_mode=SUM,
+        )  # fmt: skip
         self.running = Gauge(
-            "jumok_running", "Texts that are computed now.", ("model",), registry=registry
-        )
+            "jumok_running", "Texts that are computed now.", ("model",),
+            registry=registry, multiprocess_mode=SUM,
+        )  # fmt: skip
         self.rejected = Counter(
             "jumok_rejected_total", "Refused requests.", ("reason",), registry=registry
         )
@@ -58,14 +75,22 @@ class Meters:
             "jumok_cancelled_total", "Requests whose client closed the connection.",
             registry=registry,
         )  # fmt: skip
+        self.ended = Counter(
+            "jumok_ended_total", "Batches ended before their end: nobody waited any more.",
+            ("model",), registry=registry,
+        )  # fmt: skip
         self.faults = Counter(
             "jumok_engine_faults_total", "Batches that failed.", ("model",), registry=registry
         )
         self.info = Gauge(
             "jumok_model_info", "The models.", ("name", "digest", "engine", "precision"),
-            registry=registry,
+            registry=registry, multiprocess_mode=LARGEST,
         )  # fmt: skip
 
     def written(self) -> bytes:
         """All metrics in the text format of Prometheus."""
-        return generate_latest(self.registry)
+        if self._shared is None:
+            return generate_latest(self.registry)
+        together = CollectorRegistry()
+        MultiProcessCollector(together, path=str(self._shared))
+        return generate_latest(together)

@@ -9,13 +9,15 @@ from typing import TypeVar
 from jumok.bundle.reading import Bundle
 from jumok.data.texts.tokenizer import ByteTokenizer
 from jumok.errors import ConfigError
+from jumok.serving.http.downloads import Downloads
 from jumok.serving.http.engine import Engine
 from jumok.serving.http.meters import Meters
+from jumok.serving.http.rates import Rates
 from jumok.serving.http.refusals import RequestRefused
 from jumok.serving.http.settings import ServeSettings
 from jumok.systems.base import Facts, System
 from jumok.systems.catalog import OpenedModel
-from jumok.systems.device import PrecisionName
+from jumok.systems.device import EngineName, EnginePrecision
 from jumok.systems.languages import language_code
 from jumok.systems.translation.translator import Translator
 
@@ -24,6 +26,22 @@ SomeSystem = TypeVar("SomeSystem", bound=System)
 BYTES_OF_TOKEN = 3
 """Bytes of text that are counted as one token before a text is tokenised: English has about four,
 Korean five, so the estimate is mostly too high."""
+
+
+@dataclass(frozen=True)
+class Folders:
+    """The folders of a server.
+
+    Attributes:
+        metrics: where several processes sum their metrics; None: there is one process.
+        downloads: where translated files wait; None: files are not translated.
+    """
+
+    metrics: Path | None = None
+    downloads: Path | None = None
+
+
+NO_FOLDERS = Folders()
 
 
 @dataclass
@@ -35,6 +53,7 @@ class ServedModel:
         opened: the model up to its weights.
         languages: of source and target, as requests name them; "" where not known.
         system: None until it is loaded.
+        computes: what computes it: "native" or "torch".
     """
 
     id: str
@@ -43,6 +62,8 @@ class ServedModel:
     languages: tuple[str, str] = ("", "")
     system: System | None = None
     digest: str = ""
+    computes: str = ""
+    precision: str = ""
     created: int = field(default_factory=lambda: int(time.time()))
 
     def cost(self, text: str) -> int:
@@ -73,6 +94,8 @@ class Service:
     models: dict[str, ServedModel]
     settings: ServeSettings
     meters: Meters
+    rates: Rates
+    downloads: Downloads
     draining: bool = False
     closed: bool = False
 
@@ -177,16 +200,25 @@ def serve_models(
     models: dict[str, OpenedModel],
     settings: ServeSettings,
     device: str,
-    precision: PrecisionName,
+    precision: EnginePrecision,
     fatal: Callable[[BaseException], None],
+    folders: Folders = NO_FOLDERS,
+    computing: EngineName = "auto",
 ) -> Service:
-    """The service of these models; their engines load them when they are started."""
-    service = Service({}, settings, Meters())
+    """The service of these models; their engines load them when they are started.
+
+    Args:
+        computing: "auto" is the native engine where it serves a model.
+    """
+    meters = Meters(folders.metrics)
+    service = Service(
+        {}, settings, meters, Rates(settings.limits.rate), Downloads(folders.downloads)
+    )
 
     def loader(name: str) -> Callable[[], None]:
         def load() -> None:
             model = service.models[name]
-            system = model.opened.load(device, precision)
+            system = model.opened.load(device, precision, computing, threads=1)
             # Code that reads a system's models outside of its work may change them, so every later
             # call would first compare all weights.
             with system.at_work():
@@ -194,7 +226,10 @@ def serve_models(
             if isinstance(system, Translator):
                 system.translate(["a"])  # compiles the kernels before the first request
             model.system = system
-            service.meters.info.labels(name, model.digest, "torch", precision).set(1)
+            told = system.computed_by
+            model.computes, model.precision = told["name"], told["precision"]
+            facts = (name, model.digest, model.computes, model.precision)
+            service.meters.info.labels(*facts).set(1)
 
         return load
 

@@ -1,5 +1,6 @@
 """Requests that are refused, in the error format of each dialect."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
 
 from starlette.responses import JSONResponse
@@ -18,7 +19,7 @@ class RequestRefused(Exception):  # noqa: N818 - the client's request failed, no
         text: the reason in one sentence, with the limit and the value.
         parameter: the name of the field that is wrong.
         retry_after: seconds after which to try again.
-        allow: the methods that the path has.
+        headers: further headers of the answer.
     """
 
     def __init__(
@@ -29,11 +30,11 @@ class RequestRefused(Exception):  # noqa: N818 - the client's request failed, no
         *,
         parameter: str | None = None,
         retry_after: int | None = None,
-        allow: str | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self.status, self.code, self.text = status, code, whole(text)
         self.parameter = None if parameter is None else whole(parameter)
-        self.retry_after, self.allow = retry_after, allow
+        self.retry_after, self.headers = retry_after, dict(headers or {})
         super().__init__(text)
 
 
@@ -65,11 +66,9 @@ def dialect_of(path: str) -> str:
 
 def response_to(refused: RequestRefused, path: str, request_id: str) -> JSONResponse:
     """The response to a refused request, in the dialect of its path."""
-    headers: dict[str, str] = {}
+    headers = dict(refused.headers)
     if refused.retry_after is not None:
         headers["Retry-After"] = str(refused.retry_after)
-    if refused.allow is not None:
-        headers["Allow"] = refused.allow
     if refused.status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
     body: dict[str, object]

@@ -1,27 +1,36 @@
-"""The server process: the address, the signals, the engines, and the end."""
+"""One server process: the address, the signals, the engines, and the end."""
 
 import asyncio
 import contextlib
+import math
 import signal
 import socket
+import sys
 from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 
+import torch
 import uvicorn
 
 from jumok.errors import ConfigError, JumokError
 from jumok.serving.http.app import application
+from jumok.serving.http.connection import connections
 from jumok.serving.http.logs import fault_of, log
-from jumok.serving.http.models import Service, serve_models
+from jumok.serving.http.models import NO_FOLDERS, Folders, Service, serve_models
 from jumok.serving.http.settings import ServeSettings
 from jumok.systems.catalog import OpenedModel
-from jumok.systems.device import PrecisionName
+from jumok.systems.device import EngineName, EnginePrecision
 
 BROKEN = 70
 """The exit code after an engine's failure (EX_SOFTWARE), for whoever restarts the process."""
 
-KEEP_ALIVE_SECONDS = 10
 BACKLOG = 1024
+
+SWITCH_SECONDS = 0.0005
+"""After which a thread that computes lets the one that answers go on. Python's own 5 ms would be
+added to each of the few steps of an answer."""
 
 
 class HttpServer(uvicorn.Server):
@@ -69,8 +78,12 @@ class HttpServer(uvicorn.Server):
         self.should_exit = True
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, shared: bool = False) -> socket.socket:
     """A socket that listens at the address.
+
+    Args:
+        shared: whether other sockets may listen there as well; the system spreads connections over
+            them.
 
     Raises:
         ConfigError: the address does not exist here, or the port is taken.
@@ -80,6 +93,8 @@ def listen(host: str, port: int) -> socket.socket:
         # asyncio turns off Nagle's delay (40 ms an answer) only where the protocol is named.
         listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if shared:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listener.bind((host, port))
         listener.listen(BACKLOG)
     except OSError as error:
@@ -91,21 +106,51 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def serve_forever(
-    models: dict[str, OpenedModel],
-    settings: ServeSettings,
-    address: tuple[str, int],
-    device: str,
-    precision: PrecisionName,
-    announce: Callable[[str], None],
-) -> int:
+def address_of(listener: socket.socket) -> str:
+    """The address of a server, as a browser names it."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+@dataclass(frozen=True)
+class Serving:
+    """What a process serves, and how; it can be sent to another process.
+
+    Attributes:
+        models: by the names that requests use.
+        threads: of the processor; 0: all cores.
+        plugins: the files that the models need.
+        computing: "native", "torch", or "auto".
+    """
+
+    models: dict[str, OpenedModel]
+    settings: ServeSettings
+    device: str = "auto"
+    precision: EnginePrecision = "auto"
+    threads: int = 1
+    plugins: tuple[Path, ...] = ()
+    folders: Folders = NO_FOLDERS
+    computing: EngineName = "auto"
+
+    def service(self, fatal: Callable[[BaseException], None]) -> Service:
+        """The service, whose engines are not started."""
+        if self.threads:
+            torch.set_num_threads(self.threads)
+        return serve_models(
+            self.models,
+            self.settings,
+            self.device,
+            self.precision,
+            fatal,
+            self.folders,
+            self.computing,
+        )
+
+
+def serve_forever(serving: Serving, listener: socket.socket) -> int:
     """Serves the models until a signal ends it; returns the exit code.
 
-    Args:
-        announce: called with the server's address when it listens.
-
     Raises:
-        ConfigError: the address cannot be used.
         JumokError: a model cannot be loaded.
     """
     failed: list[BaseException] = []
@@ -115,21 +160,24 @@ def serve_forever(
         failed.append(error)
         running[0].should_exit = True
 
-    service = serve_models(models, settings, device, precision, fatal)
+    def count(reason: str) -> None:
+        service.meters.rejected.labels(reason).inc()
+
+    service = serving.service(fatal)
+    limits = serving.settings.limits
     config = uvicorn.Config(
         application(service),
+        http=connections(limits, count),
         log_config=None,
         log_level="critical",  # what uvicorn reports is in the log already
         access_log=False,
         server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_keep_alive=math.ceil(limits.idle_seconds),
         lifespan="off",
         ws="none",
     )
-    listener = listen(*address)
     running.append(HttpServer(config, service))
-    host = f"[{address[0]}]" if ":" in address[0] else address[0]
-    announce(f"http://{host}:{listener.getsockname()[1]}")
+    sys.setswitchinterval(SWITCH_SECONDS)
     for model in service.models.values():
         model.engine.start()
     running[0].run(sockets=[listener])

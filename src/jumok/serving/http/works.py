@@ -4,20 +4,21 @@ Each calls its system as the commands do (`Translator.translate`, ...), with the
 requests at once.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from jumok.data.files.images import read_image
 from jumok.decoding import DecodingOptions
 from jumok.documents.catalog import read_document, translated
 from jumok.documents.document import Languages
 from jumok.documents.segment import Translated
+from jumok.shapes import Tensor
 from jumok.systems.caption import Caption
 from jumok.systems.captioner import Captioner
 from jumok.systems.classification import Classification
 from jumok.systems.embedding import Embedder
 from jumok.systems.image_classifier import ImageClassification
-from jumok.systems.language_model import LanguageModel, TextScore, certain_text
+from jumok.systems.language_model import BROKEN, LanguageModel, TextScore, certain_text
 from jumok.systems.masked_model import Filled, MaskedModel
 from jumok.systems.text_classifier import TextClassification
 from jumok.systems.translation.result import Translation
@@ -57,9 +58,7 @@ class TranslatingPages:
         texts: list[str] = []
         for page in pages:
             texts += [segment.text for segment in page.segments if segment.text]
-        with system.at_work():
-            aligns = system.aligner.aligns
-        all_of_them = iter(system.translate(texts, alignments=aligns))
+        all_of_them = iter(system.translate(texts, alignments=system.aligns))
 
         def next_ones(wanted: list[str]) -> list[Translated]:
             some = [next(all_of_them) for _ in wanted]
@@ -67,6 +66,22 @@ class TranslatingPages:
 
         found = [translated(page, next_ones) for page in pages]
         return [page.written(each).decode() for page, each in zip(pages, found, strict=True)]
+
+
+@dataclass(frozen=True)
+class TranslatingFiles:
+    """Documents: the bytes of each, its format, and its name."""
+
+    system: Translator
+
+    def run(self, given: Sequence[tuple[bytes, str, str]]) -> list[bytes]:
+        return [
+            self.system.translate_content(content, kind, self._lines, name)
+            for content, kind, name in given
+        ]
+
+    def _lines(self, texts: Iterable[str]) -> list[Translation]:
+        return self.system.translate(list(texts))
 
 
 @dataclass(frozen=True)
@@ -145,6 +160,21 @@ class EmbeddingTexts:
         return found
 
 
+@dataclass(frozen=True)
+class WrittenToken:
+    """A token of a generated text.
+
+    Attributes:
+        text: its own, or the name of its piece where that is no whole character.
+        log_probability: by the model, whatever sampling does with it: a natural logarithm.
+        top: the most probable tokens of its step.
+    """
+
+    text: str
+    log_probability: float
+    top: Mapping[str, float]
+
+
 @dataclass
 class Continuation:
     """A text that a language model writes after a prompt.
@@ -152,6 +182,9 @@ class Continuation:
     Attributes:
         stop: texts at which it ends; they are left out.
         tokens: the number of tokens written so far.
+        top: tokens whose log-probabilities are kept at every step, besides the one that is written;
+            None: none are kept.
+        steps: what is kept of every step.
         ended: afterwards "stop", or "length" if `max_tokens` were written.
     """
 
@@ -162,6 +195,8 @@ class Continuation:
     stop: tuple[str, ...] = ()
     tokens: int = 0
     ended: str = "length"
+    top: int | None = None
+    steps: list["WrittenToken"] = field(default_factory=list)
 
     def parts(self) -> Iterator[str]:
         """The text in parts, each as soon as it is final.
@@ -187,10 +222,36 @@ class Continuation:
             yield written[handed:]
 
     def _counted(self) -> Iterator[int]:
-        found = self.system.generate_tokens(self.prompt, self.options, max_tokens=self.max_tokens)
+        seen: list[Tensor] = []
+        watch = None if self.top is None else seen.append
+        found = self.system.generate_tokens(
+            self.prompt, self.options, max_tokens=self.max_tokens, watch=watch
+        )
         for token in found:
             self.tokens += 1
+            if self.top is not None:
+                self.steps.append(self._kept(token, seen.pop(), self.top))
             yield token
+
+    def _kept(self, token: int, values: Tensor, top: int) -> "WrittenToken":
+        best = values.topk(min(top, len(values))) if top else None
+        others = (
+            {}
+            if best is None
+            else dict(zip(self._names(best.indices.tolist()), best.values.tolist(), strict=True))
+        )
+        (name,) = self._names([token])
+        return WrittenToken(name, float(values[token]), others)
+
+    def _names(self, ids: Sequence[int]) -> list[str]:
+        """The texts of single tokens; that of one that is no whole character by its piece."""
+        tokenizer = self.system.tokenizer
+        texts = [tokenizer.decode([each]) for each in ids]
+        pieces = tokenizer.pieces(ids)
+        return [
+            piece if not text or BROKEN in text else text
+            for text, piece in zip(texts, pieces, strict=True)
+        ]
 
 
 def _held_back(text: str, stop: Sequence[str], longest: int) -> int:

@@ -1,5 +1,7 @@
 """Documents for a translator: their texts are translated, and everything else stays."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -8,10 +10,11 @@ from jumok.data.files.atomic import atomic_file
 from jumok.data.files.formats import HEAD
 from jumok.data.files.reading import open_bytes
 from jumok.decoding import DecodingOptions
-from jumok.documents.catalog import document_format, translate_document
-from jumok.documents.document import Languages
-from jumok.documents.segment import Translated
+from jumok.late import late_imports
 from jumok.systems.translation.result import Translation
+
+with late_imports():
+    from jumok.documents import catalog, document, segment
 
 Lines = Callable[[Iterable[str]], Iterable[Translation]]
 """Translates lines in order, with alignments if the model has any."""
@@ -58,7 +61,7 @@ class FileTranslator(Protocol):
         """
         with open_bytes(Path(file)) as stream:
             content = stream.read()
-        kind = format or document_format(Path(file), content[:HEAD]) or "paragraphs"
+        kind = format or catalog.document_format(Path(file), content[:HEAD]) or "paragraphs"
 
         def lines(texts: Iterable[str]) -> list[Translation]:
             if options is None:
@@ -79,13 +82,15 @@ class FileTranslator(Protocol):
             name: what errors call the document.
         """
 
-        def translate(texts: list[str]) -> list[Translated]:
+        def translate(texts: list[str]) -> list[segment.Translated]:
             return list(_aligned(lines(texts)))
 
-        languages = Languages(self.source_language, self.target_language)
-        return translate_document(content, translate, format, languages=languages, name=name)
+        languages = document.Languages(self.source_language, self.target_language)
+        return catalog.translate_document(
+            content, translate, format, languages=languages, name=name
+        )
 
 
-def _aligned(translations: Iterable[Translation]) -> Iterator[Translated]:
+def _aligned(translations: Iterable[Translation]) -> Iterator[segment.Translated]:
     for each in translations:
-        yield Translated(each.text, each.alignment)
+        yield segment.Translated(each.text, each.alignment)

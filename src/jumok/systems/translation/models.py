@@ -14,12 +14,12 @@ from contextvars import ContextVar
 from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.attention.heard import anyone_listens
 from jumok.attention.here import having_any
-from jumok.bundle.reading import Bundle, Precision
+from jumok.bundle.reading import Bundle
 from jumok.errors import BundleError, Place
 from jumok.late import late_imports
 from jumok.systems.base import Shown
 from jumok.systems.loading import reading_of
-from jumok.systems.native_models import native_model
+from jumok.systems.native_models import looks_of, native_model
 from jumok.systems.translation.given_translations import GivenTranslations
 from jumok.systems.translation.on_engine import EngineSearcher, reading_on_engine
 from jumok.systems.translation.searching import Searcher
@@ -52,7 +52,6 @@ class TranslationModels(GivenTranslations):
     readings: list[AlignmentSetting | None]
     _engine: EngineSearcher | None = None
     _unread: tuple[Bundle, ...] = ()
-    _precision: Precision = "fp32"
 
     def _hold(
         self,
@@ -68,7 +67,10 @@ class TranslationModels(GivenTranslations):
     def _begin_natively(self, bundle: Bundle) -> None:
         self.readings, self._unread = [reading_on_engine(bundle)], (bundle,)
         self._engine = EngineSearcher(
-            native_model(bundle, self._precision), reading_on_engine(bundle), lambda: self.on_torch
+            native_model(bundle, self._precision),
+            looks_of(bundle),
+            reading_on_engine(bundle),
+            lambda: self.on_torch,
         )
 
     def _read_models(
@@ -111,7 +113,7 @@ class TranslationModels(GivenTranslations):
         return on_torch.TorchSearcher(self)
 
     @property
-    def engine(self) -> dict[str, str]:
+    def computed_by(self) -> dict[str, str]:
         """What computes: its name, "native" or "torch", and its number format."""
         name = self.searcher.name
         left = name == "torch" and self._precision == "int8"

@@ -15,7 +15,7 @@ from jumok.decoding.limits import Prefixes
 from jumok.decoding.rank import Ranker
 from jumok.engine.forced import WatchedAttention
 from jumok.engine.native import NativeModel
-from jumok.engine.searching import SearchRules
+from jumok.engine.searching import SearchRules, Source
 from jumok.errors import ConfigError, Place
 from jumok.systems.device import EngineName, EnginePrecision, has_gpu
 from jumok.systems.loading import reading_of
@@ -101,6 +101,7 @@ class EngineSearcher:
     """A model on the engine; any number of threads may search with it at once.
 
     Args:
+        layers: the number of its cross-attentions.
         setting: where alignments are extracted; None: the model has no attention.
         on_torch: gives the same model on torch, for what the engine does not do.
     """
@@ -110,21 +111,16 @@ class EngineSearcher:
     def __init__(
         self,
         model: NativeModel,
+        layers: int,
         setting: AlignmentSetting | None,
         on_torch: Callable[[], Searcher],
     ) -> None:
         self.model, self.setting, self.on_torch = model, setting, on_torch
+        self.layers = layers
 
-    def serves(self, options: DecodingOptions, prefixes: Sequence[str] | None = None) -> bool:
+    def serves(self, options: DecodingOptions, prefixes: Prefixes | None = None) -> bool:
         """Whether the engine searches with these options."""
-        return not (
-            options.sample
-            or options.nbest > 1
-            or options.coverage_penalty
-            or options.no_repeat_ngram
-            or options.maximum_length > FURTHEST
-            or any(prefixes or ())
-        )
+        return searches(options) and not any(prefixes or ())
 
     def read(self, sources: Sequence[Sequence[int]]) -> ReadSources:
         """These sources in one batch."""
@@ -180,20 +176,15 @@ class EngineSources:
             for target, forced in zip(targets, found, strict=True)
         ]
 
-    def attention(self, targets: Sequence[Sequence[int]]) -> list[Weights]:
+    def attention(
+        self, targets: Sequence[Sequence[int]], setting: AlignmentSetting | None = None
+    ) -> list[Weights]:
         """For each target how much its tokens attended to each source token, and to END."""
         if not self._fits(targets):
-            return self._on_torch().attention(targets)
-        setting = self._searcher.setting
+            return self._on_torch().attention(targets, setting)
+        setting = setting or self._searcher.setting
         assert setting is not None
-        heads = None if setting.head is None else (setting.head,)
-        watched = [WatchedAttention("cross", setting.layer, heads)]
-        found = self._searcher.model.force(
-            self._ended, targets, (START, END), watched, log_probabilities=False
-        )
-        # Row i of the weights is the step that reads token i - 1 (START first) and writes token i.
-        means: list[Weights] = [each.attention[0].mean(axis=0) for each in found]
-        return [each[1:] if setting.at_input else each[:-1] for each in means]
+        return attention_of(self._searcher.model, self._ended, targets, setting)
 
     def _fits(self, targets: Sequence[Sequence[int]] = ()) -> bool:
         """Whether the engine has a position for every token."""
@@ -207,11 +198,37 @@ class EngineSources:
         return self._again
 
 
+def searches(options: DecodingOptions) -> bool:
+    """Whether the engine searches with these options."""
+    return not (
+        options.sample
+        or options.nbest > 1
+        or options.coverage_penalty
+        or options.no_repeat_ngram
+        or options.maximum_length > FURTHEST
+    )
+
+
+def attention_of(
+    model: NativeModel,
+    sources: Sequence[Source],
+    targets: Sequence[Sequence[int]],
+    setting: AlignmentSetting,
+) -> list[Weights]:
+    """For each target how much its tokens attended to each position of its source."""
+    heads = None if setting.head is None else (setting.head,)
+    watched = [WatchedAttention("cross", setting.layer, heads)]
+    found = model.force(sources, targets, (START, END), watched, log_probabilities=False)
+    # Row i of the weights is the step that reads token i - 1 (START first) and writes token i.
+    means: list[Weights] = [each.attention[0].mean(axis=0) for each in found]
+    return [each[1:] if setting.at_input else each[:-1] for each in means]
+
+
 def rules_of(options: DecodingOptions, lengths: Sequence[int]) -> SearchRules:
     """The options as the engine's rules: see `decoding/limits.py` and `decoding/beam.py`.
 
     Args:
-        lengths: of the sources, END counted.
+        lengths: of the sources, END counted, or of their Memories.
     """
     limits, penalty = options.limits(), options.ranker().length_penalty
     longest = [limits.longest_of(length) for length in lengths]

@@ -8,6 +8,8 @@ from typing import Literal
 import torch
 from torch import nn
 
+from jumok.alignment.aligner import Aligner
+from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import Weights
 from jumok.attention.heard import tell
 from jumok.attention.observe import sites_of
@@ -32,6 +34,12 @@ class TorchSearcher:
 
     def __init__(self, system: GivenTranslations) -> None:
         self.system = system
+
+    @property
+    def layers(self) -> int:
+        """The number of the decoder's cross-attentions; of several models the fewest."""
+        with self.system.torch_at_work():
+            return min(len(model.cross_sites) for model in self.system.models)
 
     def read(self, sources: Sequence[Sequence[int]]) -> "TorchSources":
         """These sources in one batch."""
@@ -89,10 +97,17 @@ class TorchSources:
         with self._system.torch_at_work():
             return score_pairs(self._system.decoder, self.memory, targets, ranker)
 
-    def attention(self, targets: Sequence[Sequence[int]]) -> list[Weights]:
+    def attention(
+        self, targets: Sequence[Sequence[int]], setting: AlignmentSetting | None = None
+    ) -> list[Weights]:
         """For each target how much its tokens attended to each source token, and to END."""
-        with self._system.torch_at_work():
-            weights = self._system.aligner.between_pieces(self.memory, targets).numpy()
+        system = self._system
+        with system.torch_at_work():
+            aligner = system.aligner
+            if setting is not None:
+                readings = [setting if model.cross_sites else None for model in system.models]
+                aligner = Aligner(system.models, readings, system.tokenizer)
+            weights = aligner.between_pieces(self.memory, targets).numpy()
         return [
             weights[row, : len(target), : len(source) + 1]
             for row, (source, target) in enumerate(zip(self._sources, targets, strict=True))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from math import exp, fsum
 
 from jumok.alignment.words import Link, Weights, links, merge_words_without_torch
+from jumok.bundle.confidence import Calibration
 from jumok.data.tokenizer import Tokenizer, normalize, plain_words
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.constraints import Constraints, Phrase
@@ -60,6 +61,7 @@ class PartWriter:
     spaceless: bool
     keep: Keep | None
     glossary: Glossary | None
+    calibration: Calibration | None = None
 
     def write(
         self,
@@ -303,7 +305,7 @@ class PartWriter:
     ) -> list[list[Translation]]:
         """For each segment its translations, with alignments from one pass over all of them."""
         plain = [
-            [translation_of(self.tokenizer, part.ids, draft) for draft in of_part]
+            [translation_of(self.tokenizer, part.ids, draft, self.calibration) for draft in of_part]
             for part, of_part in zip(parts, drafts, strict=True)
         ]
         if not alignments or not self.aligns:
@@ -357,16 +359,22 @@ def written_text(tokenizer: Tokenizer, tokens: Sequence[int]) -> str:
     return normalize(tokenizer.decode(tokens)).strip()
 
 
-def translation_of(tokenizer: Tokenizer, source: Sequence[int], draft: Draft) -> Translation:
+def translation_of(
+    tokenizer: Tokenizer,
+    source: Sequence[int],
+    draft: Draft,
+    calibration: Calibration | None = None,
+) -> Translation:
     """A draft as a translation, without the alignment."""
     values = draft.hypothesis.token_log_probabilities
+    own = exp(fsum(values) / len(values)) if values else None
     return Translation(
         draft.text,
         draft.hypothesis.score,
         tuple(tokenizer.pieces(draft.hypothesis.tokens)),
         values,
         tuple(tokenizer.pieces(source)),
-        confidence=exp(fsum(values) / len(values)) if values else None,
+        confidence=own if own is None or calibration is None else calibration.of(own),
         forced=draft.forced,
         inserted=draft.inserted,
     )

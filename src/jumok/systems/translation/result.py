@@ -35,10 +35,12 @@ class Translation:
             model has no attention.
         alternatives: the second best, the third best, ..., if more than one was requested; no two
             have the same text.
-        confidence: the geometric mean of the probabilities that the model gave the tokens and END,
-            0 to 1; for a line of several segments that of the least certain one. None for a line
-            without a word. It measures how sure the model is, not how likely the translation is
-            right.
+        confidence: 0 to 1; for a line of several segments that of the least certain one. None for
+            a line without a word. If the model's card has a calibration
+            (`jumok.bundle.confidence`), the probability that the translation is right, in the sense
+            that the calibration names. Otherwise, and for given translations and ensembles, the
+            geometric mean of the probabilities that the model gave the tokens and END, which
+            measures how sure the model is and not how likely the translation is right.
         forced: what constrained search wrote: the glossary's terms, and kept strings that the plain
             search had left out.
         inserted: kept strings that were inserted where the alignment puts them, since the model

@@ -7,6 +7,7 @@ the scores of given targets, and for what the targets' tokens attended to.
 from collections.abc import Sequence
 from typing import Literal, Protocol, runtime_checkable
 
+from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import Weights
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.constraints import Constraints
@@ -46,8 +47,14 @@ class ReadSources(Protocol):
         """A given target for each source, with its log-probabilities."""
         ...
 
-    def attention(self, targets: Sequence[Sequence[int]]) -> list[Weights]:
-        """For each target how much its tokens attended to each source token, and to END."""
+    def attention(
+        self, targets: Sequence[Sequence[int]], setting: AlignmentSetting | None = None
+    ) -> list[Weights]:
+        """For each target how much its tokens attended to each source token, and to END.
+
+        Args:
+            setting: the layer, the step and the head; None: where alignments are extracted.
+        """
         ...
 
 
@@ -60,6 +67,11 @@ class Searcher(Protocol):
     """
 
     name: Literal["torch", "native"]
+
+    @property
+    def layers(self) -> int:
+        """The number of the decoder's cross-attentions; of several models the fewest."""
+        ...
 
     def read(self, sources: Sequence[Sequence[int]]) -> ReadSources:
         """These sources in one batch."""

@@ -14,19 +14,21 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import Context, copy_context
+from contextvars import copy_context
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.attention.heard import is_heard, tell
+from jumok.bundle.confidence import Calibration
 from jumok.bundle.reading import Bundle
 from jumok.data.pairs.rows import batched_rows
 from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
+from jumok.decoding.halting import heed
 from jumok.decoding.limits import Prefixes
 from jumok.errors import BundleError, ConfigError, ModelError, Place
 from jumok.late import late_imports
@@ -44,7 +46,6 @@ from jumok.systems.translation.models import TranslationModels
 from jumok.systems.translation.on_engine import EngineSearcher, choose_engine, precision_of
 from jumok.systems.translation.part_writer import PartWriter
 from jumok.systems.translation.result import Translation
-from jumok.systems.translation.searching import Searcher
 from jumok.systems.translation.segments import (
     Segment,
     Split,
@@ -83,6 +84,7 @@ class Translator(TranslationModels, FileTranslator):
         longest_target: the maximum length of a target in tokens; None if positions set no limit.
         readings: the alignment setting of each model, None for one without attention; None instead
             of the list uses `default_setting`.
+        calibration: what the confidence is worth; None: it is the models' own.
 
     Raises:
         ModelError: the vocabulary is not the tokenizer's.
@@ -103,6 +105,7 @@ class Translator(TranslationModels, FileTranslator):
         sentences: int | None = None,
         longest_target: int | None = None,
         readings: Sequence[AlignmentSetting | None] | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         for model in models:
             if model.decoder.vocabulary_size != tokenizer.size:
@@ -114,7 +117,7 @@ class Translator(TranslationModels, FileTranslator):
         self.tokenizer = tokenizer
         self.max_tokens, self.sentences = max_tokens, sentences
         self.source_language, self.target_language = source_language, target_language
-        self.longest_target = longest_target
+        self.longest_target, self.calibration = longest_target, calibration
         self._hold(
             models, readings or [default_setting(len(model.cross_sites)) for model in models]
         )
@@ -162,6 +165,7 @@ class Translator(TranslationModels, FileTranslator):
         system.max_tokens = min(map(longest_part, bundles))
         system.source_language = bundles[0].config.source_language
         system.target_language = bundles[0].config.target_language
+        system.calibration = bundles[0].card.confidence if len(bundles) == 1 else None
         system.sentences = min(
             filter(None, (one.config.sentences for one in bundles)), default=None
         )
@@ -229,14 +233,7 @@ class Translator(TranslationModels, FileTranslator):
         aligned = alignments or (bare is not None and bare.any)
         writer = self._writer(options, aligned, kept, terms)
         tell(self, GIVEN, len(texts))
-        searcher = self.searcher
-        if isinstance(searcher, EngineSearcher) and not searcher.serves(options, prefixes):
-            searcher, left = self.on_torch, set(range(len(texts)))
-        else:
-            left = set()
-        found = self._written(parts, writer, searcher, options, forced, batch_size, left)
-        with _COUNTING:
-            self.left += len(left)
+        found = self._written(parts, writer, options, forced, batch_size)
         joint = "" if self.spaceless else " "
         joined = join(len(texts), parts, found, joint, None if options.sample else options.nbest)
         return joined if bare is None else bare.dressed(joined, alignments)
@@ -245,20 +242,18 @@ class Translator(TranslationModels, FileTranslator):
         self,
         parts: Sequence[Segment],
         writer: PartWriter,
-        searcher: Searcher,
         options: DecodingOptions,
         forced: Prefixes | None,
         batch_size: int,
-        left: set[int],
     ) -> list[list[Translation]]:
-        """For each segment its translations.
-
-        Args:
-            left: gets the numbers of the lines that the native engine left to torch.
-        """
+        """For each segment its translations."""
+        searcher, left = self.searcher, set[int]()
+        if isinstance(searcher, EngineSearcher) and not searcher.serves(options, forced):
+            searcher, left = self.on_torch, {part.line for part in parts}
         found: list[list[Translation]] = [[] for _ in parts]
 
         def write(rows: list[int]) -> None:
+            heed()  # a search that is one call into C cannot be ended within it
             # Every batch has samples of its own, which are the same whenever it is decoded again.
             seeded = replace(options, seed=options.seed + rows[0])
             prefix = None if forced is None else [forced[row] for row in rows]
@@ -272,15 +267,9 @@ class Translator(TranslationModels, FileTranslator):
             left.update(here[row].line for row in read.left)
 
         batches = list(batched_rows([part.ids for part in parts], batch_size))
-        threads = min(self.threads, len(batches)) if searcher.name == "native" else 1
-        if threads < 2:
-            for rows in batches:
-                write(rows)
-            return found
-        # The engine computes without Python's lock, and a batch is the same in any thread.
-        with ThreadPoolExecutor(threads) as pool:
-            for _ in pool.map(lambda rows: rows[0].run(write, rows[1]), _each_in_context(batches)):
-                pass
+        _each(batches, write, self.threads if searcher.name == "native" else 1)
+        with _COUNTING:
+            self.left += len(left)
         return found
 
     @property
@@ -327,7 +316,7 @@ class Translator(TranslationModels, FileTranslator):
 
         return PartWriter(
             self.tokenizer, options.ranker(), self.aligns, alignments,
-            self.longest_target, self.spaceless, keep, glossary,
+            self.longest_target, self.spaceless, keep, glossary, self.calibration,
         )  # fmt: skip
 
     def translate_lines(
@@ -389,7 +378,18 @@ def _refuse_glossary(terms: Glossary | None) -> None:
         )
 
 
-def _each_in_context(batches: Sequence[list[int]]) -> Iterator[tuple[Context, list[int]]]:
-    """Batches with a copy of this thread's context, for a thread that knows nothing of it."""
-    for rows in batches:
-        yield copy_context(), rows
+def _each(batches: Sequence[list[int]], write: Callable[[list[int]], None], threads: int) -> None:
+    """Writes every batch: the engine computes without Python's lock, so in several threads."""
+    if min(threads, len(batches)) < 2:
+        for rows in batches:
+            write(rows)
+        return
+    with ThreadPoolExecutor(min(threads, len(batches))) as pool:
+        # A thread of the pool knows nothing of this one's context.
+        work = [pool.submit(copy_context().run, write, rows) for rows in batches]
+        try:
+            for each in work:
+                each.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

@@ -1,6 +1,6 @@
 """Sequence to sequence: sentences in, sentences out."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,10 +10,12 @@ from torch import nn
 from jumok.alignment.calibration import choose_setting
 from jumok.alignment.setting import AlignmentSetting
 from jumok.bundle.card import BundleConfig, Score
+from jumok.bundle.confidence import Calibration
 from jumok.bundle.weights import fill
 from jumok.bundle.writing import write_bundle
 from jumok.config import TranslationConfig
 from jumok.data.pairs.batches import validation_batches
+from jumok.evaluation.calibration import calibrated, right_translations
 from jumok.evaluation.spelling import score_spelling
 from jumok.evaluation.text import score_text
 from jumok.kernels.linear import prepare_for_inference
@@ -22,6 +24,7 @@ from jumok.models.memory import SequenceToSequence
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.systems.reach import longest_of
+from jumok.systems.translation.result import Translation
 from jumok.systems.translation.sentences import common_sentences
 from jumok.systems.translation.translator import Translator
 from jumok.training import chance
@@ -89,11 +92,13 @@ class TranslationTask:
         budget = self._config.training.tokens_per_micro_batch
         batches = validation_batches(self._prepared.validation, budget)
         loss = mean_loss(translation, model, batches)
-        scores = self._text_scores(model, dtype)
-        return Scores(loss, scores, chance.of_text(scores[0]))
+        translations = self._translations(model, dtype)
+        scores = self._text_scores(translations)
+        confidence = self._calibration(translations)
+        return Scores(loss, scores, chance.of_text(scores[0]), confidence=confidence)
 
-    def _text_scores(self, model: nn.Module, dtype: torch.dtype) -> tuple[Score, ...]:
-        """BLEU and chrF of translations, or their accuracy if the recipe asks for it."""
+    def _translations(self, model: nn.Module, dtype: torch.dtype) -> list[Translation]:
+        """Those of the validation sentences."""
         assert isinstance(model, SequenceToSequence)
         prepare_for_inference(model, dtype)
         data, beam = self._config.data, self._config.validation.beam
@@ -104,9 +109,26 @@ class TranslationTask:
             target_language=data.target_language,
             longest_target=longest_of(self._config.model),
         )
-        translations = translator.translate(
+        return translator.translate(
             self._prepared.sources, beam=beam, alignments=False, split="length", keep=False
         )
+
+    def _calibration(self, translations: Sequence[Translation]) -> Calibration | None:
+        """What the confidence of the model is worth, by the validation sentences."""
+        known = [
+            (each.text, reference, each.confidence)
+            for each, reference in zip(translations, self._prepared.references, strict=True)
+            if each.confidence is not None
+        ]
+        texts, references = [text for text, _, _ in known], [text for _, text, _ in known]
+        exact = self._config.validation.metric == "accuracy"
+        right, meaning = right_translations(texts, references, exact)
+        on = f"{len(texts)} validation sentences"
+        return calibrated([own for _, _, own in known], right, meaning, on)
+
+    def _text_scores(self, translations: Sequence[Translation]) -> tuple[Score, ...]:
+        """BLEU and chrF of translations, or their accuracy if the recipe asks for it."""
+        data, beam = self._config.data, self._config.validation.beam
         texts = [translation.text for translation in translations]
         if self._config.validation.metric == "accuracy":
             scores = score_spelling(texts, self._prepared.references)

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from starlette.requests import Request
 
-from jumok.serving.http.asking import ClientGone, hang_up, service_of
-from jumok.serving.http.engine import OVER, WritingJob, deadline_passed
+from jumok.serving.http.dialects.asking import ClientGone, hang_up, note_texts, service_of
+from jumok.serving.http.jobs import OVER, WritingJob, deadline_passed
 from jumok.serving.http.models import ServedModel
 from jumok.serving.http.refusals import RequestRefused
 from jumok.serving.http.works import Continuation
@@ -28,20 +28,17 @@ class TextsInWriting:
         costs: Sequence[int],
         deadline: float,
     ) -> None:
+        note_texts(request, [text.prompt for text in texts])
         self.texts, self._deadline = texts, deadline
         self._model, self._meters = model, service_of(request).meters
         self._begun = time.monotonic()
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[tuple[int, object]] = asyncio.Queue()
-        self._jobs: list[WritingJob] = []
-        for number, (text, cost) in enumerate(zip(texts, costs, strict=True)):
-            job = WritingJob(text, cost, deadline, self._sender(number))
-            try:
-                model.engine.submit(job)
-            except RequestRefused:
-                self.drop()
-                raise
-            self._jobs.append(job)
+        self._jobs = [
+            WritingJob(text, cost, deadline, self._sender(number))
+            for number, (text, cost) in enumerate(zip(texts, costs, strict=True))
+        ]
+        model.engine.queue.submit(self._jobs)
 
     def _sender(self, number: int) -> Callable[[object], None]:
         def send(part: object) -> None:  # in the engine's thread
@@ -52,7 +49,7 @@ class TextsInWriting:
     def drop(self) -> None:
         """Takes the texts out of the queue; one that is being written ends at its next token."""
         for job in self._jobs:
-            self._model.engine.drop(job)
+            self._model.engine.queue.drop(job)
 
     async def parts(self) -> AsyncIterator[tuple[int, str | None]]:
         """The number of a text with its next part, and with None at its end.

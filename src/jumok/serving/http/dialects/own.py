@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from jumok.alignment.setting import AlignmentSetting
-from jumok.serving.http.asking import (
+from jumok.serving.http.dialects.asking import (
     Answered,
     answered,
     check_count,
@@ -21,7 +21,7 @@ from jumok.serving.http.asking import (
     deadline_of,
     service_of,
 )
-from jumok.serving.http.explaining import LAST, Explaining, translation_facts
+from jumok.serving.http.dialects.explaining import LAST, Explaining, translation_facts
 from jumok.serving.http.models import ServedModel, Service, loaded
 from jumok.serving.http.refusals import RequestRefused, invalid
 from jumok.serving.http.works import (
@@ -133,13 +133,13 @@ def _listed(service: Service, texts: Texts, name: str) -> list[str]:
     return found
 
 
-def _answer(service: Service, model: ServedModel, found: Answered, facts: list[Facts]) -> Facts:
+def _answer(model: ServedModel, found: Answered, facts: list[Facts]) -> Facts:
     return {
         "model": model.id,
         "answers": facts,
         "engine": {
-            "name": "torch",
-            "precision": service.settings.precision,
+            "name": model.computes,
+            "precision": model.precision,
             "bundle_digest": model.digest,
         },
         "timing_ms": {"queue": _ms(found.queue), "compute": _ms(found.compute)},
@@ -177,7 +177,7 @@ async def translate(request: Request, asked: TranslateQuestion) -> JSONResponse:
     )
     pairs = zip(texts, found.answers, strict=True)
     facts = [translation_facts(text, each, wanted) for text, each in pairs]
-    return _response(_answer(service, model, found, facts), found)
+    return _response(_answer(model, found, facts), found)
 
 
 def _translator(service: Service, asked: TranslateQuestion) -> ServedModel:
@@ -230,7 +230,7 @@ async def score(request: Request, asked: TextQuestion) -> JSONResponse:
             }
             for each in found.answers
         ]
-        return _response(_answer(service, model, found, facts), found)
+        return _response(_answer(model, found, facts), found)
     model = service.able(asked.model, [LanguageModel], "score texts without targets")
     costs = list(map(model.cost, texts))
     check_tokens(service, sum(costs), "text")
@@ -245,7 +245,7 @@ async def score(request: Request, asked: TextQuestion) -> JSONResponse:
         }
         for each in found.answers
     ]
-    return _response(_answer(service, model, found, facts), found)
+    return _response(_answer(model, found, facts), found)
 
 
 @router.post("/classify")
@@ -269,7 +269,7 @@ async def classify(request: Request, asked: ClassifyQuestion) -> JSONResponse:
         costs = [IMAGE_TOKENS] * len(pictures)
         found = await answered(request, model, looking, pictures, costs, deadline)
     facts = [each.facts(asked.top) for each in found.answers]
-    return _response(_answer(service, model, found, facts), found)
+    return _response(_answer(model, found, facts), found)
 
 
 def _pictures(service: Service, images: Texts) -> Sequence[bytes]:
@@ -300,7 +300,7 @@ async def fill(request: Request, asked: FillQuestion) -> JSONResponse:
     deadline = deadline_of(request, asked.deadline_ms)
     found = await answered(request, model, work, texts, costs, deadline)
     facts = [each.facts() for each in found.answers]
-    return _response(_answer(service, model, found, facts), found)
+    return _response(_answer(model, found, facts), found)
 
 
 @router.post("/caption")
@@ -316,7 +316,7 @@ async def caption(request: Request, asked: CaptionQuestion) -> JSONResponse:
     costs = [IMAGE_TOKENS] * len(pictures)
     found = await answered(request, model, work, pictures, costs, deadline)
     facts = [each.facts() for each in found.answers]
-    return _response(_answer(service, model, found, facts), found)
+    return _response(_answer(model, found, facts), found)
 
 
 @router.get("/models/{id}/card")

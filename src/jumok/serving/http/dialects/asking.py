@@ -9,7 +9,8 @@ from typing import Any
 
 from starlette.requests import Request
 
-from jumok.serving.http.engine import Job, Work, deadline_passed
+from jumok.serving.http.gate import TEXTS
+from jumok.serving.http.jobs import Job, Work, deadline_passed
 from jumok.serving.http.models import ServedModel, Service
 from jumok.serving.http.refusals import RequestRefused, invalid
 
@@ -120,8 +121,9 @@ async def answered(
         RequestRefused: there is no place in the queue, or the deadline has passed.
         ClientGone: the client has closed the connection.
     """
+    note_texts(request, given)
     job = Job(work, given, costs, deadline)
-    model.engine.submit(job)
+    model.engine.queue.submit([job])
     future = asyncio.wrap_future(job.future)
     gone: asyncio.Future[None] = asyncio.ensure_future(hang_up(request))
     both: set[asyncio.Future[Any]] = {future, gone}
@@ -138,9 +140,15 @@ async def answered(
         raise deadline_passed()
     finally:
         gone.cancel()
-        model.engine.drop(job)
+        model.engine.queue.drop(job)
         if not future.done():
             future.add_done_callback(_looked_at)
+
+
+def note_texts(request: Request, given: Sequence[object]) -> None:
+    """Notes the texts of a request for the log, if it is to have them; never images."""
+    if service_of(request).settings.log_texts:
+        request.scope[TEXTS] = [each for each in given if isinstance(each, str | tuple)]
 
 
 def _looked_at(future: "asyncio.Future[Any]") -> None:

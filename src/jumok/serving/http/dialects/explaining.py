@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from jumok.alignment.aligner import Aligner
 from jumok.alignment.setting import AlignmentSetting
-from jumok.data.pairs.batches import source_batches
+from jumok.alignment.words import merge_words_without_torch
 from jumok.errors import DataError
+from jumok.serving.http.dialects.spans import Span, spans
 from jumok.serving.http.refusals import RequestRefused
-from jumok.serving.http.spans import Span, spans
 from jumok.serving.http.works import Translating
-from jumok.shapes import Float, Tensor
 from jumok.systems.base import Facts
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import Translator
@@ -77,7 +75,7 @@ class Explaining:
             )
 
     def _layers(self) -> int:
-        return min(len(model.cross_sites) for model in self.translating.system.models)
+        return self.translating.system.searcher.layers
 
     def _explained(self, text: str, translation: Translation) -> Explained:
         system = self.translating.system
@@ -100,12 +98,11 @@ class Explaining:
         return Explained(translation, links, facts)
 
     def _links(self, system: Translator, translation: Translation) -> list[float] | None:
-        weights = _weights(system, system.aligner, translation)
-        source, target = (
-            system.tokenizer.ids(pieces)
-            for pieces in (translation.source_tokens, translation.tokens)
+        source, target = _ids(system, translation)
+        (weights,) = system.searcher.read([source]).attention([target])
+        words = merge_words_without_torch(
+            weights[:, : len(source)], *map(system.tokenizer.words, (source, target))
         )
-        words = system.aligner.between_words(weights, source, target)
         pairs = translation.alignment or ()
         if any(to >= words.shape[0] or of >= words.shape[1] for of, to in pairs):
             return None
@@ -114,25 +111,20 @@ class Explaining:
     def _attention(
         self, system: Translator, translation: Translation, setting: AlignmentSetting
     ) -> list[list[float]]:
-        readings = [setting if model.cross_sites else None for model in system.models]
-        aligner = Aligner(system.models, readings, system.tokenizer)
         columns = len(translation.source_tokens) + 1
         cells = len(translation.tokens) * columns
         if cells > MOST_CELLS:
             text = f"The attention of a text has at most {MOST_CELLS} weights; here: {cells}."
             raise RequestRefused(413, "attention_too_large", text, parameter="return")
-        weights = _weights(system, aligner, translation)
-        found = weights[: len(translation.tokens), :columns].tolist()
-        return [[round(weight, DIGITS) for weight in row] for row in found]
+        source, target = _ids(system, translation)
+        (weights,) = system.searcher.read([source]).attention([target], setting)
+        return [[round(weight, DIGITS) for weight in row] for row in weights.tolist()]
 
 
-def _weights(
-    system: Translator, aligner: Aligner, translation: Translation
-) -> Float[Tensor, "target source"]:
-    ids = system.tokenizer.ids(translation.source_tokens)
-    (batch,) = source_batches([ids], sentences=1)
-    memory = system.read(batch)
-    return aligner.between_pieces(memory, [system.tokenizer.ids(translation.tokens)])[0]
+def _ids(system: Translator, translation: Translation) -> tuple[list[int], list[int]]:
+    """The tokens of a source and of its translation."""
+    ids = system.tokenizer.ids
+    return ids(translation.source_tokens), ids(translation.tokens)
 
 
 def translation_facts(text: str, explained: Explained, wanted: frozenset[str]) -> Facts:

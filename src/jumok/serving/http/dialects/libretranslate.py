@@ -3,17 +3,13 @@
 Source: LibreTranslate 1.9.6, `libretranslate/app.py`.
 """
 
-import json
 from collections.abc import Mapping, Sequence
-from email.parser import BytesParser
-from urllib.parse import parse_qsl
 
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from jumok.serving.http.access import bearer, check_key
-from jumok.serving.http.asking import (
+from jumok.serving.http.dialects.asking import (
     Answered,
     answered,
     check_count,
@@ -22,77 +18,21 @@ from jumok.serving.http.asking import (
     deadline_of,
     service_of,
 )
+from jumok.serving.http.dialects.forms import fields_of, unified
+from jumok.serving.http.dialects.scripts import has_letters, likely_languages, name_of
 from jumok.serving.http.models import ServedModel, Service, loaded
 from jumok.serving.http.refusals import RequestRefused, invalid
-from jumok.serving.http.scripts import has_letters, likely_languages, name_of
 from jumok.serving.http.works import Translating, TranslatingPages
 from jumok.systems.languages import language_code
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import Translator
 
 router = APIRouter(tags=["LibreTranslate"])
+SUFFIXES = (".txt", ".html", ".md", ".docx", ".srt", ".vtt", ".po", ".xlf", ".xliff", ".tmx")
+"""The files that are translated, by their usual names."""
+
 ALIASES = {"pb": "pt", "zt": "zh"}
 BEAM = 5
-
-
-async def fields_of(request: Request) -> dict[str, object]:
-    """What a client sends: JSON, a form, or values in the address.
-
-    Raises:
-        RequestRefused: it is none of these, or the key is wrong.
-    """
-    kind, body = request.headers.get("content-type", ""), await request.body()
-    found: dict[str, object] = dict(request.query_params)
-    kind_only = kind.partition(";")[0].strip().lower()
-    if kind_only == "application/json":
-        found |= _json(body)
-    elif kind_only == "multipart/form-data":
-        found |= _multipart(kind, body)
-    elif kind_only in ("application/x-www-form-urlencoded", ""):
-        found |= _urlencoded(body)
-    elif body:
-        text = "The body must be JSON or a form."
-        raise RequestRefused(415, "unsupported_media_type", text)
-    given = found.get("api_key")
-    key = given if isinstance(given, str) else bearer(request.headers.get("authorization"))
-    check_key(service_of(request).settings.keys, key, missing=400)
-    return found
-
-
-def _json(body: bytes) -> Mapping[str, object]:
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        raise invalid("Invalid request: the body is not JSON.") from None
-    if not isinstance(found, dict):
-        raise invalid("Invalid request: the body is not a JSON object.")
-    return found
-
-
-def _urlencoded(body: bytes) -> Mapping[str, str]:
-    try:
-        pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict")
-    except ValueError:
-        raise invalid("Invalid request: the form is not UTF-8.") from None
-    return {name: _lines(value) for name, value in pairs}
-
-
-def _multipart(kind: str, body: bytes) -> Mapping[str, str]:
-    message = BytesParser().parsebytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + body)
-    found = {}
-    for part in message.walk():
-        name = part.get_param("name", header="content-disposition")
-        content = part.get_payload(decode=True)
-        if isinstance(name, str) and isinstance(content, bytes):
-            try:
-                found[name] = _lines(content.decode())
-            except UnicodeDecodeError:
-                raise invalid("Invalid request: the form is not UTF-8.") from None
-    return found
-
-
-def _lines(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 @router.post("/translate")
@@ -102,7 +42,7 @@ async def translate(request: Request) -> JSONResponse:
     service = service_of(request)
     q = fields.get("q")
     texts = _texts_of(service, q)
-    source, target = (_code(fields, name) for name in ("source", "target"))
+    source, target = (code_of(fields, name) for name in ("source", "target"))
     alternatives = _alternatives(service, fields.get("alternatives", 0))
     form = fields.get("format") or "text"
     if form not in ("text", "html"):
@@ -143,7 +83,12 @@ def _texts_of(service: Service, q: object) -> list[str]:
     return texts
 
 
-def _code(fields: Mapping[str, object], name: str) -> str:
+def code_of(fields: Mapping[str, object], name: str) -> str:
+    """The code of a language, without aliases.
+
+    Raises:
+        RequestRefused: it is missing.
+    """
     code = fields.get(name)
     if not isinstance(code, str) or not code:
         raise invalid(f"Invalid request: missing {name} parameter", name)
@@ -163,7 +108,7 @@ def _alternatives(service: Service, given: object) -> int:
     return count
 
 
-def _model(service: Service, source: str, target: str) -> ServedModel:
+def model_of(service: Service, source: str, target: str) -> ServedModel:
     """The model of these languages.
 
     Raises:
@@ -191,13 +136,13 @@ async def _plain(
     """
     if languages[0] == languages[1]:
         return Answered(list(texts), 0.0, 0.0), [[] for _ in texts]
-    model = _model(service, *languages)
+    model = model_of(service, *languages)
     nbest = alternatives + 1
     work = Translating(loaded(model, Translator), max(BEAM, nbest), nbest)
     lines = [
         (number, line)
         for number, text in enumerate(texts)
-        for line in _lines(text).split("\n")
+        for line in unified(text).split("\n")
         if has_letters(line)
     ]
     costs = [model.cost(line) * nbest for _, line in lines]
@@ -212,7 +157,7 @@ async def _plain(
     for text in texts:
         of_lines = [
             _ranked(next(translations), nbest) if has_letters(line) else [line] * nbest
-            for line in _lines(text).split("\n")
+            for line in unified(text).split("\n")
         ]
         written.append(list(dict.fromkeys("\n".join(each) for each in zip(*of_lines, strict=True))))
     best = [each[0] for each in written]
@@ -231,7 +176,7 @@ async def _pages(
     """The translations of texts with HTML in them; what has no letters stays as it is."""
     if languages[0] == languages[1]:
         return Answered(list(texts), 0.0, 0.0)
-    model = _model(service, *languages)
+    model = model_of(service, *languages)
     given = [text for text in texts if has_letters(text)]
     costs = list(map(model.cost, given))
     check_tokens(service, sum(costs), "q")
@@ -294,8 +239,8 @@ async def frontend_settings(request: Request) -> JSONResponse:
             "apiKeys": keys,
             "keyRequired": keys,
             "suggestions": False,
-            "filesTranslation": False,
-            "supportedFilesFormat": [],
+            "filesTranslation": service.downloads.on,
+            "supportedFilesFormat": list(SUFFIXES) if service.downloads.on else [],
             "language": {
                 "source": {"code": source, "name": name_of(source)},
                 "target": {"code": target, "name": name_of(target)},
@@ -308,12 +253,6 @@ async def frontend_settings(request: Request) -> JSONResponse:
 async def suggest() -> JSONResponse:
     """Suggestions are not taken."""
     raise RequestRefused(403, "suggestions_off", "Suggestions are disabled on this server.")
-
-
-@router.post("/translate_file")
-async def translate_file() -> JSONResponse:
-    """Files are not taken."""
-    raise RequestRefused(403, "files_off", "Files translation is disabled on this server.")
 
 
 @router.get("/health")

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from jumok.decoding import DecodingOptions
 from jumok.errors import JumokError
-from jumok.serving.http.asking import (
+from jumok.serving.http.dialects.asking import (
     answered,
     check_count,
     check_tokens,
@@ -24,10 +24,10 @@ from jumok.serving.http.asking import (
     deadline_of,
     service_of,
 )
+from jumok.serving.http.dialects.writing import TextsInWriting, collected
 from jumok.serving.http.models import ServedModel, Service, loaded
 from jumok.serving.http.refusals import RequestRefused, invalid, openai_error, refusal_of
-from jumok.serving.http.works import Continuation, EmbeddingTexts
-from jumok.serving.http.writing import TextsInWriting, collected
+from jumok.serving.http.works import Continuation, EmbeddingTexts, WrittenToken
 from jumok.systems.base import Facts, System
 from jumok.systems.embedding import Embedder, SourceReader
 from jumok.systems.language_model import LanguageModel
@@ -38,6 +38,9 @@ router = APIRouter(prefix="/v1", tags=["OpenAI"])
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Prompt = str | list[str] | list[int] | list[list[int]]
 MOST_STOPS = 4
+MOST_LOGPROBS = 5
+SMALLEST_LOGPROB = -9999.0
+"""What OpenAI's dialect sends for the logarithm of 0, since JSON has no infinity."""
 MOST_TOP = 10**6
 
 
@@ -65,7 +68,7 @@ class CompletionQuestion(BaseModel):
     top_p: Annotated[Number | None, Field(gt=0, le=1)] = 1.0
     top_k: Annotated[int | None, Field(ge=1, le=MOST_TOP)] = None
     seed: int | None = None
-    logprobs: int | None = None
+    logprobs: Annotated[int | None, Field(ge=0, le=MOST_LOGPROBS)] = None
     presence_penalty: Number | None = 0.0
     frequency_penalty: Number | None = 0.0
     logit_bias: dict[str, float] | None = None
@@ -144,7 +147,8 @@ def _check_supported(asked: CompletionQuestion) -> None:
         RequestRefused: a field asks for something that this server does not do.
     """
     unsupported = {
-        "logprobs": asked.logprobs is not None,
+        "logprobs with stream": asked.logprobs is not None and bool(asked.stream),
+        "logprobs with echo": asked.logprobs is not None and bool(asked.echo),
         "presence_penalty": bool(asked.presence_penalty),
         "frequency_penalty": bool(asked.frequency_penalty),
         "logit_bias": bool(asked.logit_bias),
@@ -153,7 +157,7 @@ def _check_supported(asked: CompletionQuestion) -> None:
     }
     for name, given in unsupported.items():
         if given:
-            raise invalid(f"{name} is not supported by this server.", name)
+            raise invalid(f"{name} is not supported by this server.", name.split(" ")[0])
     if isinstance(asked.stop, list) and len(asked.stop) > MOST_STOPS:
         raise invalid(f"stop has at most {MOST_STOPS} texts.", "stop")
 
@@ -207,6 +211,7 @@ def _continuations(
             replace(options, seed=(seed + number) % 2**63),
             asked.max_tokens or 16,
             tuple(filter(None, stop)),
+            top=asked.logprobs,
         )
         for prompt in prompts
         for number in range(asked.n or 1)
@@ -248,6 +253,7 @@ class _Reply:
     def whole(self, found: Sequence[str]) -> Facts:
         choices = [
             self.choice(number, (text.prompt if self.asked.echo else "") + written, text.ended)
+            | {"logprobs": None if text.top is None else _logprobs(text.steps, written)}
             for number, (text, written) in enumerate(zip(self.texts, found, strict=True))
         ]
         return self.body(choices) | {"usage": self.usage()}
@@ -274,6 +280,24 @@ class _Reply:
             if not ended:
                 service_of(request).meters.cancelled.inc()
         yield "data: [DONE]\n\n"
+
+
+def _logprobs(steps: Sequence[WrittenToken], text: str) -> Facts:
+    """The tokens of a text; those after a text of `stop` are left out."""
+    offsets, place = [], 0
+    for step in steps:
+        offsets.append(place)
+        place += len(step.text)
+    kept = [each for each, offset in zip(steps, offsets, strict=True) if offset < len(text)]
+    return {
+        "tokens": [each.text for each in kept],
+        "token_logprobs": [max(each.log_probability, SMALLEST_LOGPROB) for each in kept],
+        "top_logprobs": [
+            {name: max(value, SMALLEST_LOGPROB) for name, value in each.top.items()}
+            for each in kept
+        ],
+        "text_offset": offsets[: len(kept)],
+    }
 
 
 def _event(body: Facts) -> str:

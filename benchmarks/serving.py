@@ -1,0 +1,311 @@
+"""How `jumok serve` behaves under load: latency, overload, hang-ups, slow clients, its end.
+
+    python -m benchmarks.serving MODEL [--seconds 60]
+
+starts a server for each trial on this machine, sends it requests from this process, and prints a
+line for each figure. tests/serving/http/test_load.py runs the same trials for a second or two, and
+checks what has to hold on any machine; the times are printed here only.
+"""
+
+import argparse
+import asyncio
+import itertools
+import json
+import os
+import random
+import re
+import signal
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import httpx
+
+from benchmarks.load import (
+    Question,
+    Reply,
+    Target,
+    closed_loop,
+    hang_ups,
+    open_loop,
+    percentile,
+    slow_heads,
+    statuses,
+    while_probed,
+)
+from tests.serving.http.process import ServedProcess, serving
+
+Found = TypeVar("Found")
+Facts = dict[str, object]
+
+WORDS = [
+    *("the", "a", "old", "young", "little", "cat", "dog", "bird", "boy", "girl", "teacher"),
+    *("student", "house", "garden", "river", "book", "saw", "found", "read", "carried", "loves"),
+    *("near", "in", "behind", "and", "but", "today", "slowly", "again"),
+]
+HEALTH = Question("/health/live")
+SOAKS = 8
+
+
+def loaded(url: str, work: Callable[[Target], Awaitable[Found]]) -> Found:
+    """Runs a load, and closes its connections."""
+
+    async def whole() -> Found:
+        target = Target(url)
+        try:
+            return await work(target)
+        finally:
+            await target.close()
+
+    return asyncio.run(whole())
+
+
+def sentence(draw: random.Random, most: int) -> str:
+    """A text of 1 to `most` words, without a full stop inside: one segment."""
+    return " ".join(draw.choice(WORDS) for _ in range(draw.randint(1, most))) + "."
+
+
+def questions(draw: random.Random, most: int = 12, beam: int = 1) -> Iterator[Question]:
+    """Endless requests for translations."""
+    while True:
+        yield Question("/v1/translate", {"text": sentence(draw, most), "beam": beam})
+
+
+def times(replies: Sequence[Reply], status: int = 200) -> Facts:
+    """Milliseconds of the answers with this status."""
+    found = [reply.seconds * 1e3 for reply in replies if reply.status == status]
+    if not found:
+        return {}
+    return {"p50": round(percentile(found, 0.5), 1), "p99": round(percentile(found, 0.99), 1)}
+
+
+def capacity(url: str, count: int, together: int = 32, most: int = 12) -> float:
+    """Requests a second that the server answers when there are always some waiting."""
+    given = list(itertools.islice(questions(random.Random(1), most), count))
+    replies, seconds = loaded(url, lambda target: closed_loop(target, given, together))
+    return statuses(replies)[200] / seconds
+
+
+def steady(url: str, rate: float, seconds: float, most: int = 12) -> Facts:
+    """A load below the capacity."""
+    draw = random.Random(2)
+    given = questions(draw, most)
+    replies = loaded(url, lambda target: open_loop(target, given, rate, seconds, draw))
+    return {"rate": round(rate, 1), "statuses": dict(statuses(replies)), **times(replies)}
+
+
+def overload(
+    server: ServedProcess, rate: float, seconds: float, burst: float, most: int = 12
+) -> Facts:
+    """Twice the capacity, then ten times as much for a short time, then nothing."""
+    draw = random.Random(3)
+
+    async def work(target: Target) -> tuple[list[Reply], list[Reply], float]:
+        given = questions(draw, most)
+        twice = await open_loop(target, given, 2 * rate, seconds, draw)
+        tenfold = await open_loop(target, given, 10 * rate, burst, draw)
+        begin = time.perf_counter()
+        while (await target.ask(next(given))).status != 200:
+            await asyncio.sleep(0.01)
+        return twice, tenfold, time.perf_counter() - begin
+
+    before = memory(server.process.pid)
+    twice, tenfold, recovered = loaded(server.url, work)
+    refused = [reply for reply in twice + tenfold if reply.status == 429]
+    retries = [int(reply.headers["retry-after"]) for reply in refused]
+    return {
+        "twice": {"statuses": dict(statuses(twice)), **times(twice)},
+        "tenfold": {"statuses": dict(statuses(tenfold)), **times(tenfold)},
+        "goodput": round(statuses(twice)[200] / (seconds * rate), 3),
+        "refusal": times(refused, 429),
+        "retry_after": [min(retries, default=0), max(retries, default=0)],
+        "memory": round(memory(server.process.pid) / before, 3),
+        "recovered": round(recovered, 3),
+    }
+
+
+def mixed(url: str, count: int, most: int, together: int = 24) -> list[tuple[Facts, Facts]]:
+    """Requests of mixed lengths and beams, with their answers, in the order of the requests."""
+    draw = random.Random(4)
+    bodies: list[Facts] = [
+        {"text": sentence(draw, most), "beam": draw.choice((1, 2, 4, 5))} for _ in range(count)
+    ]
+    given = [Question("/v1/translate", body) for body in bodies]
+    replies, _ = loaded(url, lambda target: closed_loop(target, given, together))
+    assert statuses(replies) == {200: count}, statuses(replies)
+    return [(body, reply.json) for body, reply in zip(bodies, replies, strict=True)]
+
+
+def hung_up(url: str, count: int, longest: float, most: int = 30) -> Facts:
+    """Clients that close the connection at random moments; what the server counted."""
+    draw = random.Random(5)
+    given = list(itertools.islice(questions(draw, most, beam=4), count))
+    before = counted(url)
+    loaded(url, lambda target: hang_ups(target, given, longest, draw))
+    until = time.monotonic() + 60
+    while counted(url)["queue"] and time.monotonic() < until:
+        time.sleep(0.02)
+    return {name: number - before[name] for name, number in counted(url).items()}
+
+
+def counted(url: str) -> dict[str, float]:
+    """What the metrics say of translations."""
+    text = httpx.get(f"{url}/metrics", timeout=60).text
+
+    def total(pattern: str) -> float:
+        return sum(float(each) for each in re.findall(pattern + r" ([\d.e+]+)$", text, re.M))
+
+    route = r'^jumok_requests_total\{route="/v1/translate",status="%s"\}'
+    return {
+        "answered": total(route % "200"),
+        "refused": total(route % "429"),
+        "hung_up": total(route % "499"),
+        "cancelled": total("^jumok_cancelled_total"),
+        "faults": total(r"^jumok_engine_faults_total\{.*\}"),
+        "queue": total(r"^jumok_queue_requests\{.*\}"),
+        "running": total(r"^jumok_running\{.*\}"),
+    }
+
+
+def ended(server: ServedProcess, count: int, most: int = 20) -> Facts:
+    """SIGTERM while requests wait; how many of them were answered."""
+
+    async def work(target: Target) -> list[Reply]:
+        given = list(itertools.islice(questions(random.Random(6), most, beam=4), count))
+        running = asyncio.ensure_future(closed_loop(target, given, count))
+        probe = Target(server.url)
+        while True:
+            text = (await probe.ask(Question("/metrics"))).body.decode()
+            found = re.search(r"^jumok_requests_total.*v1/translate.* ", text, re.M)
+            waiting = re.search(r"^jumok_queue_requests\{.*\} ([\d.]+)", text, re.M)
+            if found or (waiting and float(waiting[1]) >= count * 0.9):
+                break
+            await asyncio.sleep(0.005)
+        server.process.send_signal(signal.SIGTERM)
+        replies, _ = await running
+        await probe.close()
+        return replies
+
+    replies = loaded(server.url, work)
+    begin = time.monotonic()
+    code = server.process.wait(60)
+    return {
+        "statuses": dict(statuses(replies)),
+        "exit_code": code,
+        "seconds": round(time.monotonic() - begin, 2),
+    }
+
+
+def besieged(url: str, count: int, seconds: float) -> Facts:
+    """Many connections that send a byte at a time, while others ask for their health."""
+
+    async def work(target: Target) -> tuple[list[Reply], object]:
+        slow = asyncio.ensure_future(slow_heads(target, count, seconds))
+        return await while_probed(target, HEALTH, 0.02, slow), slow.result()
+
+    replies, ends = loaded(url, work)
+    return {"health": {"statuses": dict(statuses(replies)), **times(replies)}, "ended": ends}
+
+
+def health_while_searching(url: str, count: int, beam: int, most: int = 60) -> Facts:
+    """The health route while the longest searches run."""
+    draw = random.Random(7)
+    given = [
+        Question("/v1/translate", {"text": sentence(draw, most), "beam": beam})
+        for _ in range(count)
+    ]
+
+    async def work(target: Target) -> list[Reply]:
+        return await while_probed(target, HEALTH, 0.01, closed_loop(target, given, count))
+
+    replies = loaded(url, work)
+    return {"statuses": dict(statuses(replies)), **times(replies)}
+
+
+def alone(url: str, count: int) -> Facts:
+    """One request after the other, and how much of their time is not the engine's."""
+    given = list(itertools.islice(questions(random.Random(8)), count))
+    replies, _ = loaded(url, lambda target: closed_loop(target, given, 1))
+    whole = [reply.seconds * 1e3 for reply in replies]
+    inside = [_milliseconds(reply, "queue") + _milliseconds(reply, "compute") for reply in replies]
+    around = [all_of_it - engine for all_of_it, engine in zip(whole, inside, strict=True)]
+    return {
+        "whole": {"p50": percentile(whole, 0.5), "p99": percentile(whole, 0.99)},
+        "around": {"p50": percentile(around, 0.5), "p99": percentile(around, 0.99)},
+    }
+
+
+def _milliseconds(reply: Reply, name: str) -> float:
+    found = re.search(rf"{name};dur=([\d.]+)", reply.headers["server-timing"])
+    return float(found[1]) if found else 0.0
+
+
+def memory(process: int) -> int:
+    """Kilobytes of memory that the process has now."""
+    status = Path(f"/proc/{process}/status").read_text("ascii")
+    found = re.search(r"VmRSS:\s+(\d+)", status)
+    return int(found[1]) if found else 0
+
+
+def open_files(process: int) -> int:
+    """The open files of the process, connections included."""
+    return len(list(Path(f"/proc/{process}/fd").iterdir()))
+
+
+def soak(server: ServedProcess, rate: float, seconds: float) -> Facts:
+    """A steady load for long; memory and open files SOAKS times."""
+    found = []
+    for _ in range(SOAKS):
+        facts = steady(server.url, rate, seconds / SOAKS)
+        time.sleep(0.2)
+        pid = server.process.pid
+        found.append([facts["statuses"], memory(pid), open_files(pid)])
+    return {"parts": found}
+
+
+def main() -> None:
+    """Runs all trials."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.serving", description=__doc__)
+    parser.add_argument("model")
+    parser.add_argument("--seconds", type=float, default=60.0, help="seconds of each load")
+    parser.add_argument("--only", default="", help="the trials whose names begin with this")
+    parser.add_argument("--option", action="append", default=[], help="an option of the server")
+    asked = parser.parse_args()
+    for name, trial in TRIALS.items():
+        if name.startswith(asked.only):
+            with (
+                tempfile.TemporaryDirectory() as folder,
+                serving(Path(folder), f"m={asked.model}", "--grace", "0", *asked.option) as server,
+            ):
+                begun = os.getloadavg()[0]
+                facts = trial(server, asked.seconds)
+                print(f"{name}: {json.dumps(facts)} load={begun:.1f}", flush=True)
+                assert "Traceback" not in server.errors, server.errors
+
+
+def _loads(server: ServedProcess, seconds: float) -> Facts:
+    most = capacity(server.url, 2_000)
+    facts: Facts = {"capacity": round(most, 1), "alone": alone(server.url, 300)}
+    for share in (0.5, 0.8):
+        facts[f"{share:.0%}"] = steady(server.url, share * most, seconds)
+    return facts
+
+
+TRIALS: dict[str, Callable[[ServedProcess, float], Facts]] = {
+    "loads": _loads,
+    "overload": lambda server, seconds: overload(
+        server, capacity(server.url, 2_000), seconds, min(seconds, 5.0)
+    ),
+    "mixed": lambda server, _: {"answers": len(mixed(server.url, 2_000, 60))},
+    "hang-ups": lambda server, _: hung_up(server.url, 1_000, 0.5),
+    "slow": lambda server, seconds: besieged(server.url, 500, min(seconds, 15.0)),
+    "health": lambda server, _: health_while_searching(server.url, 8, 64),
+    "end": lambda server, _: ended(server, 100),
+    "soak": lambda server, seconds: soak(server, 0.5 * capacity(server.url, 500), seconds),
+}
+
+
+if __name__ == "__main__":
+    main()

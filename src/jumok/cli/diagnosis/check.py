@@ -1,0 +1,22 @@
+"""One result of `jumok doctor`."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+State = Literal["ok", "note", "broken"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A line of the table.
+
+    Attributes:
+        state: "note": jumok works, but something is slower or missing; "broken": it does not work.
+        found: what is here.
+        do: what to do about it; "": nothing.
+    """
+
+    name: str
+    state: State
+    found: str
+    do: str = ""

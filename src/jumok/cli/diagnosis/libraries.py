@@ -1,0 +1,77 @@
+"""Which compiled code runs here, and why."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from jumok.cli.diagnosis.check import Check
+from jumok.engine import structures
+from jumok.environment import cpu
+from jumok.errors import ConfigError
+from jumok.kernels import levels
+from jumok.kernels.building import Loaded, features, loaded
+from jumok.kernels.compiler import compilers
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok.kernels import native
+
+INSTALL = "install jumok's wheel for this system, or gcc or clang, or: pip install ziglang"
+
+
+def library_checks() -> Iterator[Check]:
+    """The processor, the engine, the kernels of training, and the compilers."""
+    yield processor()
+    yield of_library("engine", "translating with --engine native", structures.SOURCES)
+    try:
+        sources = native.SOURCES
+    except (ImportError, OSError):
+        yield Check("kernels", "note", "not looked at: PyTorch cannot be imported")
+    else:
+        yield of_library("kernels", "training", sources)
+    found = [each.name for each in compilers()]
+    yield Check("compiler", "ok", ", ".join(found) or "none (only needed where no library fits)")
+
+
+def processor() -> Check:
+    """The level of this processor, and the one that JUMOK_CPU asks for."""
+    forced = cpu()
+    asked = f"; {levels.VARIABLE}={forced}" if forced else ""
+    kind = levels.machine()
+    try:
+        best = next(iter(levels.permitted(features(), None, kind)), None)
+        levels.permitted(features(), forced, kind)
+    except ConfigError as error:
+        return Check("processor", "broken", f"{error.what} {error.got}", error.do or "")
+    return Check(
+        "processor", "ok", f"{kind}, level {'unknown' if best is None else best.name}{asked}"
+    )
+
+
+def of_library(name: str, purpose: str, sources: Sequence[Path]) -> Check:
+    """Where a library comes from."""
+    try:
+        found = loaded(name, sources)
+    except ConfigError as error:
+        return Check(name, "broken", f"none: {error.what}", error.do or "")
+    damaged = next((each for each in found.passed_over if "damaged" in each), "")
+    if damaged:
+        return Check(
+            name, "broken", f"{origin(found)}; {damaged}", "pip install --force-reinstall jumok"
+        )
+    if found.library is not None:
+        return Check(name, "ok", origin(found))
+    why = "; ".join(found.passed_over)
+    wanted = cpu() == levels.TORCH
+    do = f"unset {levels.VARIABLE}" if wanted else INSTALL
+    return Check(name, "note", f"none ({why}): {purpose} runs on PyTorch, slower", do)
+
+
+def origin(found: Loaded) -> str:
+    """The level, and where the library comes from, in words."""
+    match found.origin:
+        case "shipped":
+            return f"level {found.level}, shipped with jumok"
+        case "compiled":
+            for_this = "this processor" if found.level == levels.NATIVE else f"level {found.level}"
+            return f"compiled here by {found.place} for {for_this}"
+    return "none"

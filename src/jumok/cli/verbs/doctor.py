@@ -1,0 +1,61 @@
+"""`jumok doctor`: what of jumok works on this machine, why, and what to do about the rest."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from jumok.cli.screen import console
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok.cli.diagnosis import libraries, machine, packages
+
+if TYPE_CHECKING:
+    from jumok.cli.diagnosis.check import Check
+
+MARKS = {"ok": "ok", "note": "note", "broken": "BROKEN"}
+"""The states as words: a terminal without colours shows them, too."""
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show what works on this machine and why, what is missing, and what to do.
+
+    The compiled code and where it comes from, PyTorch, extras, memory, disk,
+    the cache, a browser and fonts. Exit code 1: something needed is broken.
+    """
+    checks = [
+        *libraries.library_checks(),
+        *packages.package_checks(),
+        *machine.machine_checks(),
+    ]
+    broken = sum(each.state == "broken" for each in checks)
+    if as_json:
+        facts = {"jumok": version("jumok"), "ok": not broken, "checks": [*map(asdict, checks)]}
+        typer.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+    else:
+        show(checks, broken)
+    if broken:
+        raise typer.Exit(1)
+
+
+def show(checks: "Sequence[Check]", broken: int) -> None:
+    """The table, and its sum in the last line."""
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for each in checks:
+        table.add_row(MARKS[each.state], each.name, each.found)
+        if each.do:
+            table.add_row("", "", f"-> {each.do}")
+    console().print(table)
+    notes = sum(each.state == "note" for each in checks)
+    verdict = f"{broken} broken" if broken else "everything needed works"
+    typer.echo(f"jumok {version('jumok')}: {verdict}; notes: {notes}")

@@ -1,0 +1,28 @@
+"""Ends a search that nobody waits for any more.
+
+Whoever starts a search may give a check, which is called before every step and raises an exception
+of its own to end the search. Nothing else changes: a search that is not ended writes the same.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_CHECK: ContextVar[Callable[[], None] | None] = ContextVar("jumok_halting", default=None)
+
+
+@contextmanager
+def halted_by(check: Callable[[], None]) -> Iterator[None]:
+    """Within it every search of this thread calls `check` before each step."""
+    token = _CHECK.set(check)
+    try:
+        yield
+    finally:
+        _CHECK.reset(token)
+
+
+def heed() -> None:
+    """Called before a step: raises what the check of `halted_by` raises."""
+    check = _CHECK.get()
+    if check is not None:
+        check()

@@ -1,0 +1,1 @@
+"""The routes of each dialect: LibreTranslate's, OpenAI's and jumok's own."""

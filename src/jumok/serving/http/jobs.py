@@ -1,0 +1,93 @@
+"""What the queue of a model holds: requests for answers, and texts that are to be written."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from jumok.serving.http.refusals import RequestRefused
+
+OVER: object = object()
+
+
+class Work(Protocol):
+    """What is asked of each text. Equal works are computed together; hashable."""
+
+    def run(self, given: Sequence[Any]) -> Sequence[object]:
+        """An answer for each."""
+        ...
+
+
+class Writing(Protocol):
+    """A text that is written token by token."""
+
+    def parts(self) -> Iterator[object]:
+        """One item for each token."""
+        ...
+
+
+@dataclass(eq=False)
+class Job:
+    """A request's texts in the queue.
+
+    Attributes:
+        costs: tokens of each text, estimated.
+        deadline: of `time.monotonic`.
+        answers: an answer for each text; the future has them all.
+    """
+
+    work: Work
+    given: Sequence[object]
+    costs: Sequence[int]
+    deadline: float
+    arrived: float = field(default_factory=time.monotonic)
+    started: float | None = None
+    ended: float | None = None
+    over: bool = False
+    future: "Future[list[object]]" = field(default_factory=Future)
+    answers: dict[int, object] = field(default_factory=dict)
+
+    @property
+    def cost(self) -> int:
+        return sum(self.costs)
+
+    def refuse(self, refused: RequestRefused) -> None:
+        """Ends it without an answer."""
+        self.future.set_exception(refused)
+
+
+@dataclass(eq=False)
+class WritingJob:
+    """A generated text in the queue.
+
+    Attributes:
+        send: receives each part, and then OVER or the RequestRefused that ended it; called in the
+            engine's thread.
+    """
+
+    writing: Writing
+    cost: int
+    deadline: float
+    send: Callable[[object], None]
+    arrived: float = field(default_factory=time.monotonic)
+    started: float | None = None
+    over: bool = False
+    stream: Iterator[object] | None = None
+
+    def refuse(self, refused: RequestRefused) -> None:
+        """Ends it without further parts."""
+        self.send(refused)
+
+
+AnyJob = Job | WritingJob
+
+
+def deadline_passed() -> RequestRefused:
+    """The refusal of a request whose deadline is over."""
+    return RequestRefused(504, "deadline_passed", "The deadline has passed.")
+
+
+def engine_failed() -> RequestRefused:
+    """The refusal of a request that the model failed at."""
+    return RequestRefused(500, "engine_failed", "The model failed at this request.")

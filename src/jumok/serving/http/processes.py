@@ -1,0 +1,159 @@
+"""Several server processes at one address: each with its models, its queues and its thread.
+
+The process that was started computes nothing. It opens a socket for each of the others (with
+SO_REUSEPORT: the system spreads connections over them), starts them, passes signals on, and starts
+one again that died. Its own copies of the sockets stay open meanwhile, so that connections wait for
+the next process instead of being refused.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from types import FrameType
+
+from prometheus_client.multiprocess import mark_process_dead
+
+from jumok.errors import JumokError
+from jumok.plugins import load_plugin
+from jumok.serving.http.logs import log
+from jumok.serving.http.models import Folders
+from jumok.serving.http.running import BROKEN, Serving, address_of, listen, serve_forever
+
+SHARED_METRICS = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable from which prometheus-client takes the folder where processes sum their metrics."""
+
+MOST_RESTARTS = 5
+"""Processes that died within RESTART_SECONDS, after which the server ends."""
+
+RESTART_SECONDS = 60.0
+
+_SPAWN = multiprocessing.get_context("spawn")
+
+
+class Processes:
+    """The processes of a server, until a signal ends them or too many have died."""
+
+    def __init__(self, serving: Serving, listeners: list[socket.socket]) -> None:
+        self._serving, self._listeners = serving, listeners
+        self._running: dict[int, BaseProcess] = {}
+        self._died: list[float] = []
+        self._signals = 0
+        self._code = 0
+
+    def run(self) -> int:
+        """Runs them; returns the exit code."""
+        before = {
+            each: signal.signal(each, self._pass_on) for each in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            for place in range(len(self._listeners)):
+                self._start(place)
+            while self._running:
+                wait([each.sentinel for each in self._running.values()], timeout=1.0)
+                for place, process in list(self._running.items()):
+                    if not process.is_alive():
+                        self._ended(place, process)
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+        return self._code
+
+    def _start(self, place: int) -> None:
+        given = self._serving, self._listeners[place]
+        process = _SPAWN.Process(target=serve_process, args=given, name=f"server {place}")
+        process.start()
+        self._running[place] = process
+
+    def _ended(self, place: int, process: BaseProcess) -> None:
+        del self._running[place]
+        code = process.exitcode or 0
+        if process.pid is not None:
+            mark_process_dead(process.pid, str(self._serving.folders.metrics))
+        if self._signals:
+            self._code = self._code or max(code, 0)
+            return
+        log({"event": "process ended", "process": place, "code": code})
+        now = time.monotonic()
+        self._died = [each for each in self._died if now - each < RESTART_SECONDS] + [now]
+        if code == JumokError.exit_code or len(self._died) > MOST_RESTARTS:
+            self._code = code if code > 0 else BROKEN
+            self._stop(signal.SIGTERM)
+        else:
+            self._start(place)
+
+    def _pass_on(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        self._stop(signal.Signals(number))
+
+    def _stop(self, number: signal.Signals) -> None:
+        self._signals += 1
+        for listener in self._listeners:  # else connections would wait for a process that ended
+            listener.close()
+        for process in self._running.values():
+            if process.pid is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process.pid, number)
+
+
+def serve_process(serving: Serving, listener: socket.socket) -> None:
+    """One of the processes."""
+    os.setsid()  # Ctrl-C reaches the first process alone, which passes it on
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        for file in serving.plugins:
+            load_plugin(file)
+        sys.exit(serve_forever(serving, listener))
+    except JumokError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def serve_processes(
+    serving: Serving, address: tuple[str, int], count: int, announce: Callable[[str], None]
+) -> int:
+    """Serves the models in this process, or in several, until a signal ends it.
+
+    Args:
+        count: of processes; 1: this one.
+        announce: called with the server's address when it listens.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        ConfigError: the address cannot be used.
+        JumokError: a model cannot be loaded.
+    """
+    with tempfile.TemporaryDirectory(prefix="jumok-serve-") as folder:
+        metrics, downloads = Path(folder) / "metrics", Path(folder) / "downloads"
+        downloads.mkdir()
+        if count == 1:
+            listener = listen(*address)
+            announce(address_of(listener))
+            return serve_forever(replace(serving, folders=Folders(None, downloads)), listener)
+        metrics.mkdir()
+        os.environ[SHARED_METRICS] = str(metrics)
+        # A socket that takes the address alone tells whether another server has it.
+        first = listen(*address)
+        host, port = address[0], first.getsockname()[1]
+        first.close()
+        listeners = [listen(host, port, shared=True) for _ in range(count)]
+        announce(address_of(listeners[0]))
+        return Processes(replace(serving, folders=Folders(metrics, downloads)), listeners).run()

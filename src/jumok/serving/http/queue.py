@@ -1,0 +1,207 @@
+"""The queue of one model: places, their limits, and what is computed next.
+
+Within a budget of tokens the texts that waited long come first, and among these the short ones.
+Texts of several requests share a batch if they ask for the same (`Work`).
+"""
+
+import math
+import random
+import threading
+import time
+from collections.abc import Sequence
+from typing import Literal
+
+from jumok.serving.http.jobs import AnyJob, Job, WritingJob, deadline_passed, engine_failed
+from jumok.serving.http.meters import Meters
+from jumok.serving.http.refusals import RequestRefused
+from jumok.serving.http.settings import ServeLimits
+
+AGE_SECONDS = 0.5
+"""Texts whose waiting times differ by less are sorted by length."""
+
+WRITERS = 16
+"""Generated texts that are written at the same time."""
+
+Batch = Sequence[tuple[Job, int]]
+"""Texts: each a request and a place in it."""
+
+
+class Queue:
+    """The requests of one model that wait or run; used by several threads.
+
+    Args:
+        name: the model's.
+
+    Attributes:
+        state: of the model, which decides whether requests are accepted.
+    """
+
+    def __init__(self, name: str, limits: ServeLimits, meters: Meters) -> None:
+        self.name, self._limits, self._meters = name, limits, meters
+        self.state: Literal["loading", "ready", "broken"] = "loading"
+        self._turn = threading.Condition()
+        self._waiting: list[tuple[Job, int]] = []
+        self._new: list[WritingJob] = []
+        self._writing: list[WritingJob] = []
+        self._requests, self._tokens = 0, 0
+        self._rate = 0.0  # tokens a second
+
+    @property
+    def idle(self) -> bool:
+        """Whether no request waits or runs."""
+        return self._requests == 0
+
+    def submit(self, jobs: Sequence[AnyJob]) -> None:
+        """Reserves a place for each, before anything is computed: for all of them, or for none.
+
+        Raises:
+            RequestRefused: the model is being loaded, or there is no place; says when to try again.
+        """
+        with self._turn:
+            self._admit(jobs)
+            self._requests += len(jobs)
+            cost = sum(job.cost for job in jobs)
+            self._tokens += cost
+            self._count()
+            for job in jobs:
+                if isinstance(job, Job):
+                    self._waiting += [(job, place) for place in range(len(job.given))]
+                else:
+                    self._new.append(job)
+            self._meters.tokens.labels("in").inc(cost)
+            self._turn.notify()
+
+    def drop(self, job: AnyJob) -> None:
+        """Takes a job out of the queue: nobody waits for it."""
+        with self._turn:
+            self._leave(job)
+
+    def next(self) -> tuple[Batch, list[WritingJob]]:
+        """Waits for work; the texts that are computed next, and those that are being written."""
+        with self._turn:
+            while not (self._waiting or self._new or self._writing):
+                self._turn.wait()
+            self._expire()
+            batch = self._batch()
+            while self._new and len(self._writing) < WRITERS:
+                self._writing.append(self._new.pop(0))
+            return batch, list(self._writing)
+
+    def answered(self, batch: Batch, answers: Sequence[object]) -> None:
+        """Notes the answers of a batch; a request that has all of its own is done."""
+        with self._turn:
+            for (job, place), answer in zip(batch, answers, strict=True):
+                job.answers[place] = answer
+                if len(job.answers) == len(job.given) and not job.over:
+                    self._leave(job)
+                    job.ended = time.monotonic()
+                    job.future.set_result([job.answers[each] for each in range(len(job.given))])
+
+    def refuse(self, job: AnyJob, refused: RequestRefused) -> None:
+        """Ends a request without an answer."""
+        with self._turn:
+            self._refuse(job, refused)
+
+    def written(self, job: WritingJob) -> None:
+        """Notes that a text is written to its end."""
+        with self._turn:
+            self._leave(job)
+
+    def measured(self, tokens: int, seconds: float) -> None:
+        """Notes how fast the model was, from which waiting times are estimated."""
+        rate = tokens / max(seconds, 1e-6)
+        self._rate = 0.8 * self._rate + 0.2 * rate if self._rate else rate
+
+    def close(self) -> None:
+        """Refuses all that wait: the model is broken."""
+        with self._turn:
+            self.state = "broken"
+            for job in [*self._jobs_waiting(), *self._writing]:
+                self._refuse(job, engine_failed())
+
+    def _admit(self, jobs: Sequence[AnyJob]) -> None:
+        limits, cost = self._limits, sum(job.cost for job in jobs)
+        if self.state != "ready":
+            self._meters.rejected.labels("not_ready").inc()
+            text = f"The model {self.name} is {self.state}."
+            raise RequestRefused(503, "not_ready", text, retry_after=self._later())
+        for what, most, now, more in (
+            ("requests", limits.queue_requests, self._requests, len(jobs)),
+            ("tokens", limits.queue_tokens, self._tokens, cost),
+        ):
+            if now + more > most:
+                self._meters.rejected.labels("queue_full").inc()
+                text = f"The queue is full: {now + more} {what}, and the limit is {most}."
+                raise RequestRefused(429, "queue_full", text, retry_after=self._later())
+        wait = self._tokens / self._rate if self._rate else 0.0
+        if time.monotonic() + wait > min(job.deadline for job in jobs):
+            self._meters.rejected.labels("deadline").inc()
+            text = f"The deadline would be missed: the queue takes about {wait:.1f} seconds."
+            raise RequestRefused(429, "deadline_too_short", text, retry_after=self._later())
+
+    def _later(self) -> int:
+        """Seconds after which the queue is probably empty, with jitter: 1 to 60."""
+        wait = self._tokens / self._rate if self._rate else 1.0
+        return max(1, min(60, math.ceil(wait * random.uniform(0.8, 1.2))))
+
+    def _leave(self, job: AnyJob) -> None:
+        if job.over:
+            return
+        job.over = True
+        self._requests -= 1
+        self._tokens -= job.cost
+        self._count()
+        if isinstance(job, Job):
+            self._waiting = [each for each in self._waiting if each[0] is not job]
+        else:
+            self._new = [each for each in self._new if each is not job]
+            self._writing = [each for each in self._writing if each is not job]
+
+    def _refuse(self, job: AnyJob, refused: RequestRefused) -> None:
+        if not job.over:
+            self._leave(job)
+            job.refuse(refused)
+
+    def _jobs_waiting(self) -> list[AnyJob]:
+        """The requests of which a text waits, and the texts that are not begun."""
+        return [*dict.fromkeys(job for job, _ in self._waiting), *self._new]
+
+    def _count(self) -> None:
+        self._meters.queue_requests.labels(self.name).set(self._requests)
+        self._meters.queue_tokens.labels(self.name).set(self._tokens)
+
+    def _expire(self) -> None:
+        now = time.monotonic()
+        for job in self._jobs_waiting():
+            if job.deadline < now:
+                self._refuse(job, deadline_passed())
+
+    def _batch(self) -> Batch:
+        """The texts that are computed next, all with the same work, within the budget."""
+        if not self._waiting:
+            return []
+        now = time.monotonic()
+
+        def order(each: tuple[Job, int]) -> tuple[int, int, float]:
+            job, place = each
+            age = int((now - job.arrived) / AGE_SECONDS)
+            return -age, job.costs[place], job.arrived
+
+        self._waiting.sort(key=order)
+        work, cost = self._waiting[0][0].work, 0
+        batch: list[tuple[Job, int]] = []
+        others: list[tuple[Job, int]] = []
+        for each in self._waiting:
+            job, place = each
+            fits = not batch or cost + job.costs[place] <= self._limits.batch_tokens
+            if job.work == work and fits:
+                cost += job.costs[place]
+                batch.append(each)
+            else:
+                others.append(each)
+        self._waiting = others
+        for job, _ in batch:
+            if job.started is None:
+                job.started = now
+                self._meters.queued.labels(self.name).observe(now - job.arrived)
+        return batch

@@ -1,0 +1,71 @@
+"""The page of `jumok serve` in a real browser: a translation box that a person can use."""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import httpx
+import pytest
+
+from tests.browser.conftest import Reader
+from tests.serving.http.process import ServedProcess, serving
+
+
+@pytest.fixture(scope="module")
+def server(tiny_bundle, tmp_path_factory) -> Iterator[ServedProcess]:
+    with serving(tmp_path_factory.mktemp("box"), f"tiny={tiny_bundle}") as server:
+        yield server
+
+
+def reader(browser, server, language: str = "en-US") -> Reader:
+    return Reader(browser, SimpleNamespace(as_uri=lambda: f"{server.url}/"), language)
+
+
+def test_a_person_translates_and_sees_what_words_come_from(browser, server):
+    person = reader(browser, server)
+    page = person.page
+    page.set_default_timeout(60_000)
+    page.get_by_label("Text", exact=True).fill("the cat sat\n\nthe dog")
+    page.wait_for_selector(".written span")
+    asked = {"text": ["the cat sat", "the dog"], "model": "tiny"}
+    answers = httpx.post(f"{server.url}/v1/translate", json=asked, timeout=60).json()["answers"]
+    first, empty, last = page.locator(".written p").all_inner_texts()
+    assert [" ".join(first.split()), " ".join(last.split())] == [
+        " ".join(each["text"].split()) for each in answers
+    ]
+    assert not empty.strip()
+    page.locator(".written span").first.hover()
+    page.wait_for_selector(".seen-source .lit")
+    assert "Confidence" in page.locator(".side footer").last.inner_text()
+    assert not person.serious()
+    assert not person.faults
+    assert all(request.startswith(server.url) for request in person.requests)
+
+
+def test_one_sentence_shows_its_attention_by_layer(browser, server):
+    person = reader(browser, server, "ko-KR")
+    page = person.page
+    page.set_default_timeout(60_000)
+    page.get_by_label("원문", exact=True).fill("the cat")
+    page.wait_for_selector(".written span")
+    assert page.locator("html").get_attribute("lang") == "ko"
+    page.get_by_text("모델이 주목한 곳").click()
+    page.wait_for_selector(".matrix td")
+    first = [each.get_attribute("title") for each in page.locator(".matrix td[title]").all()[:40]]
+    page.get_by_label("층", exact=True).select_option("0")
+    page.wait_for_function(
+        "before => document.querySelector('.matrix td[title]')?.title !== before", arg=first[0]
+    )
+    assert page.get_by_role("heading", name="다른 번역").count() == 1
+    assert not person.faults
+
+
+def test_a_text_is_shown_as_text_and_nothing_else_is_loaded(browser, server):
+    person = reader(browser, server)
+    person.page.set_default_timeout(60_000)
+    person.page.get_by_label("Text", exact=True).fill("<img src=x onerror=alert(1)> the cat")
+    person.page.wait_for_selector(".written span")
+    person.page.locator(".written span").first.hover()
+    assert person.page.locator("img").count() == 0
+    answer = httpx.get(f"{server.url}/")
+    assert "default-src 'none'" in answer.text
+    assert answer.headers["x-content-type-options"] == "nosniff"

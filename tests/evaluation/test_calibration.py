@@ -1,0 +1,113 @@
+"""Confidence that is worth what it says: 0.8 is right in 8 of 10."""
+
+import math
+
+import numpy as np
+import pytest
+
+from jumok.bundle.card import BundleConfig, Card, card_text
+from jumok.bundle.confidence import Calibration, ReliabilityBin, logit
+from jumok.evaluation.calibration import (
+    calibrated,
+    calibration_error,
+    fit,
+    reliability,
+    right_translations,
+)
+
+
+def outputs(count: int, seed: int, slope: float, intercept: float):
+    """A model whose outputs are right with probability sigmoid(slope * logit(own) + intercept)."""
+    draw = np.random.default_rng(seed)
+    own = draw.uniform(0.3, 0.999, count)
+    odds = np.log(own / (1 - own))
+    probability = 1 / (1 + np.exp(-(slope * odds + intercept)))
+    return own, draw.random(count) < probability
+
+
+def test_a_miscalibrated_model_is_calibrated_on_data_that_the_mapping_has_not_seen():
+    own, right = outputs(4_000, 1, slope=0.6, intercept=-1.5)
+    found = calibrated(own.tolist(), right.tolist(), "it equals the reference", "4,000 sentences")
+    assert found is not None
+    assert (found.slope, found.intercept) == (
+        pytest.approx(0.6, abs=0.1),
+        pytest.approx(-1.5, abs=0.15),
+    )
+    assert found.error_before > 0.3
+    assert found.error < 0.04
+    test, truth = outputs(4_000, 2, slope=0.6, intercept=-1.5)
+    mapped = np.array([found.of(each) for each in test.tolist()])
+    assert calibration_error(reliability(mapped, truth)) < 0.04
+    assert calibration_error(reliability(test, truth)) > 0.3
+    eight = truth[(mapped > 0.35) & (mapped < 0.45)]
+    assert eight.mean() == pytest.approx(0.4, abs=0.06)
+
+
+def test_the_fit_is_the_maximum_of_the_likelihood():
+    """At the maximum both sums of the residuals are 0; this needs no other implementation."""
+    own, right = outputs(500, 3, slope=1.3, intercept=0.4)
+    slope, intercept = fit(own, right)
+    positives = int(right.sum())
+    targets = np.where(right, (positives + 1) / (positives + 2), 1 / (500 - positives + 2))
+    odds = np.array([logit(each) for each in own])
+    residuals = targets - 1 / (1 + np.exp(-(slope * odds + intercept)))
+    assert residuals.sum() == pytest.approx(0.0, abs=1e-4)
+    assert (residuals * odds).sum() == pytest.approx(0.0, abs=1e-4)
+
+
+def test_a_confidence_that_says_nothing_becomes_the_share_of_right_outputs():
+    draw = np.random.default_rng(4)
+    own = draw.uniform(0.1, 0.9, 400)
+    right = own < 0.35  # the more confident, the less often right: no mapping may turn that around
+    slope, intercept = fit(own, right)
+    assert slope == 0.0
+    assert Calibration(slope, intercept).of(0.9) == pytest.approx(right.mean(), abs=0.01)
+    assert fit(np.full(60, 0.7), np.arange(60) < 30)[0] == 0.0
+
+
+def test_the_order_of_outputs_stays_and_certainty_is_never_reached():
+    found = Calibration(*fit(*outputs(300, 5, slope=2.0, intercept=0.0)))
+    values = [found.of(each) for each in (0.0, 0.2, 0.5, 0.9, 1.0)]
+    assert values == sorted(values)
+    assert 0.0 < values[0] < values[-1] < 1.0
+    all_right = Calibration(*fit(np.linspace(0.5, 0.99, 50), np.ones(50, bool)))
+    assert all_right.of(0.99) < 1.0
+
+
+def test_the_error_is_that_of_the_definition():
+    """Guo et al. 2017, equation 3, by hand: 2 outputs of 0.9, one right; 1 of 0.15, right."""
+    bins = reliability(np.array([0.9, 0.9, 0.15]), np.array([True, False, True]))
+    assert bins == [ReliabilityBin(1, 0.15, 1.0), ReliabilityBin(2, 0.9, 0.5)]
+    assert calibration_error(bins) == pytest.approx((1 * 0.85 + 2 * 0.4) / 3)
+
+
+def test_few_outputs_give_no_calibration():
+    assert calibrated([0.5] * 49, [True] * 49, "", "") is None
+    assert calibrated([0.5] * 50, [True] * 50, "", "") is not None
+
+
+def test_what_counts_as_right_is_said():
+    texts, references = ["a cat sat", "a dog", "x"], ["a cat sat", "a cat sat on it", "x "]
+    exact, meaning = right_translations(texts, references, exact=True)
+    assert exact == [True, False, True]
+    assert meaning == "that it equals the reference in every character"
+    close, meaning = right_translations(texts[:2], references[:2], exact=False)
+    assert close == [True, False]
+    assert meaning == "a chrF2 of 70 or more against the reference"
+
+
+def test_the_card_shows_the_reliability_diagram():
+    found = Calibration(
+        1.0,
+        0.0,
+        "that it is right",
+        "60 sentences",
+        60,
+        0.2,
+        0.05,
+        (ReliabilityBin(60, 0.8, 0.75),),
+    )
+    text = card_text(BundleConfig("translation", {}), Card("m", confidence=found))
+    assert "the probability that an output is right, which means that it is right" in text
+    assert "| 60 | 0.80 | 0.75 |" in text
+    assert math.isclose(found.of(0.3), 0.3)

@@ -1,0 +1,89 @@
+"""Documents come in, and their translations can be fetched."""
+
+import io
+import os
+
+import docx
+import pytest
+
+from jumok.serving.http.downloads import KEPT_SECONDS, Downloads
+from jumok.serving.http.refusals import RequestRefused
+from jumok.systems.translation.translator import Translator
+
+SUBTITLES = """1
+00:00:01,000 --> 00:00:02,000
+the cat sat
+
+2
+00:00:03,000 --> 00:00:04,000
+I am
+"""
+
+
+def sent(client, name: str, content: bytes, **fields: str):
+    given = {"source": "en", "target": "ko"} | fields
+    return client.post("/translate_file", data=given, files={"file": (name, content)})
+
+
+def test_a_translated_file_is_that_of_the_command(client, folders, tmp_path):
+    (tmp_path / "a.srt").write_text(SUBTITLES)
+    translator = Translator.load(folders["en-ko"], device="cpu")
+    translator.translate_file(tmp_path / "a.srt", tmp_path / "b.srt")
+    answer = sent(client, "a.srt", SUBTITLES.encode())
+    assert answer.status_code == 200, answer.text
+    fetched = client.get(answer.json()["translatedFileUrl"])
+    assert fetched.content == (tmp_path / "b.srt").read_bytes()
+    assert fetched.headers["content-disposition"] == 'attachment; filename="a.srt"'
+
+
+def test_documents_of_word_come_back_as_such(client):
+    document = docx.Document()
+    document.add_paragraph("the cat sat on the mat.")
+    file = io.BytesIO()
+    document.save(file)
+    answer = sent(client, "../../a b.docx", file.getvalue(), source="auto")
+    address = answer.json()["translatedFileUrl"]
+    assert address.endswith(".a_b.docx")
+    (paragraph,) = docx.Document(io.BytesIO(client.get(address).content)).paragraphs
+    assert paragraph.text
+    assert paragraph.text != "the cat sat on the mat."
+
+
+def test_the_settings_name_the_formats(client):
+    settings = client.get("/frontend/settings").json()
+    assert settings["filesTranslation"] is True
+    assert ".docx" in settings["supportedFilesFormat"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "text"),
+    [
+        ("a.txt", b"", "missing file parameter"),
+        ("a.docx", b"PK\x03\x04 no zip", "not readable as DOCX"),
+        ("a.pdf", b"%PDF-1.7 text", "cannot be translated as it is"),
+        ("a.txt", b"\xff\xfe\x00", "text in UTF-16"),
+    ],
+)
+def test_files_that_cannot_be_read_are_refused(client, name, content, text):
+    answer = sent(client, name, content)
+    assert answer.status_code == 400, answer.text
+    assert text in answer.json()["error"]
+
+
+def test_other_files_of_the_machine_are_never_read(client):
+    for name in ("../../../etc/passwd", "..%2f..%2fetc%2fpasswd", "a" * 22 + ".txt", "part-a.b"):
+        assert client.get(f"/download_file/{name}").status_code == 404
+
+
+def test_files_are_kept_for_some_minutes(tmp_path):
+    downloads = Downloads(tmp_path)
+    first = downloads.keep("a.txt", b"text")
+    assert downloads.read(first) == b"text"
+    long_ago = os.stat(tmp_path / first).st_mtime - KEPT_SECONDS - 1
+    os.utime(tmp_path / first, (long_ago, long_ago))
+    with pytest.raises(RequestRefused, match="There is no such file"):
+        downloads.read(first)
+    downloads.keep("b.txt", b"other")
+    assert [file.suffix for file in tmp_path.iterdir()] == [".txt"]
+    with pytest.raises(RequestRefused, match="disabled"):
+        Downloads(None).keep("a", b"")

@@ -1,0 +1,139 @@
+"""Under load: nobody is forgotten, gets another's answer, or can hold the server up.
+
+These are the trials of benchmarks/serving.py, for a second or two. Times depend on the machine, and
+are printed there; here is what holds on any machine. All clients are on this machine, and end with
+the test.
+"""
+
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks import serving as trials
+from benchmarks.load import Question, closed_loop, statuses
+from jumok.systems.translation.translator import DEFAULTS, Translator
+from tests.serving.http.process import ServedProcess, serving
+
+WORDS = 4
+"""The most words of a text: nobody trained the model, which writes until it has to stop."""
+
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="memory and files are counted in /proc"
+)
+
+
+@pytest.fixture(scope="module")
+def server(tiny_bundle, tmp_path_factory) -> Iterator[ServedProcess]:
+    """A server with places for 64 requests."""
+    with serving(
+        tmp_path_factory.mktemp("load"), f"m={tiny_bundle}", "--queue-requests", "24"
+    ) as server:
+        yield server
+        assert "Traceback" not in server.errors
+        assert '"status": 500' not in server.log
+
+
+def test_a_load_below_the_capacity_is_answered_without_an_error(server):
+    rate = trials.capacity(server.url, 30, together=10, most=WORDS)
+    facts = trials.steady(server.url, 0.3 * rate, 1.0, WORDS)
+    assert set(facts["statuses"]) == {200}, facts
+    assert facts["p99"] < 60_000
+
+
+@needs_proc
+def test_an_overload_is_refused_with_the_time_to_come_back_and_the_rest_is_answered(server):
+    rate = trials.capacity(server.url, 30, together=10, most=WORDS)
+    facts = trials.overload(server, rate, seconds=1.0, burst=0.5, most=WORDS)
+    counted = facts["twice"]["statuses"], facts["tenfold"]["statuses"]
+    assert set(counted[0]) <= {200, 429}, facts
+    assert set(counted[1]) <= {200, 429}, facts
+    assert counted[1][429] > 0, facts
+    least, longest = facts["retry_after"]
+    assert 1 <= least <= longest <= 60
+    assert facts["goodput"] > 0.5, facts
+    assert facts["memory"] < 1.5, facts
+
+
+def test_every_answer_is_that_of_the_offline_command_and_its_client(server, tiny_bundle):
+    """A request's text and beam are its tag: an answer to another one would be another text."""
+    translator = Translator.load(tiny_bundle, device="cpu")
+    asked = trials.mixed(server.url, 60, most=2 * WORDS)
+    for beam in {body["beam"] for body, _ in asked}:
+        same = [(body, answer) for body, answer in asked if body["beam"] == beam]
+        alone = translator.translate(
+            [body["text"] for body, _ in same], DEFAULTS, beam=beam, batch_size=1
+        )
+        for (_, answer), expected in zip(same, alone, strict=True):
+            (found,) = answer["answers"]
+            assert found["text"] == expected.text
+            assert found["score"] == pytest.approx(expected.score, rel=1e-5)
+    assert len({answer["answers"][0]["text"] for _, answer in asked}) > 20
+
+
+def test_clients_that_hang_up_free_their_places_and_are_counted(server):
+    facts = trials.hung_up(server.url, 100, longest=0.3, most=WORDS)
+    assert facts["answered"] + facts["refused"] + facts["hung_up"] == 100, facts
+    assert facts["cancelled"] == facts["hung_up"] > 0, facts
+    assert facts["queue"] == facts["running"] == facts["faults"] == 0, facts
+
+
+@needs_proc
+def test_clients_that_hang_up_leave_nothing_open(server):
+    pid = server.process.pid
+    trials.hung_up(server.url, 20, longest=0.1, most=WORDS)
+    before = trials.open_files(pid)
+    trials.hung_up(server.url, 60, longest=0.1, most=WORDS)
+    assert trials.open_files(pid) <= before + 2
+
+
+def test_health_is_answered_while_the_longest_searches_run(server):
+    facts = trials.health_while_searching(server.url, count=2, beam=16, most=WORDS)
+    assert set(facts["statuses"]) == {200}, facts
+    assert facts["p99"] < 1_000, facts
+
+
+def test_slow_heads_do_not_hold_up_others_and_are_cut(tiny_bundle, tmp_path):
+    """Connections over the number are cut at once, and the others when their time is over."""
+    options = ["--max-connections", "30"]
+    with serving(tmp_path, f"m={tiny_bundle}", *options) as server:
+        facts = trials.besieged(server.url, 28, seconds=12.0)
+        assert set(facts["health"]["statuses"]) == {200}, facts
+        assert facts["ended"] == {"closed by the server": 28}, facts
+
+        async def many(target):
+            return await closed_loop(target, [trials.HEALTH] * 200, 60)
+
+        counted = statuses(trials.loaded(server.url, many)[0])
+        assert counted[0] > 0, counted
+        assert counted[200] > 0, counted
+        assert trials.counted(server.url)["queue"] == 0
+        found = server.client().get("/metrics").text
+        assert 'jumok_rejected_total{reason="head_too_slow"} 28.0' in found
+        assert f'jumok_rejected_total{{reason="too_many_connections"}} {counted[0]}.0' in found
+
+
+def test_nobody_is_lost_at_the_end(tiny_bundle, tmp_path):
+    with serving(tmp_path, f"m={tiny_bundle}", "--grace", "0") as server:
+        facts = trials.ended(server, 40, WORDS)
+        assert facts["statuses"] == {200: 40}, facts
+        assert facts["exit_code"] == 0
+        assert "Traceback" not in server.errors
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the system has no SO_REUSEPORT")
+def test_several_processes_share_the_address_and_sum_their_metrics(tiny_bundle, tmp_path):
+    with serving(tmp_path, f"m={tiny_bundle}", "--processes", "2", "--grace", "0") as server:
+        draw = random.Random(9)
+        given = [
+            Question("/v1/translate", {"text": trials.sentence(draw, WORDS), "beam": 1})
+            for _ in range(24)
+        ]
+        replies, _ = trials.loaded(server.url, lambda target: closed_loop(target, given, 24))
+        assert statuses(replies)[200] + statuses(replies)[503] == 24
+        assert trials.counted(server.url)["answered"] == statuses(replies)[200]
+        server.process.terminate()
+        assert server.process.wait(120) == 0
+        assert "Traceback" not in server.errors

@@ -1,0 +1,208 @@
+/** The page of `jumok serve`: a box to translate in, with what the model knows of its answer. */
+
+import { choice, element, field } from "./dom.js";
+import { BOX_WORDS } from "./translate_words.js";
+
+const PAUSE = 350; // milliseconds without a key, after which the text is translated
+const UNSURE = 0.5; // words below this probability are underlined
+const BUSY = new Set([429, 503]);
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const page = document.getElementById("page");
+const state = {
+  language: (navigator.language || "en").startsWith("ko") ? "ko" : "en",
+  model: data.models[0]?.id, text: "", answers: [], layer: null, matrix: null, key: "", said: "", timer: 0, asked: null,
+};
+const words = () => BOX_WORDS[state.language];
+const model = () => data.models.find((each) => each.id === state.model);
+const parts = {};
+
+function frame() {
+  document.documentElement.lang = state.language;
+  const own = words();
+  document.title = `${own.title} · jumok`;
+  const header = element("header", {},
+    element("h1", {}, own.title, element("small", {}, "jumok")),
+    choice(own.language, [["en", "English"], ["ko", "한국어"]], state.language, (chosen) => {
+      state.language = chosen;
+      frame();
+    }));
+  if (!data.models.length) {
+    page.replaceChildren(header, element("p", {}, own.none), element("ul", {}, ...data.others.map((each) => element("li", {}, each))), programs());
+    return;
+  }
+  parts.input = element("textarea", {
+    id: "source", placeholder: own.placeholder, spellcheck: "false", lang: model().source || null,
+    oninput: () => later(PAUSE),
+    onkeydown: (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && later(0),
+  });
+  parts.input.value = state.text;
+  parts.written = element("div", { class: "written", lang: model().target || null, "aria-live": "polite" });
+  parts.source = element("p", { class: "seen-source", lang: model().source || null });
+  parts.sure = element("span", { class: "muted" });
+  parts.said = element("p", { class: "fault", role: "status" });
+  parts.others = element("div");
+  parts.attention = element("details", {}, element("summary", {}, own.attention));
+  parts.attention.addEventListener("toggle", () => parts.attention.open && attention());
+  const copy = element("button", { onclick: async () => {
+    await navigator.clipboard.writeText(plain());
+    copy.textContent = own.copied;
+    setTimeout(() => (copy.textContent = own.copy), 1500);
+  } }, own.copy);
+  page.replaceChildren(header,
+    element("div", { class: "controls" },
+      choice(own.direction, data.models.map((each) => [each.id, each.name]), state.model, (chosen) => {
+        state.model = chosen;
+        frame();
+        later(0);
+      }),
+      ...(data.key ? [field(own.key, state.key, (given) => { state.key = given; later(0); })] : [])),
+    parts.said,
+    element("div", { class: "box" },
+      element("div", { class: "side" },
+        element("h2", {}, element("label", { for: "source" }, own.source), model().source), parts.input,
+        element("footer", {}, element("span"), element("button", { onclick: () => { parts.input.value = ""; later(0); parts.input.focus(); } }, own.clear))),
+      element("div", { class: "side" },
+        element("h2", {}, element("span", {}, own.target), model().target), parts.written, parts.source,
+        element("footer", {}, parts.sure, copy))),
+    parts.others, element("p", { class: "help" }, own.hint), parts.attention, programs());
+  show();
+}
+
+function programs() {
+  const address = location.origin;
+  return element("details", {}, element("summary", {}, words().api),
+    element("pre", {}, `curl ${address}/translate -d q="..." -d source=${model()?.source || "en"} -d target=${model()?.target || "ko"}\ncurl ${address}/v1/models\n${address}/openapi.json`));
+}
+
+const plain = () => state.answers.map((each) => each?.text ?? "").join("\n");
+
+function later(pause) {
+  clearTimeout(state.timer);
+  state.timer = setTimeout(translate, pause);
+}
+
+/** Each line is a text of its own, so that line breaks stay. */
+async function translate() {
+  state.text = parts.input.value;
+  state.asked?.abort(); // the server drops what nobody waits for
+  const lines = state.text.split("\n");
+  const given = lines.filter((line) => line.trim());
+  if (!given.length) {
+    Object.assign(state, { answers: [], said: "" });
+    show();
+    return;
+  }
+  const asked = (state.asked = new AbortController());
+  say(words().working);
+  const found = await ask({ text: given, alternatives: 2, return: ["tokens", "alignment", "confidence", "alternatives"] }, asked.signal);
+  if (!found || asked !== state.asked) return;
+  const answers = found.answers[Symbol.iterator]();
+  state.answers = lines.map((line) => (line.trim() ? { ...answers.next().value, source: line } : null));
+  state.said = "";
+  show();
+}
+
+async function ask(body, signal) {
+  const headers = { "Content-Type": "application/json" };
+  if (state.key) headers.Authorization = `Bearer ${state.key}`;
+  try {
+    const reply = await fetch("/v1/translate", { method: "POST", headers, signal, body: JSON.stringify({ model: state.model, ...body }) });
+    if (reply.ok) return await reply.json();
+    if (BUSY.has(reply.status)) {
+      const seconds = Number(reply.headers.get("Retry-After")) || 1;
+      say(words().wait(seconds));
+      later(seconds * 1000);
+    } else say((await reply.json()).detail);
+  } catch (error) {
+    if (error.name !== "AbortError") say(words().lost);
+  }
+  return null;
+}
+
+function say(text) {
+  state.said = text;
+  parts.said.textContent = text;
+}
+
+function show() {
+  say(state.said);
+  parts.source.replaceChildren();
+  parts.written.replaceChildren(...state.answers.map((each) => element("p", {}, ...(each ? line(each) : ["\u00a0"]))));
+  const sure = state.answers.filter((each) => each && each.confidence !== null).map((each) => each.confidence);
+  parts.sure.textContent = sure.length 
+    ? words().sure(Math.round(100 * Math.min(...sure))) + (model().calibrated ? "" : ` (${words().uncalibrated})`) : "";
+  parts.sure.title = model().calibrated ? `${words().worth}: ${model().calibrated}` : words().own;
+  const single = state.answers.length === 1 ? state.answers[0] : null;
+  parts.others.replaceChildren(...(single?.alternatives?.length
+    ? [element("h2", { class: "muted" }, words().alternatives), element("ul", { class: "others" }, ...single.alternatives.map((each) => element("li", {}, each.text)))] : []));
+  parts.attention.hidden = !single;
+  if (parts.attention.open) attention();
+}
+
+/** The words of a translation; each shows the words of the text that it is aligned with. */
+function line(answer) {
+  const found = [];
+  const spans = wordSpans(answer.text);
+  for (const [place, { start, end, first, after }] of spans.entries()) {
+    const own = answer.tokens.filter((each) => each.start !== null && each.end > first && each.start < after && each.log_probability !== null);
+    const worst = Math.min(0, ...own.map((each) => each.log_probability));
+    const lit = (event) => light(answer, place, event.type !== "pointerleave" && event.type !== "blur");
+    found.push(element("span", {
+      tabindex: "0", class: Math.exp(worst) < UNSURE ? "unsure" : "",
+      onpointerenter: lit, onpointerleave: lit, onfocus: lit, onblur: lit,
+    }, answer.text.slice(start, end)), place + 1 < spans.length ? answer.text.slice(end, spans[place + 1].start) : "");
+  }
+  return found;
+}
+
+/** Where words are in a text, which plain spaces separate: places in it, and code points, which the server counts. */
+function wordSpans(text) {
+  const points = (place) => [...text.slice(0, place)].length;
+  return [...text.matchAll(/[^ ]+/gu)].map((each) => {
+    const [start, end] = [each.index, each.index + each[0].length];
+    return { start, end, first: points(start), after: points(end) };
+  });
+}
+
+function light(answer, place, on) {
+  const links = (answer.alignment ?? []).filter(([, to]) => to === place);
+  if (!on || !links.length) {
+    parts.source.replaceChildren();
+    return;
+  }
+  const spans = wordSpans(answer.source);
+  parts.source.replaceChildren(...spans.flatMap(({ start, end }, number) => {
+    const link = links.find(([of]) => of === number);
+    const word = element("span", { class: link ? "lit" : "" }, answer.source.slice(start, end));
+    if (link) word.style.setProperty("--weight", 0.15 + 0.6 * (link[2] ?? 0.5));
+    return [word, " "];
+  }));
+}
+
+async function attention() {
+  const own = words();
+  const [answer] = state.answers;
+  if (!answer || state.answers.length !== 1) return;
+  const asked = state.layer === null ? {} : { layer: state.layer };
+  const found = await ask({ text: answer.source, return: ["tokens", "attention"], attention: asked });
+  if (!found) return;
+  const [one] = found.answers;
+  const columns = [...one.source_tokens.map((each) => each.piece), "END"];
+  const cell = (weight) => {
+    const node = element("td", { title: weight.toFixed(3) });
+    node.style.setProperty("--weight", weight);
+    return node;
+  };
+  const layers = Array.from({ length: model().layers }, (_, number) => [String(number), `${number + 1} · ${own.mean}`]);
+  const chosen = state.layer ?? model().layers - 1;
+  parts.attention.replaceChildren(element("summary", {}, own.attention), element("p", { class: "help" }, own.attentionHelp),
+    element("div", { class: "controls" }, choice(own.layer, layers, String(chosen), (layer) => { state.layer = Number(layer); attention(); })),
+    element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": own.attention },
+      element("table", { class: "matrix" },
+        element("thead", {}, element("tr", {}, element("td"), ...columns.map((each) => element("th", { scope: "col" }, each)))),
+        element("tbody", {}, ...one.tokens.map((each, row) =>
+          element("tr", {}, element("th", { scope: "row" }, each.piece), ...one.attention.matrix[row].map(cell)))))));
+}
+
+frame();
