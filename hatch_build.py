@@ -20,6 +20,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ ROOT = Path(__file__).parent
 PACKAGE = ROOT / "src" / "jumok"
 sys.path.insert(0, str(ROOT / "src"))
 
-from jumok.kernels import levels  # noqa: E402  # needs the line above
+from jumok.engine import wasm  # noqa: E402  # needs the line above
+from jumok.kernels import levels  # noqa: E402
 
 VARIABLE = "JUMOK_WHEEL"
 
@@ -81,6 +83,11 @@ class JumokBuildHook(BuildHookInterface[Any]):
         compile_all(levels.system() if target is None else wanted, target, folder)
         for file in sorted(folder.iterdir()):
             build_data["force_include"][str(file)] = f"jumok/kernels/shipped/{file.name}"
+        if find_spec("ziglang") is not None:  # nothing else compiles for pages
+            wasm.build(folder / wasm.SHIPPED.name)
+            build_data["force_include"][str(folder / wasm.SHIPPED.name)] = (
+                f"jumok/engine/{wasm.SHIPPED.name}"
+            )
         tag = sysconfig.get_platform() if target is None else target.tag
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{tag.replace('-', '_').replace('.', '_')}"

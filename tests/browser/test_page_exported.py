@@ -242,3 +242,22 @@ def test_the_page_speaks_korean_and_fits_a_phone(reading, exported):
     assert reader.page.evaluate(wide) <= 0
     reader.page.locator("#text").fill("cat " * 90)
     reader.page.get_by_role("alert").get_by_text("한 번에 61개까지 읽습니다").wait_for()
+
+
+@pytest.mark.parametrize("changes", [{}, {"positions": "rotary", "kv_heads": 1}], ids=str)
+def test_weights_are_recomputed_from_the_vectors_of_the_page(reading, tmp_path, changes):
+    translator = WebTranslator(
+        read_bundle(transformer(tmp_path / "model", **changes)), "int8", SHORT
+    )
+    reader = reading(translator.page("a model", SENTENCES[:1]))
+    reader.tab("One row, step by step")
+    for part in (
+        "cross-attention (target → source)",
+        "encoder self-attention (source → source)",
+        "decoder self-attention (target → target)",
+    ):
+        reader.choose("Attention kind", part)
+        rows = [row for row in reader.table()[1:] if row[0] != "sum"]
+        assert rows
+        assert all(abs(float(row[5])) < 1e-6 for row in rows), "recomputed minus recorded"
+        assert len({row[4] for row in rows}) > 1, "the values differ"

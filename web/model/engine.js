@@ -16,8 +16,8 @@ export class Engine {
     return new Engine(instance.exports, image);
   }
 
-  constructor(code, { contents, addresses, model, tables, heads, encoderLayers, decoderLayers }) {
-    Object.assign(this, { code, heads, encoderLayers, decoderLayers });
+  constructor(code, { contents, addresses, model, tables, ...sizes }) {
+    Object.assign(this, { code, ...sizes });
     const base = this.room(contents.length);
     new Uint8Array(code.memory.buffer).set(contents, base);
     for (const place of addresses) this.add(base + place, base);
@@ -91,21 +91,24 @@ export class Engine {
 
   /** The weights (layers, heads, queries, keys), and the most probable tokens after every prefix. */
   seen(take, session, tokens, sources, targets) {
-    const { heads, encoderLayers, decoderLayers } = this;
-    const sizes = {
-      encoder: encoderLayers * heads * sources * sources,
-      decoder: decoderLayers * heads * targets * targets,
-      cross: decoderLayers * heads * targets * sources,
+    const { heads, kvHeads, headDim, valueDim, encoderLayers, decoderLayers } = this;
+    const shapes = {
+      encoder: [encoderLayers, sources, sources],
+      decoder: [decoderLayers, targets, targets],
+      cross: [decoderLayers, targets, sources],
     };
     const values = take(Float32Array, targets);
     const [choices, chances] = [take(Int32Array, BEST * targets), take(Float32Array, BEST * targets)];
     const failed = this.code.jumok_look(session, tokens, targets - 1, values, BEST, choices, chances);
     if (failed) throw new RangeError("memory");
-    const weights = Object.fromEntries(Object.entries(sizes).map(([part, size], number) =>
-      [part, this.read(Float32Array, this.code.jumok_weights(session, number), size)]));
+    const parts = (pick) => Object.fromEntries(Object.entries(shapes).map(([part, shape], number) => [part, pick(number, ...shape)]));
+    const weights = parts((number, layers, rows, columns) =>
+      this.read(Float32Array, this.code.jumok_weights(session, number), layers * heads * rows * columns));
+    const vectors = parts((number, layers, rows, columns) => this.read(Float32Array, this.code.jumok_vectors(session, number),
+      layers * (rows * heads * headDim + columns * kvHeads * (headDim + valueDim))));
     const [found, logs] = [this.read(Int32Array, choices, BEST * targets), this.read(Float32Array, chances, BEST * targets)];
     const best = Array.from({ length: targets }, (_, step) =>
       Array.from({ length: BEST }, (_, i) => [found[step * BEST + i], logs[step * BEST + i]]).filter(([token]) => token >= 0));
-    return { weights, best, logProbabilities: [...this.read(Float32Array, values, targets)] };
+    return { weights, vectors, best, logProbabilities: [...this.read(Float32Array, values, targets)] };
   }
 }

@@ -24,8 +24,35 @@ function causal(length) {
   return { shape: [length, length], type: "bits", data: bits };
 }
 
-/** The attention modules of one part, with the weights of all their heads. */
-function sitesOf(part, layers, heads, [queries, rows], [keys, columns], weights, { score, scale }) {
+const packed = (shape, values) => ({ shape, type: "f32", data: new Uint8Array(values.buffer) });
+
+/** (positions, own heads, dim) as (heads, positions, dim): a head of keys may serve several of queries. */
+function byHeads(values, heads, own, positions, dim) {
+  const out = new Float32Array(heads * positions * dim);
+  for (let head = 0; head < heads; head++) {
+    const from = Math.floor(head / (heads / own)) * dim;
+    for (let at = 0; at < positions; at++)
+      out.set(values.subarray(at * own * dim + from, at * own * dim + from + dim), (head * positions + at) * dim);
+  }
+  return packed([heads, positions, dim], out);
+}
+
+/** The queries, keys and values of one layer. */
+function vectorsOf(vectors, layer, { heads, kvHeads, headDim, valueDim }, rows, columns) {
+  const sizes = [rows * heads * headDim, columns * kvHeads * headDim, columns * kvHeads * valueDim];
+  const start = layer * (sizes[0] + sizes[1] + sizes[2]);
+  const at = [start, start + sizes[0], start + sizes[0] + sizes[1]];
+  const part = (i) => vectors.subarray(at[i], at[i] + sizes[i]);
+  return {
+    query: byHeads(part(0), heads, heads, rows, headDim),
+    key: byHeads(part(1), heads, kvHeads, columns, headDim),
+    value: byHeads(part(2), heads, kvHeads, columns, valueDim),
+  };
+}
+
+/** The attention modules of one part, with the weights of all their heads, and what these were made of. */
+function sitesOf(part, layers, engine, [queries, rows], [keys, columns], { weights, vectors }, { score, scale, recomputed }) {
+  const { heads } = engine;
   const stack = part === "encoder" ? "encoder" : "decoder";
   const module = part === "cross" ? "cross_attention" : "self_attention";
   const size = heads * rows * columns;
@@ -33,10 +60,8 @@ function sitesOf(part, layers, heads, [queries, rows], [keys, columns], weights,
     name: `${stack}.blocks.${layer}.${module}`,
     kind: score, part, layer, queries, keys, scale, residual_gate: null,
     arrays: {
-      weights: {
-        shape: [heads, rows, columns], type: "f32",
-        data: new Uint8Array(weights.slice(layer * size, (layer + 1) * size).buffer),
-      },
+      weights: packed([heads, rows, columns], weights[part].slice(layer * size, (layer + 1) * size)),
+      ...(recomputed ? vectorsOf(vectors[part], layer, engine, rows, columns) : {}),
       ...(part === "decoder" ? { allowed: causal(rows) } : {}),
     },
   }));
@@ -45,8 +70,7 @@ function sitesOf(part, layers, heads, [queries, rows], [keys, columns], weights,
 /** `read`, `written`: tokens without START and END. `found`: what Engine.translate returned. */
 export function traceOf(facts, tokenizer, engine, text, read, found) {
   const [source, target] = [["source", read.length + 1], ["target", found.tokens.length + 1]];
-  const { heads, encoderLayers, decoderLayers } = engine;
-  const { encoder, decoder, cross } = found.weights;
+  const { encoderLayers, decoderLayers } = engine;
   return {
     ...facts.trace,
     text,
@@ -56,9 +80,9 @@ export function traceOf(facts, tokenizer, engine, text, read, found) {
       target: textAxis(tokenizer, found.tokens, [START], []),
     },
     sites: [
-      ...sitesOf("encoder", encoderLayers, heads, source, source, encoder, facts),
-      ...sitesOf("decoder", decoderLayers, heads, target, target, decoder, facts),
-      ...sitesOf("cross", decoderLayers, heads, target, source, cross, facts),
+      ...sitesOf("encoder", encoderLayers, engine, source, source, found, facts),
+      ...sitesOf("decoder", decoderLayers, engine, target, target, found, facts),
+      ...sitesOf("cross", decoderLayers, engine, target, source, found, facts),
     ],
     steps: [...found.tokens, END].map((token, step) => ({
       token: tokenizer.pieces[token],

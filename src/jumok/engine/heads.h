@@ -79,9 +79,20 @@ static void attend(const Model *m, int64_t head, const float *query, const Seen 
     for (; d < m->value_dim; d += LANES) weighted_sum(score, seen->value, value_at + d, seen->count, found + d, 1);
 }
 
+/* What the weights of one row were made of. */
+static void keep_vectors(const Model *m, const Watched *to, int64_t row, const float *query, const Seen *seen) {
+    int64_t keys = key_width(m), values = value_width(m);
+    memcpy(to->query + row * query_width(m), query, sizeof(float) * query_width(m));
+    for (int64_t j = 0; j < seen->count; j++) {
+        memcpy(to->key + j * keys, seen->key[j], sizeof(float) * keys);
+        memcpy(to->value + j * values, seen->value[j], sizeof(float) * values);
+    }
+}
+
 /* All heads of one row. */
 static void attend_heads(const TransformerSession *s, const float *query, const Seen *seen, float *found, Kept kept) {
     const Model *m = s->model;
+    if (kept.of && kept.of->query) keep_vectors(m, kept.of, kept.query, query, seen);
     for (int64_t head = 0; head < m->heads; head++) {
         attend(m, head, query + head * m->head_dim, seen, s->score, found + head * m->value_dim);
         if (kept.weights && kept.rank[head] >= 0)
@@ -99,7 +110,7 @@ static Watched *watched_of(const TransformerSession *s, int64_t part, int64_t la
 /* The room for one of a sentence's queries; they come in order, and the last one ends the sentence. */
 static Kept room_for(Watched *w, int64_t query, int64_t queries, int64_t keys) {
     if (!w) return (Kept){0};
-    Kept kept = {w->rank, w->weights + query * keys, queries * keys};
+    Kept kept = {w->rank, w->weights + query * keys, queries * keys, query, w};
     if (query + 1 == queries) w->weights += w->heads * queries * keys;
     return kept;
 }

@@ -45,7 +45,7 @@ typedef struct {
 } Model;
 
 /* Where the weights of one row are kept: those of a head `apart` elements after those of the head before. */
-typedef struct { const int32_t *rank; float *weights; int64_t apart; } Kept; /* weights NULL: nowhere */
+typedef struct { const int32_t *rank; float *weights; int64_t apart, query; const Watched *of; } Kept; /* weights NULL: nowhere */
 
 typedef struct {
     Session base;

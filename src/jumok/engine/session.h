@@ -29,6 +29,7 @@ typedef struct {
     int64_t part, layer, heads;
     const int32_t *rank;
     float *weights; /* where those of the next sentence go */
+    float *query, *key, *value; /* of a Transformer's last sentence, each (positions, heads x dim); NULL: not kept */
 } Watched;
 
 /* Reads given targets. Returns 0, or 1 where memory is lacking.

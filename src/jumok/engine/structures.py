@@ -83,7 +83,7 @@ class WatchedLayout(ctypes.Structure):
     _fields_ = [
         *((name, INTEGER) for name in ("part", "layer", "heads")),
         ("rank", ADDRESS),
-        ("weights", ADDRESS),
+        *((name, ADDRESS) for name in ("weights", "query", "key", "value")),
     ]
 
 

@@ -25,6 +25,7 @@ SHIPPED = HERE / "engine.wasm"
 EXPORTS = (
     *("malloc", "free", "jumok_open", "jumok_write", "jumok_look", "jumok_weights", "jumok_close"),
     "jumok_table",
+    "jumok_vectors",
 )
 FLAGS = (
     *("-target", "wasm32-wasi", "-mexec-model=reactor", "-O3", "-fno-math-errno"),

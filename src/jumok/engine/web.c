@@ -16,24 +16,31 @@ typedef struct {
     int64_t source, watched_count;
     Watched *watched; /* every attention: the layers of the encoder, of the decoder, and of its cross-attention */
     int32_t *every;   /* 0, 1, 2, ...: every head is wanted, and the source's positions */
-    float *weights[3];
+    float *weights[3], *vectors[3]; /* vectors: of each layer the queries, the keys, the values */
 } WebSession;
 
 void jumok_close(WebSession *w) {
     if (w->session) jumok_end(w->session);
-    for (int part = ENCODER; part <= CROSS; part++) free(w->weights[part]);
+    for (int part = ENCODER; part <= CROSS; part++) free(w->weights[part]), free(w->vectors[part]);
     free(w->watched), free(w->every), free(w);
 }
 
 static int64_t layers_of(const Model *m, int64_t part) { return part == ENCODER ? m->encoder_blocks : m->decoder_blocks; }
 
-/* Makes room for the weights of a part: (layers, heads, queries, keys). Returns whether there is memory. */
+/* Makes room for the weights of a part, (layers, heads, queries, keys), and for its vectors. Returns whether
+ * there is memory. */
 static int make_weights(WebSession *w, int64_t part, int64_t queries, int64_t keys) {
-    int64_t size = w->model->heads * queries * keys;
-    float *next = w->weights[part] = calloc(layers_of(w->model, part) * size + 1, sizeof(float));
-    for (int64_t i = 0; next && i < w->watched_count; i++)
-        if (w->watched[i].part == part) w->watched[i].weights = next, next += size;
-    return next != NULL;
+    const Model *m = w->model;
+    int64_t size = m->heads * queries * keys, sizes[] = {queries * query_width(m), keys * key_width(m), keys * value_width(m)};
+    float *next = w->weights[part] = calloc(layers_of(m, part) * size + 1, sizeof(float));
+    float *vector = w->vectors[part] = calloc(layers_of(m, part) * (sizes[0] + sizes[1] + sizes[2]) + 1, sizeof(float));
+    for (int64_t i = 0; next && vector && i < w->watched_count; i++) {
+        Watched *each = w->watched + i;
+        if (each->part != part) continue;
+        each->weights = next, each->query = vector, each->key = vector + sizes[0], each->value = each->key + sizes[1];
+        next += size, vector = each->value + sizes[2];
+    }
+    return next && vector;
 }
 
 /* Reads a source. NULL: memory is lacking. */
@@ -47,7 +54,7 @@ WebSession *jumok_open(const Model *m, const int32_t *source, int32_t count, con
     for (int32_t i = 0; i < most; i++) w->every[i] = i;
     for (int64_t part = ENCODER, i = 0; part <= CROSS; part++)
         for (int64_t layer = 0; layer < layers_of(m, part); layer++)
-            w->watched[i++] = (Watched){part, layer, m->heads, w->every, NULL};
+            w->watched[i++] = (Watched){part, layer, m->heads, w->every, NULL, NULL, NULL, NULL};
     if (make_weights(w, ENCODER, count, count))
         w->session = jumok_begin(m, 1, source, w->every, NULL, offsets, rules->beam, longest, w->watched, w->watched_count);
     return w->session ? w : (jumok_close(w), NULL);
@@ -97,6 +104,9 @@ int32_t jumok_look(WebSession *w, const int32_t *target, int32_t length, float *
 
 /* The weights of a part, (layers, heads, queries, keys): 0 the encoder's, 1 the decoder's, 2 of the source. */
 const float *jumok_weights(const WebSession *w, int32_t part) { return w->weights[part]; }
+
+/* The vectors of a part, layer by layer: queries, keys and values, each (positions, heads, dim). */
+const float *jumok_vectors(const WebSession *w, int32_t part) { return w->vectors[part]; }
 
 /* The rows of a table that is stored in panels, as float32 and times a factor: (outputs, inputs). */
 void jumok_table(const Linear *layer, float *table, float factor) {

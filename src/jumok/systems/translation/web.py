@@ -25,7 +25,7 @@ from jumok.engine.wasm import engine_wasm
 from jumok.errors import ConfigError, Place
 from jumok.inspection.findings import TraceFindings
 from jumok.inspection.page.document import document
-from jumok.inspection.trace import Trace
+from jumok.inspection.trace import Level, Trace
 from jumok.kinds import page_facts
 from jumok.systems.loading import load_tokenizer, reading_of
 from jumok.systems.native_models import FURTHEST, lacking, native_model
@@ -108,7 +108,8 @@ class WebTranslator:
     def _facts(self, title: str, examples: Sequence[str]) -> dict[str, object]:
         """What the page has to know besides the weights."""
         findings = TraceFindings(setting=reading_of(self.bundle.config))
-        empty = Trace(title, "weights", "", "", {}, (), findings=findings)
+        level: Level = "weights" if self._layout.slopes else "qk"
+        empty = Trace(title, level, "", "", {}, (), findings=findings)
         rules, pieces = self.rules, self.pieces
         return {
             "trace": empty.head() | {"kind": page_facts("translation", pictures=False)},
@@ -117,6 +118,7 @@ class WebTranslator:
             "precision": self.kind,
             "maxTokens": self.max_tokens,
             "score": self.config.score,
+            "recomputed": not self._layout.slopes,
             "scale": self._layout.scale,
             "tokenizer": {
                 "segmentation": pieces.segmentation,
@@ -194,6 +196,9 @@ class WebTranslator:
             "model": model,
             "tables": listed,
             "heads": layout.heads,
+            "kvHeads": layout.kv_heads,
+            "headDim": layout.head_dim,
+            "valueDim": layout.value_dim,
             "encoderLayers": layout.encoder_blocks,
             "decoderLayers": layout.decoder_blocks,
         }
