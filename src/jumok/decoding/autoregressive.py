@@ -6,9 +6,8 @@ from typing import TypeVar
 import torch
 
 from jumok.decoding.beginning import forced_everywhere, read_beginning
-from jumok.decoding.halting import heed
 from jumok.decoding.hypothesis import Hypothesis
-from jumok.decoding.limits import Limits, Prefixes
+from jumok.decoding.limits import Limits, Prefixes, heed
 from jumok.decoding.rank import Ranker
 from jumok.models.memory import Decoder, Memory
 from jumok.shapes import Int, Tensor

@@ -9,9 +9,8 @@ import torch
 
 from jumok.attention.heard import listeners
 from jumok.decoding.beginning import forced_everywhere, read_beginning
-from jumok.decoding.halting import heed
 from jumok.decoding.hypothesis import Hypothesis
-from jumok.decoding.limits import Limits, Prefixes
+from jumok.decoding.limits import Limits, Prefixes, heed
 from jumok.decoding.pool import Pool
 from jumok.decoding.rank import Ranker, log_coverage, no_probability
 from jumok.decoding.topk import largest

@@ -1,6 +1,12 @@
-"""The limits of every hypothesis: its length, its tokens, its forced prefix."""
+"""The limits of every hypothesis: its length, its tokens, its forced prefix; and of a search.
 
-from collections.abc import Sequence
+Whoever starts a search may give a check (`halted_by`), which is called before every step and raises
+an exception of its own to end the search. A search that is not ended writes the same.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import torch
@@ -12,6 +18,25 @@ from jumok.models.memory import Memory
 from jumok.shapes import Float, Int, Tensor
 
 Prefixes = Sequence[Sequence[int]]
+
+_CHECK: ContextVar[Callable[[], None] | None] = ContextVar("jumok_halting", default=None)
+
+
+@contextmanager
+def halted_by(check: Callable[[], None]) -> Iterator[None]:
+    """Within it every search of this thread calls `check` before each step."""
+    token = _CHECK.set(check)
+    try:
+        yield
+    finally:
+        _CHECK.reset(token)
+
+
+def heed() -> None:
+    """Called before a step: raises what the check of `halted_by` raises."""
+    check = _CHECK.get()
+    if check is not None:
+        check()
 
 
 @dataclass(frozen=True)

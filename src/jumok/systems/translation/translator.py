@@ -31,8 +31,7 @@ from jumok.decoding.beam import ReadAttention
 from jumok.decoding.constraints import Constraints
 from jumok.decoding.coverage import read_attention
 from jumok.decoding.ensemble import Ensemble
-from jumok.decoding.halting import heed
-from jumok.decoding.limits import Prefixes
+from jumok.decoding.limits import Prefixes, heed
 from jumok.decoding.score import score_pairs
 from jumok.errors import BundleError, ConfigError, ModelError, Place
 from jumok.kernels.linear import prepare_for_inference
@@ -78,7 +77,7 @@ class Translator(GivenTranslations, FileTranslator):
         longest_target: the maximum length of a target in tokens; None if positions set no limit.
         readings: the alignment setting of each model, None for one without attention; None instead
             of the list uses `default_setting`.
-        calibration: what the confidence is worth; None: it is the models' own.
+        calibration: that of the confidence; None: it is the models' own.
 
     Raises:
         ModelError: the vocabulary is not the tokenizer's.
