@@ -6,12 +6,13 @@ from math import exp, fsum
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from jumok.bundle.confidence import Calibration, ReliabilityBin
 from jumok.bundle.reading import read_bundle
+from jumok.cli.main import app
 from jumok.engine.structures import library
 from jumok.errors import BundleError
-from jumok.systems.translation.native import NativeTranslator
 from jumok.systems.translation.translator import Translator
 from tests.systems.test_ordinary_module import transformer
 
@@ -54,11 +55,8 @@ def test_a_wrong_calibration_is_refused(calibrated):
         read_bundle(calibrated)
 
 
-@pytest.mark.parametrize("kind", [Translator, NativeTranslator])
-def test_the_confidence_is_mapped_and_nothing_else_changes(plain, calibrated, kind):
-    if kind is NativeTranslator and library() is None:
-        pytest.skip("needs a C compiler")
-    own, mapped = (kind.load(folder) for folder in (plain, calibrated))
+def test_the_confidence_is_mapped_and_nothing_else_changes(plain, calibrated):
+    own, mapped = (Translator.load(folder, device="cpu") for folder in (plain, calibrated))
     pairs = list(zip(own.translate(LINES), mapped.translate(LINES), strict=True))
     for before, after in pairs:
         assert (before.text, before.score) == (after.text, after.score)
@@ -68,6 +66,22 @@ def test_the_confidence_is_mapped_and_nothing_else_changes(plain, calibrated, ki
     assert one[1].confidence == pytest.approx(WORTH.of(one[0].confidence))
     assert pairs[1][1].confidence == pytest.approx(WORTH.of(pairs[1][0].confidence))
     assert pairs[2][1].confidence is None
+
+
+@pytest.mark.skipif(library() is None, reason="needs a C compiler")
+def test_the_engine_says_the_same(plain, calibrated, tmp_path):
+    file = tmp_path / "lines.en"
+    file.write_text("\n".join(LINES) + "\n", "utf-8")
+
+    def printed(folder: Path) -> list[str]:
+        options = ["--confidence", "--engine", "native", "--json"]
+        done = CliRunner().invoke(app, ["translate", str(folder), str(file), *options])
+        assert done.exit_code == 0, done.output
+        return [json.loads(line)["confidence"] for line in done.stdout.splitlines()]
+
+    before, after = printed(plain), printed(calibrated)
+    assert after[:2] == pytest.approx([WORTH.of(each) for each in before[:2]])
+    assert before[2] is after[2] is None
 
 
 def test_ensembles_keep_their_own_confidence(plain, calibrated):
