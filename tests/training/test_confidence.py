@@ -9,11 +9,16 @@ from jumok.evaluation.calibration import FEWEST
 from jumok.systems.translation.translator import Translator
 from jumok.training.run import train
 
-SIXTY = ("data.validation_pairs=60", "validation.decode_pairs=60", "validation.every=12")
 
-
-def test_the_card_has_the_calibration_and_the_translator_uses_it(tmp_path, make_config, recorder):
-    result = train(make_config(*SIXTY), tmp_path, recorder())
+def test_the_card_has_the_calibration_and_the_translator_uses_it(
+    tmp_path, make_config, recorder, write_corpus
+):
+    other = tmp_path / "validation"
+    other.mkdir()
+    source, target = write_corpus(other)
+    given = f'data.validation=[{{source="{source}", target="{target}"}}]'
+    config = make_config(given, "validation.decode_pairs=60", "validation.every=12")
+    result = train(config, tmp_path, recorder())
     found = read_bundle(result.model).card.confidence
     assert found is not None
     assert FEWEST <= found.outputs <= 60
