@@ -130,7 +130,12 @@ def mixed(url: str, count: int, most: int, together: int = 24) -> list[tuple[Fac
     """Requests of mixed lengths and beams, with their answers, in the order of the requests."""
     draw = random.Random(4)
     bodies: list[Facts] = [
-        {"text": sentence(draw, most), "beam": draw.choice((1, 2, 4, 5))} for _ in range(count)
+        {
+            "text": sentence(draw, most),
+            "beam": draw.choice((1, 2, 4, 5)),
+            "return": ["tokens"],
+        }
+        for _ in range(count)
     ]
     given = [Question("/v1/translate", body) for body in bodies]
     replies, _ = loaded(url, lambda target: closed_loop(target, given, together))

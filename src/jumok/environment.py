@@ -25,6 +25,7 @@ VARIABLES = {
     "XDG_CACHE_HOME": "the folder of all programs' caches",
     "OMP_WAIT_POLICY": "how OpenMP's threads wait for each other (default: PASSIVE)",
     "OMP_NUM_THREADS": "PyTorch's own variable; JUMOK_THREADS takes precedence",
+    "PROMETHEUS_MULTIPROC_DIR": "set by `jumok serve --processes`: where they sum their metrics",
 }
 """Each variable with its meaning."""
 
@@ -79,3 +80,9 @@ def threads() -> int | None:
             got=given,
         )
     return int(given) or None
+
+
+def share_metrics(folder: Path) -> None:
+    """Tells prometheus-client, in the processes that are started from now on, where they sum their
+    metrics."""
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)

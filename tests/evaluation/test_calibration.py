@@ -16,26 +16,26 @@ from jumok.evaluation.calibration import (
 )
 
 
-def outputs(count: int, seed: int, slope: float, intercept: float):
-    """A model whose outputs are right with probability sigmoid(slope * logit(own) + intercept)."""
+def outputs(count: int, seed: int, scale: float, shift: float):
+    """A model whose outputs are right with probability sigmoid(scale * logit(own) + shift)."""
     draw = np.random.default_rng(seed)
     own = draw.uniform(0.3, 0.999, count)
     odds = np.log(own / (1 - own))
-    probability = 1 / (1 + np.exp(-(slope * odds + intercept)))
+    probability = 1 / (1 + np.exp(-(scale * odds + shift)))
     return own, draw.random(count) < probability
 
 
 def test_a_miscalibrated_model_is_calibrated_on_data_that_the_mapping_has_not_seen():
-    own, right = outputs(4_000, 1, slope=0.6, intercept=-1.5)
+    own, right = outputs(4_000, 1, scale=0.6, shift=-1.5)
     found = calibrated(own.tolist(), right.tolist(), "it equals the reference", "4,000 sentences")
     assert found is not None
-    assert (found.slope, found.intercept) == (
+    assert (found.scale, found.shift) == (
         pytest.approx(0.6, abs=0.1),
         pytest.approx(-1.5, abs=0.15),
     )
     assert found.error_before > 0.3
     assert found.error < 0.04
-    test, truth = outputs(4_000, 2, slope=0.6, intercept=-1.5)
+    test, truth = outputs(4_000, 2, scale=0.6, shift=-1.5)
     mapped = np.array([found.of(each) for each in test.tolist()])
     assert calibration_error(reliability(mapped, truth)) < 0.04
     assert calibration_error(reliability(test, truth)) > 0.3
@@ -45,12 +45,12 @@ def test_a_miscalibrated_model_is_calibrated_on_data_that_the_mapping_has_not_se
 
 def test_the_fit_is_the_maximum_of_the_likelihood():
     """At the maximum both sums of the residuals are 0; this needs no other implementation."""
-    own, right = outputs(500, 3, slope=1.3, intercept=0.4)
-    slope, intercept = fit(own, right)
+    own, right = outputs(500, 3, scale=1.3, shift=0.4)
+    scale, shift = fit(own, right)
     positives = int(right.sum())
     targets = np.where(right, (positives + 1) / (positives + 2), 1 / (500 - positives + 2))
     odds = np.array([logit(each) for each in own])
-    residuals = targets - 1 / (1 + np.exp(-(slope * odds + intercept)))
+    residuals = targets - 1 / (1 + np.exp(-(scale * odds + shift)))
     assert residuals.sum() == pytest.approx(0.0, abs=1e-4)
     assert (residuals * odds).sum() == pytest.approx(0.0, abs=1e-4)
 
@@ -59,14 +59,14 @@ def test_a_confidence_that_says_nothing_becomes_the_share_of_right_outputs():
     draw = np.random.default_rng(4)
     own = draw.uniform(0.1, 0.9, 400)
     right = own < 0.35  # the more confident, the less often right: no mapping may turn that around
-    slope, intercept = fit(own, right)
-    assert slope == 0.0
-    assert Calibration(slope, intercept).of(0.9) == pytest.approx(right.mean(), abs=0.01)
+    scale, shift = fit(own, right)
+    assert scale == 0.0
+    assert Calibration(scale, shift).of(0.9) == pytest.approx(right.mean(), abs=0.01)
     assert fit(np.full(60, 0.7), np.arange(60) < 30)[0] == 0.0
 
 
 def test_the_order_of_outputs_stays_and_certainty_is_never_reached():
-    found = Calibration(*fit(*outputs(300, 5, slope=2.0, intercept=0.0)))
+    found = Calibration(*fit(*outputs(300, 5, scale=2.0, shift=0.0)))
     values = [found.of(each) for each in (0.0, 0.2, 0.5, 0.9, 1.0)]
     assert values == sorted(values)
     assert 0.0 < values[0] < values[-1] < 1.0

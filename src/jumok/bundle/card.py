@@ -98,7 +98,7 @@ class Card:
         started_from: the name and the fingerprint of the model that was trained further; "" for a
             model trained from scratch.
         quality: what was lost by quantizing; None for a model as it was trained.
-        confidence: what the model's confidence is worth; None: it was not measured.
+        confidence: how often outputs of a given confidence are right; None: it was not measured.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN

@@ -1,4 +1,4 @@
-"""What a model's confidence is worth: how often its outputs of a given confidence are right.
+"""How often a model's outputs of a given confidence are right.
 
 A model that gives its tokens a probability of 0.9 on average is not right nine times in ten. After
 training, the outputs for held-out data are compared with the references, and the model's own
@@ -39,10 +39,11 @@ class ReliabilityBin:
 class Calibration:
     """The mapping from a model's own confidence to the probability that an output is right.
 
-        calibrated = sigmoid(slope * logit(own) + intercept)
+        calibrated = sigmoid(scale * logit(own) + shift)
 
     Attributes:
-        slope, intercept: the slope is 0 where the model's confidence says nothing.
+        scale, shift: the scale is 0 where the model's confidence does not tell right
+            outputs from wrong ones.
         right: what counts as a right output, in words.
         on: the held-out data, in words.
         outputs: the number of them.
@@ -54,8 +55,8 @@ class Calibration:
 
     __pydantic_config__: ClassVar[dict[str, str]] = FORBID
 
-    slope: float
-    intercept: float
+    scale: float
+    shift: float
     right: str = ""
     on: str = ""
     outputs: int = 0
@@ -65,7 +66,7 @@ class Calibration:
 
     def of(self, own: float) -> float:
         """The probability that an output of this confidence is right, 0 to 1."""
-        value = self.slope * logit(own) + self.intercept
+        value = self.scale * logit(own) + self.shift
         return 1.0 / (1.0 + math.exp(-max(min(value, 500.0), -500.0)))
 
     @property

@@ -217,7 +217,7 @@ Confidence = Annotated[
     bool,
     typer.Option(
         "--confidence",
-        help="Also print the model's confidence, 0 to 1; jumok info says what it is worth.",
+        help="Also print the model's confidence, 0 to 1; jumok info says what it means.",
         rich_help_panel=OUTPUT,
     ),
 ]

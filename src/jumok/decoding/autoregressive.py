@@ -9,9 +9,8 @@ from typing import TypeVar
 import torch
 
 from jumok.decoding.filters import FREE
-from jumok.decoding.halting import heed
 from jumok.decoding.hypothesis import Hypothesis
-from jumok.decoding.limits import Limits, Prefixes
+from jumok.decoding.limits import Limits, Prefixes, heed
 from jumok.decoding.rank import Ranker
 from jumok.models.memory import Decoder, Memory, PrefillDecoder
 from jumok.shapes import Float, Int, Tensor

@@ -7,8 +7,7 @@ from typing import TypeVar
 import torch
 
 from jumok.decoding.autoregressive import read_beginning
-from jumok.decoding.halting import heed
-from jumok.decoding.limits import Limits
+from jumok.decoding.limits import Limits, heed
 from jumok.decoding.rank import no_probability
 from jumok.models.memory import Decoder, Memory
 from jumok.shapes import Tensor

@@ -83,10 +83,10 @@ def fit(
     own: "np.ndarray[tuple[int], np.dtype[np.float64]]",
     right: "np.ndarray[tuple[int], np.dtype[np.bool_]]",
 ) -> tuple[float, float]:
-    """The slope and the intercept of the logistic regression of `right` on the log-odds of `own`.
+    """The factor and the constant of the logistic regression of `right` on the log-odds of `own`.
 
     The targets are Platt's (n+1)/(n+2) and 1/(n+2) instead of 1 and 0, so that few outputs, or
-    outputs that are all right, give no certainty. A slope below 0 would turn the order of outputs
+    outputs that are all right, give no certainty. A scale below 0 would turn the order of outputs
     around: it becomes 0, and every output gets the share of right ones.
     """
     positives, total = int(right.sum()), len(right)
@@ -108,8 +108,8 @@ def fit(
         weights += np.clip(step, -2.0, 2.0)
         if float(np.abs(step).max()) < 1e-9:
             break
-    slope = float(weights[0]) / width
-    return (slope, float(weights[1]) - slope * middle) if slope > 0.0 else constant
+    scale = float(weights[0]) / width
+    return (scale, float(weights[1]) - scale * middle) if scale > 0.0 else constant
 
 
 def reliability(

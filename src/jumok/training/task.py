@@ -103,7 +103,7 @@ class Scores:
         loss: nats per target, without label smoothing.
         figures: the scores of the model card; for those that a recipe can choose by, higher is
             better.
-        confidence: what the model's confidence is worth; None: it was not measured.
+        confidence: how often outputs of a given confidence are right; None: it was not measured.
         untrained: why the model counts as untrained; None: it is trained.
         earlier: of a model that is trained further, the scores on the validation data of its
             earlier training; None: this data is not known.

@@ -125,7 +125,7 @@ def test_a_killed_replica_loses_only_what_it_computed(url, capsys):
             return victim
 
         given = trials.questions(draw, 2)
-        return await asyncio.gather(open_loop(target, given, 4.0, 15.0, draw), kill())
+        return await asyncio.gather(open_loop(target, given, 12.0, 10.0, draw), kill())
 
     replies, victim = trials.loaded(url, load)
     counted = statuses(replies)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from jumok.decoding.halting import heed
+from jumok.decoding.limits import heed
 from jumok.errors import DataError
 from jumok.serving.http.engine import Engine
 from jumok.serving.http.jobs import OVER, Job, WritingJob

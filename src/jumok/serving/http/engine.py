@@ -1,15 +1,15 @@
 """The engine of one model: the thread that computes what is in its queue.
 
 No timer: a batch is what arrived while the last one was computed, so a lone request does not wait.
-Generated texts are written in turns, a token each, between the batches. What nobody waits for any
-more ends at the next step of its search.
+Generated texts are written in turns, a token each, between the batches. A search whose
+clients have all gone ends at its next step.
 """
 
 import threading
 import time
 from collections.abc import Callable
 
-from jumok.decoding.halting import halted_by
+from jumok.decoding.limits import halted_by
 from jumok.errors import JumokError
 from jumok.serving.http.jobs import OVER, WritingJob, deadline_passed, engine_failed
 from jumok.serving.http.logs import fault_of, log
@@ -23,7 +23,7 @@ MOST_FAULTS = 3
 
 
 class Unwanted(Exception):  # noqa: N818 - not an error
-    """Nobody waits for any text of the batch."""
+    """All clients of the batch have gone."""
 
 
 class Engine:

@@ -76,7 +76,7 @@ class Meters:
             registry=registry,
         )  # fmt: skip
         self.ended = Counter(
-            "jumok_ended_total", "Batches ended before their end: nobody waited any more.",
+            "jumok_ended_total", "Batches that were ended early: all their clients had gone.",
             ("model",), registry=registry,
         )  # fmt: skip
         self.faults = Counter(

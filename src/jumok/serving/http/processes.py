@@ -24,14 +24,12 @@ from types import FrameType
 
 from prometheus_client.multiprocess import mark_process_dead
 
+from jumok.environment import share_metrics
 from jumok.errors import JumokError
 from jumok.plugins import load_plugin
 from jumok.serving.http.logs import log
 from jumok.serving.http.models import Folders
 from jumok.serving.http.running import BROKEN, Serving, address_of, listen, serve_forever
-
-SHARED_METRICS = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable from which prometheus-client takes the folder where processes sum their metrics."""
 
 MOST_RESTARTS = 5
 """Processes that died within RESTART_SECONDS, after which the server ends."""
@@ -97,7 +95,7 @@ class Processes:
 
     def _stop(self, number: signal.Signals) -> None:
         self._signals += 1
-        for listener in self._listeners:  # else connections would wait for a process that ended
+        for listener in self._listeners:  # connections must not wait for a process that ended
             listener.close()
         for process in self._running.values():
             if process.pid is not None:
@@ -149,7 +147,7 @@ def serve_processes(
             announce(address_of(listener))
             return serve_forever(replace(serving, folders=Folders(None, downloads)), listener)
         metrics.mkdir()
-        os.environ[SHARED_METRICS] = str(metrics)
+        share_metrics(metrics)
         # A socket that takes the address alone tells whether another server has it.
         first = listen(*address)
         host, port = address[0], first.getsockname()[1]

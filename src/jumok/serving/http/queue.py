@@ -72,7 +72,7 @@ class Queue:
             self._turn.notify()
 
     def drop(self, job: AnyJob) -> None:
-        """Takes a job out of the queue: nobody waits for it."""
+        """Takes a job out of the queue: its client has gone."""
         with self._turn:
             self._leave(job)
 

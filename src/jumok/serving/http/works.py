@@ -165,7 +165,7 @@ class WrittenToken:
     """A token of a generated text.
 
     Attributes:
-        text: its own, or the name of its piece where that is no whole character.
+        text: its own, or its name in the vocabulary where that is no whole character.
         log_probability: by the model, whatever sampling does with it: a natural logarithm.
         top: the most probable tokens of its step.
     """
@@ -244,7 +244,8 @@ class Continuation:
         return WrittenToken(name, float(values[token]), others)
 
     def _names(self, ids: Sequence[int]) -> list[str]:
-        """The texts of single tokens; that of one that is no whole character by its piece."""
+        """The texts of single tokens; names from the vocabulary for those that are no
+        whole character."""
         tokenizer = self.system.tokenizer
         texts = [tokenizer.decode([each]) for each in ids]
         pieces = tokenizer.pieces(ids)

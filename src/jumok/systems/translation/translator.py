@@ -27,8 +27,7 @@ from jumok.bundle.reading import Bundle
 from jumok.data.pairs.rows import batched_rows
 from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
-from jumok.decoding.halting import heed
-from jumok.decoding.limits import Prefixes
+from jumok.decoding.limits import Prefixes, heed
 from jumok.errors import BundleError, ConfigError, ModelError, Place
 from jumok.late import late_imports
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, at_work, known_origin
@@ -83,7 +82,7 @@ class Translator(TranslationModels, FileTranslator):
         longest_target: the maximum length of a target in tokens; None if positions set no limit.
         readings: the alignment setting of each model, None for one without attention; None instead
             of the list uses `default_setting`.
-        calibration: what the confidence is worth; None: it is the models' own.
+        calibration: that of the confidence; None: it is the models' own.
 
     Raises:
         ModelError: the vocabulary is not the tokenizer's.

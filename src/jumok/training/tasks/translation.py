@@ -114,7 +114,7 @@ class TranslationTask:
         )
 
     def _calibration(self, translations: Sequence[Translation]) -> Calibration | None:
-        """What the confidence of the model is worth, by the validation sentences."""
+        """How often translations of a given confidence are right, by the validation sentences."""
         known = [
             (each.text, reference, each.confidence)
             for each, reference in zip(translations, self._prepared.references, strict=True)

@@ -1,0 +1,40 @@
+"""Training calibrates the confidence of a translator on its validation sentences."""
+
+import pytest
+from typer.testing import CliRunner
+
+from jumok.bundle.reading import read_bundle
+from jumok.cli.main import app
+from jumok.evaluation.calibration import FEWEST
+from jumok.systems.translation.translator import Translator
+from jumok.training.run import train
+
+
+def test_the_card_has_the_calibration_and_the_translator_uses_it(
+    tmp_path, make_config, recorder, write_corpus
+):
+    other = tmp_path / "validation"
+    other.mkdir()
+    source, target = write_corpus(other)
+    given = f'data.validation=[{{source="{source}", target="{target}"}}]'
+    config = make_config(given, "validation.decode_pairs=60", "validation.every=12")
+    result = train(config, tmp_path, recorder())
+    found = read_bundle(result.model).card.confidence
+    assert found is not None
+    assert FEWEST <= found.outputs <= 60
+    assert found.on == f"{found.outputs} validation sentences"
+    assert found.right == "a chrF2 of 70 or more against the reference"
+    assert sum(each.outputs for each in found.bins) == found.outputs
+    assert "## Confidence" in (result.model / "README.md").read_text("utf-8")
+    (translation,) = Translator.load(result.model, device="cpu").translate(["one two three"])
+    values = translation.token_log_probabilities
+    own = 2.718281828459045 ** (sum(values) / len(values))
+    assert translation.confidence == pytest.approx(found.of(own), rel=1e-6)
+    said = CliRunner().invoke(app, ["info", str(result.model)], env={"COLUMNS": "200"}).output
+    assert "calibrated on" in said
+    assert "reliability" in said
+
+
+def test_few_validation_sentences_give_no_calibration(tmp_path, make_config, recorder):
+    result = train(make_config("validation.every=12"), tmp_path, recorder())
+    assert read_bundle(result.model).card.confidence is None
