@@ -149,6 +149,11 @@ class Captioner(System):
             return None
         return None if any(packed.GLOBAL) else self._engine
 
+    def _handed_out(self) -> None:
+        if packed.AT_WORK.get() is not self._packs:
+            self._engine = None  # who has the model may change it
+        super()._handed_out()
+
     def modules(self) -> Sequence[Model]:
         return [self.model]
 
