@@ -23,6 +23,7 @@ EXTRAS = {
     "meteor": "METEOR (needs Java)",
     "notebook": "the page as a widget",
     "plot": "figures: jumok plot, look --figure",
+    "ray": "jumok serve on several machines",
     "research": "traces as tables of pandas",
     "serve": "jumok serve",
     "track": "TensorBoard",
