@@ -40,8 +40,11 @@ $(VENV)/.dev: $(VENV)/.core
 	$(INSTALL) -e ".[documents,formats,huggingface,images,track,ko,lab,notebook,plot,research,serve,vectors]" --group dev
 	@touch $@
 
-demo: $(VENV)/.core
-	@$(BIN)/jumok demo
+# zig, of the wheels' environment, compiles the engine for pages.
+WITH_ZIG = PATH="$$PATH:$$(echo $(abspath $(VENV))/wheels/lib/python*/site-packages/ziglang)"
+
+demo: $(VENV)/.core $(VENV)/.wheels
+	@$(WITH_ZIG) $(BIN)/jumok demo
 
 # The compiler of the wheels, zig, in an environment of its own: where a person has it installed,
 # jumok itself compiles with it, and tests of machines without a compiler would find it.
@@ -54,7 +57,7 @@ test: $(VENV)/.dev $(VENV)/.wheels
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2
+	$(WITH_ZIG) $(BIN)/pytest -n 2
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import unicodedata
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,7 @@ from jumok.bundle.reading import TOKENIZER, read_bundle
 from jumok.data.pieces import read_pieces
 from jumok.data.tokenizer import Tokenizer
 from jumok.engine.structures import library
-from jumok.engine.wasm import SHIPPED, build
+from jumok.engine.wasm import build, missing_compiler
 from jumok.kernels.levels import machine
 from jumok.smallworld.corpus import pairs
 from jumok.systems.translation.web import WebTranslator
@@ -29,9 +28,7 @@ from tests.systems.test_ordinary_module import transformer
 
 pytestmark = [
     pytest.mark.skipif(library() is None, reason="needs a C compiler"),
-    pytest.mark.skipif(
-        find_spec("ziglang") is None and not SHIPPED.exists(), reason="needs the package ziglang"
-    ),
+    pytest.mark.skipif(missing_compiler() is not None, reason="needs zig"),
 ]
 
 ROOT = Path(__file__).parents[2]

@@ -1,7 +1,5 @@
 """`jumok export`: a page of a model, or an error that names what is wrong."""
 
-from importlib.util import find_spec
-
 import pytest
 from typer.testing import CliRunner
 
@@ -13,9 +11,7 @@ from tests.systems.lm import write_lm
 from tests.systems.test_ordinary_module import recurrent, transformer
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
-zig = pytest.mark.skipif(
-    find_spec("ziglang") is None and not wasm.SHIPPED.exists(), reason="needs the package ziglang"
-)
+zig = pytest.mark.skipif(wasm.missing_compiler() is not None, reason="needs zig")
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +83,7 @@ def test_a_file_in_place_of_the_folder_is_refused(model, tmp_path):
 
 
 def test_without_a_compiler_nothing_is_written(model, tmp_path, monkeypatch):
-    monkeypatch.setattr(wasm, "find_spec", lambda _: None)
+    monkeypatch.setattr(wasm, "find_zig", lambda: None)
     monkeypatch.setattr(wasm, "SHIPPED", tmp_path / "none.wasm")
     assert "pip install ziglang" in str(refused(model, "-o", tmp_path / "page.html"))
     assert list(tmp_path.iterdir()) == []

@@ -3,12 +3,11 @@
 import ctypes
 import struct
 import subprocess
-import sys
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
+from jumok.engine import wasm
 from jumok.engine.image import ImageOf, layout_of, places_of
 from jumok.engine.packing import Packed
 from jumok.engine.structures import (
@@ -60,7 +59,7 @@ def test_structures_are_laid_out_with_addresses_of_four_bytes():
     )
 
 
-@pytest.mark.skipif(find_spec("ziglang") is None, reason="needs the package ziglang")
+@pytest.mark.skipif(wasm.find_zig() is None, reason="needs zig")
 def test_sizes_and_places_are_those_of_the_compiler(tmp_path):
     """Each claim is an assertion that the compiler checks."""
     names = {
@@ -79,7 +78,9 @@ def test_sizes_and_places_are_those_of_the_compiler(tmp_path):
         ]
     source = tmp_path / "sizes.c"
     source.write_text("\n".join(lines) + "\n", "utf-8")
-    command = [sys.executable, "-m", "ziglang", "cc", "-target", "wasm32-wasi", "-c", str(source)]
+    zig = wasm.find_zig()
+    assert zig is not None
+    command = [*zig, "cc", "-target", "wasm32-wasi", "-c", str(source)]
     command += ["-o", str(tmp_path / "sizes.o")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

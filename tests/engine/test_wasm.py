@@ -1,7 +1,5 @@
 """The engine as WebAssembly: built once, self-contained, or refused with what to do."""
 
-from importlib.util import find_spec
-
 import pytest
 
 from jumok.engine import wasm
@@ -10,7 +8,7 @@ from jumok.errors import ConfigError
 
 @pytest.fixture
 def without_zig(monkeypatch, tmp_path):
-    monkeypatch.setattr(wasm, "find_spec", lambda _: None)
+    monkeypatch.setattr(wasm, "find_zig", lambda: None)
     monkeypatch.setattr(wasm, "SHIPPED", tmp_path / "engine.wasm")
 
 
@@ -28,7 +26,7 @@ def test_the_module_of_a_wheel_needs_no_compiler(without_zig):
     assert wasm.missing_compiler() is None
 
 
-@pytest.mark.skipif(find_spec("ziglang") is None, reason="needs the package ziglang")
+@pytest.mark.skipif(wasm.find_zig() is None, reason="needs zig")
 def test_the_module_is_compiled_once_and_imports_nothing(monkeypatch, tmp_path):
     module = wasm.engine_wasm()
     assert wasm.is_built()
@@ -39,7 +37,7 @@ def test_the_module_is_compiled_once_and_imports_nothing(monkeypatch, tmp_path):
     assert all(name.encode() in module for name in wasm.EXPORTS)
 
 
-@pytest.mark.skipif(find_spec("ziglang") is None, reason="needs the package ziglang")
+@pytest.mark.skipif(wasm.find_zig() is None, reason="needs zig")
 def test_what_the_compiler_says_is_passed_on(tmp_path):
     with pytest.raises(ConfigError, match="could not be compiled to WebAssembly"):
         wasm.build(tmp_path / "engine.wasm", ("-not-an-option",))

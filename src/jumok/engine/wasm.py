@@ -1,8 +1,8 @@
 """The engine as WebAssembly: `web.c` and what it includes, with 128-bit vectors.
 
-A wheel has the compiled file; a checkout compiles it once, with the compiler of the package
-ziglang, which brings the C library for WebAssembly too. The module imports nothing: a page writes
-the model into its memory, and calls it.
+A wheel has the compiled file; a checkout compiles it once, with zig, which brings the C library for
+WebAssembly too: that of the package ziglang, or the machine's own. The module imports nothing: a
+page writes the model into its memory, and calls it.
 """
 
 import hashlib
@@ -13,6 +13,7 @@ import threading
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 
 from jumok.engine.structures import SOURCES
 from jumok.environment import cache_folder, with_variables
@@ -62,9 +63,17 @@ def _compiled() -> Path:
     return cache_folder() / f"engine-{_identity()}.wasm"
 
 
+def find_zig() -> tuple[str, ...] | None:
+    """What starts zig: the package ziglang, or the command `zig`; None: there is neither."""
+    if find_spec("ziglang") is not None:
+        return sys.executable, "-m", "ziglang"
+    own = which("zig")
+    return None if own is None else (own,)
+
+
 def missing_compiler() -> ConfigError | None:
     """The error for a machine that can neither read nor build the module; None: it can."""
-    if SHIPPED.exists() or find_spec("ziglang") is not None:
+    if SHIPPED.exists() or find_zig() is not None:
         return None
     return ConfigError(
         "the engine cannot be compiled to WebAssembly here.",
@@ -79,12 +88,11 @@ def build(target: Path, flags: tuple[str, ...] = (VECTORS,)) -> None:
     Raises:
         ConfigError: the compiler refuses.
     """
+    found = find_zig()
+    assert found is not None  # see missing_compiler
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
-    command = [
-        sys.executable, "-m", "ziglang", "cc", *FLAGS, *flags,
-        str(HERE / "web.c"), "-o", str(partial),
-    ]  # fmt: skip
+    command = [*found, "cc", *FLAGS, *flags, str(HERE / "web.c"), "-o", str(partial)]
     # what zig keeps (the compiled C library) is kept beside the result
     zig = dict.fromkeys(
         ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), str(cache_folder() / "zig")
@@ -105,5 +113,15 @@ def build(target: Path, flags: tuple[str, ...] = (VECTORS,)) -> None:
 def _identity() -> str:
     """What the module depends on: the sources, the flags and the compiler."""
     sources = (*SOURCES, HERE / "web.c")
-    parts = *map(Path.read_text, sources), *FLAGS, VECTORS, version("ziglang")
+    parts = *map(Path.read_text, sources), *FLAGS, VECTORS, _zig_version()
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def _zig_version() -> str:
+    """The version of zig; "" where there is none."""
+    if find_spec("ziglang") is not None:
+        return version("ziglang")
+    own = which("zig")
+    if own is None:
+        return ""
+    return subprocess.run([own, "version"], check=True, capture_output=True, text=True).stdout
