@@ -1,7 +1,10 @@
 """LibreTranslate's routes, by its own client and by what other clients send."""
 
 import json
-import urllib.request
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import httpx
 import pytest
@@ -31,10 +34,41 @@ def test_its_client_for_python_works_unchanged(served, translator):
     assert libre.detect("the cat") == [{"confidence": 100.0, "language": "en"}]
 
 
-def test_argostranslate_posts_for_the_languages(served):
-    request = urllib.request.Request(f"{served.url}/languages", data=b"")
-    with urllib.request.urlopen(request, timeout=60) as response:
-        assert [each["code"] for each in json.load(response)] == ["en", "ko"]
+ARGOS = """
+import json, sys
+from argostranslate.apis import LibreTranslateAPI
+
+api = LibreTranslateAPI(sys.argv[1])
+text = "the cat sat on the mat."
+print(json.dumps([api.languages(), api.detect("the cat"), api.translate(text, "en", "ko")]))
+"""
+
+
+@pytest.fixture(scope="module")
+def argostranslate(tmp_path_factory) -> Path:
+    """A folder with the package alone: its client needs none of the engines that come with it."""
+    folder = tmp_path_factory.mktemp("argos")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
+    done = subprocess.run(
+        [*command, str(folder), "argostranslate==1.11.0"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        pytest.skip(f"pip cannot install argostranslate: {done.stderr[-200:]}")
+    return folder
+
+
+def test_the_client_of_argostranslate_works_unchanged(served, translator, argostranslate):
+    done = subprocess.run(
+        [sys.executable, "-c", ARGOS, f"{served.url}/"],
+        env=os.environ | {"PYTHONPATH": str(argostranslate)},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    languages, detected, translated = json.loads(done.stdout)
+    assert [each["code"] for each in languages] == ["en", "ko"]
+    assert detected == [{"confidence": 100.0, "language": "en"}]
+    assert translated == plain(translator, "the cat sat on the mat.")
 
 
 def test_mastodon_translates_statuses(client, translator):
