@@ -205,7 +205,8 @@ class Spacer(System):
     @classmethod
     def load(cls, *folders, device="auto", precision="fp32"):
         bundle, model = load_one(folders, SpacingModel, device, precision)
-        return loaded_from(cls(model, load_tokenizer(bundle), bundle.config.max_tokens), [bundle])
+        system = cls(model, load_tokenizer(bundle), bundle.config.max_tokens)
+        return loaded_from(system, [bundle], device, precision)
 
     def modules(self):
         return [self.model]

@@ -24,6 +24,7 @@ VARIABLES = {
     "SSH_TTY": "set over ssh: no browser is opened",
     "XDG_CACHE_HOME": "the folder of all programs' caches",
     "OMP_WAIT_POLICY": "how OpenMP's threads wait for each other (default: PASSIVE)",
+    "PYDANTIC_DISABLE_PLUGINS": "which plugins pydantic leaves out (default: __all__)",
     "OMP_NUM_THREADS": "PyTorch's own variable; JUMOK_THREADS takes precedence",
     "PROMETHEUS_MULTIPROC_DIR": "set by `jumok serve --processes`: where they sum their metrics",
 }

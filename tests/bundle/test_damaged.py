@@ -64,7 +64,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"max_tokens": 1.5}, "max_tokens: Input should be a valid integer"),
     ({"alignment_layer": 3}, "expected: alignment_layer below 3, or null"),
     ({"alignment_layer": "last"}, "alignment_layer: Input should be a valid integer"),
-    ({"alignment_layer": 0, "alignment_head": 3}, "1 to 3"),
+    ({"alignment_layer": 0, "alignment_head": 3}, "expected: alignment_head below 3, or null"),
     ({"jumok": {}}, "jumok: Input should be a valid string"),
     ({"tokenizer_sha256": 5}, "tokenizer_sha256: Input should be a valid string"),
     ({"tokenizer_sha256": None}, "tokenizer_sha256 None"),
@@ -83,11 +83,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("keys", "said"), WRONG, ids=str)
 def test_a_config_that_cannot_be(copy: Path, keys: dict[str, Any], said: str) -> None:
     change(copy / "config.json", **keys)
-    if said == "1 to 3":
-        with pytest.raises(ModelError, match=said):
-            jumok.load(copy, device="cpu").translate(["a cat"])
-    else:
-        assert said in refused(copy)
+    assert said in refused(copy)
 
 
 @pytest.mark.parametrize(

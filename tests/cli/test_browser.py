@@ -56,7 +56,9 @@ def test_the_demo_offers_to_open_its_page_to_a_person(
 ) -> None:
     monkeypatch.setattr(browser, "is_offered", lambda: terminal)
     monkeypatch.setattr(sys, "argv", ["jumok"])
-    demo.show_what_to_open(Path("demo/report.html"), Path("demo/a/model"), ["jumok info demo"])
+    demo.show_what_to_open(
+        Path("demo/report.html"), Path("demo/a/model"), ["jumok info demo"], None
+    )
     *_, last = capsys.readouterr().out.splitlines()
     offer, command = "jumok demo --open opens the page by itself.", "  jumok look demo/a/model"
     assert last == (offer if terminal else command)

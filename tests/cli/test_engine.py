@@ -188,8 +188,8 @@ def test_more_threads_give_the_same_lines_in_the_same_order(bundle, tmp_path):
 def test_info_says_what_computes_the_model_and_why(bundle, tmp_path):
     additive = transformer(tmp_path / "additive", score="additive")
     shown = CliRunner().invoke(app, ["info", str(bundle)]).stdout
-    assert re.search(r"^ *engine +native$", shown, re.MULTILINE)
+    assert re.search(r"^ *engine +native *$", shown, re.MULTILINE)
     shown = CliRunner().invoke(app, ["info", str(additive)]).stdout
-    assert re.search(r"^ *engine +torch: score = 'additive'$", shown, re.MULTILINE)
+    assert re.search(r"^ *engine +torch: score = 'additive' *$", shown, re.MULTILINE)
     told = json.loads(CliRunner().invoke(app, ["info", str(additive), "--json"]).stdout)
     assert told["engine"] == {"name": "torch", "why": "score = 'additive'"}

@@ -12,7 +12,7 @@ from jumok.inspection.page.document import bundle, page, payload
 from tests.inspection.traces import HOSTILE, trace
 
 MOST_BYTES = 300_000
-ENTRIES = ("page.js", "cards.js")
+ENTRIES = ("page.js", "cards.js", "exported.js", "translate.js")
 
 
 def test_page_allows_its_own_script_and_nothing_else():

@@ -49,7 +49,7 @@ def check_size(bundle: Bundle, config: ModelSection) -> None:
 
 
 def check_alignment(bundle: Bundle, layers: int) -> None:
-    """Raises a BundleError if the alignment setting names a layer that the model does not have.
+    """Raises a BundleError if the alignment setting names a layer or head that is not there.
 
     Args:
         layers: the number of the decoder's cross-attentions.
@@ -60,6 +60,15 @@ def check_alignment(bundle: Bundle, layers: int) -> None:
             "the alignment setting names a layer that this model does not have.",
             expected=f"alignment_layer below {layers}, or null",
             got=str(wanted),
+            do="get an undamaged copy of the bundle",
+            place=Place(bundle.folder / CONFIG),
+        )
+    head, heads = bundle.config.alignment_head, bundle.config.model.get("heads")
+    if head is not None and isinstance(heads, int) and head >= heads:
+        raise BundleError(
+            "the alignment setting names a head that this model does not have.",
+            expected=f"alignment_head below {heads}, or null",
+            got=str(head),
             do="get an undamaged copy of the bundle",
             place=Place(bundle.folder / CONFIG),
         )

@@ -70,7 +70,7 @@ class WebTranslator:
     def __init__(
         self, bundle: Bundle, kind: Kind = "int8", options: DecodingOptions = DEFAULTS
     ) -> None:
-        self.config = _served(bundle)
+        self.config = exported_section(bundle)
         self.bundle, self.kind = bundle, kind
         self.tokenizer, self.max_tokens = load_tokenizer(bundle), longest_part(bundle)
         self.pieces = _pieces(bundle, self.tokenizer.model)
@@ -204,8 +204,12 @@ class WebTranslator:
         }
 
 
-def _served(bundle: Bundle) -> TransformerConfig:
-    """The model's section, if the page can run it."""
+def exported_section(bundle: Bundle) -> TransformerConfig:
+    """The model's section.
+
+    Raises:
+        ConfigError: the page cannot run the model.
+    """
     config = section_of(bundle)
     if not isinstance(config, TransformerConfig):
         raise _not_exported(bundle, f"kind = {bundle.config.model.get('kind')!r}")

@@ -102,6 +102,7 @@ def save_web_page(
             got=f"task = {bundle.config.task!r}",
             place=Place(bundle.folder),
         )
+    web.exported_section(bundle)
     if (lacking := wasm.missing_compiler()) is not None:
         raise lacking
     if not wasm.is_built():
