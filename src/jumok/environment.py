@@ -83,6 +83,11 @@ def threads() -> int | None:
     return int(given) or None
 
 
+def give_torch_threads(number: int) -> None:
+    """Tells PyTorch, which is not imported yet, how many threads compute."""
+    os.environ["OMP_NUM_THREADS"] = str(number)
+
+
 def share_metrics(folder: Path) -> None:
     """Tells prometheus-client, in the processes that are started from now on, where they sum their
     metrics."""

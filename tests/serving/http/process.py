@@ -4,9 +4,10 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import httpx
 
@@ -53,13 +54,25 @@ class ServedProcess:
 
 
 @contextmanager
-def serving(folder: Path, *arguments: str, ready: bool = True) -> Iterator[ServedProcess]:
-    """A server with these arguments on a free port; it is killed at the end if it still runs."""
+def serving(
+    folder: Path,
+    *arguments: str,
+    ready: bool = True,
+    variables: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[ServedProcess]:
+    """A server with these arguments on a free port; it is killed at the end if it still runs.
+
+    Args:
+        variables: of its environment, besides those of this process.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "jumok", "serve", *arguments, "--port", "0"]
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
         process = subprocess.Popen(
-            command, stdout=out, stderr=err, env={**os.environ, "JUMOK_CACHE": _cache()}
+            command,
+            stdout=out,
+            stderr=err,
+            env={**os.environ, "JUMOK_CACHE": _cache(), **variables},
         )
     try:
         server = ServedProcess(process, folder)

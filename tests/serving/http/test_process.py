@@ -1,5 +1,6 @@
 """The process: its options, its start, and its end."""
 
+import os
 import signal
 import sys
 import threading
@@ -10,10 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from jumok.cli.main import app
+from jumok.engine.structures import library
 from jumok.errors import ConfigError, MissingExtraError
 from jumok.late import LateModule
 from jumok.serving.http.access import check_address, read_keys
 from jumok.serving.http.models import split_name
+from jumok.systems.translation.translator import Translator
 from tests.serving.http.process import SECONDS, serving
 
 LONG = " ".join(["the cat sat on the mat, and the dog barked."] * 6)
@@ -123,3 +126,24 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch):
     module = LateModule("jumok.serving.http.running", "serving models over HTTP", "serve")
     with pytest.raises(MissingExtraError, match="needs the extra 'serve'"):
         module.imported()
+
+
+@pytest.mark.skipif(library() is None, reason="needs a C compiler")
+def test_a_translator_is_served_where_torch_cannot_be_imported(folders, tmp_path):
+    blocked = tmp_path / "blocked"
+    blocked.mkdir()
+    (blocked / "torch.py").write_text("raise ImportError('there is no torch here')\n")
+    text = "the cat sat on the mat."
+    expected = Translator.load(folders["en-ko"], device="cpu").translate([text])[0]
+    path = os.pathsep.join(filter(None, (str(blocked), os.environ.get("PYTHONPATH"))))
+    with (
+        serving(tmp_path, f"m={folders['en-ko']}", variables={"PYTHONPATH": path}) as server,
+        server.client() as client,
+    ):
+        assert client.get("/").status_code == 200
+        asked = {"text": text, "return": ["tokens", "alignment", "confidence", "attention"]}
+        (answer,) = client.post("/v1/translate", json=asked).json()["answers"]
+        assert answer["text"] == expected.text
+        assert [link[:2] for link in answer["alignment"]] == list(map(list, expected.alignment))
+        form = {"q": text, "source": "en", "target": "ko"}
+        assert client.post("/translate", data=form).json() == {"translatedText": expected.text}

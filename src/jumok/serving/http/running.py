@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-import torch
 import uvicorn
 
+from jumok.environment import give_torch_threads
 from jumok.errors import ConfigError, JumokError
+from jumok.late import late_imports
 from jumok.serving.http.app import application
 from jumok.serving.http.connection import connections
 from jumok.serving.http.logs import fault_of, log
@@ -22,6 +23,9 @@ from jumok.serving.http.models import NO_FOLDERS, Folders, Service, serve_models
 from jumok.serving.http.settings import ServeSettings
 from jumok.systems.catalog import OpenedModel
 from jumok.systems.device import EngineName, EnginePrecision
+
+with late_imports():
+    import torch
 
 BROKEN = 70
 """The exit code after an engine's failure (EX_SOFTWARE), for whoever restarts the process."""
@@ -134,8 +138,10 @@ class Serving:
 
     def service(self, fatal: Callable[[BaseException], None]) -> Service:
         """The service, whose engines are not started."""
-        if self.threads:
+        if self.threads and "torch" in sys.modules:
             torch.set_num_threads(self.threads)
+        elif self.threads:  # a model on the native engine needs no torch
+            give_torch_threads(self.threads)
         return serve_models(
             self.models,
             self.settings,

@@ -1,28 +1,36 @@
 """What the engine computes for each route: one class a kind of question.
 
 Each calls its system as the commands do (`Translator.translate`, ...), with the texts of several
-requests at once.
+requests at once. Importing it imports no torch: a translator may run on the native engine.
 """
+
+from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from jumok.data.files.images import read_image
 from jumok.decoding import DecodingOptions
 from jumok.documents.catalog import read_document, translated
 from jumok.documents.document import Languages
 from jumok.documents.segment import Translated
-from jumok.shapes import Tensor
-from jumok.systems.caption import Caption
-from jumok.systems.captioner import Captioner
-from jumok.systems.classification import Classification
+from jumok.late import late_imports
 from jumok.systems.embedding import Embedder
-from jumok.systems.image_classifier import ImageClassification
-from jumok.systems.language_model import BROKEN, LanguageModel, TextScore, certain_text
-from jumok.systems.masked_model import Filled, MaskedModel
-from jumok.systems.text_classifier import TextClassification
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import DEFAULTS, Translator
+
+with late_imports():
+    import torch
+
+    from jumok.data.files import images
+    from jumok.systems import (
+        caption,
+        captioner,
+        classification,
+        image_classifier,
+        language_model,
+        masked_model,
+        text_classifier,
+    )
 
 
 @dataclass(frozen=True)
@@ -98,9 +106,9 @@ class ScoringPairs:
 class ScoringTexts:
     """Texts by a language model."""
 
-    system: LanguageModel
+    system: language_model.LanguageModel
 
-    def run(self, given: Sequence[str]) -> list[TextScore]:
+    def run(self, given: Sequence[str]) -> list[language_model.TextScore]:
         return self.system.score(given)
 
 
@@ -108,9 +116,9 @@ class ScoringTexts:
 class Classifying:
     """The labels of texts."""
 
-    system: TextClassification
+    system: text_classifier.TextClassification
 
-    def run(self, given: Sequence[str]) -> list[Classification]:
+    def run(self, given: Sequence[str]) -> list[classification.Classification]:
         return self.system.classify(given)
 
 
@@ -118,22 +126,22 @@ class Classifying:
 class ClassifyingPictures:
     """The labels of images, given as the bytes of their files."""
 
-    system: ImageClassification
+    system: image_classifier.ImageClassification
 
-    def run(self, given: Sequence[bytes]) -> list[Classification]:
-        return self.system.classify([read_image(each, "the image") for each in given])
+    def run(self, given: Sequence[bytes]) -> list[classification.Classification]:
+        return self.system.classify([images.read_image(each, "the image") for each in given])
 
 
 @dataclass(frozen=True)
 class Captioning:
     """Captions of images, given as the bytes of their files."""
 
-    system: Captioner
+    system: captioner.Captioner
     beam: int = 5
     nbest: int = 1
     looks: bool = False
 
-    def run(self, given: Sequence[bytes]) -> list[Caption]:
+    def run(self, given: Sequence[bytes]) -> list[caption.Caption]:
         pictures = [self.system.reader.read(each, "the image") for each in given]
         return self.system.caption(pictures, beam=self.beam, nbest=self.nbest, looks=self.looks)
 
@@ -142,10 +150,10 @@ class Captioning:
 class Filling:
     """Texts with gaps."""
 
-    system: MaskedModel
+    system: masked_model.MaskedModel
     top: int = 5
 
-    def run(self, given: Sequence[str]) -> list[Filled]:
+    def run(self, given: Sequence[str]) -> list[masked_model.Filled]:
         return self.system.fill(given, self.top)
 
 
@@ -188,7 +196,7 @@ class Continuation:
         ended: afterwards "stop", or "length" if `max_tokens` were written.
     """
 
-    system: LanguageModel
+    system: language_model.LanguageModel
     prompt: str
     options: DecodingOptions
     max_tokens: int
@@ -196,7 +204,7 @@ class Continuation:
     tokens: int = 0
     ended: str = "length"
     top: int | None = None
-    steps: list["WrittenToken"] = field(default_factory=list)
+    steps: list[WrittenToken] = field(default_factory=list)
 
     def parts(self) -> Iterator[str]:
         """The text in parts, each as soon as it is final.
@@ -205,6 +213,7 @@ class Continuation:
         """
         written, handed = "", 0
         longest = max(map(len, self.stop), default=0)
+        certain_text = language_model.certain_text
         for part in certain_text(self.system.tokenizer, self.prompt, self._counted()):
             written += part
             places = [place for each in self.stop if (place := written.find(each)) >= 0]
@@ -222,7 +231,7 @@ class Continuation:
             yield written[handed:]
 
     def _counted(self) -> Iterator[int]:
-        seen: list[Tensor] = []
+        seen: list[torch.Tensor] = []
         watch = None if self.top is None else seen.append
         found = self.system.generate_tokens(
             self.prompt, self.options, max_tokens=self.max_tokens, watch=watch
@@ -233,7 +242,7 @@ class Continuation:
                 self.steps.append(self._kept(token, seen.pop(), self.top))
             yield token
 
-    def _kept(self, token: int, values: Tensor, top: int) -> "WrittenToken":
+    def _kept(self, token: int, values: torch.Tensor, top: int) -> WrittenToken:
         best = values.topk(min(top, len(values))) if top else None
         others = (
             {}
@@ -250,7 +259,7 @@ class Continuation:
         texts = [tokenizer.decode([each]) for each in ids]
         pieces = tokenizer.pieces(ids)
         return [
-            piece if not text or BROKEN in text else text
+            piece if not text or language_model.BROKEN in text else text
             for text, piece in zip(texts, pieces, strict=True)
         ]
 

@@ -37,7 +37,7 @@ def _facts(model: ServedModel) -> Facts:
     first = model.opened.parts[0]
     calibration = first.card.confidence if isinstance(first, Bundle) else None
     system = model.system if isinstance(model.system, Translator) else None
-    layers = 1 if system is None else max(1, len(system.modules()[0].cross_sites))
+    layers = 1 if system is None else max(1, system.searcher.layers)
     return {
         "id": model.id,
         "name": f"{named} ({model.id})",

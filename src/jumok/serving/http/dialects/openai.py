@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from jumok.decoding import DecodingOptions
 from jumok.errors import JumokError
+from jumok.late import late_imports
 from jumok.serving.http.dialects.asking import (
     answered,
     check_count,
@@ -30,8 +31,9 @@ from jumok.serving.http.refusals import RequestRefused, invalid, openai_error, r
 from jumok.serving.http.works import Continuation, EmbeddingTexts, WrittenToken
 from jumok.systems.base import Facts, System
 from jumok.systems.embedding import Embedder, SourceReader
-from jumok.systems.language_model import LanguageModel
-from jumok.systems.masked_model import MaskedModel
+
+with late_imports():
+    from jumok.systems import language_model, masked_model
 
 router = APIRouter(prefix="/v1", tags=["OpenAI"])
 
@@ -119,8 +121,8 @@ async def chat() -> JSONResponse:
 async def completions(request: Request, asked: CompletionQuestion) -> Response:
     """Texts that continue prompts, at once or as events while they are written."""
     service = service_of(request)
-    model = service.able(asked.model, [LanguageModel], "complete prompts")
-    system = loaded(model, LanguageModel)
+    model = service.able(asked.model, [language_model.LanguageModel], "complete prompts")
+    system = loaded(model, language_model.LanguageModel)
     _check_supported(asked)
     prompts = _prompts(service, system, asked.prompt, "prompt")
     count, most = asked.n or 1, service.settings.limits.alternatives
@@ -162,7 +164,9 @@ def _check_supported(asked: CompletionQuestion) -> None:
         raise invalid(f"stop has at most {MOST_STOPS} texts.", "stop")
 
 
-def _prompts(service: Service, system: LanguageModel, given: Prompt, name: str) -> list[str]:
+def _prompts(
+    service: Service, system: "language_model.LanguageModel", given: Prompt, name: str
+) -> list[str]:
     """The prompts as texts; ids of tokens are decoded."""
     texts: list[str] = []
     if isinstance(given, str):
@@ -175,7 +179,7 @@ def _prompts(service: Service, system: LanguageModel, given: Prompt, name: str) 
     return texts
 
 
-def _decoded(system: LanguageModel, ids: object, name: str) -> str:
+def _decoded(system: "language_model.LanguageModel", ids: object, name: str) -> str:
     known = isinstance(ids, list) and all(
         isinstance(each, int) and 0 <= each < system.tokenizer.size for each in ids
     )
@@ -186,7 +190,7 @@ def _decoded(system: LanguageModel, ids: object, name: str) -> str:
 
 
 def _continuations(
-    system: LanguageModel, asked: CompletionQuestion, prompts: Sequence[str]
+    system: "language_model.LanguageModel", asked: CompletionQuestion, prompts: Sequence[str]
 ) -> list[Continuation]:
     """The texts to write, `n` for each prompt, each with a seed of its own."""
     stop = (asked.stop,) if isinstance(asked.stop, str) else tuple(asked.stop or ())
@@ -316,7 +320,7 @@ async def embeddings(request: Request, asked: EmbeddingQuestion) -> JSONResponse
         raise invalid("input is a text or an array of texts, not ids of tokens.", "input")
     check_count(service, len(texts), "input")
     check_whole(texts, "input")
-    model = service.able(asked.model, [SourceReader, MaskedModel], "embed texts")
+    model = service.able(asked.model, [SourceReader, masked_model.MaskedModel], "embed texts")
     system = loaded(model, System)
     assert isinstance(system, Embedder)
     costs = list(map(model.cost, texts))
