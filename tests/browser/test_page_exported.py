@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sentencepiece
+from playwright.sync_api import expect
 
 from jumok.bundle.reading import TOKENIZER, read_bundle
 from jumok.data.pieces import read_pieces
@@ -55,7 +56,7 @@ def asked(browser, tmp_path):
         page.goto(
             (given if isinstance(given, Path) else bare_page(given, file, **changes)).as_uri()
         )
-        page.wait_for_function("document.title === 'ready'")
+        expect(page).to_have_title("ready", timeout=60_000)
         return lambda name, given: page.evaluate(f"(given) => window.{name}(given)", given)
 
     yield open_bare
@@ -211,14 +212,14 @@ def test_a_text_that_is_typed_is_translated_and_drawn_at_once(reading, exported)
     reader = reading(saved)
     page = reader.page
     page.locator("#text").fill(SENTENCES[1])
-    page.wait_for_function("(text) => document.title.endsWith(text)", arg=SENTENCES[1])
+    expect(page).to_have_title(re.compile(re.escape(SENTENCES[1]) + "$"), timeout=60_000)
     cost = page.locator(".cost").inner_text()
     assert re.search(r"in \d+\.\d ms, by \d[\d,]+ weights in int8", cost)
     reader.choose("Attention kind", "encoder self-attention (source → source)")
     reader.choose("Show as", "table")
     assert reader.table()[0][1:-1] == SENTENCES[1].split()
     page.get_by_role("button", name=SENTENCES[2]).click()
-    page.wait_for_function("(text) => document.title.endsWith(text)", arg=SENTENCES[2])
+    expect(page).to_have_title(re.compile(re.escape(SENTENCES[2]) + "$"), timeout=60_000)
     assert reader.table()[0][1:-1] == SENTENCES[2].split()
     assert reader.serious() == []
 
