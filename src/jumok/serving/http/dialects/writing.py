@@ -62,9 +62,13 @@ class TextsInWriting:
             while left:
                 seconds = max(self._deadline - time.monotonic(), 0.0)
                 try:
-                    number, part = await asyncio.wait_for(self._queue.get(), seconds)
+                    # not `wait_for`: of Python 3.11 it swallows the end of the connection, a
+                    # cancellation, whenever a part is there at the same time
+                    async with asyncio.timeout(seconds):
+                        number, part = await self._queue.get()
                 except TimeoutError:
                     raise deadline_passed() from None
+                await asyncio.sleep(0)  # `get` does not wait where the engine is ahead
                 if isinstance(part, RequestRefused):
                     raise part
                 if first:
