@@ -11,9 +11,8 @@ import torch
 from jumok.alignment.extract import cross_attentions
 from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import merge_words
-from jumok.attention.heard import anyone_listens, tell
-from jumok.attention.here import having_any
-from jumok.bundle.reading import Bundle, Precision
+from jumok.attention.heard import tell
+from jumok.bundle.reading import Bundle
 from jumok.config.captioner import CaptionerConfig, CnnConfig
 from jumok.data.captions.store import InputReader, feature_reader, pixel_reader
 from jumok.data.files.images import content_of
@@ -22,22 +21,22 @@ from jumok.decoding import DecodingOptions, Hypothesis, decode
 from jumok.engine.captioner import native_decoder
 from jumok.engine.native import NativeModel
 from jumok.errors import DataError, ModelError
-from jumok.kernels import packed
 from jumok.models.captioner import CaptionerModel as Model
 from jumok.models.memory import Memory
 from jumok.shapes import Tensor
-from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, System, at_work, loaded_from
+from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, at_work
 from jumok.systems.caption import Caption, Looks
 from jumok.systems.device import EngineName, EnginePrecision, PrecisionName
 from jumok.systems.given import pictures_in, texts_in
 from jumok.systems.loading import load_one, load_tokenizer, read_bundles, reading_of
+from jumok.systems.native.beside_torch import BesideTorch
 from jumok.systems.translation.on_engine import choose_engine, precision_of, rules_of, searches
 
 DEFAULTS = DecodingOptions()
 FEATURE_AXES = 2  # cells and their width; pixels have three
 
 
-class Captioner(System):
+class Captioner(BesideTorch[NativeModel]):
     """A model with its tokenizer.
 
     Args:
@@ -69,8 +68,6 @@ class Captioner(System):
             )
         self.model, self.tokenizer, self.reader = model, tokenizer, reader
         self.max_tokens, self.language, self.reading = max_tokens, language, reading
-        self._engine: NativeModel | None = None
-        self._precision: Precision = "fp32"
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [each.facts() for each in self.caption(given)]
@@ -113,46 +110,12 @@ class Captioner(System):
             language=bundle.config.target_language,
             reading=reading_of(bundle.config),
         )
+        native = None
         if choice.native:
             weights = {name: each.numpy() for name, each in model.state_dict().items()}
-            system._engine = native_decoder(config, weights, known)
-        system._precision = known
-        loaded = loaded_from(system, [bundle], device, precision)
-        loaded._options = {**loaded._options, "engine": engine}
-        return loaded
-
-    @classmethod
-    def load_on(
-        cls,
-        engine: EngineName,
-        *folders: Bundle | Path | str,
-        device: str = "auto",
-        precision: EnginePrecision = "auto",
-        threads: int = 0,
-    ) -> "Captioner":
-        """As `load`; the native engine searches on one thread."""
-        del threads
-        return cls.load(*folders, device=device, precision=precision, engine=engine)
-
-    @property
-    def computed_by(self) -> dict[str, str]:
-        native = self.engine is not None
-        left = not native and self._precision == "int8"
-        precision = "fp32" if left else self._precision
-        return {"name": "native" if native else "torch", "precision": precision}
-
-    @property
-    def engine(self) -> NativeModel | None:
-        """The decoder on the native engine; None where torch computes, as where a change or a
-        listener may be."""
-        if self._engine is None or not self._untouched or anyone_listens() or having_any():
-            return None
-        return None if any(packed.GLOBAL) else self._engine
-
-    def _handed_out(self) -> None:
-        if packed.AT_WORK.get() is not self._packs:
-            self._engine = None  # who has the model may change it
-        super()._handed_out()
+            native = native_decoder(config, weights, known)
+        system._came_from([bundle], native, known, (device, precision, engine))
+        return system
 
     def modules(self) -> Sequence[Model]:
         return [self.model]

@@ -8,9 +8,8 @@ from typing import get_args
 
 import torch
 
-from jumok.attention.heard import anyone_listens, tell
-from jumok.attention.here import having_any
-from jumok.bundle.reading import CONFIG, TOKENIZER, Bundle, Precision
+from jumok.attention.heard import tell
+from jumok.bundle.reading import CONFIG, TOKENIZER, Bundle
 from jumok.data.texts.corpus import Rule
 from jumok.data.texts.tokenizer import TextTokenizer, load_text_tokenizer
 from jumok.data.tokenizer import END, PAD, START, UNKNOWN
@@ -21,15 +20,15 @@ from jumok.decoding.stream import stream
 from jumok.decoding.window import Window
 from jumok.engine.language import NativeCausal
 from jumok.errors import BundleError, DataError, ModelError, Place
-from jumok.kernels import packed
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.decoder import TransformerState
 from jumok.shapes import Tensor
-from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, System, at_work, loaded_from
+from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, at_work
 from jumok.systems.device import EngineName, EnginePrecision, PrecisionName
 from jumok.systems.given import text_of, texts_in
-from jumok.systems.language_on_engine import engine_of, next_tokens, serves
 from jumok.systems.loading import load_one, read_bundles
+from jumok.systems.native.beside_torch import BesideTorch
+from jumok.systems.native.language import engine_of, next_tokens, serves
 from jumok.systems.translation.on_engine import choose_engine, precision_of
 
 DEFAULTS = DecodingOptions(beam=1, sample=True)
@@ -100,7 +99,7 @@ def _rule(documents: str, file: Path) -> Rule:
     )
 
 
-class LanguageModel(System):
+class LanguageModel(BesideTorch[NativeCausal]):
     """A causal language model with its tokenizer.
 
     Args:
@@ -134,8 +133,6 @@ class LanguageModel(System):
         self.model, self.tokenizer, self.context = model, tokenizer, context
         self.documents = documents
         self.decoder = Window(model.decoder, context)
-        self._engine: NativeCausal | None = None
-        self._precision: Precision = "fp32"
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [{"text": "".join(self.generate(prompt))} for prompt in given]
@@ -176,43 +173,9 @@ class LanguageModel(System):
             context=config.max_tokens,
             documents=_rule(config.documents, bundle.folder / CONFIG),
         )
-        if choice.native:
-            system._engine = engine_of(bundle, model, known)
-        loaded = loaded_from(system, [bundle], device, precision)
-        loaded._options = {**loaded._options, "engine": engine}
-        loaded._precision = known
-        return loaded
-
-    @classmethod
-    def load_on(
-        cls,
-        engine: EngineName,
-        *folders: Bundle | Path | str,
-        device: str = "auto",
-        precision: EnginePrecision = "auto",
-        threads: int = 0,
-    ) -> "LanguageModel":
-        """As `load`; the native engine writes a text on one thread."""
-        del threads
-        return cls.load(*folders, device=device, precision=precision, engine=engine)
-
-    @property
-    def computed_by(self) -> dict[str, str]:
-        left = self.engine is None and self._precision == "int8"
-        name = "torch" if self.engine is None else "native"
-        return {"name": name, "precision": "fp32" if left else self._precision}
-
-    @property
-    def engine(self) -> NativeCausal | None:
-        """The native engine; None where torch computes, as where a change or a listener may be."""
-        if self._engine is None or not self._untouched or anyone_listens() or having_any():
-            return None
-        return None if any(packed.GLOBAL) else self._engine
-
-    def _handed_out(self) -> None:
-        if packed.AT_WORK.get() is not self._packs:
-            self._engine = None  # who has the model may change it
-        super()._handed_out()
+        native = engine_of(bundle, model, known) if choice.native else None
+        system._came_from([bundle], native, known, (device, precision, engine))
+        return system
 
     def modules(self) -> Sequence[CausalLanguageModel]:
         return [self.model]

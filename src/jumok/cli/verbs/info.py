@@ -17,7 +17,7 @@ from jumok.late import late_imports
 with late_imports():
     from jumok.bundle import card as bundle_card
     from jumok.bundle import reading
-    from jumok.systems import native_models
+    from jumok.systems.native import models as native_models
 
 if TYPE_CHECKING:
     from jumok.bundle.card import BundleConfig

@@ -19,7 +19,7 @@ from jumok.errors import BundleError, Place
 from jumok.late import late_imports
 from jumok.systems.base import Shown
 from jumok.systems.loading import reading_of
-from jumok.systems.native_models import looks_of, native_model
+from jumok.systems.native.models import looks_of, native_model
 from jumok.systems.translation.given_translations import GivenTranslations
 from jumok.systems.translation.on_engine import EngineSearcher, reading_on_engine
 from jumok.systems.translation.searching import Searcher

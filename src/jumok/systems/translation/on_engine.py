@@ -19,7 +19,7 @@ from jumok.engine.searching import SearchRules, Source
 from jumok.errors import ConfigError, Place
 from jumok.systems.device import EngineName, EnginePrecision, has_gpu
 from jumok.systems.loading import reading_of
-from jumok.systems.native_models import FURTHEST, lacking, looks_of
+from jumok.systems.native.models import FURTHEST, lacking, looks_of
 from jumok.systems.translation.searching import ReadSources, Searcher
 
 TORCH = "--engine torch"

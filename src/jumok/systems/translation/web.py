@@ -28,7 +28,7 @@ from jumok.inspection.page.document import document
 from jumok.inspection.trace import Level, Trace
 from jumok.kinds import page_facts
 from jumok.systems.loading import load_tokenizer, reading_of
-from jumok.systems.native_models import FURTHEST, lacking, native_model
+from jumok.systems.native.models import FURTHEST, lacking, native_model
 from jumok.systems.reach import longest_part, positions_end
 from jumok.systems.translation.on_engine import rules_of
 from jumok.systems.translation.translator import DEFAULTS

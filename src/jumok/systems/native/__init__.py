@@ -1,0 +1,1 @@
+"""Models of bundles on the native engine, beside torch or without it."""
