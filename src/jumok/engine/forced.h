@@ -4,24 +4,21 @@
 #include "model.h"
 #include "search.h"
 
-/* Reads whole targets in one pass, or in as few as there is room for: see Force. */
-static int64_t force(Session *base, const int32_t *tokens, const int32_t *following, const int64_t *offsets,
-                     int64_t layers, float *values) {
+/* Reads whole targets in one pass, or in as few as there is room for: see Family. */
+static void force(Session *base, const Request *r, const int32_t *tokens, const int32_t *following,
+                  const int64_t *offsets, int64_t layers, float *values) {
     TransformerSession *s = (TransformerSession *)base;
-    int64_t sentences = s->base.sentences;
-    int32_t *places = malloc(sizeof(int32_t) * 2 * s->most), *slots = places + s->most;
-    if (!places) return 1;
-    s->targets = offsets;
-    for (int64_t sentence = 0; sentence < sentences;) {
-        int64_t first = offsets[sentence], rows = 0;
-        do
-            for (int64_t place = 0; place < offsets[sentence + 1] - offsets[sentence]; place++, rows++)
-                places[rows] = (int32_t)place, slots[rows] = (int32_t)sentence;
-        while (++sentence < sentences && offsets[sentence + 1] - first <= s->most);
-        read_rows(s, rows, tokens + first, places, slots, NULL, slots, layers);
-        if (values) score_tokens(&s->base, rows, following + first, values + first);
+    s->forced = r;
+    for (int64_t i = 0; i < r->count;) {
+        int64_t first = offsets[i], rows = 0;
+        do {
+            Sentence *x = r->sentences[i];
+            x->given = offsets[i + 1] - offsets[i];
+            for (int64_t place = 0; place < x->given; place++, rows++)
+                base->list[rows] = (Row){x, tokens[first + rows], (int32_t)place, 0, NULL};
+        } while (++i < r->count && offsets[i + 1] - first <= base->rows);
+        read_rows(s, rows, base->list, layers);
+        if (values) score_tokens(base, rows, following + first, values + first);
     }
-    s->targets = NULL;
-    free(places);
-    return 0;
+    s->forced = NULL;
 }

@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from jumok.engine.searching import Source
-from jumok.engine.structures import WatchedLayout, library
+from jumok.engine.structures import WatchedLayout
 from jumok.errors import ModelError
 
 Weights = npt.NDArray[np.float32]
@@ -129,49 +128,3 @@ class Keeping:
         if each.part == "encoder":
             return [(source, source) for source, _ in sizes]
         return [(target, source if each.part == "cross" else target) for source, target in sizes]
-
-
-def force(
-    session: int,
-    sources: Sequence[Source],
-    targets: Sequence[Sequence[int]],
-    ends: tuple[int, int],
-    keeping: Keeping,
-    layers: int | None,
-) -> list[Forced]:
-    """What the model of this session makes of the targets, one for each of its sources.
-
-    Args:
-        ends: START and END.
-        keeping: what the session was begun with.
-        layers: those of the decoder; None: only what is watched is wanted, without
-            log-probabilities.
-
-    Raises:
-        MemoryError: there is not enough memory.
-    """
-    engine = library()
-    assert engine is not None
-    start, end = ends
-    sizes = [(len(s), len(t) + 1) for s, t in zip(sources, targets, strict=True)]
-    keeping.make_room(("decoder", "cross"), sizes)
-    given, following = (
-        np.array([token for one in side for token in one], np.int32)
-        for side in ([[start, *one] for one in targets], [[*one, end] for one in targets])
-    )
-    offsets = np.cumsum([0, *(target for _, target in sizes)], dtype=np.int64)
-    values = np.zeros(len(given), np.float32)
-    highest = [each.layer + 1 for each in keeping.watched if each.part != "encoder"]
-    failed = engine.jumok_force(
-        session, given.ctypes.data, following.ctypes.data, offsets.ctypes.data,
-        max(highest, default=0) if layers is None else layers,
-        None if layers is None else values.ctypes.data,
-    )  # fmt: skip
-    if failed:
-        raise MemoryError("the engine's pass over given targets")
-    attention = keeping.taken(sizes)
-    found = np.split(values, offsets[1:-1])
-    return [
-        Forced(() if layers is None else tuple(of_tokens.tolist()), weights)
-        for of_tokens, weights in zip(found, attention, strict=True)
-    ]

@@ -91,7 +91,7 @@ static void keep_vectors(const Model *m, const Watched *to, int64_t row, const f
 
 /* All heads of one row. */
 static void attend_heads(const TransformerSession *s, const float *query, const Seen *seen, float *found, Kept kept) {
-    const Model *m = s->model;
+    const Model *m = model_of(s);
     if (kept.of && kept.of->query) keep_vectors(m, kept.of, kept.query, query, seen);
     for (int64_t head = 0; head < m->heads; head++) {
         attend(m, head, query + head * m->head_dim, seen, s->score, found + head * m->value_dim);
@@ -101,9 +101,9 @@ static void attend_heads(const TransformerSession *s, const float *query, const 
 }
 
 /* The attention of this part and layer if its weights are kept, or NULL. */
-static Watched *watched_of(const TransformerSession *s, int64_t part, int64_t layer) {
-    for (int64_t i = 0; i < s->watched_count; i++)
-        if (s->watched[i].part == part && s->watched[i].layer == layer) return s->watched + i;
+static Watched *watched_of(const Request *r, int64_t part, int64_t layer) {
+    for (int64_t i = 0; i < r->watched_count; i++)
+        if (r->watched[i].part == part && r->watched[i].layer == layer) return r->watched + i;
     return NULL;
 }
 

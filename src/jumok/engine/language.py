@@ -1,6 +1,5 @@
 """A causal language model on the engine: it reads a text as it grows, and scores texts."""
 
-import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -8,8 +7,10 @@ import numpy as np
 
 from jumok.config.causal import CausalConfig
 from jumok.engine.blocks import PackedStacks
+from jumok.engine.forced import Keeping
 from jumok.engine.packing import Array, Kind, Weights
-from jumok.engine.searching import begun
+from jumok.engine.request import Request, session_of
+from jumok.engine.searching import SearchRules
 from jumok.engine.structures import library
 from jumok.errors import ModelError
 
@@ -49,8 +50,8 @@ class NativeCausal:
         Raises:
             MemoryError: there is not enough memory.
         """
-        with self._session(1, self.context) as session:
-            yield Reader(session, self.context, self.vocabulary)
+        with self._begun([self.context]) as (session, request):
+            yield Reader(session, request, self.context, self.vocabulary)
 
     def score(self, texts: Sequence[Sequence[int]]) -> list[Array]:
         """The log-probability of every token of each text but its first one, in one pass.
@@ -72,34 +73,19 @@ class NativeCausal:
                 expected=f"at most {self.context + 1} tokens",
                 got=str(longest + 1),
             )
-        given, following = (
-            np.array([token for text in texts for token in text[part]], np.int32)
-            for part in (slice(None, -1), slice(1, None))
-        )
-        offsets = np.cumsum([0, *(len(text) - 1 for text in texts)], dtype=np.int64)
-        values = np.zeros(len(given), np.float32)
-        engine = library()
-        assert engine is not None
-        with self._session(len(texts), longest) as session:
-            failed = engine.jumok_force(
-                session, given.ctypes.data, following.ctypes.data, offsets.ctypes.data,
-                self._layers, values.ctypes.data,
-            )  # fmt: skip
-        if failed:
-            raise MemoryError("the engine's pass over given texts")
-        return np.split(values, offsets[1:-1])
+        with self._begun([len(text) - 1 for text in texts]) as (session, request):
+            return request.read(session, texts, self._layers)
 
     @contextmanager
-    def _session(self, texts: int, longest: int) -> Iterator[int]:
+    def _begun(self, lengths: Sequence[int]) -> Iterator[tuple[int, Request]]:
+        """A session, and a request for texts without sources that are so long."""
         engine = library()
         assert engine is not None
-        nothing = np.zeros(texts + 1, np.int64)
-        session = engine.jumok_begin(
-            ctypes.byref(self._packed.layout), texts, None, None, None, nothing.ctypes.data,
-            1, longest, None, 0,
-        )  # fmt: skip
-        with begun(session) as address:
-            yield address
+        rules = SearchRules(1, 0, 0, (), 0, [length - 1 for length in lengths], (), 0)
+        request = Request([None] * len(lengths), rules, Keeping((), 1))
+        session = engine.jumok_begin(self._packed.layout)
+        with session_of(session) as address, request.read_by(address):
+            yield address, request
 
 
 class Reader:
@@ -108,8 +94,8 @@ class Reader:
     Which tokens are in the context is what `decoding/window.py` says, its readable twin.
     """
 
-    def __init__(self, session: int, context: int, vocabulary: int) -> None:
-        self._session, self._context = session, context
+    def __init__(self, session: int, request: Request, context: int, vocabulary: int) -> None:
+        self._session, self._request, self._context = session, request, context
         self._window: list[int] = []
         self._known = 0
         self._logits = np.empty(vocabulary, np.float32)
@@ -121,6 +107,7 @@ class Reader:
 
         Raises:
             ModelError: a token is not in the vocabulary.
+            MemoryError: there is not enough memory.
         """
         check_tokens(tokens, len(self._logits))
         for token in tokens:
@@ -131,9 +118,12 @@ class Reader:
         new = np.array(self._window[self._known :], np.int32)
         engine = library()
         assert engine is not None
-        engine.jumok_read(
-            self._session, len(new), new.ctypes.data, self._known, self._logits.ctypes.data
-        )
+        failed = engine.jumok_read(
+            self._session, self._request.layout, len(new), new.ctypes.data, self._known,
+            self._logits.ctypes.data,
+        )  # fmt: skip
+        if failed:
+            raise MemoryError("the engine's pass over a text")
         self._known = len(self._window)
         return self._logits
 

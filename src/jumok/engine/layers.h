@@ -49,25 +49,34 @@ typedef struct { const int32_t *rank; float *weights; int64_t apart, query; cons
 
 typedef struct {
     Session base;
-    const Model *model;
-    Watched *watched;
-    int64_t watched_count;
-    const int64_t *targets;      /* where each given target begins; NULL: they are not given */
-    int64_t most;                /* rows of one pass */
-    int64_t *offsets;            /* of each sentence's source tokens, and their number at the end */
-    float **memory;              /* of each decoder block: (tokens, keys and values) */
-    float **key, **value;        /* of each decoder block: (slots, longest, width) */
+    const Request *forced; /* whose given targets are read; NULL: hypotheses are written */
     float *stream, *normed, *wide, *found, *score;
-    int32_t *places;            /* (rows) */
-    const int32_t *first_slot;  /* (rows) of zeros */
-    const float **at;           /* addresses of keys, and of values: (2, positions) */
-    int64_t reach;              /* how many of each */
+    const float **at; /* addresses of keys, and of values: (2, positions) */
 } TransformerSession;
 
+static inline const Model *model_of(const TransformerSession *s) { return s->base.model; }
 static inline int64_t query_width(const Model *m) { return m->heads * m->head_dim; }
 static inline int64_t key_width(const Model *m) { return m->kv_heads * m->head_dim; }
 static inline int64_t value_width(const Model *m) { return m->kv_heads * m->value_dim; }
 static inline int64_t found_width(const Model *m) { return m->heads * m->value_dim; }
+
+/* What is kept of a sentence: in each block of the decoder the keys and values of its source, (source, both), and
+ * those of hypotheses, (beam, longest, width). */
+static inline int64_t both_widths(const Model *m) { return panelled(key_width(m) + value_width(m)); }
+static inline int64_t slots_of(const Sentence *x) { return x->of->rules->beam * x->longest; }
+static inline float *memory_of(const Model *m, const Sentence *x, int64_t layer) {
+    return x->own + layer * x->source * both_widths(m);
+}
+static inline float *keys_of(const Model *m, const Sentence *x, int64_t layer) {
+    return memory_of(m, x, m->decoder_blocks) + layer * slots_of(x) * (key_width(m) + value_width(m));
+}
+static inline float *values_of(const Model *m, const Sentence *x, int64_t layer) {
+    return keys_of(m, x, layer) + slots_of(x) * key_width(m);
+}
+static int64_t keeps_of(const Session *s, const Sentence *x) { /* widths are multiples of 16 */
+    const Model *m = s->model;
+    return keys_of(m, x, m->decoder_blocks) - x->own;
+}
 
 /* The mean of the squares of x - mean; beyond the true width there is nothing. */
 static inline float mean_square(const float *x, float mean, int64_t width, int64_t true_width) {
@@ -97,13 +106,13 @@ static void norm_row(const Model *m, const float *x, float *y, Norm norm) {
 }
 
 static void norm_rows(const TransformerSession *s, int64_t rows, Norm norm) {
-    int64_t dim = panelled(s->model->dim);
-    for (int64_t row = 0; row < rows; row++) norm_row(s->model, s->stream + row * dim, s->normed + row * dim, norm);
+    int64_t dim = panelled(model_of(s)->dim);
+    for (int64_t row = 0; row < rows; row++) norm_row(model_of(s), s->stream + row * dim, s->normed + row * dim, norm);
 }
 
 /* stream += update, then its norm, which replaces the stream in post-norm models */
 static void add_norm(TransformerSession *s, const float *update, Norm norm, int64_t rows) {
-    const Model *m = s->model;
+    const Model *m = model_of(s);
     int64_t row_width = panelled(m->dim);
     for (int64_t row = 0; row < rows; row++) {
         float *x = s->stream + row * row_width, *y = s->normed + row * row_width;
@@ -144,7 +153,7 @@ static void activate(const Model *m, float *x, int64_t rows, int64_t from_width,
 }
 
 static void feed_forward(TransformerSession *s, const Block *block, int64_t rows) {
-    const Model *m = s->model;
+    const Model *m = model_of(s);
     int plain = !m->gated && m->activation == RELU; /* the layer itself leaves out what is negative */
     apply(&s->base, s->normed, rows, &block->inner, s->wide, plain);
     if (!plain) activate(m, s->wide, rows, panelled(block->inner.outputs), panelled(block->outer.inputs));

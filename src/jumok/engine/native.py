@@ -1,12 +1,13 @@
 """What every model on the engine does: search for targets, and read given ones."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 
-from jumok.engine.forced import Depth, Forced, Keeping, WatchedAttention, force
-from jumok.engine.searching import SearchRules, Source, Written, check_sources, search
+from jumok.engine.forced import Depth, Forced, Keeping, WatchedAttention
+from jumok.engine.request import Request, search
+from jumok.engine.searching import SearchRules, Source, Written, check_sources
 from jumok.errors import ModelError
 
 
@@ -46,12 +47,12 @@ class NativeModel(ABC):
             return []
         check_sources(sources, rules, self.vocabulary, self.positions, self.dim)
         self._depth.check(watched)
-        with self._session(sources, rules, watched) as (session, keeping):
-            found = search(session, len(sources), rules)
+        with self._read(sources, rules, watched) as (session, request):
+            search(session, [request])
+            found = request.written()
             if not watched:
                 return found
-            ends, targets = (rules.start, rules.end), [each.tokens for each in found]
-            seen = force(session, sources, targets, ends, keeping, None)
+            seen = request.force(session, [each.tokens for each in found], None)
         return [
             replace(each, attention=its.attention) for each, its in zip(found, seen, strict=True)
         ]
@@ -100,12 +101,22 @@ class NativeModel(ABC):
             [[*each, ends[1]] for each in targets], rules, self.vocabulary, None, self.dim
         )
         self._depth.check(watched)
-        with self._session(sources, rules, watched) as (session, keeping):
-            layers = self._depth.decoder if log_probabilities else None
-            return force(session, sources, targets, ends, keeping, layers)
+        with self._read(sources, rules, watched) as (session, request):
+            return request.force(
+                session, targets, self._depth.decoder if log_probabilities else None
+            )
+
+    @contextmanager
+    def _read(
+        self, sources: Sequence[Source], rules: SearchRules, watched: Sequence[WatchedAttention]
+    ) -> Iterator[tuple[int, Request]]:
+        """A session, and a request whose sources were read in it."""
+        keeping = Keeping(watched, self._depth.heads)
+        keeping.make_room(("encoder",), [(len(each), 0) for each in sources])
+        request = Request(sources, rules, keeping)
+        with self._session() as session, request.read_by(session):
+            yield session, request
 
     @abstractmethod
-    def _session(
-        self, sources: Sequence[Source], rules: SearchRules, watched: Sequence[WatchedAttention]
-    ) -> AbstractContextManager[tuple[int, Keeping]]:
-        """A session that has read the sources."""
+    def _session(self) -> AbstractContextManager[int]:
+        """Room to compute in, for one thread."""

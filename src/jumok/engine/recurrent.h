@@ -30,46 +30,66 @@ typedef struct {
 
 typedef struct {
     Session base;
-    const Recurrent *model;
-    int64_t *offsets;           /* of each sentence's positions in the Memory, and their number at the end */
-    int64_t known;              /* the width of the vector of a hypothesis */
-    float *memory, *keys;       /* (positions, panelled(dim)) */
-    float *mean;                /* of each sentence's Memory: (sentences, panelled(dim)) */
-    float *first, *states[2];   /* vectors of hypotheses: (sentences, known), (slots, known) */
-    const float **from;         /* (rows): the vector that each row continues */
-    float **to;                 /* (rows): where its own goes */
     float *stream, *word, *joined, *seen, *query, *by_input, *by_state, *found, *score, *shown;
-    Watched *watched;           /* NULL: the attention is not kept */
-    float **kept;               /* of each sentence: where its next weights go; NULL: nowhere */
+    float *memory, *states; /* of a request's sources: (positions, panelled(dim)), (sentences, states of a cell) */
+    const float **from;     /* (rows): the vector that each row continues */
+    float **to;             /* (rows): where its own goes */
+    float **kept;           /* (rows): where its weights go */
+    int32_t *wanted;        /* (rows): the token whose log-probability is wanted */
+    int keeps;              /* whether weights go anywhere */
 } RecurrentSession;
 
 static inline int64_t cell_states(const Recurrent *m) { return m->decoder_layers * parts_of(m->cell) * m->dim; }
 static inline int64_t covered_at(const Recurrent *m) { return cell_states(m) + (m->order == FEEDING ? m->embedding : 0); }
 
-static void look_up(const float *table, const int32_t *tokens, int64_t rows, int64_t width, float scale, float *to) {
-    for (int64_t row = 0; row < rows; row++, to += panelled(width))
-        for (int64_t d = 0; d < width; d += LANES) store_f32(to + d, load_f32(table + tokens[row] * width + d) * scale);
+/* What is kept of a sentence: its Memory and the keys, both (positions, panelled(dim)), the Memory's mean, the first
+ * vector, and two sets of vectors of hypotheses, (beam, known). */
+static inline int64_t positions_of(const Recurrent *m, const Sentence *x) {
+    return m->one_vector && x->of->tokens ? 1 : x->source;
+}
+static inline int64_t known_of(const Recurrent *m, const Sentence *x) {
+    return covered_at(m) + (m->coverage ? padded(x->source) : 0);
+}
+static inline int has_keys(const Recurrent *m) { return m->key.panels || m->score == COSINE; }
+static inline float *keys_of_rnn(const Recurrent *m, const Sentence *x) {
+    return x->own + (has_keys(m) ? positions_of(m, x) * panelled(m->dim) : 0);
+}
+static inline float *mean_of(const Recurrent *m, const Sentence *x) {
+    return keys_of_rnn(m, x) + positions_of(m, x) * panelled(m->dim);
+}
+static inline float *first_of(const Recurrent *m, const Sentence *x) { return mean_of(m, x) + panelled(m->dim); }
+static inline float *vectors_of(const Recurrent *m, const Sentence *x, int64_t position) {
+    int64_t known = known_of(m, x);
+    return first_of(m, x) + known + (position & 1) * x->of->rules->beam * known;
+}
+static int64_t keeps_of_recurrent(const Session *s, const Sentence *x) {
+    return vectors_of(s->model, x, 1) + x->of->rules->beam * known_of(s->model, x) - x->own;
+}
+
+static inline const Recurrent *rnn_of(const RecurrentSession *s) { return s->base.model; }
+
+static inline void look_up(const Recurrent *m, const float *table, int32_t token, float *to) {
+    for (int64_t d = 0; d < m->embedding; d += LANES)
+        store_f32(to + d, load_f32(table + token * m->embedding + d) * (float)m->embedding_scale);
 }
 
 /* One direction of a layer: what it knows at every position goes to `seen`, (tokens, panelled(dim)). */
-static void read_one_way(RecurrentSession *s, const Cell *cell, const float *inputs, int backwards, float *seen) {
-    const Recurrent *m = s->model;
-    int64_t sentences = s->base.sentences, dim = m->half, gates = panelled(cell->input.outputs);
-    int64_t known = parts_of(m->cell) * dim;
-    float *states = s->first; /* the decoder's are not there yet */
-    apply(&s->base, inputs, s->offsets[sentences], &cell->input, s->by_input, 0);
-    memset(states, 0, sizeof(float) * sentences * known);
+static void read_one_way(RecurrentSession *s, const Request *r, const Cell *cell, int backwards, float *seen) {
+    const Recurrent *m = rnn_of(s);
+    int64_t dim = m->half, gates = panelled(cell->input.outputs), known = parts_of(m->cell) * dim;
+    apply(&s->base, s->memory, r->offsets[r->count], &cell->input, s->by_input, 0);
+    memset(s->states, 0, sizeof(float) * r->count * known);
     for (int64_t position = 0, rows = 1; rows; position++) {
         rows = 0;
-        for (int64_t i = 0; i < sentences; i++)
-            if (s->offsets[i + 1] - s->offsets[i] > position)
-                memcpy(s->seen + rows++ * panelled(dim), states + i * known, sizeof(float) * dim);
+        for (int64_t i = 0; i < r->count; i++)
+            if (r->offsets[i + 1] - r->offsets[i] > position)
+                memcpy(s->seen + rows++ * panelled(dim), s->states + i * known, sizeof(float) * dim);
         apply(&s->base, s->seen, rows, &cell->state, s->by_state, 0);
-        for (int64_t i = 0, row = 0; i < sentences; i++) {
-            int64_t length = s->offsets[i + 1] - s->offsets[i];
+        for (int64_t i = 0, row = 0; i < r->count; i++) {
+            int64_t length = r->offsets[i + 1] - r->offsets[i];
             if (length <= position) continue;
-            int64_t place = s->offsets[i] + (backwards ? length - 1 - position : position);
-            float *state = states + i * known;
+            int64_t place = r->offsets[i] + (backwards ? length - 1 - position : position);
+            float *state = s->states + i * known;
             advance_cell(m->cell, dim, s->by_input + place * gates, s->by_state + row++ * gates, state, state);
             memcpy(seen + place * panelled(m->dim), state, sizeof(float) * m->true_half);
         }
@@ -82,34 +102,37 @@ static void clear_rest(const Recurrent *m, float *rows, int64_t count) {
         memset(rows + m->true_dim, 0, sizeof(float) * (m->dim - m->true_dim));
 }
 
+/* What was read last becomes what is read next. */
+static void exchange(RecurrentSession *s) {
+    float *read = s->memory;
+    s->memory = s->stream, s->stream = read;
+}
+
 /* The last state of both directions becomes the only position of each sentence's Memory. */
-static void keep_last(RecurrentSession *s) {
-    const Recurrent *m = s->model;
+static void keep_last(RecurrentSession *s, const Request *r) {
+    const Recurrent *m = rnn_of(s);
     int64_t dim = panelled(m->dim), half = m->true_half;
-    for (int64_t i = 0; i < s->base.sentences; i++) {
-        const float *beginning = s->memory + s->offsets[i] * dim, *end = s->memory + (s->offsets[i + 1] - 1) * dim;
+    for (int64_t i = 0; i < r->count; i++) {
+        const float *beginning = s->memory + r->offsets[i] * dim, *end = s->memory + (r->offsets[i + 1] - 1) * dim;
         memcpy(s->stream + i * dim, end, sizeof(float) * half);
         if (m->directions == 2) memcpy(s->stream + i * dim + half, beginning + half, sizeof(float) * half);
     }
-    clear_rest(m, s->stream, s->base.sentences);
-    float *other = s->memory;
-    s->memory = s->stream, s->stream = other;
-    for (int64_t i = 0; i <= s->base.sentences; i++) s->offsets[i] = i;
+    clear_rest(m, s->stream, r->count);
+    exchange(s);
 }
 
 /* Reads the sources; leaves the Memory. */
-static void read_sources(RecurrentSession *s, const int32_t *tokens) {
-    const Recurrent *m = s->model;
-    int64_t count = s->offsets[s->base.sentences];
-    look_up(m->source_table, tokens, count, m->embedding, (float)m->embedding_scale, s->memory);
+static void read_with_rnn(RecurrentSession *s, const Request *r) {
+    const Recurrent *m = rnn_of(s);
+    int64_t count = r->offsets[r->count];
+    for (int64_t i = 0; i < count; i++) look_up(m, m->source_table, r->tokens[i], s->memory + i * panelled(m->embedding));
     for (int64_t layer = 0; layer < m->encoder_layers; layer++) {
         clear_rest(m, s->stream, count);
         for (int64_t way = 0; way < m->directions; way++)
-            read_one_way(s, m->encoder + layer * m->directions + way, s->memory, way == 1, s->stream + way * m->true_half);
-        float *read = s->memory;
-        s->memory = s->stream, s->stream = read;
+            read_one_way(s, r, m->encoder + layer * m->directions + way, way == 1, s->stream + way * m->true_half);
+        exchange(s);
     }
-    if (m->one_vector) keep_last(s);
+    if (m->one_vector) keep_last(s, r);
 }
 
 /* A vector of length 1, times scale */
@@ -121,24 +144,47 @@ static void normalise(const float *x, float *y, int64_t dim, float scale) {
     for (int64_t d = 0; d < dim; d += LANES) store_f32(y + d, load_f32(x + d) * factor);
 }
 
-/* What the decoder needs of the Memory: its keys, its mean, and the first states. */
-static void begin_decoder(RecurrentSession *s) {
-    const Recurrent *m = s->model;
-    int64_t sentences = s->base.sentences, count = s->offsets[sentences], dim = panelled(m->dim);
-    if (m->key.panels) apply(&s->base, s->memory, count, &m->key, s->keys, 0);
+/* Keeps what the decoder needs of the Memory: with it the keys, its mean, and the first vectors. */
+static void begin_decoder(RecurrentSession *s, const Request *r) {
+    const Recurrent *m = rnn_of(s);
+    int64_t dim = panelled(m->dim), first = panelled(m->first.outputs), at = 0;
+    int64_t count = 0;
+    for (int64_t i = 0; i < r->count; i++) count += positions_of(m, r->sentences[i]);
+    if (m->key.panels) apply(&s->base, s->memory, count, &m->key, s->stream, 0);
     else if (m->score == COSINE)
-        for (int64_t i = 0; i < count; i++) normalise(s->memory + i * dim, s->keys + i * dim, m->dim, 1.0f);
-    for (int64_t i = 0; i < sentences; i++)
+        for (int64_t i = 0; i < count; i++) normalise(s->memory + i * dim, s->stream + i * dim, m->dim, 1.0f);
+    for (int64_t i = 0; i < r->count; i++) {
+        const Sentence *x = r->sentences[i];
+        int64_t positions = positions_of(m, x);
+        const float *memory = s->memory + at * dim;
+        memcpy(x->own, memory, sizeof(float) * positions * dim);
+        if (has_keys(m)) memcpy(keys_of_rnn(m, x), s->stream + at * dim, sizeof(float) * positions * dim);
         for (int64_t d = 0; d < m->dim; d += LANES) {
             floats sum = {};
-            for (int64_t j = s->offsets[i]; j < s->offsets[i + 1]; j++) sum += load_f32(s->memory + j * dim + d);
-            store_f32(s->mean + i * dim + d, sum / (float)(s->offsets[i + 1] - s->offsets[i]));
+            for (int64_t j = 0; j < positions; j++) sum += load_f32(memory + j * dim + d);
+            store_f32(s->seen + i * dim + d, sum / (float)positions);
         }
-    apply(&s->base, s->mean, sentences, &m->first, s->by_input, 0);
-    memset(s->first, 0, sizeof(float) * sentences * s->known);
-    for (int64_t i = 0; i < sentences; i++)
-        for (int64_t d = 0; d < cell_states(m); d += LANES)
-            store_f32(s->first + i * s->known + d, hyperbolic(load_f32(s->by_input + i * panelled(m->first.outputs) + d)));
+        memcpy(mean_of(m, x), s->seen + i * dim, sizeof(float) * m->dim);
+        at += positions;
+    }
+    apply(&s->base, s->seen, r->count, &m->first, s->by_input, 0);
+    for (int64_t i = 0; i < r->count; i++) {
+        float *to = first_of(m, r->sentences[i]);
+        memset(to, 0, sizeof(float) * known_of(m, r->sentences[i]));
+        for (int64_t d = 0; d < cell_states(m); d += LANES) store_f32(to + d, hyperbolic(load_f32(s->by_input + i * first + d)));
+    }
+}
+
+static void encode_recurrent(Session *base, Request *r) {
+    RecurrentSession *s = (RecurrentSession *)base;
+    const Recurrent *m = base->model;
+    int64_t count = r->offsets[r->count], dim = panelled(m->dim);
+    if (r->tokens) read_with_rnn(s, r);
+    else {
+        for (int64_t i = 0; i < count; i++) memcpy(s->memory + i * dim, r->memory + i * m->true_dim, sizeof(float) * m->true_dim);
+        clear_rest(m, s->memory, count);
+    }
+    begin_decoder(s, r);
 }
 
 /* The scores of one query and all positions of a sentence, before their scale. */
@@ -156,8 +202,8 @@ static void score_positions(const Recurrent *m, const float *query, const float 
 }
 
 /* Attends from the states in s->seen; the context vectors go to s->found. */
-static void look(RecurrentSession *s, int64_t rows, const int32_t *sentences) {
-    const Recurrent *m = s->model;
+static void look(RecurrentSession *s, int64_t rows, const Row *list) {
+    const Recurrent *m = rnn_of(s);
     int64_t dim = panelled(m->dim), covers = covered_at(m);
     const float *query = s->seen;
     if (m->query.panels || m->score == COSINE) query = s->query;
@@ -166,9 +212,10 @@ static void look(RecurrentSession *s, int64_t rows, const int32_t *sentences) {
         normalise(s->seen + row * dim, s->query + row * dim, m->dim, (float)m->scale);
     float scale = m->score == PRODUCT ? (float)m->scale : 1.0f;
     for (int64_t row = 0; row < rows; row++) {
-        int64_t first = s->offsets[sentences[row]], count = s->offsets[sentences[row] + 1] - first;
-        const float *memory = s->memory + first * dim, *covered = s->from[row] + covers;
-        score_positions(m, query + row * dim, s->keys + first * dim, count, covered, s->score);
+        const Sentence *x = list[row].of;
+        int64_t count = positions_of(m, x);
+        const float *memory = x->own, *covered = s->from[row] + covers;
+        score_positions(m, query + row * dim, keys_of_rnn(m, x), count, covered, s->score);
         softmax(s->score, count, scale);
         for (int64_t d = 0; d < m->dim; d += LANES) {
             floats sum = {};
@@ -176,10 +223,7 @@ static void look(RecurrentSession *s, int64_t rows, const int32_t *sentences) {
             store_f32(s->found + row * dim + d, sum);
         }
         for (int64_t j = 0; m->coverage && j < count; j++) s->to[row][covers + j] = covered[j] + s->score[j];
-        if (s->kept) {
-            memcpy(s->kept[sentences[row]], s->score, sizeof(float) * count);
-            s->kept[sentences[row]] += count;
-        }
+        if (s->keeps) memcpy(s->kept[row], s->score, sizeof(float) * count);
     }
     if (!m->gate.panels) return;
     apply(&s->base, s->seen, rows, &m->gate, s->by_state, 0);
@@ -201,7 +245,7 @@ static void copy_known(const float *const *known, int64_t at, float *to, int64_t
 
 /* Puts s->joined through the cell of a layer; what it shows is left in s->seen. */
 static void pass(RecurrentSession *s, int64_t layer, int64_t rows) {
-    const Recurrent *m = s->model;
+    const Recurrent *m = rnn_of(s);
     const Cell *cell = m->decoder + layer;
     int64_t at = layer * parts_of(m->cell) * m->dim, gates = panelled(cell->input.outputs), dim = panelled(m->dim);
     apply(&s->base, s->joined, rows, &cell->input, s->by_input, 0);
@@ -220,25 +264,24 @@ static void join(RecurrentSession *s, const Linear *reader, const float *left, i
     if (right) copy_rows(right, panelled(right_width), s->joined + left_width, row_width, rows, right_width);
 }
 
-/* Reads one token a row: see Step. */
-static void recurrent_step(Session *base, int64_t rows, const int32_t *tokens, int64_t position, const int32_t *slots,
-                           const int32_t *ancestors, const int32_t *sentences) {
+static void recurrent_step(Session *base, int64_t rows, const Row *list) {
     RecurrentSession *s = (RecurrentSession *)base;
-    const Recurrent *m = s->model;
+    const Recurrent *m = base->model;
     int64_t dim = panelled(m->dim), top = (m->decoder_layers - 1) * parts_of(m->cell) * m->dim;
     for (int64_t row = 0; row < rows; row++) {
-        int64_t parent = ancestors && position ? ancestors[row * base->longest + position - 1] : slots[row];
-        s->from[row] = position ? s->states[(position - 1) & 1] + parent * s->known : s->first + sentences[row] * s->known;
-        s->to[row] = s->states[position & 1] + slots[row] * s->known;
+        const Row *at = list + row;
+        int64_t known = known_of(m, at->of), parent = at->ancestors && at->place ? at->ancestors[at->place - 1] : at->slot;
+        s->from[row] = at->place ? vectors_of(m, at->of, at->place - 1) + parent * known : first_of(m, at->of);
+        s->to[row] = vectors_of(m, at->of, at->place) + at->slot * known;
+        look_up(m, m->target_table, at->token, s->word + row * panelled(m->embedding));
     }
-    look_up(m->target_table, tokens, rows, m->embedding, (float)m->embedding_scale, s->word);
     const float *beside = NULL; /* what the lowest cell reads besides the word */
     if (m->order == EVERY_STEP)
         for (int64_t row = 0; row < rows; row++)
-            memcpy(s->found + row * dim, s->mean + sentences[row] * dim, sizeof(float) * m->dim);
+            memcpy(s->found + row * dim, mean_of(m, list[row].of), sizeof(float) * m->dim);
     if (m->order == BAHDANAU) {
         copy_known(s->from, top, s->seen, dim, rows, m->dim);
-        look(s, rows, sentences);
+        look(s, rows, list);
     }
     if (m->order == EVERY_STEP || m->order == BAHDANAU) beside = s->found;
     if (m->order == FEEDING) {
@@ -247,12 +290,12 @@ static void recurrent_step(Session *base, int64_t rows, const int32_t *tokens, i
     }
     join(s, &m->decoder->input, s->word, m->embedding, beside, m->order == FEEDING ? m->embedding : m->dim, rows);
     pass(s, 0, rows);
-    if (m->order == GNMT) look(s, rows, sentences);
+    if (m->order == GNMT) look(s, rows, list);
     for (int64_t layer = 1; layer < m->decoder_layers; layer++) {
         join(s, &m->decoder[layer].input, s->seen, m->dim, m->order == GNMT ? s->found : NULL, m->dim, rows);
         pass(s, layer, rows);
     }
-    if (m->order == LUONG || m->order == FEEDING) look(s, rows, sentences);
+    if (m->order == LUONG || m->order == FEEDING) look(s, rows, list);
 
     join(s, &m->readout, s->seen, m->dim, m->order == FIRST_STATE ? NULL : s->found, m->dim, rows);
     if (m->order == EVERY_STEP || m->order == BAHDANAU)
@@ -265,43 +308,32 @@ static void recurrent_step(Session *base, int64_t rows, const int32_t *tokens, i
     }
 }
 
-/* Reads given targets step by step, all sentences together: see Force. */
-static int64_t force_recurrent(Session *base, const int32_t *tokens, const int32_t *following, const int64_t *offsets,
-                               int64_t layers, float *values) {
+/* Reads given targets step by step, all sentences together: see Family. */
+static void force_recurrent(Session *base, const Request *r, const int32_t *tokens, const int32_t *following,
+                            const int64_t *offsets, int64_t layers, float *values) {
     RecurrentSession *s = (RecurrentSession *)base;
-    int64_t sentences = base->sentences;
-    int32_t *slots = malloc(sizeof(int32_t) * 4 * sentences), *read = slots + sentences, *wanted = read + sentences;
-    float *found = (float *)(wanted + sentences), *kept = s->watched ? s->watched->weights : NULL;
-    float **next = calloc(sentences, sizeof *next);
     (void)layers; /* all are needed */
-    for (int64_t i = 0; next && kept && i < sentences; i++) {
-        next[i] = kept;
-        kept += (offsets[i + 1] - offsets[i]) * (s->offsets[i + 1] - s->offsets[i]);
-    }
-    s->kept = kept ? next : NULL;
-    for (int64_t position = 0, rows = 1; slots && next && rows; position++) {
+    s->keeps = r->watched_count > 0;
+    for (int64_t position = 0, rows = 1; rows; position++) {
+        float *kept = s->keeps ? r->watched->weights : NULL;
         rows = 0;
-        for (int64_t i = 0; i < sentences; i++)
-            if (offsets[i] + position < offsets[i + 1]) {
-                slots[rows] = (int32_t)i, read[rows] = tokens[offsets[i] + position];
-                wanted[rows++] = following[offsets[i] + position];
+        for (int64_t i = 0; i < r->count; i++) {
+            Sentence *x = r->sentences[i];
+            int64_t length = offsets[i + 1] - offsets[i];
+            if (position < length) {
+                if (kept) s->kept[rows] = kept + position * x->source;
+                s->wanted[rows] = following[offsets[i] + position];
+                base->list[rows++] = (Row){x, tokens[offsets[i] + position], (int32_t)position, 0, NULL};
             }
-        recurrent_step(base, rows, read, position, slots, NULL, slots);
-        if (values) score_tokens(base, rows, wanted, found);
-        for (int64_t row = 0; values && row < rows; row++) values[offsets[slots[row]] + position] = found[row];
+            if (kept) kept += length * x->source;
+        }
+        recurrent_step(base, rows, base->list);
+        if (!values) continue;
+        score_tokens(base, rows, s->wanted, base->values);
+        for (int64_t i = 0, row = 0; i < r->count; i++)
+            if (position < offsets[i + 1] - offsets[i]) values[offsets[i] + position] = base->values[row++];
     }
-    s->kept = NULL;
-    int64_t failed = !slots || !next;
-    free(slots), free(next);
-    return failed;
-}
-
-static void end_recurrent(Session *base) {
-    RecurrentSession *s = (RecurrentSession *)base;
-    if (s->keys != s->memory) free(s->keys);
-    void *own[] = {s->offsets, s->memory, s->mean, s->first, s->states[0], s->states[1], s->from, s->to, s->stream,
-                   s->word, s->joined, s->seen, s->query, s->by_input, s->by_state, s->found, s->score, s->shown};
-    for (unsigned i = 0; i < sizeof own / sizeof *own; i++) free(own[i]);
+    s->keeps = 0;
 }
 
 /* The most inputs of any linear layer that reads rows of sources or of hypotheses, filled up to panels. */
@@ -313,43 +345,18 @@ static int64_t widest_input(const Recurrent *m) {
     return panelled(most);
 }
 
-/* offsets: of the tokens of the sources, or of the positions of the Memory, (positions, dim), where that is
- * given. beam and longest as in jumok_begin. NULL: there is not enough memory. */
-static Session *begin_recurrent(const Recurrent *m, int64_t sentences, const int32_t *tokens, const float *memory,
-                                const int64_t *offsets, int64_t beam, int64_t longest, Watched *watched) {
-    RecurrentSession *s = calloc(1, sizeof *s);
-    if (!s) return NULL;
-    Session *base = &s->base;
-    int64_t count = offsets[sentences], slots = sentences * beam, rows = count > slots ? count : slots, most = 0;
-    int64_t dim = panelled(m->dim), word = panelled(m->embedding), input = widest_input(m), wide = dim > word ? dim : word;
-    int64_t gates = panelled(m->decoder->input.outputs), first = panelled(m->first.outputs);
-    for (int64_t i = 0; i < sentences; i++)
-        if (offsets[i + 1] - offsets[i] > most) most = offsets[i + 1] - offsets[i];
-    *base = (Session){.sentences = sentences, .slots = slots, .longest = longest, .output = &m->output,
-                      .step = recurrent_step, .force = force_recurrent, .end = end_recurrent};
-    make_room(base, rows, input);
-    s->model = m, s->watched = watched, s->known = covered_at(m) + (m->coverage ? padded(most) : 0);
-    if ((s->offsets = room(base, sizeof(int64_t) * (sentences + 1)))) memcpy(s->offsets, offsets, sizeof(int64_t) * (sentences + 1));
-#define FLOATS(count) room(base, sizeof(float) * (count))
-    s->memory = FLOATS(count * wide), s->stream = FLOATS(count * wide), s->mean = FLOATS(sentences * dim);
-    s->first = FLOATS(sentences * s->known), s->score = FLOATS(padded(most));
-    s->states[0] = FLOATS(slots * s->known), s->states[1] = FLOATS(slots * s->known);
-    s->word = FLOATS(slots * word), base->shown = s->shown = FLOATS(slots * word), s->joined = FLOATS(slots * input);
-    s->seen = FLOATS(slots * dim), s->query = FLOATS(slots * dim), s->found = FLOATS(slots * dim);
-    s->by_input = FLOATS(rows * (gates > first ? gates : first)), s->by_state = FLOATS(slots * gates);
-    float *keys = m->key.panels || m->score == COSINE ? FLOATS(count * wide) : NULL;
-#undef FLOATS
-    s->from = room(base, sizeof(float *) * slots), s->to = room(base, sizeof(float *) * slots);
-    if (!base->failed && tokens) read_sources(s, tokens);
-    else if (!base->failed) {
-        for (int64_t i = 0; i < count; i++) memcpy(s->memory + i * dim, memory + i * m->true_dim, sizeof(float) * m->true_dim);
-        clear_rest(m, s->memory, count);
-    }
-    s->keys = keys ? keys : s->memory;
-    if (base->failed) {
-        jumok_end(base);
-        return NULL;
-    }
-    begin_decoder(s);
-    return base;
+static void lay_out_recurrent(Session *base) {
+    RecurrentSession *s = (RecurrentSession *)base;
+    const Recurrent *m = base->model;
+    int64_t rows = base->rows, dim = panelled(m->dim), word = panelled(m->embedding), input = widest_input(m);
+    int64_t gates = panelled(m->decoder->input.outputs), first = panelled(m->first.outputs), wide = dim > word ? dim : word;
+    lay_out_common(base, input);
+    s->memory = take_floats(base, rows * wide), s->stream = take_floats(base, rows * wide);
+    s->states = take_floats(base, rows * parts_of(m->cell) * m->half), s->score = take_floats(base, padded(base->reach));
+    s->word = take_floats(base, rows * word), base->shown = s->shown = take_floats(base, rows * word);
+    s->joined = take_floats(base, rows * input), s->seen = take_floats(base, rows * dim);
+    s->query = take_floats(base, rows * dim), s->found = take_floats(base, rows * dim);
+    s->by_input = take_floats(base, rows * (gates > first ? gates : first)), s->by_state = take_floats(base, rows * gates);
+    s->from = take(base, sizeof(float *) * rows), s->to = take(base, sizeof(float *) * rows);
+    s->kept = take(base, sizeof(float *) * rows), s->wanted = take(base, sizeof(int32_t) * rows);
 }

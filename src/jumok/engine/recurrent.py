@@ -1,19 +1,18 @@
 """Sequence to sequence with RNNs on the engine, or a decoder alone over a Memory that is given."""
 
-import ctypes
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 
 import numpy as np
 
 from jumok.config.recurrent import GATES, PARTS, RecurrentConfig
 from jumok.engine.blocks import Numbers, filled, padded
-from jumok.engine.forced import Depth, Keeping, WatchedAttention
+from jumok.engine.forced import Depth
 from jumok.engine.native import NativeModel
 from jumok.engine.packing import Array, Kind, Packed, Weights
 from jumok.engine.quantising import Quantised
-from jumok.engine.searching import SearchRules, Source, begun, joined
+from jumok.engine.request import session_of
 from jumok.engine.structures import CellLayout, LinearLayout, RecurrentLayout, library
 
 CELLS = ("rnn", "lstm", "gru")
@@ -180,16 +179,7 @@ class NativeRecurrent(NativeModel):
             return math.exp(min(float(sharpness), SHARPEST))
         return float(config.dim**-0.5 if config.attention == "scaled-dot" else 1.0)
 
-    @contextmanager
-    def _session(
-        self, sources: Sequence[Source], rules: SearchRules, watched: Sequence[WatchedAttention]
-    ) -> Iterator[tuple[int, Keeping]]:
+    def _session(self) -> AbstractContextManager[int]:
         engine = library()
         assert engine is not None
-        keeping, read = Keeping(watched, self._depth.heads), joined(sources)
-        session = engine.jumok_begin_recurrent(
-            ctypes.byref(self._model), len(sources), read.tokens, read.memory, read.offsets,
-            rules.beam, max(rules.longest) + 1, keeping.layout if watched else None,
-        )  # fmt: skip
-        with begun(session) as address:
-            yield address, keeping
+        return session_of(engine.jumok_begin_recurrent(self._model))

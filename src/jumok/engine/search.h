@@ -1,4 +1,4 @@
-/* The output projection without an array of all logits; greedy decoding and beam search. */
+/* The output projection without an array of all logits; greedy decoding. */
 #pragma once
 
 #include "session.h"
@@ -38,14 +38,11 @@ static void keep_largest(const float *logits, int64_t count, int32_t first, int6
     }
 }
 
-/* Tokens that are never chosen keep their probability; END below the minimum length has none. */
-typedef struct { const int32_t *forbidden; int64_t count; int32_t removed; } Permitted;
-
 /* Before the logits of these rows, tile by tile. */
 static void begin_logits(Session *s, const float *shown, int64_t rows) {
     const Linear *layer = s->output;
     for (int64_t row = 0; row < rows; row++) s->divisor[row] = (Divisor){-INFINITY, 0.0f};
-    prepare(shown, panelled(layer->inputs), rows, layer->inputs, layer->kind, &s->rows);
+    prepare(shown, panelled(layer->inputs), rows, layer->inputs, layer->kind, &s->prepared);
 }
 
 /* The logits of the tokens from `first` on, TILE apart; returns how many there are, a multiple of 64
@@ -54,31 +51,41 @@ static int64_t next_logits(Session *s, int64_t rows, int64_t first) {
     const Linear *layer = s->output;
     int64_t left = panelled(layer->outputs) - first, count = left < TILE ? left : TILE;
     for (int64_t column = 0; column < count; column += PANEL)
-        panel_of(&s->rows, panelled(layer->inputs), rows, layer, first + column, s->logits + column, TILE, 0);
+        panel_of(&s->prepared, panelled(layer->inputs), rows, layer, first + column, s->logits + column, TILE, 0);
     for (int64_t row = 0; row < rows; row++)
         for (int64_t j = layer->outputs - first; j < count; j++) s->logits[row * TILE + j] = -INFINITY;
     return count;
 }
 
-/* The `wanted` best tokens of every row and their log-probabilities, from what the step has shown. */
-static void best_tokens(Session *s, int64_t rows, const Permitted *may, int64_t wanted, float *values,
-                        int32_t *tokens) {
-    for (int64_t i = 0; i < rows * wanted; i++) values[i] = -INFINITY, tokens[i] = -1;
-    begin_logits(s, s->shown, rows);
+/* The best tokens of these rows and their log-probabilities, those of a row `apart` from those of the next. */
+static void best_of(Session *s, const float *shown, int64_t rows, const Choice *choices, int64_t apart, float *values,
+                    int32_t *tokens) {
+    for (int64_t i = 0; i < rows * apart; i++) values[i] = -INFINITY, tokens[i] = -1;
+    begin_logits(s, shown, rows);
     for (int64_t first = 0; first < s->output->outputs; first += TILE) {
         int64_t count = next_logits(s, rows, first);
         for (int64_t row = 0; row < rows; row++) {
+            const Choice *may = choices + row;
             float *here = s->logits + row * TILE;
             if (may->removed >= first && may->removed < first + count) here[may->removed - first] = -INFINITY;
             add_logits(here, count, s->divisor + row);
             for (int64_t j = 0; j < may->count; j++)
                 if (may->forbidden[j] >= first && may->forbidden[j] < first + count)
                     here[may->forbidden[j] - first] = -INFINITY;
-            keep_largest(here, count, (int32_t)first, wanted, values + row * wanted, tokens + row * wanted);
+            keep_largest(here, count, (int32_t)first, may->wanted, values + row * apart, tokens + row * apart);
         }
     }
     for (int64_t row = 0; row < rows; row++)
-        for (int64_t i = 0; i < wanted; i++) values[row * wanted + i] -= logarithm(s->divisor[row]);
+        for (int64_t i = 0; i < choices[row].wanted; i++) values[row * apart + i] -= logarithm(s->divisor[row]);
+}
+
+/* The best tokens of all rows, by s->choices, from what the last pass has shown, to s->values and s->chosen. */
+static void best_tokens(Session *s, int64_t rows) {
+    for (int64_t first = 0; first < rows; first += s->at_once) {
+        int64_t count = rows - first < s->at_once ? rows - first : s->at_once, at = first * s->wanted;
+        best_of(s, s->shown + first * panelled(s->output->inputs), count, s->choices + first,
+                s->wanted, s->values + at, s->chosen + at);
+    }
 }
 
 /* The log-probabilities of these tokens, one a row, from what the last pass has shown. */
@@ -100,51 +107,19 @@ static void score_tokens(Session *s, int64_t rows, const int32_t *tokens, float 
     }
 }
 
-typedef struct {
-    int64_t minimum;        /* length, without END */
-    int32_t start, end;
-    const int64_t *longest; /* of each sentence */
-    const int32_t *forbidden;
-    int64_t forbidden_count;
-    int64_t enough;          /* finished hypotheses that end the search for a sentence; 0: none do */
-    const double *penalties; /* by length, END counted: what divides a hypothesis's log-probability */
-} Limits;
-
-/* The best hypothesis of each sentence so far: finished ones come before those that were cut. */
-typedef struct { double *score; int64_t *finished, *length; uint8_t *cut; int32_t *tokens; float *probabilities; } Best;
-
-/* The most probable token at every step. Returns 0, or 1 where memory is lacking. */
-static int64_t greedy(Session *s, const Limits *limits, Best *best) {
-    int64_t live = 0, width = s->longest, count = s->sentences;
-    int32_t *slots = malloc(sizeof(int32_t) * 4 * count), *tokens = slots + count, *chosen = tokens + count;
-    float *values = (float *)(chosen + count);
-    if (!slots) return 1;
-    for (int64_t i = 0; i < count; i++) slots[live] = (int32_t)i, tokens[live++] = limits->start;
-    for (int64_t length = 0; live && length < width; length++) {
-        Permitted may = {limits->forbidden, limits->forbidden_count, length < limits->minimum ? limits->end : -1};
-        s->step(s, live, tokens, length, slots, NULL, slots);
-        best_tokens(s, live, &may, 1, values, chosen);
-        int64_t still = 0;
-        for (int64_t row = 0; row < live; row++) {
-            int32_t slot = slots[row], ended = chosen[row] == limits->end;
-            if (chosen[row] < 0) { /* no token has a probability: the weights hold NaN */
-                best->length[slot] = -1;
-                continue;
-            }
-            if (!ended && length == limits->longest[slot]) { /* only END may follow here */
-                best->length[slot] = length, best->cut[slot] = 1;
-                continue;
-            }
-            best->probabilities[slot * width + length] = values[row];
-            if (ended) {
-                best->length[slot] = length, best->cut[slot] = 0, best->finished[slot] = 1;
-                continue;
-            }
-            best->tokens[slot * width + length] = chosen[row];
-            slots[still] = slot, tokens[still++] = chosen[row];
-        }
-        live = still;
+/* The most probable token. */
+static void write_greedily(Sentence *x, const float *values, const int32_t *tokens) {
+    const Rules *rules = x->of->rules;
+    Found *best = x->found;
+    int64_t length = x->length++;
+    x->live = 0;
+    if (*tokens < 0) { /* no token has a probability: the weights hold NaN */
+        best->length = -1;
+        return;
     }
-    free(slots);
-    return 0;
+    best->length = length, best->finished = *tokens == rules->end, best->cut = !best->finished;
+    if (!best->finished && length + 1 == x->longest) return; /* only END may follow here */
+    best->probabilities[length] = *values;
+    if (best->finished) return;
+    best->tokens[length] = x->tokens[length] = *tokens, x->live = 1;
 }

@@ -1,14 +1,11 @@
-"""Greedy and beam search on the engine, over the session of any model."""
+"""What a search on the engine is given, and what it finds."""
 
-import ctypes
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from jumok.engine.structures import Best, SearchLimits, library
 from jumok.errors import ModelError
 
 Memory = npt.NDArray[np.float32]
@@ -52,33 +49,6 @@ class Written:
     attention: tuple[npt.NDArray[np.float32], ...] = ()
 
 
-@dataclass(frozen=True)
-class Joined:
-    """Sources as the engine reads them: one after the other, without padding.
-
-    Attributes:
-        offsets: the address of where each of them begins, and of the number of all at the end.
-        tokens, memory: the address of one of them; None for the other.
-    """
-
-    offsets: int
-    tokens: int | None
-    memory: int | None
-    _kept: tuple[npt.NDArray[np.generic], ...]
-
-
-def joined(sources: Sequence[Source]) -> Joined:
-    """All sources of a batch, which are of one kind."""
-    offsets = np.cumsum([0, *map(len, sources)], dtype=np.int64)
-    given = isinstance(sources[0], np.ndarray)
-    whole = np.concatenate(
-        [np.asarray(each, np.float32 if given else np.int32) for each in sources]
-    )
-    address = whole.ctypes.data
-    tokens, memory = (None, address) if given else (address, None)
-    return Joined(offsets.ctypes.data, tokens, memory, (offsets, whole))
-
-
 def check_sources(
     sources: Sequence[Source],
     rules: SearchRules,
@@ -119,62 +89,3 @@ def check_sources(
             expected=f"ids from 0 to {vocabulary - 1}",
             got=str(highest),
         )
-
-
-@contextmanager
-def begun(session: int | None) -> Iterator[int]:
-    """A session that the engine has begun, until it is no longer needed.
-
-    Raises:
-        MemoryError: there was not enough memory for it.
-    """
-    if session is None:
-        raise MemoryError("the engine's session")
-    engine = library()
-    assert engine is not None
-    try:
-        yield session
-    finally:
-        engine.jumok_end(session)
-
-
-def search(session: int, count: int, rules: SearchRules) -> list[Written]:
-    """The best hypothesis for each of the `count` sentences of a session; beam 1 is greedy.
-
-    Raises:
-        ModelError: the model gives no token a probability.
-        MemoryError: there is not enough memory.
-    """
-    engine = library()
-    assert engine is not None
-    room = max(rules.longest) + 1
-    longest = np.array(rules.longest, np.int64)
-    forbidden, penalties = np.array(rules.forbidden, np.int32), np.array(rules.penalties)
-    limits = SearchLimits(
-        rules.minimum, rules.start, rules.end, longest.ctypes.data, forbidden.ctypes.data,
-        len(forbidden), rules.enough, penalties.ctypes.data,
-    )  # fmt: skip
-    score, finished = np.zeros(count), np.zeros(count, np.int64)
-    length, cut = np.zeros(count, np.int64), np.zeros(count, np.uint8)
-    written = np.zeros((count, room), np.int32)
-    values = np.zeros((count, room), np.float32)
-    arrays = score, finished, length, cut, written, values
-    best = Best(*(array.ctypes.data for array in arrays))
-    if rules.beam == 1:
-        failed = engine.jumok_greedy(session, ctypes.byref(limits), ctypes.byref(best))
-    else:
-        failed = engine.jumok_beam(session, ctypes.byref(limits), rules.beam, ctypes.byref(best))
-    if failed:
-        raise MemoryError("the engine's search")
-    if length.min() < 0:
-        raise ModelError(
-            "the model gives no probability to any next token.",
-            do="look for NaN in the model's weights",
-        )
-    return [
-        Written(
-            tuple(written[row, : length[row]].tolist()),
-            tuple(values[row, : length[row] + 1 - cut[row]].tolist()),
-        )
-        for row in range(count)
-    ]

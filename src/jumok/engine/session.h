@@ -12,15 +12,6 @@
 /* A softmax's divisor so far: exp(peak) * sum. */
 typedef struct { float peak, sum; } Divisor;
 
-typedef struct Session Session;
-
-/* Reads one token a row; leaves what the output projection reads in `shown`.
- *
- * slots: where each row writes what later steps read. ancestors: (rows, longest), the slots in which
- * earlier positions were written; NULL: each row's own. sentences: what each row was given to read. */
-typedef void Step(Session *, int64_t rows, const int32_t *tokens, int64_t position, const int32_t *slots,
-                  const int32_t *ancestors, const int32_t *sentences);
-
 enum { ENCODER, DECODER, CROSS };
 
 /* An attention whose weights are kept: (chosen heads, queries, keys) of each sentence, one sentence
@@ -32,29 +23,112 @@ typedef struct {
     float *query, *key, *value; /* of a Transformer's last sentence, each (positions, heads x dim); NULL: not kept */
 } Watched;
 
-/* Reads given targets. Returns 0, or 1 where memory is lacking.
- *
- * tokens: those of every target after START, one target after the other; following: what is expected
- * after each of them; offsets: where each target begins, and the number of all at the end. layers: the
- * blocks of the decoder that are needed. values: the log-probabilities of `following`; NULL: not wanted. */
-typedef int64_t Force(Session *, const int32_t *tokens, const int32_t *following, const int64_t *offsets,
-                      int64_t layers, float *values);
+/* How hypotheses are found. beam 1: greedily. */
+typedef struct {
+    int64_t beam, minimum; /* minimum: of tokens, without END */
+    int64_t enough;        /* finished hypotheses that end the search for a sentence; 0: none do */
+    int32_t start, end;
+    const int32_t *forbidden;
+    int64_t forbidden_count;
+    const double *penalties; /* by length, END counted: what divides a hypothesis's log-probability */
+} Rules;
 
-struct Session {
-    int64_t sentences, slots, longest; /* longest: positions of the target, END counted */
-    int64_t at_once;                   /* how many rows have room for their logits */
-    const Linear *output;
-    Step *step;
-    Force *force;
-    void (*end)(Session *); /* frees what the model's own session has */
-    const float *shown;     /* (rows, panelled(inputs of the output)) */
-    float *logits;
-    Divisor *divisor; /* (rows) */
-    Prepared rows;
-    int failed; /* there was not enough memory */
+/* The best hypothesis so far, finished ones before those that were cut. `length` is without END, and -1 where
+ * there is none; `probabilities` are with END's, if it is finished. */
+typedef struct {
+    double score;
+    int64_t finished, length, cut; /* finished: how many hypotheses are */
+    int32_t *tokens;               /* room for the longest target and END */
+    float *probabilities;
+} Found;
+
+typedef struct Sentence Sentence;
+
+/* Sentences that are read together, and what is wanted of them. */
+typedef struct {
+    int64_t count;
+    const int32_t *tokens;  /* of all sources, one after the other; NULL: `memory` is given */
+    const float *memory;    /* (positions, dim), or NULL; without either there are no sources */
+    const int64_t *offsets; /* where each begins, and how many positions there are at the end */
+    const int64_t *longest; /* the tokens of each target at most, without END */
+    const Rules *rules;
+    Found *found; /* of each sentence */
+    Watched *watched;
+    int64_t watched_count;
+    int64_t searched;     /* how many sentences are still searched for */
+    Sentence **sentences; /* of each what is known of it */
+} Request;
+
+/* A sentence while hypotheses for it are written. A slot is where one of them keeps what its later steps read. */
+struct Sentence {
+    Request *of;
+    Found *found;
+    int64_t source, longest; /* positions of the source, and of the target, END counted */
+    int64_t length, live;    /* tokens of each hypothesis, and how many hypotheses go on */
+    int64_t given;           /* the positions of a given target, while it is read */
+    /* of each live hypothesis, (beam) and (beam, longest); the second set takes the next step's */
+    float *total, *next_total, *probabilities, *next_probabilities;
+    int32_t *tokens, *next_tokens, *ancestors, *next_ancestors; /* ancestors: the slots in which earlier positions are */
+    float *own; /* what the model keeps of it */
 };
 
-void jumok_end(Session *s); /* frees everything */
+/* One token that is read. ancestors: as in Sentence; NULL: every position is in `slot`. */
+typedef struct {
+    Sentence *of;
+    int32_t token, place, slot;
+    const int32_t *ancestors;
+} Row;
+
+typedef struct Session Session;
+
+/* What a model has to do. */
+typedef struct {
+    /* Divides the session's room into what rows of these numbers need: see `take`. */
+    void (*lay_out)(Session *);
+    /* Reads the sources of a request, whose sentences are there. */
+    void (*encode)(Session *, Request *);
+    /* The floats that it keeps of a sentence. */
+    int64_t (*keeps)(const Session *, const Sentence *);
+    /* Reads one token a row; leaves what the output projection reads in `shown`. */
+    void (*step)(Session *, int64_t rows, const Row *);
+    /* Reads the given targets of a request.
+     *
+     * tokens: those of every target after START, one target after the other; following: what is expected after
+     * each of them; offsets: where each target begins, and the number of all at the end. layers: the blocks of
+     * the decoder that are needed. values: the log-probabilities of `following`; NULL: not wanted. */
+    void (*force)(Session *, const Request *, const int32_t *tokens, const int32_t *following, const int64_t *offsets,
+                  int64_t layers, float *values);
+} Family;
+
+/* What may be chosen after a row. Forbidden tokens keep their probability; one that is removed has none. */
+typedef struct {
+    const int32_t *forbidden;
+    int64_t count, wanted; /* wanted: how many tokens, the most probable ones */
+    int32_t removed;
+} Choice;
+
+/* A token that may continue a hypothesis; total: the log-probability of all of it. */
+typedef struct { float total, log_probability; int32_t parent, token; } Candidate;
+
+/* Room to compute in, of one thread at a time; what is known of sentences is not in it. */
+struct Session {
+    const Family *family;
+    const void *model;
+    const Linear *output;
+    int64_t rows, reach, wanted; /* what there is room for: rows of a pass, positions, candidates a row */
+    int64_t at_once;             /* how many rows have room for their logits */
+    char *room;
+    int64_t used;
+    const float *shown; /* (rows, panelled(inputs of the output)) */
+    float *logits;
+    Divisor *divisor; /* (rows) */
+    Prepared prepared;
+    Row *list;        /* (rows) */
+    Choice *choices;  /* (rows) */
+    float *values;    /* (rows, wanted) */
+    int32_t *chosen;  /* (rows, wanted) */
+    Candidate *found; /* (wanted) */
+};
 
 /* The sum by halves: every level adds neighbours at a distance of 8, 4, 2 and 1. */
 static inline float total_of(floats x) {
@@ -98,23 +172,80 @@ static void softmax(float *score, int64_t keys, float scale) {
     for (int64_t j = 0; j < width; j += LANES) store_f32(score + j, load_f32(score + j) * share);
 }
 
-static void *room(Session *s, int64_t bytes) {
-    void *found = aligned_alloc(64, (bytes + 127) / 64 * 64);
-    if (!found) s->failed = 1;
-    return found;
+/* A part of the session's room. The first time it is only counted: there is no room yet. */
+static void *take(Session *s, int64_t bytes) {
+    char *here = s->room ? s->room + s->used : NULL;
+    s->used += (bytes + 127) / 64 * 64;
+    return here;
 }
 
-/* Makes the common room. rows and width: the most that any linear layer of the model reads. */
-static void make_room(Session *s, int64_t rows, int64_t width) {
-    s->rows.halves_ = room(s, sizeof(uint16_t) * rows * width), s->rows.bytes_ = (uint8_t *)s->rows.halves_;
-    s->rows.scale = room(s, sizeof(float) * rows);
-    s->at_once = s->slots > CHUNK ? s->slots : rows < CHUNK ? rows : CHUNK;
-    s->logits = room(s, sizeof(float) * s->at_once * TILE), s->divisor = room(s, sizeof(Divisor) * s->at_once);
+static float *take_floats(Session *s, int64_t count) { return take(s, sizeof(float) * count); }
+
+/* The room that all models need. width: the most that any linear layer reads. */
+static void lay_out_common(Session *s, int64_t width) {
+    int64_t rows = s->rows;
+    s->used = 0;
+    s->prepared.halves_ = take(s, sizeof(uint16_t) * rows * width), s->prepared.bytes_ = (uint8_t *)s->prepared.halves_;
+    s->prepared.scale = take_floats(s, rows);
+    s->at_once = rows < CHUNK ? rows : CHUNK;
+    s->logits = take_floats(s, s->at_once * TILE), s->divisor = take(s, sizeof(Divisor) * s->at_once);
+    s->list = take(s, sizeof(Row) * rows), s->choices = take(s, sizeof(Choice) * rows);
+    s->found = take(s, sizeof(Candidate) * s->wanted);
+    s->values = take_floats(s, rows * s->wanted), s->chosen = take(s, sizeof(int32_t) * rows * s->wanted);
+}
+
+/* Makes room for passes of so many rows; what was in it is lost. Returns whether there is memory. */
+static int make_room(Session *s, int64_t rows, int64_t reach, int64_t wanted) {
+    if (s->room && rows <= s->rows && reach <= s->reach && wanted <= s->wanted) return 1;
+#define GROW(what) if (s->what < what) s->what = s->what && what < 2 * s->what ? 2 * s->what : what
+    GROW(rows);
+    GROW(reach);
+    GROW(wanted);
+#undef GROW
+    free(s->room);
+    s->room = NULL;
+    s->family->lay_out(s);
+    if (!(s->room = aligned_alloc(64, s->used))) return s->rows = 0;
+    s->family->lay_out(s);
+    return 1;
+}
+
+/* How many candidates a hypothesis brings to a step: see beam.h. */
+static inline int64_t wanted_of(const Rules *rules) { return rules->beam == 1 ? 1 : 2 * rules->beam; }
+
+/* The most positions that any row of these sentences may read. */
+static inline int64_t reach_of(int64_t reach, const Sentence *x) {
+    int64_t most = x->source > x->longest ? x->source : x->longest;
+    return most > reach ? most : reach;
 }
 
 /* y = x W^T + b of float32 rows, or its positive part; rows of x and y are filled up to panels. */
 static void apply(Session *s, const float *x, int64_t rows, const Linear *layer, float *y, int positive) {
     int64_t width = panelled(layer->inputs);
-    prepare(x, width, rows, layer->inputs, layer->kind, &s->rows);
-    linear(&s->rows, width, rows, layer, y, positive);
+    prepare(x, width, rows, layer->inputs, layer->kind, &s->prepared);
+    linear(&s->prepared, width, rows, layer, y, positive);
+}
+
+static void release(Request *r) {
+    for (int64_t i = 0; i < r->count; i++) free(r->sentences[i]), r->sentences[i] = NULL;
+}
+
+/* What is known of a sentence of a request, before its source is read; NULL: memory is lacking. */
+static Sentence *new_sentence(const Session *s, Request *r, int64_t index) {
+    Sentence known = {.of = r, .found = r->found ? r->found + index : NULL, .longest = r->longest[index] + 1, .live = 1};
+    int64_t beam = r->rules->beam, table = padded(beam * known.longest), few = padded(beam);
+    known.source = r->offsets[index + 1] - r->offsets[index];
+    int64_t head = (sizeof known + 63) / 64 * 16, own = s->family->keeps(s, &known);
+    float *all = aligned_alloc(64, sizeof(float) * (head + 2 * few + 6 * table + padded(own) + LANES));
+    if (!all) return NULL;
+    float *next = all + head;
+#define TAKE(count) (next += (count), next - (count))
+    known.total = TAKE(few), known.next_total = TAKE(few);
+    known.probabilities = TAKE(table), known.next_probabilities = TAKE(table);
+    known.tokens = (int32_t *)TAKE(table), known.next_tokens = (int32_t *)TAKE(table);
+    known.ancestors = (int32_t *)TAKE(table), known.next_ancestors = (int32_t *)TAKE(table);
+#undef TAKE
+    known.own = next, known.total[0] = 0.0f;
+    if (known.found) known.found->length = -1, known.found->finished = 0;
+    return memcpy(all, &known, sizeof known);
 }

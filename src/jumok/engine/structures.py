@@ -110,28 +110,44 @@ class RecurrentLayout(ctypes.Structure):
     ]
 
 
-class SearchLimits(ctypes.Structure):
-    """What every hypothesis must keep to."""
+class RulesLayout(ctypes.Structure):
+    """How hypotheses are found; see session.h."""
 
     _fields_ = [
-        ("minimum", INTEGER),
-        ("start", ctypes.c_int32),
-        ("end", ctypes.c_int32),
-        ("longest", ADDRESS),
+        *((name, INTEGER) for name in ("beam", "minimum", "enough")),
+        *((name, ctypes.c_int32) for name in ("start", "end")),
         ("forbidden", ADDRESS),
         ("forbidden_count", INTEGER),
-        ("enough", INTEGER),
         ("penalties", ADDRESS),
     ]
 
 
-class Best(ctypes.Structure):
-    """Where the best hypothesis of each sentence is written."""
+class FoundLayout(ctypes.Structure):
+    """The best hypothesis of a sentence; see session.h."""
 
     _fields_ = [
-        (name, ADDRESS)
-        for name in ("score", "finished", "length", "cut", "tokens", "probabilities")
+        ("score", REAL),
+        *((name, INTEGER) for name in ("finished", "length", "cut")),
+        *((name, ADDRESS) for name in ("tokens", "probabilities")),
     ]
+
+
+class RequestLayout(ctypes.Structure):
+    """Sentences that are read together; see session.h."""
+
+    _fields_ = [
+        ("count", INTEGER),
+        *((name, ADDRESS) for name in ("tokens", "memory", "offsets", "longest")),
+        ("rules", ctypes.POINTER(RulesLayout)),
+        ("found", ctypes.POINTER(FoundLayout)),
+        ("watched", ctypes.POINTER(WatchedLayout)),
+        ("watched_count", INTEGER),
+        ("searched", INTEGER),
+        ("sentences", ctypes.POINTER(ADDRESS)),
+    ]
+
+
+REQUEST = ctypes.POINTER(RequestLayout)
 
 
 @functools.cache
@@ -140,24 +156,14 @@ def library() -> ctypes.CDLL | None:
     engine = built("engine", SOURCES)
     if engine is None:
         return None
-    engine.jumok_begin.restype = ADDRESS
-    engine.jumok_begin.argtypes = [
-        ctypes.POINTER(ModelLayout), INTEGER, ADDRESS, ADDRESS, ADDRESS, ADDRESS, INTEGER, INTEGER,
-        ctypes.POINTER(WatchedLayout), INTEGER,
-    ]  # fmt: skip
-    engine.jumok_begin_recurrent.restype = ADDRESS
-    engine.jumok_begin_recurrent.argtypes = [
-        ctypes.POINTER(RecurrentLayout), INTEGER, ADDRESS, ADDRESS, ADDRESS, INTEGER, INTEGER,
-        ctypes.POINTER(WatchedLayout),
-    ]  # fmt: skip
-    engine.jumok_greedy.argtypes = [
-        ADDRESS, ctypes.POINTER(SearchLimits), ctypes.POINTER(Best)
-    ]  # fmt: skip
-    engine.jumok_beam.argtypes = [
-        ADDRESS, ctypes.POINTER(SearchLimits), INTEGER, ctypes.POINTER(Best)
-    ]  # fmt: skip
-    engine.jumok_force.argtypes = [ADDRESS, ADDRESS, ADDRESS, ADDRESS, INTEGER, ADDRESS]
-    engine.jumok_read.restype = None
-    engine.jumok_read.argtypes = [ADDRESS, INTEGER, ADDRESS, INTEGER, ADDRESS]
+    engine.jumok_begin.restype = engine.jumok_begin_recurrent.restype = ADDRESS
+    engine.jumok_begin.argtypes = [ctypes.POINTER(ModelLayout)]
+    engine.jumok_begin_recurrent.argtypes = [ctypes.POINTER(RecurrentLayout)]
+    engine.jumok_end.restype = engine.jumok_release.restype = None
     engine.jumok_end.argtypes = [ADDRESS]
+    engine.jumok_release.argtypes = [REQUEST]
+    engine.jumok_encode.argtypes = [ADDRESS, REQUEST]
+    engine.jumok_search.argtypes = [ADDRESS, ctypes.POINTER(REQUEST), INTEGER, ADDRESS]
+    engine.jumok_force.argtypes = [ADDRESS, REQUEST, ADDRESS, ADDRESS, ADDRESS, INTEGER, ADDRESS]
+    engine.jumok_read.argtypes = [ADDRESS, REQUEST, INTEGER, ADDRESS, INTEGER, ADDRESS]
     return engine

@@ -1,20 +1,17 @@
 """An encoder-decoder Transformer on the engine: sources in, the best hypothesis of each out."""
 
-import ctypes
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-
-import numpy as np
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 
 from jumok.config import TransformerConfig
 from jumok.config.captioner import StackDecoderConfig
 from jumok.config.stack import StackConfig
 from jumok.engine.blocks import PackedStacks
-from jumok.engine.forced import Depth, Keeping, WatchedAttention
+from jumok.engine.forced import Depth
 from jumok.engine.native import NativeModel
 from jumok.engine.packing import Kind, Weights
 from jumok.engine.quantising import Quantised
-from jumok.engine.searching import SearchRules, Source, begun, joined
+from jumok.engine.request import session_of
 from jumok.engine.served import missing_part
 from jumok.engine.structures import library
 
@@ -61,23 +58,10 @@ class NativeTransformer(NativeModel):
         """Its weights as the engine reads them."""
         return self._packed
 
-    @contextmanager
-    def _session(
-        self, sources: Sequence[Source], rules: SearchRules, watched: Sequence[WatchedAttention]
-    ) -> Iterator[tuple[int, Keeping]]:
+    def _session(self) -> AbstractContextManager[int]:
         engine = library()
         assert engine is not None
-        keeping = Keeping(watched, self._depth.heads)
-        keeping.make_room(("encoder",), [(len(each), 0) for each in sources])
-        read = joined(sources)
-        places = np.concatenate([np.arange(len(each), dtype=np.int32) for each in sources])
-        session = engine.jumok_begin(
-            ctypes.byref(self._packed.layout), len(sources), read.tokens, places.ctypes.data,
-            read.memory, read.offsets, rules.beam, max(rules.longest) + 1, keeping.layout,
-            len(watched),
-        )  # fmt: skip
-        with begun(session) as address:
-            yield address, keeping
+        return session_of(engine.jumok_begin(self._packed.layout))
 
 
 class NativeDecoder(NativeTransformer):
