@@ -199,7 +199,10 @@ class Tokenizer:
 
     def encode_batch(self, texts: Sequence[str], threads: int = 1) -> list[list[int]]:
         """The ids of each text, computed by `threads` threads without Python's lock."""
-        return self._processor.encode([normalize(text) for text in texts], num_threads=threads)
+        normal = [normalize(text) for text in texts]
+        if threads == 1:  # SentencePiece would start a thread, which takes longer than a short text
+            return [self._processor.encode(text) for text in normal]
+        return self._processor.encode(normal, num_threads=threads)
 
     def encode_flat(
         self, texts: Sequence[str], threads: int = 1

@@ -10,8 +10,9 @@ import torch
 
 from jumok.decoding.filters import FREE
 from jumok.decoding.hypothesis import Hypothesis
-from jumok.decoding.limits import Limits, Prefixes, heed
+from jumok.decoding.limits import Limits, Prefixes
 from jumok.decoding.rank import Ranker
+from jumok.halting import heed
 from jumok.models.memory import Decoder, Memory, PrefillDecoder
 from jumok.shapes import Float, Int, Tensor
 

@@ -11,10 +11,11 @@ from jumok.attention.heard import listeners
 from jumok.decoding.autoregressive import forced_everywhere, read_beginning
 from jumok.decoding.filters import largest
 from jumok.decoding.hypothesis import Hypothesis
-from jumok.decoding.limits import Limits, Prefixes, check_beam, heed
+from jumok.decoding.limits import Limits, Prefixes, check_beam
 from jumok.decoding.pool import Pool
 from jumok.decoding.rank import Ranker, log_coverage, no_probability
 from jumok.errors import ConfigError
+from jumok.halting import heed
 from jumok.models.memory import Decoder, Memory
 from jumok.shapes import Bool, Float, Int, Tensor
 

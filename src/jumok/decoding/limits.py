@@ -1,16 +1,11 @@
-"""The limits of every hypothesis: its length, its tokens, its forced prefix; and of a search.
-
-Whoever starts a search may give a check (`halted_by`), which is called before every step and raises
-an exception of its own to end the search. A search that is not ended writes the same.
+"""The limits of every hypothesis: its length, its tokens, its forced prefix.
 
 Importing it imports no torch: the native engine follows the same limits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor, inf
 
@@ -26,8 +21,6 @@ with late_imports():
     from jumok.models import memory as models_memory
 
 Prefixes = Sequence[Sequence[int]]
-
-_CHECK: ContextVar[Callable[[], None] | None] = ContextVar("jumok_halting", default=None)
 
 
 @dataclass(frozen=True)
@@ -218,20 +211,3 @@ def check_beam(beam: int, nbest: int, patience: float | None) -> None:
         raise ConfigError(
             "the patience of the beam must be a positive number, or None.", got=str(patience)
         )
-
-
-@contextmanager
-def halted_by(check: Callable[[], None]) -> Iterator[None]:
-    """Within it every search of this thread calls `check` before each step."""
-    token = _CHECK.set(check)
-    try:
-        yield
-    finally:
-        _CHECK.reset(token)
-
-
-def heed() -> None:
-    """Called before a step: raises what the check of `halted_by` raises."""
-    check = _CHECK.get()
-    if check is not None:
-        check()

@@ -7,8 +7,9 @@ from typing import TypeVar
 import torch
 
 from jumok.decoding.autoregressive import read_beginning
-from jumok.decoding.limits import Limits, heed
+from jumok.decoding.limits import Limits
 from jumok.decoding.rank import no_probability
+from jumok.halting import heed
 from jumok.models.memory import Decoder, Memory
 from jumok.shapes import Tensor
 

@@ -2,13 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 
 from jumok.engine.forced import Depth, Forced, Keeping, WatchedAttention
 from jumok.engine.request import Request, search
+from jumok.engine.running import RunningBatch
 from jumok.engine.searching import SearchRules, Source, Written, check_sources
 from jumok.errors import ModelError
+from jumok.stopwatch import spending
 
 
 class NativeModel(ABC):
@@ -24,6 +26,16 @@ class NativeModel(ABC):
     vocabulary: int
     dim: int
     _depth: Depth
+    _running: RunningBatch | None = None
+
+    def search_together(self) -> RunningBatch:
+        """From now on the searches of all threads are made in one batch, which is returned.
+
+        What they find is the same. Threads that search on several cores are faster without it.
+        """
+        if self._running is None:
+            self._running = RunningBatch(self._session())
+        return self._running
 
     def search(
         self,
@@ -48,7 +60,11 @@ class NativeModel(ABC):
         check_sources(sources, rules, self.vocabulary, self.positions, self.dim)
         self._depth.check(watched)
         with self._read(sources, rules, watched) as (session, request):
-            search(session, [request])
+            with spending("decode", "native"):
+                if self._running is None:
+                    search(session, [request])
+                else:
+                    self._running.search(request)
             found = request.written()
             if not watched:
                 return found
@@ -114,7 +130,10 @@ class NativeModel(ABC):
         keeping = Keeping(watched, self._depth.heads)
         keeping.make_room(("encoder",), [(len(each), 0) for each in sources])
         request = Request(sources, rules, keeping)
-        with self._session() as session, request.read_by(session):
+        with ExitStack() as open_:
+            with spending("encode", "native"):
+                session = open_.enter_context(self._session())
+                open_.enter_context(request.read_by(session))
             yield session, request
 
     @abstractmethod

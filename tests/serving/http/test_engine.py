@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from jumok.decoding.limits import heed
 from jumok.errors import DataError
+from jumok.halting import heed
 from jumok.serving.http.engine import Engine
 from jumok.serving.http.jobs import OVER, Job, WritingJob
 from jumok.serving.http.meters import Meters
@@ -124,7 +124,7 @@ def test_a_deadline_that_is_certainly_missed_is_refused_at_once():
     slow = job(work, "a" * 10)
     made.queue.submit([slow])
     slow.future.result(30)
-    made.queue._rate = 1.0  # a token a second
+    made.queue._speed = [1.0, 1.0]  # a token a second
     work.gate.clear()
     work.begun.clear()
     held(made, work)
@@ -281,3 +281,23 @@ def test_a_search_that_nobody_waits_for_ends_at_its_next_step():
     assert work.steps < 30_000
     ended = made.meters.registry.get_sample_value("jumok_ended_total", {"model": "m"})
     assert ended == 1.0
+
+
+def test_requests_join_what_is_computed_if_the_model_lets_them():
+    looked = []
+    made = Engine("m", lambda: None, ServeLimits(), Meters(), lambda error: None)
+    made.search_together(lambda: looked.append(1))
+    made.start()
+    while made.state != "ready":
+        time.sleep(0.001)
+    slow, quick = Recorded(), Recorded()
+    quick.gate.set()
+    first = held(made, slow)
+    second = job(quick, "a", "b")
+    made.queue.submit([second])
+    assert second.future.result(30) == ["A", "B"]
+    assert not first.future.done()
+    assert not looked
+    made.queue.drop(first)
+    assert looked
+    slow.gate.set()

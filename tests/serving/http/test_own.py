@@ -52,7 +52,13 @@ def test_a_translation_has_all_that_was_asked_for(client, translator):
     assert "".join(text[slice(*span)] for span in spans) == "thecatsat"
     assert answer["alternatives"][0]["text"] == expected.alternatives[0].text
     assert found["engine"]["bundle_digest"] == translator.fingerprint
-    assert found["timing_ms"]["compute"] > 0
+    times = found["timing_ms"]
+    assert [*times] == ["queue", "encode", "decode", "compute"]
+    assert 0 < times["encode"] + times["decode"] < times["compute"]
+    # the best translation and its attention are the engine's; a second one needs torch
+    assert found["engine"]["name"] == "native and torch"
+    (plain,) = [client.post("/v1/translate", json={"text": text}).json()["engine"]]
+    assert (plain["name"], plain["precision"]) == ("native", "fp32")
 
 
 def test_the_attention_is_that_of_the_layer_and_the_head(client, translator):

@@ -1,25 +1,30 @@
-"""The engine of one model: the thread that computes what is in its queue.
+"""The engine of one model: the threads that compute what is in its queue.
 
-No timer: a batch is what arrived while the last one was computed, so a lone request does not wait.
-Generated texts are written in turns, a token each, between the batches. A search whose
-clients have all gone ends at its next step.
+No timer: what arrives while the model computes is computed next, all together, or it joins what is
+being computed, if the model can do this (`RunningBatch`): then each request has a thread, and the
+threads share the model's steps. A lone request never waits. Generated texts are written in turns, a
+token each, between the batches. A search whose clients have all gone ends at its next step.
 """
 
 import threading
 import time
 from collections.abc import Callable
 
-from jumok.decoding.limits import halted_by
 from jumok.errors import JumokError
+from jumok.halting import halted_by
 from jumok.serving.http.jobs import OVER, WritingJob, deadline_passed, engine_failed
 from jumok.serving.http.logs import fault_of, log
 from jumok.serving.http.meters import Meters
 from jumok.serving.http.queue import Batch, Queue
 from jumok.serving.http.refusals import RequestRefused, refusal_of
 from jumok.serving.http.settings import ServeLimits
+from jumok.stopwatch import measured
 
 MOST_FAULTS = 3
 """Faults in a row, after which the engine is broken."""
+
+TOGETHER = 32
+"""Requests that share a model's steps."""
 
 
 class Unwanted(Exception):  # noqa: N818 - not an error
@@ -45,8 +50,9 @@ class Engine:
     ) -> None:
         self.name, self._load, self.meters, self._fatal = name, load, meters, fatal
         self.queue = Queue(name, limits, meters)
-        self._faults = 0
-        self._thread = threading.Thread(target=self._work, name=f"engine {name}", daemon=True)
+        self._faults, self._running = 0, 0
+        self._ended = 0.0
+        self._counting = threading.Lock()
 
     @property
     def state(self) -> str:
@@ -55,9 +61,20 @@ class Engine:
 
     def start(self) -> None:
         """Starts the thread, which first loads the model."""
-        self._thread.start()
+        self._thread(self._begin)
 
-    def _work(self) -> None:
+    def search_together(self, look_again: Callable[[], None]) -> None:
+        """Requests join what is being computed; called while the model is loaded.
+
+        Args:
+            look_again: makes the model see that a request is not wanted any more.
+        """
+        self.queue.grouped, self.queue.left = False, look_again
+
+    def _thread(self, work: Callable[[], None]) -> None:
+        threading.Thread(target=work, name=f"engine {self.name}", daemon=True).start()
+
+    def _begin(self) -> None:
         try:
             self._load()
         except BaseException as error:
@@ -65,6 +82,11 @@ class Engine:
             self._fatal(error)
             return
         self.queue.state = "ready"
+        for _ in range(0 if self.queue.grouped else TOGETHER - 1):
+            self._thread(self._work)
+        self._work()
+
+    def _work(self) -> None:
         while self.queue.state == "ready":
             batch, writing = self.queue.next()
             if batch:
@@ -77,17 +99,32 @@ class Engine:
 
     def _compute(self, batch: Batch, writing: int) -> None:
         cost = sum(job.costs[place] for job, place in batch)
-        self.meters.batch_rows.labels(self.name).observe(len(batch))
-        self.meters.batch_tokens.labels(self.name).observe(cost)
-        running = self.meters.running.labels(self.name)
-        running.set(len(batch) + writing)
         start = time.monotonic()
+        self._count(len(batch), writing)
+        self.meters.batch_tokens.labels(self.name).observe(cost)
         try:
             self._run(batch)
-            self.queue.measured(cost, time.monotonic() - start)
+            self.queue.measured(cost, self._since(start))
         except Unwanted:
             self.meters.ended.labels(self.name).inc()
-        running.set(writing)
+        finally:
+            self._count(-len(batch), writing)
+
+    def _count(self, more: int, writing: int) -> None:
+        """Counts the texts that are computed now."""
+        with self._counting:
+            self._running += more
+            self.meters.running.labels(self.name).set(self._running + writing)
+            if more > 0:
+                self.meters.batch_rows.labels(self.name).observe(self._running)
+
+    def _since(self, start: float) -> float:
+        """Seconds that the model took for what began then and has ended now, without what others
+        that ended meanwhile took."""
+        with self._counting:
+            now = time.monotonic()
+            start, self._ended = max(start, self._ended), now
+            return now - start
 
     def _run(self, batch: Batch, again: bool = True) -> None:
         """Computes a batch; after an error its parts, so that it is only one request's error."""
@@ -100,7 +137,7 @@ class Engine:
                 raise Unwanted
 
         try:
-            with halted_by(check):
+            with halted_by(check), measured() as spent:
                 answers = batch[0][0].work.run([job.given[place] for job, place in batch])
         except Unwanted:
             raise
@@ -115,6 +152,8 @@ class Engine:
             self._fault(error, batch, again)
         else:
             self._faults = 0
+            for job in {id(job): job for job, _ in batch}.values():
+                job.spent.append(spent)
             self.queue.answered(batch, answers)
 
     def _fault(self, error: Exception, batch: Batch, again: bool) -> None:

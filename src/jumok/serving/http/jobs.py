@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from jumok.serving.http.refusals import RequestRefused
+from jumok.stopwatch import Spent
 
 OVER: object = object()
 
@@ -35,6 +36,7 @@ class Job:
         costs: tokens of each text, estimated.
         deadline: of `time.monotonic`.
         answers: an answer for each text; the future has them all.
+        spent: what computing them took, with the texts that were computed by the same call.
     """
 
     work: Work
@@ -47,6 +49,7 @@ class Job:
     over: bool = False
     future: "Future[list[object]]" = field(default_factory=Future)
     answers: dict[int, object] = field(default_factory=dict)
+    spent: list[Spent] = field(default_factory=list)
 
     @property
     def cost(self) -> int:

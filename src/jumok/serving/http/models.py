@@ -225,6 +225,9 @@ def serve_models(
                 model.digest = system.fingerprint
             if isinstance(system, Translator):
                 system.translate(["a"])  # compiles the kernels before the first request
+                batch = system.search_together()
+                if batch is not None:
+                    model.engine.search_together(batch.look_again)
             model.system = system
             told = system.computed_by
             model.computes, model.precision = told["name"], told["precision"]

@@ -1,14 +1,15 @@
 """The queue of one model: places, their limits, and what is computed next.
 
 Within a budget of tokens the texts that waited long come first, and among these the short ones.
-Texts of several requests share a batch if they ask for the same (`Work`).
+Texts of several requests are computed by one call if they ask for the same (`Work`), unless the
+model lets requests join what is being computed: then each has a call of its own.
 """
 
 import math
 import random
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from jumok.serving.http.jobs import AnyJob, Job, WritingJob, deadline_passed, engine_failed
@@ -34,6 +35,8 @@ class Queue:
 
     Attributes:
         state: of the model, which decides whether requests are accepted.
+        left: called when a request whose texts are being computed is not wanted any more.
+        grouped: whether texts of several requests are computed by one call.
     """
 
     def __init__(self, name: str, limits: ServeLimits, meters: Meters) -> None:
@@ -44,7 +47,9 @@ class Queue:
         self._new: list[WritingJob] = []
         self._writing: list[WritingJob] = []
         self._requests, self._tokens = 0, 0
-        self._rate = 0.0  # tokens a second
+        self._speed = [0.0, 0.0]  # tokens, seconds: of late
+        self.left: Callable[[], None] = lambda: None
+        self.grouped = True
 
     @property
     def idle(self) -> bool:
@@ -69,12 +74,15 @@ class Queue:
                 else:
                     self._new.append(job)
             self._meters.tokens.labels("in").inc(cost)
-            self._turn.notify()
+            self._turn.notify(len(jobs))
 
     def drop(self, job: AnyJob) -> None:
         """Takes a job out of the queue: its client has gone."""
         with self._turn:
+            computed = job.started is not None and not job.over
             self._leave(job)
+        if computed:
+            self.left()
 
     def next(self) -> tuple[Batch, list[WritingJob]]:
         """Waits for work; the texts that are computed next, and those that are being written."""
@@ -108,9 +116,10 @@ class Queue:
             self._leave(job)
 
     def measured(self, tokens: int, seconds: float) -> None:
-        """Notes how fast the model was, from which waiting times are estimated."""
-        rate = tokens / max(seconds, 1e-6)
-        self._rate = 0.8 * self._rate + 0.2 * rate if self._rate else rate
+        """Notes how long the model took for these tokens: waiting times are estimated from it."""
+        with self._turn:
+            before = self._speed
+            self._speed = [0.9 * before[0] + tokens, 0.9 * before[1] + seconds]
 
     def close(self) -> None:
         """Refuses all that wait: the model is broken."""
@@ -133,7 +142,7 @@ class Queue:
                 self._meters.rejected.labels("queue_full").inc()
                 text = f"The queue is full: {now + more} {what}, and the limit is {most}."
                 raise RequestRefused(429, "queue_full", text, retry_after=self._later())
-        wait = self._tokens / self._rate if self._rate else 0.0
+        wait = self._wait() or 0.0
         if time.monotonic() + wait > min(job.deadline for job in jobs):
             self._meters.rejected.labels("deadline").inc()
             text = f"The deadline would be missed: the queue takes about {wait:.1f} seconds."
@@ -141,8 +150,15 @@ class Queue:
 
     def _later(self) -> int:
         """Seconds after which the queue is probably empty, with jitter: 1 to 60."""
-        wait = self._tokens / self._rate if self._rate else 1.0
-        return max(1, min(60, math.ceil(wait * random.uniform(0.8, 1.2))))
+        wait = self._wait()
+        return max(
+            1, min(60, math.ceil((1.0 if wait is None else wait) * random.uniform(0.8, 1.2)))
+        )
+
+    def _wait(self) -> float | None:
+        """Seconds until what is in the queue now is computed; None: not known."""
+        tokens, seconds = self._speed
+        return self._tokens * seconds / tokens if tokens else None
 
     def _leave(self, job: AnyJob) -> None:
         if job.over:
@@ -177,7 +193,8 @@ class Queue:
                 self._refuse(job, deadline_passed())
 
     def _batch(self) -> Batch:
-        """The texts that are computed next, all with the same work, within the budget."""
+        """The texts that are computed next, within the budget: all with the same work, or of one
+        request."""
         if not self._waiting:
             return []
         now = time.monotonic()
@@ -187,14 +204,16 @@ class Queue:
             age = int((now - job.arrived) / AGE_SECONDS)
             return -age, job.costs[place], job.arrived
 
-        self._waiting.sort(key=order)
-        work, cost = self._waiting[0][0].work, 0
+        if self.grouped:
+            self._waiting.sort(key=order)
+        (first, _), cost = min(self._waiting, key=order), 0
         batch: list[tuple[Job, int]] = []
         others: list[tuple[Job, int]] = []
         for each in self._waiting:
             job, place = each
+            same = job.work == first.work if self.grouped else job is first
             fits = not batch or cost + job.costs[place] <= self._limits.batch_tokens
-            if job.work == work and fits:
+            if same and fits:
                 cost += job.costs[place]
                 batch.append(each)
             else:

@@ -10,11 +10,11 @@ from jumok.bundle.reading import Bundle
 from jumok.config.causal import CausalConfig
 from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions
-from jumok.decoding.limits import heed
 from jumok.decoding.rank import no_probability
 from jumok.engine.choosing import Draws, Sampling, log_softmax, repeats
 from jumok.engine.language import NativeCausal
 from jumok.engine.packing import Array, Kind
+from jumok.halting import heed
 from jumok.models.causal import CausalLanguageModel
 
 Choose = Callable[[Array], int]

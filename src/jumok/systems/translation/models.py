@@ -15,6 +15,7 @@ from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.attention.heard import anyone_listens
 from jumok.attention.here import having_any
 from jumok.bundle.reading import Bundle
+from jumok.engine.running import RunningBatch
 from jumok.errors import BundleError, Place
 from jumok.late import late_imports
 from jumok.systems.base import Shown
@@ -111,6 +112,13 @@ class TranslationModels(GivenTranslations):
     def on_torch(self) -> Searcher:
         """Its models on torch."""
         return on_torch.TorchSearcher(self)
+
+    def search_together(self) -> RunningBatch | None:
+        """From now on the searches of all threads are made in one batch: see `NativeModel`.
+
+        None: torch computes, which makes every search by itself.
+        """
+        return None if self._engine is None else self._engine.model.search_together()
 
     @property
     def computed_by(self) -> dict[str, str]:

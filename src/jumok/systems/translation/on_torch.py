@@ -22,6 +22,7 @@ from jumok.decoding.limits import Prefixes
 from jumok.decoding.rank import Ranker
 from jumok.decoding.score import score_pairs
 from jumok.models.memory import Memory
+from jumok.stopwatch import spending
 from jumok.systems.base import FOUND
 from jumok.systems.translation.given_translations import GivenTranslations
 from jumok.systems.translation.part_writer import written_text
@@ -67,7 +68,8 @@ class TorchSources:
         """What the encoders wrote."""
         if self._memory is None:
             every = list(range(len(self._sources)))
-            self._memory = self._system.read(source_batch(self._sources, every))
+            with spending("encode", "torch"):
+                self._memory = self._system.read(source_batch(self._sources, every))
         return self._memory
 
     def select(self, rows: Sequence[int]) -> "TorchSources":
@@ -88,7 +90,9 @@ class TorchSources:
         same = partial(written_text, system.tokenizer) if options.nbest > 1 else None
         phrases = None if constraints is None else list(constraints)
         with system.torch_at_work(), self._coverage(options) as attention:
-            found = decode(system.decoder, self.memory, options, prefixes, attention, phrases, same)
+            memory = self.memory
+            with spending("decode", "torch"):
+                found = decode(system.decoder, memory, options, prefixes, attention, phrases, same)
         tell(system, FOUND, found)
         return found
 

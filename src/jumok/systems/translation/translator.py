@@ -27,8 +27,9 @@ from jumok.bundle.reading import Bundle
 from jumok.data.pairs.rows import batched_rows
 from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
-from jumok.decoding.limits import Prefixes, heed
+from jumok.decoding.limits import Prefixes
 from jumok.errors import BundleError, ConfigError, ModelError, Place
+from jumok.halting import heed
 from jumok.late import late_imports
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, at_work, known_origin
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, cores, dtype_of

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,17 +26,29 @@ class Answered:
     """The engine's answers.
 
     Attributes:
-        queue, compute: seconds in the queue, and from there to the answer.
+        seconds: in the queue; of that part of the computation that reads sources, "encode", and
+            that writes texts, "decode", where a model does both; and of all of it, "compute".
+        engines: what searched for texts, "native" or "torch".
     """
 
     answers: list[Any]
-    queue: float
-    compute: float
+    seconds: Mapping[str, float]
+    engines: Set[str]
 
     @property
     def timing(self) -> str:
         """The value of the header Server-Timing, in milliseconds."""
-        return f"queue;dur={self.queue * 1e3:.2f}, compute;dur={self.compute * 1e3:.2f}"
+        return ", ".join(f"{name};dur={each * 1e3:.2f}" for name, each in self.seconds.items())
+
+
+def _answered(job: Job, found: list[Any]) -> Answered:
+    started, ended = job.started or job.arrived, job.ended or time.monotonic()
+    seconds = {"queue": started - job.arrived}
+    for spent in job.spent:
+        for part, each in spent.seconds.items():
+            seconds[part] = seconds.get(part, 0.0) + each
+    engines = set[str]().union(*(spent.engines for spent in job.spent))
+    return Answered(found, seconds | {"compute": ended - started}, engines)
 
 
 def service_of(request: Request) -> Service:
@@ -131,9 +143,7 @@ async def answered(
         left = max(deadline - time.monotonic(), 0.0)
         await asyncio.wait(both, timeout=left, return_when=asyncio.FIRST_COMPLETED)
         if future.done():
-            found = future.result()
-            started, ended = job.started or job.arrived, job.ended or time.monotonic()
-            return Answered(found, started - job.arrived, ended - started)
+            return _answered(job, future.result())
         if gone.done():
             service_of(request).meters.cancelled.inc()
             raise ClientGone

@@ -4,6 +4,7 @@ Source: LibreTranslate 1.9.6, `libretranslate/app.py`.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -135,7 +136,7 @@ async def _plain(
     The n-th alternative of a text of several lines has the n-th translation of each line.
     """
     if languages[0] == languages[1]:
-        return Answered(list(texts), 0.0, 0.0), [[] for _ in texts]
+        return Answered(list(texts), {}, set()), [[] for _ in texts]
     model = model_of(service, *languages)
     nbest = alternatives + 1
     work = Translating(loaded(model, Translator), max(BEAM, nbest), nbest)
@@ -151,7 +152,7 @@ async def _plain(
     if lines:
         found = await answered(request, model, work, given, costs, deadline_of(request))
     else:
-        found = Answered([], 0.0, 0.0)
+        found = Answered([], {}, set())
     translations = iter(found.answers)
     written: list[list[str]] = []
     for text in texts:
@@ -161,7 +162,7 @@ async def _plain(
         ]
         written.append(list(dict.fromkeys("\n".join(each) for each in zip(*of_lines, strict=True))))
     best = [each[0] for each in written]
-    return Answered(best, found.queue, found.compute), [each[1:] for each in written]
+    return replace(found, answers=best), [each[1:] for each in written]
 
 
 def _ranked(best: Translation, count: int) -> list[str]:
@@ -175,18 +176,18 @@ async def _pages(
 ) -> Answered:
     """The translations of texts with HTML in them; what has no letters stays as it is."""
     if languages[0] == languages[1]:
-        return Answered(list(texts), 0.0, 0.0)
+        return Answered(list(texts), {}, set())
     model = model_of(service, *languages)
     given = [text for text in texts if has_letters(text)]
     costs = list(map(model.cost, given))
     check_tokens(service, sum(costs), "q")
     if not given:
-        return Answered(list(texts), 0.0, 0.0)
+        return Answered(list(texts), {}, set())
     work = TranslatingPages(loaded(model, Translator))
     found = await answered(request, model, work, given, costs, deadline_of(request))
     pages = iter(found.answers)
     whole = [next(pages) if has_letters(text) else text for text in texts]
-    return Answered(whole, found.queue, found.compute)
+    return replace(found, answers=whole)
 
 
 def _detected(service: Service, texts: Sequence[str]) -> list[dict[str, object]]:

@@ -142,13 +142,18 @@ def _answer(model: ServedModel, found: Answered, facts: list[Facts]) -> Facts:
     return {
         "model": model.id,
         "answers": facts,
-        "engine": {
-            "name": model.computes,
-            "precision": model.precision,
-            "bundle_digest": model.digest,
-        },
-        "timing_ms": {"queue": _ms(found.queue), "compute": _ms(found.compute)},
+        "engine": _engine(model, found),
+        "timing_ms": {name: _ms(each) for name, each in found.seconds.items()},
     }
+
+
+def _engine(model: ServedModel, found: Answered) -> Facts:
+    """What computed the answers: torch where the native engine does not do what was asked."""
+    name, precision = model.computes, model.precision
+    if "torch" in found.engines and name == "native":
+        name = " and ".join(sorted(found.engines))
+        precision = "fp32" if name == "torch" else f"{precision} and fp32"
+    return {"name": name, "precision": precision, "bundle_digest": model.digest}
 
 
 def _ms(seconds: float) -> float:
