@@ -1,8 +1,8 @@
 """One batch for the searches of several threads: sentences join it and leave it between two steps.
 
-It has no thread of its own. Of the threads that search, one makes the steps of all; when its own
-search is over, another one goes on. A thread that searches alone waits for nobody. Sources are read
-before they join, each by its own thread.
+It has no thread of its own: one of the threads that search makes the steps of all, and when its own
+search is over, another one takes its place. A thread that searches alone never waits. Sources are
+read before they join, each by its own thread.
 """
 
 import ctypes
@@ -105,7 +105,7 @@ class RunningBatch:
                     self._searches[0].turn.set()
 
     def _advance(self) -> None:
-        """Makes steps until a search is over, or until somebody has come or wants to leave."""
+        """Makes steps until a search is over, or until another one joins or wants to leave."""
         with self._turn:
             self._stop.value = 0
             together = list(self._searches)
