@@ -3,6 +3,7 @@
     python -m benchmarks.serving MODEL [--seconds 60]
     python -m benchmarks.serving MODEL --only tagged --requests 100000 --words 200
     python -m benchmarks.serving MODEL --only soak --seconds 3600 --rate 60
+    python -m benchmarks.serving MODEL --only saturation [--sentences FILE]
 
 starts a server for each trial on this machine, sends it requests from this process, and prints a
 line for each figure. tests/serving/http/test_load.py runs the same trials for a second or two, and
@@ -40,6 +41,7 @@ from benchmarks.load import (
     statuses,
     while_probed,
 )
+from benchmarks.saturation import TOGETHER, Offline, compared, hold
 from benchmarks.tagged import tagged
 from jumok.systems.translation.translator import Translator
 from tests.serving.http.process import ServedProcess, serving
@@ -54,6 +56,7 @@ WORDS = [
 ]
 HEALTH = Question("/health/live")
 SOAK_PARTS = 60
+SATURATED = 512
 
 
 def loaded(url: str, work: Callable[[Target], Awaitable[Found]]) -> Found:
@@ -69,9 +72,9 @@ def loaded(url: str, work: Callable[[Target], Awaitable[Found]]) -> Found:
     return asyncio.run(whole())
 
 
-def sentence(draw: random.Random, most: int) -> str:
-    """A text of 1 to `most` words, without a full stop inside: one segment."""
-    return " ".join(draw.choice(WORDS) for _ in range(draw.randint(1, most))) + "."
+def sentence(draw: random.Random, most: int, least: int = 1) -> str:
+    """A text of so many words, without a full stop inside: one segment, unless it is long."""
+    return " ".join(draw.choice(WORDS) for _ in range(draw.randint(least, most))) + "."
 
 
 def questions(draw: random.Random, most: int = 12, beam: int = 1) -> Iterator[Question]:
@@ -256,6 +259,26 @@ def open_files(process: int) -> int:
     return len(list(Path(f"/proc/{process}/fd").iterdir()))
 
 
+def saturation(server: ServedProcess, model: Path, texts: Sequence[str], core: int) -> Facts:
+    """The server on one core against the offline command on the same core."""
+    hold(server.process.pid, core)
+    offline = Offline(model, core)
+
+    def send(given: Sequence[Question]) -> tuple[list[Reply], float]:
+        return loaded(server.url, lambda target: closed_loop(target, given, TOGETHER))
+
+    try:
+        return {
+            f"beam {beam}, {count} in a request": compared(
+                server.process.pid, send, offline, texts, beam, count
+            )
+            for beam in (1, 4)
+            for count in (1, 16)
+        }
+    finally:
+        offline.close()
+
+
 def soak(
     server: ServedProcess, rate: float, seconds: float, most: int = 12, parts: int = SOAK_PARTS
 ) -> Facts:
@@ -298,6 +321,7 @@ def main() -> None:
     parser.add_argument("--option", action="append", default=[], help="an option of the server")
     parser.add_argument("--requests", type=int, default=2_000, help="of the trial `tagged`")
     parser.add_argument("--words", type=int, default=60, help="the longest text of `tagged`")
+    parser.add_argument("--sentences", type=Path, help="those of `saturation`, one a line")
     parser.add_argument("--rate", type=float, default=0.0, help="requests a second of `soak`")
     asked = parser.parse_args()
     for name, trial in TRIALS.items():
@@ -320,6 +344,15 @@ def _loads(server: ServedProcess, asked: argparse.Namespace) -> Facts:
     return facts
 
 
+def _saturation(server: ServedProcess, asked: argparse.Namespace) -> Facts:
+    """With the sentences that are given; without them with 20 to 30 random words."""
+    draw = random.Random(9)
+    texts = [sentence(draw, 30, 20) for _ in range(SATURATED)]
+    if asked.sentences:
+        texts = asked.sentences.read_text("utf-8").splitlines()[:SATURATED]
+    return saturation(server, Path(asked.model), texts, max(os.sched_getaffinity(0)))
+
+
 def _soak(server: ServedProcess, asked: argparse.Namespace) -> Facts:
     """At the rate that is asked for; without one at 70 % of the capacity."""
     most = capacity(server.url, 2_000)
@@ -339,6 +372,7 @@ TRIALS: dict[str, Callable[[ServedProcess, argparse.Namespace], Facts]] = {
     "slow": lambda server, asked: besieged(server.url, 500, min(asked.seconds, 15.0)),
     "health": lambda server, _: health_while_searching(server.url, 8, 64),
     "end": lambda server, _: ended(server, 100),
+    "saturation": _saturation,
     "soak": _soak,
 }
 
