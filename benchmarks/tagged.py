@@ -6,6 +6,7 @@ where both texts have the same translation.
 """
 
 import random
+import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
@@ -100,4 +101,6 @@ def tagged(texts: Iterator[str], load: Loaded, offline: Translator, count: int) 
         questions = tagged_questions(some, draw, first)
         replies, _ = load(lambda target, these=questions: closed_loop(target, these, TOGETHER))
         found += compared(questions, replies, offline)
+        if count > CHUNK:
+            print(f"{first + len(some):,} of {count:,}: {dict(found)}", file=sys.stderr, flush=True)
     return found
