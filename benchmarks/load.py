@@ -48,18 +48,24 @@ class Reply:
 
 @dataclass(frozen=True)
 class Question:
-    """A request: its path, and what is posted as JSON; None: a GET."""
+    """A request: its path, and what is posted as JSON; None: a GET.
+
+    Attributes:
+        tag: is sent as `X-Request-Id`, which a server returns with the answer.
+    """
 
     path: str
     body: object = None
+    tag: str = ""
 
     def encoded(self, host: str) -> bytes:
         """The request as it is sent."""
         content = b"" if self.body is None else json.dumps(self.body).encode()
         method = "GET" if self.body is None else "POST"
+        tag = f"X-Request-Id: {self.tag}\r\n" if self.tag else ""
         head = (
             f"{method} {self.path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
-            f"Content-Length: {len(content)}\r\n\r\n"
+            f"{tag}Content-Length: {len(content)}\r\n\r\n"
         )
         return head.encode() + content
 

@@ -1,6 +1,9 @@
 """How `jumok serve` behaves under load: latency, overload, hang-ups, slow clients, its end.
 
     python -m benchmarks.serving MODEL [--seconds 60]
+    python -m benchmarks.serving MODEL --only tagged --requests 100000 --words 200
+    python -m benchmarks.serving MODEL --only soak --seconds 3600 --rate 60
+    python -m benchmarks.serving MODEL --only saturation [--sentences FILE]
 
 starts a server for each trial on this machine, sends it requests from this process, and prints a
 line for each figure. tests/serving/http/test_load.py runs the same trials for a second or two, and
@@ -17,12 +20,15 @@ import re
 import signal
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
 import httpx
 
+from benchmarks.growth import growth
 from benchmarks.load import (
     Question,
     Reply,
@@ -35,6 +41,9 @@ from benchmarks.load import (
     statuses,
     while_probed,
 )
+from benchmarks.saturation import TOGETHER, Offline, compared, hold
+from benchmarks.tagged import tagged
+from jumok.systems.translation.translator import Translator
 from tests.serving.http.process import ServedProcess, serving
 
 Found = TypeVar("Found")
@@ -46,7 +55,8 @@ WORDS = [
     *("near", "in", "behind", "and", "but", "today", "slowly", "again"),
 ]
 HEALTH = Question("/health/live")
-SOAKS = 8
+SOAK_PARTS = 60
+SATURATED = 512
 
 
 def loaded(url: str, work: Callable[[Target], Awaitable[Found]]) -> Found:
@@ -62,9 +72,9 @@ def loaded(url: str, work: Callable[[Target], Awaitable[Found]]) -> Found:
     return asyncio.run(whole())
 
 
-def sentence(draw: random.Random, most: int) -> str:
-    """A text of 1 to `most` words, without a full stop inside: one segment."""
-    return " ".join(draw.choice(WORDS) for _ in range(draw.randint(1, most))) + "."
+def sentence(draw: random.Random, most: int, least: int = 1) -> str:
+    """A text of so many words, without a full stop inside: one segment, unless it is long."""
+    return " ".join(draw.choice(WORDS) for _ in range(draw.randint(least, most))) + "."
 
 
 def questions(draw: random.Random, most: int = 12, beam: int = 1) -> Iterator[Question]:
@@ -126,21 +136,11 @@ def overload(
     }
 
 
-def mixed(url: str, count: int, most: int, together: int = 24) -> list[tuple[Facts, Facts]]:
-    """Requests of mixed lengths and beams, with their answers, in the order of the requests."""
+def own_answers(url: str, count: int, most: int, offline: Translator) -> Facts:
+    """Requests of random lengths and beams; how many answers are those of the offline command."""
     draw = random.Random(4)
-    bodies: list[Facts] = [
-        {
-            "text": sentence(draw, most),
-            "beam": draw.choice((1, 2, 4, 5)),
-            "return": ["tokens"],
-        }
-        for _ in range(count)
-    ]
-    given = [Question("/v1/translate", body) for body in bodies]
-    replies, _ = loaded(url, lambda target: closed_loop(target, given, together))
-    assert statuses(replies) == {200: count}, statuses(replies)
-    return [(body, reply.json) for body, reply in zip(bodies, replies, strict=True)]
+    texts = (sentence(draw, most) for _ in range(count))
+    return dict(tagged(texts, lambda work: loaded(url, work), offline, count))
 
 
 def hung_up(url: str, count: int, longest: float, most: int = 30) -> Facts:
@@ -259,15 +259,57 @@ def open_files(process: int) -> int:
     return len(list(Path(f"/proc/{process}/fd").iterdir()))
 
 
-def soak(server: ServedProcess, rate: float, seconds: float) -> Facts:
-    """A steady load for long; memory and open files SOAKS times."""
-    found = []
-    for _ in range(SOAKS):
-        facts = steady(server.url, rate, seconds / SOAKS)
+def saturation(server: ServedProcess, model: Path, texts: Sequence[str], core: int) -> Facts:
+    """The server on one core against the offline command on the same core."""
+    hold(server.process.pid, core)
+    offline = Offline(model, core)
+
+    def send(given: Sequence[Question]) -> tuple[list[Reply], float]:
+        return loaded(server.url, lambda target: closed_loop(target, given, TOGETHER))
+
+    try:
+        return {
+            f"beam {beam}, {count} in a request": compared(
+                server.process.pid, send, offline, texts, beam, count
+            )
+            for beam in (1, 4)
+            for count in (1, 16)
+        }
+    finally:
+        offline.close()
+
+
+def soak(
+    server: ServedProcess, rate: float, seconds: float, most: int = 12, parts: int = SOAK_PARTS
+) -> Facts:
+    """A steady load for long; memory (kB) and open files after each part of it.
+
+    The first tenth is left out of the rise: memory that is used once and then kept is not lost.
+    """
+    begin, pid = time.perf_counter(), server.process.pid
+    counted: Counter[int] = Counter()
+    slowest = 0.0
+    measured: list[tuple[float, int, int]] = []
+    draw = random.Random(2)
+    given = questions(draw, most)
+    for _ in range(parts):
+        replies = loaded(
+            server.url, lambda target: open_loop(target, given, rate, seconds / parts, draw)
+        )
+        counted += statuses(replies)
+        slowest = max(slowest, *(reply.seconds for reply in replies), 0.0)
         time.sleep(0.2)
-        pid = server.process.pid
-        found.append([facts["statuses"], memory(pid), open_files(pid)])
-    return {"parts": found}
+        measured.append((time.perf_counter() - begin, memory(pid), open_files(pid)))
+    at, kilobytes, files = zip(*measured[len(measured) // 10 :], strict=True)
+    rise = growth(at, kilobytes)
+    return {
+        "rate": rate,
+        "statuses": dict(counted),
+        "slowest_ms": round(slowest * 1e3, 1),
+        "memory": [measured[0][1], min(kilobytes), max(kilobytes), kilobytes[-1]],
+        "memory_rise": {**asdict(rise), "grows": rise.grows},
+        "open_files": [files[0], max(files), files[-1]],
+    }
 
 
 def main() -> None:
@@ -277,6 +319,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="seconds of each load")
     parser.add_argument("--only", default="", help="the trials whose names begin with this")
     parser.add_argument("--option", action="append", default=[], help="an option of the server")
+    parser.add_argument("--requests", type=int, default=2_000, help="of the trial `tagged`")
+    parser.add_argument("--words", type=int, default=60, help="the longest text of `tagged`")
+    parser.add_argument("--sentences", type=Path, help="those of `saturation`, one a line")
+    parser.add_argument("--rate", type=float, default=0.0, help="requests a second of `soak`")
     asked = parser.parse_args()
     for name, trial in TRIALS.items():
         if name.startswith(asked.only):
@@ -285,30 +331,49 @@ def main() -> None:
                 serving(Path(folder), f"m={asked.model}", "--grace", "0", *asked.option) as server,
             ):
                 begun = os.getloadavg()[0]
-                facts = trial(server, asked.seconds)
+                facts = trial(server, asked)
                 print(f"{name}: {json.dumps(facts)} load={begun:.1f}", flush=True)
                 assert "Traceback" not in server.errors, server.errors
 
 
-def _loads(server: ServedProcess, seconds: float) -> Facts:
+def _loads(server: ServedProcess, asked: argparse.Namespace) -> Facts:
     most = capacity(server.url, 2_000)
     facts: Facts = {"capacity": round(most, 1), "alone": alone(server.url, 300)}
     for share in (0.5, 0.8):
-        facts[f"{share:.0%}"] = steady(server.url, share * most, seconds)
+        facts[f"{share:.0%}"] = steady(server.url, share * most, asked.seconds)
     return facts
 
 
-TRIALS: dict[str, Callable[[ServedProcess, float], Facts]] = {
+def _saturation(server: ServedProcess, asked: argparse.Namespace) -> Facts:
+    """With the sentences that are given; without them with 20 to 30 random words."""
+    draw = random.Random(9)
+    texts = [sentence(draw, 30, 20) for _ in range(SATURATED)]
+    if asked.sentences:
+        texts = asked.sentences.read_text("utf-8").splitlines()[:SATURATED]
+    return saturation(server, Path(asked.model), texts, max(os.sched_getaffinity(0)))
+
+
+def _soak(server: ServedProcess, asked: argparse.Namespace) -> Facts:
+    """At the rate that is asked for; without one at 70 % of the capacity."""
+    most = capacity(server.url, 2_000)
+    facts = soak(server, asked.rate or 0.7 * most, asked.seconds)
+    return {"capacity": round(most, 1), **facts}
+
+
+TRIALS: dict[str, Callable[[ServedProcess, argparse.Namespace], Facts]] = {
     "loads": _loads,
-    "overload": lambda server, seconds: overload(
-        server, capacity(server.url, 2_000), seconds, min(seconds, 5.0)
+    "overload": lambda server, asked: overload(
+        server, capacity(server.url, 2_000), asked.seconds, min(asked.seconds, 5.0)
     ),
-    "mixed": lambda server, _: {"answers": len(mixed(server.url, 2_000, 60))},
+    "tagged": lambda server, asked: own_answers(
+        server.url, asked.requests, asked.words, Translator.load(asked.model, device="cpu")
+    ),
     "hang-ups": lambda server, _: hung_up(server.url, 1_000, 0.5),
-    "slow": lambda server, seconds: besieged(server.url, 500, min(seconds, 15.0)),
+    "slow": lambda server, asked: besieged(server.url, 500, min(asked.seconds, 15.0)),
     "health": lambda server, _: health_while_searching(server.url, 8, 64),
     "end": lambda server, _: ended(server, 100),
-    "soak": lambda server, seconds: soak(server, 0.5 * capacity(server.url, 500), seconds),
+    "saturation": _saturation,
+    "soak": _soak,
 }
 
 

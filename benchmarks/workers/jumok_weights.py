@@ -32,6 +32,7 @@ def main() -> None:
         "layers": config["encoder_layers"],
         "inner": config["feedforward"],
         "positions": POSITIONS,
+        "norm": config["norm"],
     }
     (folder / "shape.json").write_text(json.dumps(shape))
 

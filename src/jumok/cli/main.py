@@ -1,42 +1,26 @@
 """The command `jumok`: one file for each command. Starting imports neither torch nor sacreBLEU."""
 
+import atexit
 import errno
+import gc
 import io
 import os
 import re
 import sys
-from importlib.metadata import version
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
-from jumok.cli.verbs.caption import caption
-from jumok.cli.verbs.classify import classify
-from jumok.cli.verbs.demo import demo
-from jumok.cli.verbs.doctor import doctor
-from jumok.cli.verbs.embed import embed
-from jumok.cli.verbs.evaluate import evaluate
-from jumok.cli.verbs.fill import fill
-from jumok.cli.verbs.generate import generate
-from jumok.cli.verbs.info import info
-from jumok.cli.verbs.inside.align import align
-from jumok.cli.verbs.inside.explain import explain
-from jumok.cli.verbs.inside.heads import heads
-from jumok.cli.verbs.inside.look import look
-from jumok.cli.verbs.lab import lab
-from jumok.cli.verbs.plot import plot
-from jumok.cli.verbs.quantize import quantize
-from jumok.cli.verbs.recipes import recipes
-from jumok.cli.verbs.score import score
-from jumok.cli.verbs.serve import serve
-from jumok.cli.verbs.ship.export import export
-from jumok.cli.verbs.smallworld import smallworld
-from jumok.cli.verbs.train import train
-from jumok.cli.verbs.translate import translate
+from jumok.cli.late_verbs import LateGroup, LateVerb
 from jumok.environment import threads
 from jumok.errors import JumokError
+from jumok.late import late_imports
 from jumok.plugins import load_plugin
+
+with late_imports():
+    from importlib import metadata
 
 TEACH = "Train attention models, look inside them, and ship them."
 
@@ -53,8 +37,43 @@ jumok look runs/a/model "I am a student." [dim]- see what it attended to[/dim]
 
 Help for each command: jumok translate --help"""
 
+MAKE, USE, JUDGE, INSIDE = "Train a model", "Use a model", "Evaluate a model", "Look inside"
+LEARN = "Test the claims of the lectures"
+
+
+class Verbs(LateGroup):
+    """The commands of jumok."""
+
+    verbs: ClassVar[Mapping[str, LateVerb]] = {
+        "demo": LateVerb("jumok.cli.verbs.demo:demo", MAKE),
+        "train": LateVerb("jumok.cli.verbs.train:train", MAKE),
+        "smallworld": LateVerb("jumok.cli.verbs.smallworld:smallworld", MAKE),
+        "translate": LateVerb("jumok.cli.verbs.translate:translate", USE),
+        "caption": LateVerb("jumok.cli.verbs.caption:caption", USE),
+        "classify": LateVerb("jumok.cli.verbs.classify:classify", USE),
+        "embed": LateVerb("jumok.cli.verbs.embed:embed", USE),
+        "generate": LateVerb("jumok.cli.verbs.generate:generate", USE),
+        "fill": LateVerb("jumok.cli.verbs.fill:fill", USE),
+        "serve": LateVerb("jumok.cli.verbs.serve:serve", USE),
+        "export": LateVerb("jumok.cli.verbs.ship.export:export", USE),
+        "doctor": LateVerb("jumok.cli.verbs.doctor:doctor", USE),
+        "quantize": LateVerb("jumok.cli.verbs.quantize:quantize", USE),
+        "evaluate": LateVerb("jumok.cli.verbs.evaluate:evaluate", JUDGE),
+        "score": LateVerb("jumok.cli.verbs.score:score", JUDGE),
+        "info": LateVerb("jumok.cli.verbs.info:info", JUDGE),
+        "plot": LateVerb("jumok.cli.verbs.plot:plot", JUDGE),
+        "look": LateVerb("jumok.cli.verbs.inside.look:look", INSIDE),
+        "explain": LateVerb("jumok.cli.verbs.inside.explain:explain", INSIDE),
+        "align": LateVerb("jumok.cli.verbs.inside.align:align", INSIDE),
+        "heads": LateVerb("jumok.cli.verbs.inside.heads:heads", INSIDE),
+        "lab": LateVerb("jumok.cli.verbs.lab:lab", LEARN),
+        "recipes": LateVerb("jumok.cli.verbs.recipes:recipes", MAKE),
+    }
+
+
 app = typer.Typer(
     name="jumok",
+    cls=Verbs,
     help=TEACH,
     epilog=FIRST_STEPS,
     no_args_is_help=True,
@@ -63,40 +82,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-MAKE, USE, JUDGE, INSIDE = "Train a model", "Use a model", "Evaluate a model", "Look inside"
-LEARN = "Test the claims of the lectures"
-
 # The messages of torch when there is no memory left, on a CPU and on a GPU.
 OUT_OF_MEMORY = re.compile("can't allocate memory|out of memory")
-
-app.command(rich_help_panel=MAKE)(demo)
-app.command(rich_help_panel=MAKE)(train)
-app.add_typer(recipes, name="recipes", rich_help_panel=MAKE)
-app.command(rich_help_panel=MAKE)(smallworld)
-app.command(rich_help_panel=USE)(translate)
-app.command(rich_help_panel=USE)(caption)
-app.command(rich_help_panel=USE)(classify)
-app.command(rich_help_panel=USE)(embed)
-app.command(rich_help_panel=USE)(generate)
-app.command(rich_help_panel=USE)(fill)
-app.command(rich_help_panel=USE)(serve)
-app.command(rich_help_panel=USE)(export)
-app.command(rich_help_panel=USE)(doctor)
-app.command(rich_help_panel=USE)(quantize)
-app.command(rich_help_panel=JUDGE)(evaluate)
-app.command(rich_help_panel=JUDGE)(score)
-app.command(rich_help_panel=JUDGE)(info)
-app.command(rich_help_panel=JUDGE)(plot)
-app.command(rich_help_panel=INSIDE)(look)
-app.command(rich_help_panel=INSIDE)(explain)
-app.command(rich_help_panel=INSIDE)(align)
-app.command(rich_help_panel=INSIDE)(heads)
-app.command(rich_help_panel=LEARN)(lab)
 
 
 def _say_version(wanted: bool) -> bool:
     if wanted:
-        typer.echo(f"jumok {version('jumok')}")
+        typer.echo(f"jumok {metadata.version('jumok')}")
         raise typer.Exit
     return wanted
 
@@ -131,6 +123,9 @@ def run() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # pydantic looks for plugins in the metadata of all installed packages.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # Python ends by looking for garbage in all that was imported, which takes a fifth of a short
+    # command's time.
+    atexit.register(gc.freeze)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # an ASCII terminal shows "?"
             stream.reconfigure(errors="replace")

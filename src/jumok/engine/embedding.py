@@ -5,6 +5,7 @@ How positions are joined to words is worked out here, once: a joint layer is lin
 one from a table of the places.
 """
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -75,10 +76,16 @@ def _places(config: StackConfig, weights: Named, side: str) -> Array | None:
         bits = max(1, (config.max_length - 1).bit_length())
         return (np.arange(1 << bits)[:, None] >> np.arange(bits) & 1).astype(np.float32)
     if config.positions == "sinusoidal":
-        return waves(FURTHEST, config.dim)
+        return _sinusoids(config.dim)
     if config.positions == "learned":
         return weights(f"{side}.embedding.positions.encoding.table")
     return None
+
+
+@functools.lru_cache(maxsize=1)
+def _sinusoids(dim: int) -> Array:
+    """(positions dim): an encoder and its decoder have the same, which is computed once."""
+    return waves(FURTHEST, dim)
 
 
 def turns(head_dim: int, base: float) -> Array:

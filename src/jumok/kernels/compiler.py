@@ -1,5 +1,6 @@
 """The C compilers of this machine, and what they compile, kept in the cache folder."""
 
+import functools
 import hashlib
 import importlib.util
 import os
@@ -117,6 +118,7 @@ def digest_of(library: Path) -> str:
     return hashlib.sha256(library.read_bytes()).hexdigest()
 
 
+@functools.cache  # of a compiler that compiles several libraries it is asked once
 def _version(compiler: Compiler) -> str:
     command = [*compiler.command, "--version"]
     return subprocess.run(command, check=False, capture_output=True, text=True).stdout

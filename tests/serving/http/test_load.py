@@ -14,7 +14,8 @@ import pytest
 
 from benchmarks import serving as trials
 from benchmarks.load import Question, closed_loop, statuses
-from jumok.systems.translation.translator import DEFAULTS, Translator
+from benchmarks.tagged import compared, tagged_questions
+from jumok.systems.translation.translator import Translator
 from tests.serving.http.process import ServedProcess, serving
 
 WORDS = 4
@@ -62,20 +63,31 @@ def test_an_overload_is_refused_with_the_time_to_come_back_and_the_rest_is_answe
 
 
 def test_every_answer_is_that_of_the_offline_command_and_its_client(server, tiny_bundle):
-    """A request's text and beam are its tag: an answer to another one would be another text."""
-    translator = Translator.load(tiny_bundle, device="cpu")
-    asked = trials.mixed(server.url, 20, most=WORDS)
-    for beam in {body["beam"] for body, _ in asked}:
-        same = [(body, answer) for body, answer in asked if body["beam"] == beam]
-        alone = translator.translate(
-            [body["text"] for body, _ in same], DEFAULTS, beam=beam, batch_size=1
-        )
-        for (_, answer), expected in zip(same, alone, strict=True):
-            (found,) = answer["answers"]
-            assert found["text"] == expected.text
-            assert [each["piece"] for each in found["source_tokens"]] == [*expected.source_tokens]
-            assert found["score"] == pytest.approx(expected.score, rel=1e-5)
-    assert len({body["text"] for body, _ in asked}) > 15
+    """Bit for bit: an answer does not depend on what is computed together with it."""
+    offline = Translator.load(tiny_bundle, device="cpu")
+    found = trials.own_answers(server.url, 40, WORDS, offline)
+    same = ("status 200", "same text", "same score", "bitwise the same score")
+    assert found == dict.fromkeys(same, 40)
+
+
+def test_an_answer_to_another_client_is_noticed(server, tiny_bundle):
+    offline = Translator.load(tiny_bundle, device="cpu")
+    questions = tagged_questions(["the cat.", "a dog and a bird."], random.Random(1), 0)
+    replies, _ = trials.loaded(server.url, lambda target: closed_loop(target, questions, 2))
+    swapped = compared(questions, replies[::-1], offline)
+    assert (swapped["status 200"], swapped["another client's"]) == (2, 2)
+    assert swapped["bitwise the same score"] == 0
+
+
+@needs_proc
+def test_a_steady_load_leaves_no_file_open_and_its_memory_is_measured(server):
+    facts = trials.soak(server, rate=20.0, seconds=1.6, most=WORDS, parts=8)
+    assert set(facts["statuses"]) == {200}, facts
+    first, _, last = facts["open_files"]
+    assert last <= first + 2, facts
+    least, most = facts["memory"][1:3]
+    assert 0 < least <= most < 1.5 * least, facts
+    assert facts["memory_rise"]["error"] >= 0.0
 
 
 def test_clients_that_hang_up_free_their_places_and_are_counted(server):

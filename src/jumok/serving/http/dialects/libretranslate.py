@@ -47,7 +47,7 @@ async def translate(request: Request) -> JSONResponse:
     alternatives = _alternatives(service, fields.get("alternatives", 0))
     form = fields.get("format") or "text"
     if form not in ("text", "html"):
-        raise invalid(f"Invalid format: expected text or html, got {str(form)[:20]!r}", "format")
+        raise invalid(f"{str(form)[:20]} format is not supported: expected text or html", "format")
     detected: dict[str, object] | None = None
     if source == "auto":
         detected = _detected(service, texts)[0]
@@ -201,13 +201,10 @@ def _detected(service: Service, texts: Sequence[str]) -> list[dict[str, object]]
 
 @router.post("/detect")
 async def detect(request: Request) -> JSONResponse:
-    """Name the languages of this server that are written in the script of the text."""
+    """Name the languages of this server that are written in the script of the texts."""
     fields = await fields_of(request)
-    q = fields.get("q")
-    if not isinstance(q, str) or not q:
-        raise invalid("Invalid request: missing q parameter", "q")
-    check_whole([q], "q")
-    return JSONResponse(_detected(service_of(request), [q]))
+    service = service_of(request)
+    return JSONResponse(_detected(service, _texts_of(service, fields.get("q"))))
 
 
 @router.api_route("/languages", methods=["GET", "POST"])
@@ -231,7 +228,7 @@ async def frontend_settings(request: Request) -> JSONResponse:
     """The settings that front ends ask for."""
     service = service_of(request)
     pairs = [model.languages for model in service.translators()]
-    source, target = pairs[0] if pairs else ("", "")
+    target = pairs[0][1] if pairs else ""
     keys = bool(service.settings.keys)
     return JSONResponse(
         {
@@ -243,7 +240,7 @@ async def frontend_settings(request: Request) -> JSONResponse:
             "filesTranslation": service.downloads.on,
             "supportedFilesFormat": list(SUFFIXES) if service.downloads.on else [],
             "language": {
-                "source": {"code": source, "name": name_of(source)},
+                "source": {"code": "auto", "name": "Auto Detect"},
                 "target": {"code": target, "name": name_of(target)},
             },
         }
