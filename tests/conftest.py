@@ -9,7 +9,7 @@ import pytest
 # workers wait for one another on two cores, and a test of 4 s takes 50 s.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from tests.shape_checks import install  # noqa: E402  # imports torch
+from tests.shape_checks import install  # imports torch
 
 # Where tensors are.
 ROOMS = [

@@ -100,7 +100,7 @@ def checked_once(function: Function, always: Callable[[Function], Function]) -> 
     return call
 
 
-class EachIsDifferent(Exception):
+class EachDiffersError(Exception):
     """A value that is checked whenever it is given."""
 
 
@@ -108,7 +108,7 @@ def kind_of_all(*values: object) -> Hashable:
     """All that a check of these values depends on; None: it may depend on more."""
     try:
         return (*map(kind_of, values),)
-    except EachIsDifferent:
+    except EachDiffersError:
         return None
 
 
@@ -116,7 +116,7 @@ def kind_of(value: object) -> Hashable:
     """All that a check of the value depends on.
 
     Raises:
-        EachIsDifferent: it may depend on more.
+        EachDiffersError: it may depend on more.
     """
     return _kind_by_type(type(value))(value)
 
@@ -143,4 +143,4 @@ def _kind_of_items(given: type, items: Collection[object]) -> Hashable:
 
 
 def _refuse(_: object) -> Hashable:
-    raise EachIsDifferent
+    raise EachDiffersError

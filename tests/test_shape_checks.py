@@ -74,12 +74,12 @@ def positions(length: int) -> Float[Tensor, "{length} dim"]:
 
 
 @decorate
-def kept(which: Literal["first", "last"], *parts: Float[Tensor, "length"]) -> int:
+def kept(which: Literal["first", "last"], *parts: Float[Tensor, " length"]) -> int:
     return len(parts)
 
 
 @decorate
-def joined(parts: list[Float[Tensor, "length"]]) -> Float[Tensor, "all"]:
+def joined(parts: list[Float[Tensor, " length"]]) -> Float[Tensor, " all"]:
     return torch.cat(parts)
 
 
@@ -109,8 +109,8 @@ def test_a_long_list_is_always_checked() -> None:
 @decorate
 @dataclass(frozen=True)
 class Pair:
-    first: Float[Tensor, "length"]
-    second: Float[Tensor, "length"]
+    first: Float[Tensor, " length"]
+    second: Float[Tensor, " length"]
 
 
 def test_the_fields_of_a_dataclass_are_checked() -> None:
