@@ -4,18 +4,19 @@ import os
 from pathlib import Path
 
 import pytest
-from jaxtyping import install_import_hook
 
 # Before torch is imported, and for the processes that tests start: two threads in each of two
 # workers wait for one another on two cores, and a test of 4 s takes 50 s.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Where tensors are. Without them types are mypy's matter, and the small world fifty times faster.
+from tests.shape_checks import install  # imports torch
+
+# Where tensors are.
 ROOMS = [
     *("alignment", "attention", "bundle", "data", "decoding", "evaluation", "inspection"),
     *("kernels", "layers", "models", "positions", "systems", "tracing", "training"),
 ]
-install_import_hook([f"jumok.{room}" for room in ROOMS], "beartype.beartype")
+install([f"jumok.{room}" for room in ROOMS])
 
 TINY_TEXT = [
     "I am a student.",

@@ -1,6 +1,7 @@
 """The house stands as designed: who imports whom, how long things are, what is never done."""
 
 import ast
+import functools
 import re
 import tokenize
 from collections import Counter
@@ -144,6 +145,7 @@ OPTIONS = {
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@functools.cache
 def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
@@ -160,11 +162,22 @@ def is_verb(path: Path) -> bool:
     return SOURCE / "cli" in path.parents
 
 
-def calls(path: Path) -> Iterator[tuple[ast.Call, str]]:
-    """Every call with the name of what is called, such as "torch.load"."""
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Call):
-            yield node, ast.unparse(node.func)
+@pytest.fixture(scope="module", autouse=True)
+def trees_are_forgotten() -> Iterator[None]:
+    """At the end: there are a million nodes."""
+    yield
+    tree.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def called() -> list[tuple[str, str]]:
+    """Every call in jumok: its place, and the name of what is called, such as "torch.load"."""
+    return [
+        (place(path, node), ast.unparse(node.func))
+        for path in MODULES
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call)
+    ]
 
 
 def test_imports_keep_their_contracts(monkeypatch):
@@ -296,12 +309,9 @@ def test_public_functions_and_classes_say_what_they_do():
         "np.load",
     ],
 )
-def test_nothing_calls(forbidden):
+def test_nothing_calls(forbidden, called):
     """hasattr hides a type; the others run what they read, or write what others must run."""
-    found = [
-        place(path, node) for path in MODULES for node, name in calls(path) if name == forbidden
-    ]
-    assert found == []
+    assert [where for where, name in called if name == forbidden] == []
 
 
 def test_nothing_imports_pickle():

@@ -36,13 +36,18 @@ def ran(command: list[str | Path], **more: object) -> subprocess.CompletedProces
     return subprocess.run(words, capture_output=True, text=True, check=False, **more)
 
 
+def shared(factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder of all processes that run these tests."""
+    own = factory.getbasetemp()
+    return own if worker_id == "master" else own.parent
+
+
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """Built once, however many processes run the tests."""
     if not BUILDER.exists():
         pytest.skip("make test installs what builds wheels")
-    own = tmp_path_factory.getbasetemp()
-    folder = (own if worker_id == "master" else own.parent) / "wheel"
+    folder = shared(tmp_path_factory, worker_id) / "wheel"
     with FileLock(f"{folder}.lock"):
         if not list(folder.glob("*.whl")):
             command = [BUILDER, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
@@ -53,15 +58,21 @@ def wheel(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 
 
 @pytest.fixture(scope="session")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh environment with the wheel; PyTorch and the others are those of this one."""
-    home = tmp_path_factory.mktemp("environment") / "env"
-    done = ran([sys.executable, "-m", "venv", "--without-pip", home])
-    assert done.returncode == 0, done.stderr
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """An environment with the wheel; PyTorch and the others are those of this one.
+
+    All processes share it, and the bytecode that the first command writes into it.
+    """
+    home = shared(tmp_path_factory, worker_id) / "environment"
     inside = Path(sysconfig.get_path("purelib", vars={"base": str(home)}))
-    with zipfile.ZipFile(wheel) as archive:  # what pip does with a wheel, but for its records
-        archive.extractall(inside)
-    (inside / "borrowed.pth").write_text(sysconfig.get_path("purelib"), "utf-8")
+    borrowed = inside / "borrowed.pth"
+    with FileLock(f"{home}.lock"):
+        if not borrowed.exists():
+            done = ran([sys.executable, "-m", "venv", "--without-pip", home])
+            assert done.returncode == 0, done.stderr
+            with zipfile.ZipFile(wheel) as archive:  # what pip does, but for its records
+                archive.extractall(inside)
+            borrowed.write_text(sysconfig.get_path("purelib"), "utf-8")
     return home / "bin" / "python"
 
 
@@ -153,7 +164,7 @@ def test_every_level_computes_what_torch_computes(installed: Path, alone, level:
         "from jumok.engine.structures import SOURCES; from jumok.kernels.building import loaded; "
         "print(loaded('engine', SOURCES).place)"
     )
-    alone = {**alone, "JUMOK_CPU": level, "PYTHONDONTWRITEBYTECODE": "1"}
+    alone = {**alone, "JUMOK_CPU": level}
     found = ran([installed, "-c", ask], env=alone)
     assert found.stdout.strip().endswith(f"shipped/engine-{level}.so"), found.stderr
     done = ran([installed, "-m", "pytest", "-n", "0", "-rs", *PARITY], cwd=ROOT, env=alone)

@@ -1,0 +1,131 @@
+"""What the tests check annotations with: it refuses all that beartype refuses, and asks it less."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import jaxtyping
+import numpy as np
+import pytest
+import torch
+from beartype import beartype
+
+from jumok.shapes import Float, Tensor
+from tests.shape_checks import SHORT, checked
+
+
+def counting() -> tuple[Any, list[int]]:
+    """The decorator, and how often it asked beartype."""
+    asked: list[int] = []
+
+    def checker(function: Any) -> Any:
+        check = beartype(function)
+
+        def count(*args: Any, **named: Any) -> Any:
+            asked.append(1)
+            return check(*args, **named)
+
+        return count
+
+    return checked(typechecker=checker), asked
+
+
+decorate, _ = counting()
+
+
+@decorate
+def scaled(x: Float[Tensor, "length dim"], by: float = 2.0) -> Float[Tensor, "length dim"]:
+    return x[:1] if by == 0.0 else x * by  # wrong where by is 0
+
+
+def test_a_call_like_one_that_passed_is_not_checked_again() -> None:
+    decorate, asked = counting()
+    again = decorate(scaled.__wrapped__)
+    assert torch.equal(again(torch.ones(2, 3)), torch.full((2, 3), 2.0))
+    first = len(asked)
+    again(torch.zeros(2, 3))
+    again(torch.zeros(2, 3))
+    assert (first, len(asked)) == (2, 2)  # its arguments, and its result
+    again(torch.zeros(4, 3))
+    again(torch.zeros(4, 3).double())
+    again(torch.zeros(4, 3), by=1.5)
+    assert len(asked) == 8
+
+
+def test_wrong_arguments_are_refused_before_and_after_right_ones() -> None:
+    for _ in range(2):
+        for wrong in (torch.ones(3), torch.ones(2, 3, dtype=torch.int64), np.ones((2, 3)), None):
+            with pytest.raises(jaxtyping.TypeCheckError):
+                scaled(wrong)
+        with pytest.raises(jaxtyping.TypeCheckError):
+            scaled(torch.ones(2, 3), "2")
+        scaled(torch.ones(2, 3))
+
+
+def test_a_wrong_result_is_refused_after_right_ones_of_the_same_arguments() -> None:
+    for _ in range(2):
+        scaled(torch.ones(2, 3))
+        with pytest.raises(jaxtyping.TypeCheckError, match="return value"):
+            scaled(torch.ones(2, 3), 0.0)
+
+
+@decorate
+def positions(length: int) -> Float[Tensor, "{length} dim"]:
+    return torch.zeros(3, 2)
+
+
+@decorate
+def kept(which: Literal["first", "last"], *parts: Float[Tensor, " length"]) -> int:
+    return len(parts)
+
+
+@decorate
+def joined(parts: list[Float[Tensor, " length"]]) -> Float[Tensor, " all"]:
+    return torch.cat(parts)
+
+
+def test_numbers_names_and_items_are_looked_at() -> None:
+    assert positions(3).shape == (3, 2)
+    with pytest.raises(jaxtyping.TypeCheckError):
+        positions(4)
+    assert kept("first", torch.ones(2), torch.ones(2)) == 2
+    for wrong in (("middle", torch.ones(2)), ("first", torch.ones(2), torch.ones(3))):
+        with pytest.raises(jaxtyping.TypeCheckError):
+            kept(*wrong)
+    assert joined([torch.ones(2)]).shape == (2,)
+    with pytest.raises(jaxtyping.TypeCheckError):
+        joined([torch.ones(2, 2)])
+
+
+def test_a_long_list_is_always_checked() -> None:
+    decorate, asked = counting()
+    join = decorate(joined.__wrapped__)
+    for _ in range(3):
+        join([torch.ones(2)] * (SHORT + 1))
+    assert len(asked) == 6
+    with pytest.raises(jaxtyping.TypeCheckError):
+        join([torch.ones(2, 2)] * (SHORT + 1))
+
+
+@decorate
+@dataclass(frozen=True)
+class Pair:
+    first: Float[Tensor, " length"]
+    second: Float[Tensor, " length"]
+
+
+def test_the_fields_of_a_dataclass_are_checked() -> None:
+    assert Pair(torch.ones(2), torch.ones(2)).second.shape == (2,)
+    with pytest.raises(jaxtyping.TypeCheckError):
+        Pair(torch.ones(2), torch.ones(3))
+
+
+def test_nothing_is_checked_where_types_are_not_executed(monkeypatch) -> None:
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+    assert scaled(np.ones(3)).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_the_modules_of_jumok_are_checked() -> None:
+    from jumok.attention.core import attend
+
+    with pytest.raises(jaxtyping.TypeCheckError):
+        attend(*[torch.ones(3)] * 3)
