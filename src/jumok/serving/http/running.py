@@ -18,6 +18,7 @@ from jumok.errors import ConfigError, JumokError
 from jumok.late import late_imports
 from jumok.serving.http.app import application
 from jumok.serving.http.connection import connections
+from jumok.serving.http.early import EarlyRefusals
 from jumok.serving.http.logs import fault_of, log
 from jumok.serving.http.models import NO_FOLDERS, Folders, Service, serve_models
 from jumok.serving.http.settings import ServeSettings
@@ -173,7 +174,7 @@ def serve_forever(serving: Serving, listener: socket.socket) -> int:
     limits = serving.settings.limits
     config = uvicorn.Config(
         application(service),
-        http=connections(limits, count),
+        http=connections(limits, count, EarlyRefusals(service)),
         log_config=None,
         log_level="critical",  # what uvicorn reports is in the log already
         access_log=False,
