@@ -14,13 +14,14 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from starlette.responses import Response
-from uvicorn._types import ASGI3Application, HTTPScope
+from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import (
     STATUS_LINE,
     HttpToolsProtocol,
     RequestResponseCycle,
 )
 
+from jumok.serving.http.passage import ARRIVED, GONE
 from jumok.serving.http.settings import ServeLimits
 
 HEAD_BYTES = 64 * 1024
@@ -29,14 +30,14 @@ HEAD_BYTES = 64 * 1024
 PIPELINED = 32
 """Requests that one connection may send before the first of them is answered."""
 
-Refuse = Callable[[HTTPScope, bool], Response | None]
+Refuse = Callable[..., Response | None]
 """The refusal of a request before its body is read, or None: it is to be answered.
 
-The flag tells that the request came on a connection over the number that is served.
+It is called with the request's scope, and whether more connections are open than are served.
 """
 
 
-class HeadTooLarge(ValueError):
+class HeadTooLarge(ValueError):  # noqa: N818 - the client's
     """The head of a request, or what follows its body, has too many bytes."""
 
 
@@ -65,6 +66,7 @@ class LimitedConnection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._gone: asyncio.Future[None] = self.loop.create_future()
         most = self.limits.connections
         self._crowded = len(self.connections) > most
         if len(self.connections) > 2 * most:
@@ -127,6 +129,7 @@ class LimitedConnection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._in_body, self._pending = False, 0
         self._stop_waiting()
+        self.scope["state"][ARRIVED] = True
         super().on_message_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
@@ -135,6 +138,7 @@ class LimitedConnection(HttpToolsProtocol):
         # Who does not read the answers gets no further ones without waiting.
         refused = None if self.flow.write_paused else type(self).refuse(cycle.scope, self._crowded)
         if refused is None:
+            cycle.scope["state"][GONE] = self._gone
             super()._start_asgi_task(cycle, app)
         else:
             self._answer(cycle, refused)
@@ -177,6 +181,8 @@ class LimitedConnection(HttpToolsProtocol):
         self._stop_waiting()
         if self._unread is not None:
             self._unread.cancel()
+        if not self._gone.done():
+            self._gone.set_result(None)
         super().connection_lost(exc)
 
     def _wait(self, seconds: float, reason: str) -> None:

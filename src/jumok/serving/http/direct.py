@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from jumok.serving.http.gate import BODY
+from jumok.serving.http.passage import BODY
 
 Handler = Callable[..., Awaitable[Response]]
 Refuse = Callable[[Request, Exception], Awaitable[Response]]
@@ -39,13 +39,13 @@ class Direct:
         refuse: Refuse,
         known: tuple[type[Exception], ...],
     ) -> None:
-        self._app, self._refuse, self._known = app, refuse, known
+        self.app, self._refuse, self._known = app, refuse, known
         self._ways = {
             (method, route.path): _Way(route)
             for router in routers
             for route in router.routes
             if isinstance(route, APIRoute) and not route.param_convertors
-            for method in route.methods
+            for method in route.methods or ()
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,9 +54,9 @@ class Direct:
         request = Request(scope, receive)
         arguments = None if way is None else way.arguments(request)
         if way is None or arguments is None:
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
-        scope["app"], scope["route"] = self._app, way.route
+        scope["app"], scope["route"] = self.app, way.route
         try:
             response = await way.handler(*arguments)
         except self._known as error:

@@ -10,11 +10,8 @@ from jumok.serving.http.access import bearer, check_host, check_key
 from jumok.serving.http.logs import fault_of
 from jumok.serving.http.models import Service
 from jumok.serving.http.overload import Overload
-from jumok.serving.http.passage import Passage
+from jumok.serving.http.passage import ARRIVED, BODY, Passage
 from jumok.serving.http.refusals import RequestRefused, dialect_of, response_to
-
-BODY = "jumok.body"
-"""The key of a request's body in its scope."""
 
 UNBOUND = ("/metrics", "/openapi.json")
 """Paths of no dialect."""
@@ -98,7 +95,7 @@ class Gate:
     async def _pass(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         try:
             check_request(self.service, self._overload, scope, headers)
-            body = await self._body(headers, receive)
+            body = await self._body(scope, headers, receive)
         except RequestRefused as refused:
             self.service.meters.rejected.labels(refused.code).inc()
             await response_to(refused, scope["path"], scope["jumok.id"])(scope, receive, send)
@@ -107,15 +104,18 @@ class Gate:
             scope[BODY] = body
             await self.app(scope, _replayed(body, receive), send)
 
-    async def _body(self, headers: Headers, receive: Receive) -> bytes | None:
+    async def _body(self, scope: Scope, headers: Headers, receive: Receive) -> bytes | None:
         """The whole body; None if the client closed the connection before its end."""
         limits = self.service.settings.limits
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > limits.body:
             raise _too_large(limits.body, int(length))
-        parts, size = [], 0
+        parts, size, whole = [], 0, scope.get("state", {}).get(ARRIVED)
         try:
-            async with asyncio.timeout(limits.body_seconds):
+            # no timer for what is there already: it would take longer than the reading
+            async with asyncio.timeout(
+                None if whole else limits.body_seconds
+            ):
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":

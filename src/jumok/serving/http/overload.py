@@ -1,8 +1,8 @@
 """Whether the models that a route needs can take another request at all.
 
 Where the queues of all models that may answer at a route are full, every request there is refused,
-whatever its body says; so its body need not be read. (Texts without letters, or from a language into
-itself, are refused with the others, though they would need no model.)
+whatever its body says; so its body need not be read. (Texts without letters, or from a language
+into itself, are refused with the others, though they would need no model.)
 """
 
 from jumok.serving.http.models import Service

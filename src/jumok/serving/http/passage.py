@@ -16,6 +16,16 @@ ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 TEXTS = "jumok.texts"
 """The key of a request's texts in its scope; only with `ServeSettings.log_texts` are they there."""
 
+BODY = "jumok.body"
+"""The key of its body, which the gate has read."""
+
+ARRIVED = "jumok.whole"
+"""The key of its state that its connection sets when the body has arrived."""
+
+GONE = "jumok.gone"
+"""The key of a future in its state, which is done when its connection is lost; other servers than
+uvicorn have none."""
+
 
 class Passage:
     """A request from its arrival to the end of its answer.
@@ -61,5 +71,6 @@ class Passage:
 
     def _route(self) -> str:
         """The name of the route; never a path that a client made up."""
-        path = self._scope["path"]
-        return getattr(self._scope.get("route"), "path", path if path in ROUTES else "other")
+        path: str = self._scope["path"]
+        found: str | None = getattr(self._scope.get("route"), "path", None)
+        return found or (path if path in ROUTES else "other")
