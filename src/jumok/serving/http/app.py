@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from jumok.errors import JumokError
 from jumok.serving.http.dialects import box, files, libretranslate, openai, own
 from jumok.serving.http.dialects.asking import ClientGone, service_of
+from jumok.serving.http.direct import Direct
 from jumok.serving.http.gate import Gate
 from jumok.serving.http.models import Service
 from jumok.serving.http.refusals import RequestRefused, invalid, refusal_of, response_to
@@ -27,13 +28,14 @@ def application(service: Service) -> ASGIApp:
     # FastAPI's pages of documentation load scripts from elsewhere; the description itself does not.
     app = FastAPI(title="jumok", version=version("jumok"), docs_url=None, redoc_url=None)
     app.state.service = service
-    for router in (own.router, openai.router, libretranslate.router, files.router, box.router):
+    routers = (own.router, openai.router, libretranslate.router, files.router, box.router)
+    for router in routers:
         app.include_router(router)
     app.add_api_route("/metrics", metrics, methods=["GET"])
     known = (RequestRefused, RequestValidationError, HTTPException, JumokError, ClientGone)
     for kind in (*known, Exception):
         app.add_exception_handler(kind, refuse)
-    guarded: ASGIApp = Gate(app, service)
+    guarded: ASGIApp = Gate(Direct(app, routers, refuse, known), service)
     if not service.settings.cors:
         return guarded
     return CORSMiddleware(

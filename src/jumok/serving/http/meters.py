@@ -87,6 +87,17 @@ class Meters:
             registry=registry, multiprocess_mode=LARGEST,
         )  # fmt: skip
 
+        self._of_answers: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
+
+    def answered(self, route: str, status: int, seconds: float) -> None:
+        """Counts an answer and its time."""
+        found = self._of_answers.get((route, status))
+        if found is None:  # looking labels up takes longer than counting
+            found = self.requests.labels(route, str(status)), self.seconds.labels(route)
+            self._of_answers[route, status] = found
+        found[0].inc()
+        found[1].observe(seconds)
+
     def written(self) -> bytes:
         """All metrics in the text format of Prometheus."""
         if self._shared is None:

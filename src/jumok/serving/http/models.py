@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -65,6 +66,12 @@ class ServedModel:
     computes: str = ""
     precision: str = ""
     created: int = field(default_factory=lambda: int(time.time()))
+
+    @cached_property
+    def system_class(self) -> type[System]:
+        """The class of its system, which is known before the system is loaded."""
+        its: type[System] = self.opened.kind.entry("system")
+        return its
 
     def cost(self, text: str) -> int:
         """The tokens of a text, estimated from its bytes, and END."""
@@ -150,8 +157,7 @@ class Service:
 
 
 def _can(model: ServedModel, kinds: Sequence[type]) -> bool:
-    its = model.opened.kind.entry("system")
-    return any(issubclass(its, kind) for kind in kinds)
+    return any(issubclass(model.system_class, kind) for kind in kinds)
 
 
 def loaded(model: ServedModel, kind: type[SomeSystem]) -> SomeSystem:

@@ -56,6 +56,11 @@ class Queue:
         """Whether no request waits or runs."""
         return self._requests == 0
 
+    @property
+    def full(self) -> RequestRefused | None:
+        """The refusal of any further request; None: there may be a place for one."""
+        return self._no_place(1, 1) if self.state == "ready" else None
+
     def submit(self, jobs: Sequence[AnyJob]) -> None:
         """Reserves a place for each, before anything is computed: for all of them, or for none.
 
@@ -129,24 +134,31 @@ class Queue:
                 self._refuse(job, engine_failed())
 
     def _admit(self, jobs: Sequence[AnyJob]) -> None:
-        limits, cost = self._limits, sum(job.cost for job in jobs)
+        cost = sum(job.cost for job in jobs)
         if self.state != "ready":
             self._meters.rejected.labels("not_ready").inc()
             text = f"The model {self.name} is {self.state}."
             raise RequestRefused(503, "not_ready", text, retry_after=self._later())
-        for what, most, now, more in (
-            ("requests", limits.queue_requests, self._requests, len(jobs)),
-            ("tokens", limits.queue_tokens, self._tokens, cost),
-        ):
-            if now + more > most:
-                self._meters.rejected.labels("queue_full").inc()
-                text = f"The queue is full: {now + more} {what}, and the limit is {most}."
-                raise RequestRefused(429, "queue_full", text, retry_after=self._later())
+        refused = self._no_place(len(jobs), cost)
+        if refused is not None:
+            self._meters.rejected.labels("queue_full").inc()
+            raise refused
         wait = self._wait() or 0.0
         if time.monotonic() + wait > min(job.deadline for job in jobs):
             self._meters.rejected.labels("deadline").inc()
             text = f"The deadline would be missed: the queue takes about {wait:.1f} seconds."
             raise RequestRefused(429, "deadline_too_short", text, retry_after=self._later())
+
+    def _no_place(self, requests: int, tokens: int) -> RequestRefused | None:
+        """The refusal of so many more; None: there is a place for them."""
+        for what, most, now, more in (
+            ("requests", self._limits.queue_requests, self._requests, requests),
+            ("tokens", self._limits.queue_tokens, self._tokens, tokens),
+        ):
+            if now + more > most:
+                text = f"The queue is full: {now + more} {what}, and the limit is {most}."
+                return RequestRefused(429, "queue_full", text, retry_after=self._later())
+        return None
 
     def _later(self) -> int:
         """Seconds after which the queue is probably empty, with jitter: 1 to 60."""

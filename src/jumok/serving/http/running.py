@@ -13,11 +13,17 @@ from types import FrameType
 
 import uvicorn
 
+try:
+    import resource
+except ImportError:  # Windows has none
+    resource = None  # type: ignore[assignment]
+
 from jumok.environment import give_torch_threads
 from jumok.errors import ConfigError, JumokError
 from jumok.late import late_imports
 from jumok.serving.http.app import application
 from jumok.serving.http.connection import connections
+from jumok.serving.http.early import EarlyRefusals
 from jumok.serving.http.logs import fault_of, log
 from jumok.serving.http.models import NO_FOLDERS, Folders, Service, serve_models
 from jumok.serving.http.settings import ServeSettings
@@ -35,6 +41,10 @@ BACKLOG = 1024
 SWITCH_SECONDS = 0.0005
 """After which a thread that computes lets the one that answers go on. Python's own 5 ms would be
 added to each of the few steps of an answer."""
+
+
+OTHER_FILES = 64
+"""Open files of the process that are no connections."""
 
 
 class HttpServer(uvicorn.Server):
@@ -110,6 +120,21 @@ def listen(host: str, port: int, shared: bool = False) -> socket.socket:
     return listener
 
 
+def allow_files(connections: int) -> None:
+    """Permits this process as many open files as it needs, if the system lets it.
+
+    Args:
+        connections: that are served; as many again may be open to be refused.
+    """
+    if resource is not None:
+        now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = 2 * connections + OTHER_FILES
+        if most != resource.RLIM_INFINITY:
+            wanted = min(wanted, most)
+        if now != resource.RLIM_INFINITY and now < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
 def address_of(listener: socket.socket) -> str:
     """The address of a server, as a browser names it."""
     host, port = listener.getsockname()[:2]
@@ -173,7 +198,7 @@ def serve_forever(serving: Serving, listener: socket.socket) -> int:
     limits = serving.settings.limits
     config = uvicorn.Config(
         application(service),
-        http=connections(limits, count),
+        http=connections(limits, count, EarlyRefusals(service)),
         log_config=None,
         log_level="critical",  # what uvicorn reports is in the log already
         access_log=False,
@@ -183,6 +208,7 @@ def serve_forever(serving: Serving, listener: socket.socket) -> int:
         ws="none",
     )
     running.append(HttpServer(config, service))
+    allow_files(limits.connections)
     sys.setswitchinterval(SWITCH_SECONDS)
     for model in service.models.values():
         model.engine.start()

@@ -9,9 +9,9 @@ from typing import Any
 
 from starlette.requests import Request
 
-from jumok.serving.http.gate import TEXTS
 from jumok.serving.http.jobs import Job, Work, deadline_passed
 from jumok.serving.http.models import ServedModel, Service
+from jumok.serving.http.passage import GONE, TEXTS
 from jumok.serving.http.refusals import RequestRefused, invalid
 
 DEADLINE = "x-request-deadline"
@@ -136,23 +136,31 @@ async def answered(
     note_texts(request, given)
     job = Job(work, given, costs, deadline)
     model.engine.queue.submit([job])
-    future = asyncio.wrap_future(job.future)
-    gone: asyncio.Future[None] = asyncio.ensure_future(hang_up(request))
-    both: set[asyncio.Future[Any]] = {future, gone}
+    loop = asyncio.get_running_loop()
+    over: asyncio.Future[None] = loop.create_future()
+
+    def wake(_: object = None) -> None:
+        if not over.done():
+            over.set_result(None)
+
+    # `asyncio.wait` would do the same in three times the time
+    job.future.add_done_callback(lambda _: loop.call_soon_threadsafe(wake))
+    gone = hang_up(request)
+    gone.add_done_callback(wake)
+    timer = loop.call_later(max(deadline - time.monotonic(), 0.0), wake)
     try:
-        left = max(deadline - time.monotonic(), 0.0)
-        await asyncio.wait(both, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-        if future.done():
-            return _answered(job, future.result())
+        await over
+        if job.future.done():
+            return _answered(job, job.future.result())
         if gone.done():
             service_of(request).meters.cancelled.inc()
             raise ClientGone
         raise deadline_passed()
     finally:
-        gone.cancel()
+        timer.cancel()
+        gone.remove_done_callback(wake)
+        stop_waiting(gone)
         model.engine.queue.drop(job)
-        if not future.done():
-            future.add_done_callback(_looked_at)
 
 
 def note_texts(request: Request, given: Sequence[object]) -> None:
@@ -161,13 +169,18 @@ def note_texts(request: Request, given: Sequence[object]) -> None:
         request.scope[TEXTS] = [each for each in given if isinstance(each, str | tuple)]
 
 
-def _looked_at(future: "asyncio.Future[Any]") -> None:
-    """Notes that an exception of a dropped job is not wanted."""
-    if not future.cancelled():
-        future.exception()
+def hang_up(request: Request) -> "asyncio.Future[None]":
+    """Is done when the client has closed the connection; `stop_waiting` ends it."""
+    known: asyncio.Future[None] | None = request.scope.get("state", {}).get(GONE)
+    return asyncio.ensure_future(_disconnected(request)) if known is None else known
 
 
-async def hang_up(request: Request) -> None:
-    """Returns when the client closes the connection."""
+def stop_waiting(gone: "asyncio.Future[None]") -> None:
+    """Ends the waiting for a client's end, where it is this request's and not its connection's."""
+    if isinstance(gone, asyncio.Task):
+        gone.cancel()
+
+
+async def _disconnected(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass

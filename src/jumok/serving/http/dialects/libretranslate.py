@@ -207,7 +207,8 @@ async def detect(request: Request) -> JSONResponse:
     return JSONResponse(_detected(service, _texts_of(service, fields.get("q"))))
 
 
-@router.api_route("/languages", methods=["GET", "POST"])
+@router.get("/languages")
+@router.post("/languages")
 async def languages(request: Request) -> JSONResponse:
     """The languages, and into which each can be translated."""
     targets: dict[str, set[str]] = {}

@@ -81,7 +81,7 @@ class WhichAttention(BaseModel):
         layer: from 0; None: the last one.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True)  # a default that is not copied
 
     layer: Annotated[int | None, Field(ge=0)] = None
     head: Annotated[int | Literal["mean"], Field()] = "mean"

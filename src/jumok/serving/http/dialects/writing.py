@@ -6,7 +6,13 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from starlette.requests import Request
 
-from jumok.serving.http.dialects.asking import ClientGone, hang_up, note_texts, service_of
+from jumok.serving.http.dialects.asking import (
+    ClientGone,
+    hang_up,
+    note_texts,
+    service_of,
+    stop_waiting,
+)
 from jumok.serving.http.jobs import OVER, WritingJob, deadline_passed
 from jumok.serving.http.models import ServedModel
 from jumok.serving.http.refusals import RequestRefused
@@ -95,7 +101,7 @@ async def collected(request: Request, writing: TextsInWriting) -> list[str]:
         async for number, part in writing.parts():
             found[number].append(part or "")
 
-    work, gone = asyncio.ensure_future(collect()), asyncio.ensure_future(hang_up(request))
+    work, gone = asyncio.ensure_future(collect()), hang_up(request)
     try:
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
@@ -104,6 +110,6 @@ async def collected(request: Request, writing: TextsInWriting) -> list[str]:
         work.result()
         return ["".join(each) for each in found]
     finally:
-        gone.cancel()
+        stop_waiting(gone)
         work.cancel()
         writing.drop()
