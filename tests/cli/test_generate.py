@@ -75,6 +75,34 @@ def test_generate_draws_samples_that_differ(bundle):
     assert call("generate", bundle, "a", *one).stdout == texts[0]
 
 
+def test_a_penalty_keeps_from_repeating(bundle):
+    def letters(*more):
+        out = call("generate", bundle, "a", "--greedy", "--max-tokens", 30, *more)
+        return len(set(out.stdout.replace("\N{REPLACEMENT CHARACTER}", "")))
+
+    assert letters("--frequency-penalty", 2, "--presence-penalty", 2) > letters()
+
+
+@pytest.mark.skipif(library() is None, reason="needs a C compiler")
+@pytest.mark.parametrize(
+    "how",
+    [("--temperature", "0.8", "--top-p", "0.9", "--min-p", "0.05"), ("--greedy", "--json")],
+    ids=" ".join,
+)
+def test_generate_imports_no_torch_on_the_engine(bundle, how):
+    told = (
+        "import sys; from jumok.cli.main import run\n"
+        "sys.argv = ['jumok', 'generate', *sys.argv[1:]]\n"
+        "try: run()\n"
+        "finally: print('torch' in sys.modules, 'jaxtyping' in sys.modules, file=sys.stderr)"
+    )
+    arguments = [str(bundle), "ROMEO:", "--max-tokens", "9", "--threads", "1", *how]
+    command = [sys.executable, "-c", told, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == "False False"
+    assert "ROMEO:" in done.stdout
+
+
 def test_generate_with_a_beam(bundle):
     out = call("generate", bundle, "a", "--beam", 2, "--max-tokens", 3)
     assert out.stdout.startswith("a")
@@ -87,6 +115,10 @@ def test_generate_with_a_beam(bundle):
         (["--beam", "2", "--samples", "2"], "need sampling, not a search"),
         (["--greedy", "--beam", "2"], "--greedy means beam size 1"),
         (["--temperature", "0"], "emperature"),
+        (["--greedy", "--min-p", "0.1"], "need sampling, not a search"),
+        (["--min-p", "2"], "expected: 0 <= min_p <= 1"),
+        (["--frequency-penalty", "3"], "the frequency penalty is out of range"),
+        (["--beam", "2", "--presence-penalty", "1"], "need greedy decoding or sampling"),
     ],
 )
 def test_generate_refuses_what_does_not_fit_together(bundle, arguments, text):
@@ -159,6 +191,9 @@ def test_generate_in_json_is_what_generate_writes(bundle):
         ("--seed", 4, "--temperature", 0.7, "--top-k", 40),
         ("--seed", 5, "--top-p", 0.8, "--samples", 3),
         ("--greedy", "--no-repeat-ngram", 2),
+        ("--seed", 6, "--min-p", 0.1, "--temperature", 1.5),
+        ("--seed", 7, "--frequency-penalty", 1.2, "--presence-penalty", 0.4),
+        ("--greedy", "--frequency-penalty", 0.5),
     ],
 )
 def test_generate_writes_the_same_text_on_both_engines(bundle, how):

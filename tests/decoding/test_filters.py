@@ -3,7 +3,19 @@ from math import inf, log
 import pytest
 import torch
 
-from jumok.decoding.filters import FREE, Filter, forbid, force, no_repeat, temperature, top_k, top_p
+from jumok.decoding.filters import (
+    FREE,
+    Filter,
+    Penalties,
+    forbid,
+    force,
+    min_p,
+    most_probable,
+    no_repeat,
+    temperature,
+    top_k,
+    top_p,
+)
 from jumok.errors import ConfigError
 
 # probabilities 0.15, 0.5, 0.05, 0.3
@@ -76,6 +88,38 @@ def test_top_p_after_top_k_counts_what_is_left() -> None:
     assert kept(lambda scores: top_p(0.63)(top_k(2)(scores))) == [[1, 3]]
 
 
+def test_min_p_keeps_what_has_its_share_of_the_highest_probability() -> None:
+    # shares of 0.5: 0.3, 1, 0.1, 0.6
+    assert kept(min_p(0.61)) == [[1]]
+    assert kept(min_p(0.59)) == [[1, 3]]
+    assert kept(min_p(0.29)) == [[0, 1, 3]]
+    assert kept(min_p(0.09)) == [[0, 1, 2, 3]]
+    assert kept(min_p(1.0)) == [[1]]
+    assert kept(min_p(0.0)) == [[0, 1, 2, 3]]
+    assert kept(min_p(1.0), torch.zeros(1, 3)) == [[0, 1, 2]]  # all have the highest
+
+
+def test_penalties_are_openai_s() -> None:
+    """By hand: each score less frequency times its count, and presence where there is one.
+
+    Row 1 of the batch that is left began as row 2, with two forced tokens, which are not counted.
+    """
+    scores = torch.tensor([[1.0, 2.0, 3.0, 4.0], [-1.0, -2.0, -3.0, -torch.inf]])
+    written = torch.tensor([[3, 3, 1, 3], [2, 2, 0, 2]])
+    seen: list[torch.Tensor] = []
+
+    def choose(penalised: torch.Tensor, *_: torch.Tensor) -> torch.Tensor:
+        seen.append(penalised)
+        return penalised.argmax(1)
+
+    penalties = Penalties(frequency=0.5, presence=0.25)
+    chosen = penalties.before(choose, [0, 9, 2])(scores, torch.tensor([0, 2]), written)
+    expected = [[1.0, 2.0 - 0.75, 3.0, 4.0 - 1.75], [-1.75, -2.0, -3.75, -torch.inf]]
+    assert seen[0].tolist() == expected
+    assert chosen.tolist() == [2, 0]
+    assert Penalties().before(most_probable, [0]) is most_probable
+
+
 @pytest.mark.parametrize(
     ("make", "value", "text"),
     [
@@ -85,6 +129,8 @@ def test_top_p_after_top_k_counts_what_is_left() -> None:
         (top_k, 0, "expected: top_k >= 1\n  got:      0"),
         (top_p, 0.0, "expected: 0 < top_p <= 1\n  got:      0.0"),
         (top_p, 1.5, "expected: 0 < top_p <= 1\n  got:      1.5"),
+        (min_p, -0.1, "expected: 0 <= min_p <= 1\n  got:      -0.1"),
+        (min_p, 1.5, "a share of the largest probability.*\n.*0 <= min_p <= 1"),
     ],
 )
 def test_filters_refuse_what_keeps_nothing(make: object, value: float, text: str) -> None:

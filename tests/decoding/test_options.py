@@ -1,19 +1,19 @@
 from dataclasses import replace
+from math import inf
 
 import pytest
-import torch
 
 from jumok.attention.heard import Ear, listening_to
 from jumok.decoding import DecodingOptions, decode
 from jumok.decoding.beam import CANDIDATES, beam_search
-from jumok.decoding.filters import place_of_largest, temperature, top_k, top_p
+from jumok.decoding.filters import Penalties, most_probable, temperature, top_k, top_p
 from jumok.decoding.greedy import greedy
 from jumok.decoding.limits import Limits
 from jumok.decoding.rank import Ranker, google_length_penalty, power_length_penalty
 from jumok.decoding.sample import sample
 from jumok.decoding.stream import stream
 from jumok.errors import ConfigError
-from tests.decoding.tables import CachedTable, mixed_logits, sentences
+from tests.decoding.tables import CachedTable, log_softmax, mixed_logits, sentences
 
 MEMORY = sentences(*range(5))
 
@@ -71,10 +71,46 @@ def test_decode_samples_with_its_seed() -> None:
         seed=5,
     )
     filters = [temperature(0.7), top_k(4), top_p(0.9)]
-    ranker, generator = Ranker(google_length_penalty(0.6)), torch.Generator().manual_seed(5)
+    ranker = Ranker(google_length_penalty(0.6))
     assert decode(table(), MEMORY, options) == sample(
-        table(), MEMORY, Limits(maximum_length=6), generator, filters, 3, ranker
+        table(), MEMORY, Limits(maximum_length=6), 5, filters, 3, ranker
     )
+
+
+@pytest.mark.parametrize("prefixes", [None, [[], [4, 4], [], [5, 6, 5], [4]]])
+def test_decode_with_penalties(prefixes) -> None:
+    """Greedy decoding, by hand: what was written after the forced beginning costs 0.5 a time."""
+    options = DecodingOptions(beam=1, maximum_length=7, frequency_penalty=0.5)
+    found = decode(table(), MEMORY, options, prefixes)
+    for row, [best] in enumerate(found):
+        prefix = [] if prefixes is None else prefixes[row]
+        tokens = list(prefix)
+        while len(tokens) < 7:
+            scores = log_softmax(mixed_logits(row, tuple(tokens)))
+            penalised = [
+                value - 0.5 * tokens[len(prefix) :].count(token) if token not in (0, 2) else -inf
+                for token, value in enumerate(scores)
+            ]
+            token = penalised.index(max(penalised))
+            if token == 3:
+                break
+            tokens.append(token)
+        assert list(best.tokens) == tokens
+    plain = decode(table(), MEMORY, replace(options, frequency_penalty=0.0), prefixes)
+    assert [each[0].tokens for each in found] != [each[0].tokens for each in plain]
+    sampled = replace(options, sample=True, presence_penalty=1.0, min_p=0.1, seed=3)
+    expected = sample(
+        table(), MEMORY, Limits(maximum_length=7), 3, sampled.filters(), 1,
+        sampled.ranker(), prefixes, Penalties(0.5, 1.0),
+    )  # fmt: skip
+    assert decode(table(), MEMORY, sampled, prefixes) == expected
+
+
+def test_penalties_and_constraints_exclude_each_other() -> None:
+    options = DecodingOptions(beam=1, presence_penalty=1.0)
+    constraints = [[((4,),)] for _ in range(5)]
+    with pytest.raises(ConfigError, match="leave out frequency_penalty and presence_penalty"):
+        decode(table(), MEMORY, options, constraints=constraints)
 
 
 @pytest.mark.parametrize("count", [2, 3])
@@ -104,7 +140,7 @@ def test_a_streamed_text_repeats_nothing_either() -> None:
     for row, prefix in ((0, []), (2, [4, 5, 4])):
         memory = sentences(row)
         (expected,) = greedy(table(), memory, limits, prefixes=[prefix])
-        streamed = list(stream(table(), memory, limits, place_of_largest, prefix))
+        streamed = list(stream(table(), memory, limits, most_probable, prefix))
         assert (*prefix, *streamed) == expected.tokens
 
 
@@ -122,6 +158,14 @@ def test_decode_with_a_coverage_penalty_needs_attention() -> None:
         ({"sample": True, "temperature": -0.5}, "expected: temperature > 0"),
         ({"top_p": 1.2}, "expected: 0 < top_p <= 1"),
         ({"top_k": 0}, "expected: top_k >= 1"),
+        ({"min_p": 2.0}, "expected: 0 <= min_p <= 1"),
+        ({"beam": 1, "frequency_penalty": 2.5}, "the frequency penalty is out of range"),
+        ({"beam": 1, "presence_penalty": -3.0}, "the presence penalty is out of range"),
+        ({"beam": 4, "presence_penalty": 1.0}, "need greedy decoding or sampling"),
+        (
+            {"beam": 1, "coverage_penalty": 1.0, "frequency_penalty": 1.0},
+            "set beam=1 and coverage_penalty=0, or sample=True",
+        ),
         ({"minimum_length": 300}, "expected: minimum_length <= 256"),
         ({"length_rule": "gogle"}, "expected: google or power\n  got:      gogle"),
         ({"coverage_penalty": -1.0}, "expected: coverage_penalty >= 0"),

@@ -5,7 +5,8 @@ from math import exp, nan
 import pytest
 import torch
 
-from jumok.decoding.filters import temperature, top_k, top_p
+from jumok.decoding.drawing import Draws
+from jumok.decoding.filters import Penalties, temperature, top_k, top_p
 from jumok.decoding.limits import Limits
 from jumok.decoding.sample import draw, sample
 from jumok.errors import ConfigError, ModelError
@@ -19,10 +20,7 @@ from tests.decoding.tables import (
 )
 
 MakeTable = Callable[..., Table]
-
-
-def generator() -> torch.Generator:
-    return torch.Generator().manual_seed(11)
+SEED = 11
 
 
 def chi_square(counts: dict, probabilities: dict) -> tuple[float, int]:
@@ -49,7 +47,7 @@ def test_samples_come_as_often_as_the_model_says(table: MakeTable) -> None:
         return [-1000.0 if token in (0, 2) else value for token, value in enumerate(values)]
 
     limits = Limits(maximum_length=2)
-    (found,) = sample(table(logits), sentences(4), limits, generator(), samples=10_000)
+    (found,) = sample(table(logits), sentences(4), limits, SEED, samples=10_000)
     counts = Counter((h.tokens, h.finished) for h in found)
 
     probabilities = {}
@@ -72,13 +70,20 @@ def test_samples_come_as_often_as_the_model_says(table: MakeTable) -> None:
     assert statistic < bound(degrees)
 
 
+def uniform(count: int) -> torch.Tensor:
+    """Numbers for as many rows, with those at the ends of the range."""
+    draws = Draws(SEED)
+    drawn = [draws.next() for _ in range(count - 2)]
+    return torch.tensor([0.0, 1 - 2**-53, *drawn], dtype=torch.float64)
+
+
 def test_filtered_samples_come_as_often_as_the_filters_say() -> None:
     # probabilities 0.1 0.4 0.2 0.3; temperature 1/2 squares: 1 16 4 9 of 30; the best three:
     # 16 4 9 of 29; a nucleus of 0.8 holds 16 and 9 (25 / 29 = 0.86): 16 / 25 and 9 / 25
     scores = torch.tensor([[0.1, 0.4, 0.2, 0.3]]).log().repeat(20_000, 1)
     for apply in (temperature(0.5), top_k(3), top_p(0.8)):
         scores = apply(scores)
-    counts = Counter(draw(scores, generator()).tolist())
+    counts = Counter(draw(scores, uniform(20_000)).tolist())
     assert set(counts) == {1, 3}
     statistic, degrees = chi_square(counts, {1: 16 / 25, 3: 9 / 25})
     assert statistic < bound(degrees)
@@ -87,13 +92,13 @@ def test_filtered_samples_come_as_often_as_the_filters_say() -> None:
 def test_draw_never_takes_the_impossible() -> None:
     scores = torch.full((10_000, 7), -torch.inf)
     scores[:, 2], scores[:, 4] = 0.0, -20.0
-    assert set(draw(scores, generator()).tolist()) <= {2, 4}
+    assert set(draw(scores, uniform(10_000)).tolist()) <= {2, 4}
 
 
 def test_sampled_log_probabilities_are_the_models_before_the_filters() -> None:
     decoder = CachedTable(mixed_logits, 7)
     filters = [temperature(0.3), top_k(2)]
-    found = sample(decoder, sentences(2), Limits(maximum_length=4), generator(), filters, 5)
+    found = sample(decoder, sentences(2), Limits(maximum_length=4), SEED, filters, 5)
     for hypothesis in found[0]:
         sequence = [*hypothesis.tokens, 3][: len(hypothesis.token_log_probabilities)]
         expected = [
@@ -106,25 +111,68 @@ def test_sampled_log_probabilities_are_the_models_before_the_filters() -> None:
 def test_samples_stand_with_their_sentence_and_prefix(table: MakeTable) -> None:
     prefixes = [[4], [], [6, 5]]
     found = sample(
-        table(), sentences(0, 1, 2), Limits(maximum_length=4), generator(), (), 7, None, prefixes
+        table(), sentences(0, 1, 2), Limits(maximum_length=4), SEED, (), 7, None, prefixes
     )
     assert [len(samples) for samples in found] == [7, 7, 7]
     for prefix, samples in zip(prefixes, found, strict=True):
         assert all(h.tokens[: len(prefix)] == tuple(prefix) for h in samples)
 
 
-def test_sampling_repeats_with_its_generator(table: MakeTable) -> None:
+@pytest.mark.parametrize("options", [(), (Penalties(1.5, 0.5),)], ids=["plain", "penalties"])
+def test_a_row_s_samples_do_not_depend_on_the_other_rows(table: MakeTable, options) -> None:
+    """Rows with longer prefixes, or that end earlier, leave the draws of the others as they are."""
+    limits, prefixes = Limits(maximum_length=7), [[], [4, 5, 4], [6], [5, 5]]
+    whole = sample(table(), sentences(0, 1, 2, 3), limits, SEED, (), 3, None, prefixes, *options)
+    for count in (1, 2, 3):
+        some = sentences(*range(count))
+        found = sample(table(), some, limits, SEED, (), 3, None, prefixes[:count], *options)
+        assert found == whole[:count]
+    others = [[], [4], [], []]  # the first row stays where it is
+    found = sample(table(), sentences(0, 3, 3, 3), limits, SEED, (), 3, None, others, *options)
+    assert found[0] == whole[0]
+    assert len({h.tokens for samples in whole for h in samples}) > 8
+
+
+def test_penalties_keep_samples_from_repeating_themselves(table: MakeTable) -> None:
+    """Seven tokens, four of which may be written: without a penalty most texts repeat one."""
+    limits = Limits(minimum_length=4, maximum_length=4)
+
+    def share_of_new(penalties: Penalties) -> float:
+        (found,) = sample(table(), sentences(2), limits, SEED, (), 400, None, None, penalties)
+        return sum(len(set(h.tokens)) for h in found) / sum(len(h.tokens) for h in found)
+
+    plain = share_of_new(Penalties())
+    assert share_of_new(Penalties(frequency=2.0, presence=2.0)) > plain + 0.1
+    assert share_of_new(Penalties(frequency=-2.0, presence=-2.0)) < plain - 0.1
+
+
+def test_sampled_log_probabilities_are_the_models_before_penalties() -> None:
+    decoder = CachedTable(mixed_logits, 7)
+    penalties = Penalties(2.0, 2.0)
+    (found,) = sample(
+        decoder, sentences(2), Limits(maximum_length=4), SEED, (), 5, None, None, penalties
+    )
+    for hypothesis in found:
+        sequence = [*hypothesis.tokens, 3][: len(hypothesis.token_log_probabilities)]
+        expected = [
+            log_softmax(mixed_logits(2, hypothesis.tokens[:n]))[token]
+            for n, token in enumerate(sequence)
+        ]
+        assert hypothesis.token_log_probabilities == pytest.approx(expected, abs=1e-5)
+
+
+def test_sampling_repeats_with_its_seed(table: MakeTable) -> None:
     memory, limits = sentences(0, 1), Limits(maximum_length=5)
-    first = sample(table(), memory, limits, generator(), samples=13)
-    assert first == sample(table(), memory, limits, generator(), samples=13)
+    first = sample(table(), memory, limits, SEED, samples=13)
+    assert first == sample(table(), memory, limits, SEED, samples=13)
 
 
 def test_sampling_of_no_samples_is_refused() -> None:
     with pytest.raises(ConfigError, match="expected: samples >= 1\n  got:      0"):
-        sample(CachedTable(mixed_logits, 7), sentences(0), Limits(), generator(), samples=0)
+        sample(CachedTable(mixed_logits, 7), sentences(0), Limits(), SEED, samples=0)
 
 
 def test_sampling_says_so_where_logits_are_no_numbers() -> None:
     decoder = CachedTable(lambda _, prefix: [nan] * 5, 5)
     with pytest.raises(ModelError, match="the model gives no probability to any next token"):
-        sample(decoder, sentences(0), Limits(maximum_length=3), generator())
+        sample(decoder, sentences(0), Limits(maximum_length=3), SEED)

@@ -11,10 +11,10 @@ from jumok.data.tokenizer import START
 from jumok.decoding import DecodingOptions, decode
 from jumok.decoding.autoregressive import forced_everywhere
 from jumok.decoding.beam import beam_search
-from jumok.decoding.filters import FREE, place_of_largest
+from jumok.decoding.filters import FREE, most_probable
 from jumok.decoding.greedy import greedy
 from jumok.decoding.limits import Limits
-from jumok.decoding.sample import drawer
+from jumok.decoding.sample import Sampler
 from jumok.decoding.score import score_pairs
 from jumok.decoding.stream import stream
 from jumok.decoding.window import Window
@@ -107,9 +107,7 @@ def test_a_stream_writes_what_decoding_writes(model, prompt, sample):
     options = DecodingOptions(beam=1, sample=sample, maximum_length=17, seed=11)
     window = Window(model.decoder, CONTEXT)
     expected = decode(window, model.nothing(), options, [prompt])[0][0].tokens
-    choose = place_of_largest
-    if sample:
-        choose = drawer(torch.Generator().manual_seed(11), options.filters())
+    choose = Sampler(11, [len(prompt)], options.filters()) if sample else most_probable
     found = list(stream(window, model.nothing(), options.limits(), choose, prompt))
     assert (*prompt, *found) == expected
 
@@ -117,9 +115,9 @@ def test_a_stream_writes_what_decoding_writes(model, prompt, sample):
 def test_a_stream_hands_out_the_first_token_before_the_second_is_computed(model):
     calls = []
 
-    def choose(scores):
+    def choose(*given):
         calls.append(1)
-        return place_of_largest(scores)
+        return most_probable(*given)
 
     tokens = stream(model.decoder, model.nothing(), Limits(forbidden=(0, START)), choose)
     next(tokens)
@@ -130,7 +128,7 @@ def test_a_stream_hands_out_the_first_token_before_the_second_is_computed(model)
 def test_a_stream_stops_at_logits_that_are_not_numbers(model, sample):
     broken = copy.deepcopy(model)
     broken.decoder.embedding.table[:] = torch.nan
-    choose = drawer(torch.Generator().manual_seed(1), ()) if sample else place_of_largest
+    choose = Sampler(1, [0]) if sample else most_probable
     with pytest.raises(ModelError, match="no probability to any next token"):
         next(stream(broken.decoder, broken.nothing(), Limits(), choose))
 

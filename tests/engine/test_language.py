@@ -6,10 +6,10 @@ import torch
 
 from jumok.config.causal import CausalConfig
 from jumok.data.tokenizer import START
-from jumok.decoding import filters
-from jumok.decoding.sample import draw
+from jumok.decoding import filters, sample
+from jumok.decoding.drawing import Draws
 from jumok.decoding.window import Window
-from jumok.engine.choosing import Draws, Sampling, largest, log_softmax, repeats
+from jumok.engine.choosing import Sampling, WrittenCounts, draw, largest, log_softmax, repeats
 from jumok.engine.language import NativeCausal
 from jumok.engine.structures import library
 from jumok.errors import ModelError
@@ -109,35 +109,59 @@ def test_what_cannot_be_read_is_refused():
     assert engine.score([]) == []
 
 
-@pytest.mark.parametrize("seed", [0, 5, 2**31 + 7, 2**40 + 3])
-def test_samples_are_those_of_torch(seed):
+def test_samples_are_those_of_torch():
     scores = np.random.default_rng(1).normal(size=(300, 997)).astype(np.float32) * 3
-    generator, draws = torch.Generator().manual_seed(seed), Draws(seed)
-    expected = [int(draw(torch.tensor(row[None]), generator)) for row in scores]
-    assert [draws.draw(row) for row in scores] == expected
-    assert len(set(expected)) > 200
+    draws = Draws(5)
+    uniform = [draws.next() for _ in scores]
+    expected = sample.draw(torch.tensor(scores), torch.tensor(uniform, dtype=torch.float64))
+    assert list(map(draw, scores, uniform)) == expected.tolist()
+    assert len(set(expected.tolist())) > 200
+
+
+def test_penalties_are_those_of_torch():
+    scores = np.random.default_rng(1).normal(size=61).astype(np.float32)
+    written = [5, 60, 5, 17, 5, 17, 0]
+    seen = []
+
+    def keep(penalised, *_):
+        seen.append(penalised[0].numpy())
+        return penalised.argmax(1)
+
+    counts = WrittenCounts(0.3, -0.7, 61)
+    np.testing.assert_array_equal(counts.penalised(scores), scores)
+    for token in written:
+        counts.note(token)
+    given = torch.tensor(scores)[None], torch.tensor([0]), torch.tensor([written])
+    filters.Penalties(0.3, -0.7).before(keep, [0])(*given)
+    np.testing.assert_array_equal(counts.penalised(scores), seen[0])
+    assert (seen[0] != scores).sum() == 4
 
 
 @pytest.mark.parametrize(
-    ("temperature", "top_k", "top_p"),
-    [(0.7, None, None), (1.0, 5, None), (1.0, 5000, None), (1.3, None, 0.8), (0.5, 40, 0.95)],
-)
-def test_filters_are_those_of_torch(temperature, top_k, top_p):
+    ("temperature", "top_k", "top_p", "min_p"),
+    [
+        (0.7, None, None, None), (1.0, 5, None, None), (1.0, 5000, None, 0.0),
+        (1.3, None, 0.8, None),
+        (0.5, 40, 0.95, None), (1.7, None, None, 0.2), (1.2, 60, 0.9, 0.1),
+    ],
+)  # fmt: skip
+def test_filters_are_those_of_torch(temperature, top_k, top_p, min_p):
     draw_from = np.random.default_rng(2)
     rows = [draw_from.normal(size=700) * 2, draw_from.integers(-3, 3, 700)]  # the latter has equals
     chain = [filters.temperature(temperature)]
     chain += [] if top_k is None else [filters.top_k(top_k)]
     chain += [] if top_p is None else [filters.top_p(top_p)]
+    chain += [] if min_p is None else [filters.min_p(min_p)]
     for row in rows:
         scores = log_softmax(row.astype(np.float32))
         expected = torch.tensor(scores)[None]
         for each in chain:
             expected = each(expected)
-        found = Sampling(temperature, top_k, top_p).of(scores)
+        found = Sampling(temperature, top_k, top_p, min_p).of(scores)
         np.testing.assert_allclose(found, expected[0].numpy(), rtol=1e-6)
         kept = np.isfinite(found)
         assert kept.any()
-        assert kept.all() == (top_k in (None, 5000) and top_p is None)
+        assert kept.all() == (top_k in (None, 5000) and top_p is None and not min_p)
 
 
 def test_the_largest_in_order_and_what_repeats():

@@ -1,10 +1,11 @@
-"""The tensors of a Transformer by its config are those of the built model."""
+"""The tensors of a Transformer or a language model by its config are those of the built model."""
 
 import pytest
 
 from jumok.config import TransformerConfig
+from jumok.config.causal import CausalConfig
 from jumok.models.catalog import DataSizes, build
-from jumok.models.tensors import tensors_of
+from jumok.models.tensors import Tensors, causal_tensors_of, tensors_of
 from jumok.parts import PARTS
 
 VARIANTS = [
@@ -27,8 +28,22 @@ VARIANTS = [
 def test_names_shapes_and_ties_are_those_of_the_built_model(keys):
     sizes = {"dim": 18, "heads": 3, "encoder_layers": 1, "decoder_layers": 2, "feedforward": 13}
     config = TransformerConfig(**(sizes | keys))
+    check(config, tensors_of(config, 31))
+
+
+@pytest.mark.parametrize(
+    "keys", [each for each in VARIANTS if not each.keys() & {"tied", "encoder_layers"}], ids=str
+)
+@pytest.mark.parametrize("tied", [True, False])
+def test_those_of_a_language_model_too(keys, tied):
+    sizes = {"dim": 18, "heads": 3, "layers": 2, "feedforward": 13, "tied": tied}
+    sizes["positions"] = "sinusoidal"
+    config = CausalConfig(**(sizes | keys))
+    check(config, causal_tensors_of(config, 31))
+
+
+def check(config: TransformerConfig | CausalConfig, found: Tensors | None) -> None:
     state = build(config, DataSizes(vocabulary=31)).state_dict()
-    found = tensors_of(config, 31)
     assert found is not None
     assert found.shapes == {name: tuple(tensor.shape) for name, tensor in state.items()}
     places: dict[int, list[str]] = {}
@@ -51,3 +66,4 @@ def test_parts_with_other_tensors_are_not_known(monkeypatch, keys):
     for role in ("head_process", "output_process", "positions"):
         monkeypatch.setitem(PARTS[role], "mine", "somewhere:Mine")
     assert tensors_of(TransformerConfig(dim=18, heads=3, **keys), 31) is None
+    assert causal_tensors_of(CausalConfig(dim=18, heads=3, **keys), 31) is None

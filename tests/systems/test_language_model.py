@@ -1,7 +1,6 @@
 """Text that goes on, and how probable text is."""
 
 import math
-import pickle
 from dataclasses import replace
 
 import pytest
@@ -11,7 +10,6 @@ import jumok
 from jumok.data.texts.tokenizer import ByteTokenizer, train_text_tokenizer
 from jumok.data.tokenizer import END, START, UNKNOWN
 from jumok.decoding import DecodingOptions, decode
-from jumok.engine.structures import library
 from jumok.errors import BundleError, DataError, ModelError
 from jumok.systems.language_model import DEFAULTS, LanguageModel, certain_text, together
 from tests.systems.lm import CONTEXT, write_lm
@@ -150,59 +148,3 @@ def test_what_no_text_holds_is_never_written(folder, beam):
     options = DecodingOptions(beam=beam)
     written = "".join(system.generate("ab", options, max_tokens=5))
     assert len(written.encode()) >= 1
-
-
-@pytest.fixture(scope="module")
-def native(folder) -> LanguageModel:
-    if library() is None:
-        pytest.skip("needs a C compiler")
-    return LanguageModel.load(folder, engine="native")
-
-
-def test_the_engine_scores_texts_as_torch_does(folder, native):
-    on_torch = LanguageModel.load(folder, engine="torch")
-    assert native.engine is not None
-    assert on_torch.engine is None
-    texts = ["a", "나는 학생이다.", "To be, or not to be\n"]
-    for ours, theirs in zip(native.score(texts), on_torch.score(texts), strict=True):
-        assert ours.tokens == theirs.tokens
-        assert ours.token_log_probabilities == pytest.approx(
-            theirs.token_log_probabilities, abs=1e-4
-        )
-
-
-def test_the_engine_streams_and_several_texts_may_be_written_at_once(native):
-    def pieces(seed):
-        return native.generate("ROM", replace(DEFAULTS, seed=seed), max_tokens=30)
-
-    whole = ["".join(pieces(seed)) for seed in (1, 2)]
-    streams, texts = [pieces(1), pieces(2)], ["", ""]
-    for _ in range(40):
-        for number, stream in enumerate(streams):
-            texts[number] += next(stream, "")
-    assert texts == whole
-    assert texts[0] != texts[1]
-
-
-def test_torch_computes_where_someone_listens_or_has_had_the_model(folder):
-    if library() is None:
-        pytest.skip("needs a C compiler")
-    system = LanguageModel.load(folder, engine="native", precision="int8")
-    assert system.engine is not None
-    with jumok.record(system) as recording:
-        assert system.engine is None
-        list(system.generate("a", max_tokens=2))
-    assert recording
-    again = LanguageModel.load(folder, engine="native")
-    with torch.no_grad():
-        again.model.decoder.embedding.table.zero_()
-    assert again.engine is None
-
-
-def test_a_pickle_of_one_on_the_engine_is_on_the_engine(native):
-    copy = pickle.loads(pickle.dumps(native))
-    assert copy.engine is not None
-    prompt = "ROM", replace(DEFAULTS, seed=1)
-    assert list(copy.generate(*prompt, max_tokens=9)) == list(
-        native.generate(*prompt, max_tokens=9)
-    )

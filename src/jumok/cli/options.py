@@ -196,6 +196,13 @@ TopP = Annotated[
         rich_help_panel=SAMPLING,
     ),
 ]
+MinP = Annotated[
+    float | None,
+    typer.Option(
+        help="Min-p sampling: keep tokens with P times the highest probability, or more.",
+        rich_help_panel=SAMPLING,
+    ),
+]
 Seed = Annotated[
     int,
     typer.Option(min=0, max=2**63 - 1, help="Random seed for sampling.", rich_help_panel=SAMPLING),

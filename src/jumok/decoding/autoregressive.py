@@ -3,12 +3,11 @@
 Tokens that are forced at the beginning of all rows are read at once.
 """
 
-from collections.abc import Callable
 from typing import TypeVar
 
 import torch
 
-from jumok.decoding.filters import FREE
+from jumok.decoding.filters import FREE, Choose
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.limits import Limits, Prefixes
 from jumok.decoding.rank import Ranker
@@ -27,11 +26,11 @@ def decode_stepwise(
     decoder: Decoder[State],
     memory: Memory,
     limits: Limits,
-    choose: Callable[[Tensor], Tensor],
+    choose: Choose,
     ranker: Ranker,
     prefixes: Prefixes | None = None,
 ) -> list[Hypothesis]:
-    """Writes one hypothesis a row; `choose` takes log-probabilities and gives a token a row."""
+    """Writes one hypothesis a row, the tokens of which `choose` chooses."""
     longest = limits.longest(memory)
     forced = limits.forced_tokens(prefixes, longest, decoder.vocabulary_size)
     batch = len(longest)
@@ -55,8 +54,9 @@ def decode_stepwise(
         heed()
         logits, state = decoder.step(tokens, state)
         forced_now = forced[rows, length] if length < forced.shape[1] else None
-        scores = limits.log_probabilities(logits, length, forced_now, written[rows, :length])
-        tokens = choose(scores)
+        so_far = written[rows, :length]
+        scores = limits.log_probabilities(logits, length, forced_now, so_far)
+        tokens = choose(scores, rows, so_far)
         written[rows, length] = tokens
         log_probabilities[rows, length] = scores.gather(1, tokens[:, None])[:, 0]
         live &= (tokens != limits.end) & (maximum > length)

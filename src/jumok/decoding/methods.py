@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import TypeVar
 
-import torch
-
 from jumok.attention.heard import is_heard
 from jumok.decoding.beam import CANDIDATES, ReadAttention, beam_search
 from jumok.decoding.constrained import constrained_search
@@ -31,7 +29,8 @@ def decode(
 ) -> list[list[Hypothesis]]:
     """`options.nbest` hypotheses for every row of the memory, best first (samples: as sampled).
 
-    A beam of one uses beam search, too, if the decoder has a listener to the candidates.
+    A beam of one uses beam search, too, if the decoder has a listener to the candidates, and there
+    are no penalties on tokens that were written before.
 
     Args:
         prefixes: the forced beginning of each row, without START. None: nothing.
@@ -42,7 +41,8 @@ def decode(
         same: for beam search: the key of hypotheses that count as one (`Ranker`). None: all count.
 
     Raises:
-        ConfigError: a coverage penalty without `attention`; constraints on samples.
+        ConfigError: a coverage penalty without `attention`; constraints on samples, or with
+            penalties on tokens that were written before.
         ModelError: a prefix or a constraint that cannot be forced, or logits that are not numbers.
     """
     limits, ranker = options.limits(), replace(options.ranker(), same=same)
@@ -51,17 +51,20 @@ def decode(
             raise ConfigError(
                 "constraints need beam search.", do="search with a beam: sample=False"
             )
-        generator = torch.Generator(memory.states.device).manual_seed(options.seed % 2**63)
         return sample(
-            decoder, memory, limits, generator, options.filters(), options.nbest, ranker, prefixes
-        )
+            decoder, memory, limits, options.seed, options.filters(), options.nbest, ranker,
+            prefixes, options.penalties(),
+        )  # fmt: skip
     if constraints is not None and any(constraints):
+        _refuse_penalties(options)
         return constrained_search(
             decoder, memory, options.beam, limits, constraints, ranker,
             options.nbest, options.patience, prefixes, attention,
         )  # fmt: skip
-    if options.beam == 1 and not options.coverage_penalty and not is_heard(decoder, CANDIDATES):
-        return [[best] for best in greedy(decoder, memory, limits, ranker, prefixes)]
+    heard = is_heard(decoder, CANDIDATES) and not options.penalised
+    if options.beam == 1 and not options.coverage_penalty and not heard:
+        found = greedy(decoder, memory, limits, ranker, prefixes, options.penalties())
+        return [[best] for best in found]
     return beam_search(
         decoder,
         memory,
@@ -73,3 +76,12 @@ def decode(
         prefixes,
         attention,
     )
+
+
+def _refuse_penalties(options: DecodingOptions) -> None:
+    if options.penalised:
+        raise ConfigError(
+            "frequency and presence penalties need one token after the other, and constraints a "
+            "search.",
+            do="leave out frequency_penalty and presence_penalty, or the constraints",
+        )

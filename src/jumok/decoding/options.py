@@ -5,6 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jumok.data.tokenizer import PAD, START
+from jumok.decoding.drawing import (
+    check_min_p,
+    check_penalty,
+    check_temperature,
+    check_top_k,
+    check_top_p,
+)
 from jumok.decoding.limits import Limits, check_beam
 from jumok.decoding.rank import LengthPenalty, Ranker, google_length_penalty, power_length_penalty
 from jumok.errors import ConfigError
@@ -34,6 +41,11 @@ class DecodingOptions:
         top_k: sample from the k most probable tokens. None: from all.
         top_p: nucleus sampling: from the smallest set of tokens with this total probability. None:
             from all.
+        min_p: sample from the tokens with at least this share of the probability of the most
+            probable one. None: from all.
+        frequency_penalty, presence_penalty: -2 to 2; lower the score of a token by so much for each
+            time that it was written, or once if it was (`jumok.decoding.filters.Penalties`). In
+            greedy decoding and sampling only.
         minimum_length, maximum_length: those of the target, in tokens, without END.
         maximum_ratio, maximum_extra: a further maximum, ratio * source length + extra; a ratio of
             None: no such maximum.
@@ -55,6 +67,9 @@ class DecodingOptions:
     temperature: float = 1.0
     top_k: int | None = None
     top_p: float | None = None
+    min_p: float | None = None
+    frequency_penalty: float = 0.0
+    presence_penalty: float = 0.0
     minimum_length: int = 0
     maximum_length: int = 256
     maximum_ratio: float | None = None
@@ -75,8 +90,37 @@ class DecodingOptions:
             )
         self.limits()
         self.ranker()
-        if (self.temperature, self.top_k, self.top_p) != (1.0, None, None):
-            self.filters()  # imports torch
+        self._check_sampling()
+        self._check_penalties()
+
+    def _check_sampling(self) -> None:
+        check_temperature(self.temperature)
+        if self.top_k is not None:
+            check_top_k(self.top_k)
+        if self.top_p is not None:
+            check_top_p(self.top_p)
+        if self.min_p is not None:
+            check_min_p(self.min_p)
+
+    def _check_penalties(self) -> None:
+        check_penalty("frequency", self.frequency_penalty)
+        check_penalty("presence", self.presence_penalty)
+        searched = not self.sample and (self.beam > 1 or bool(self.coverage_penalty))
+        if self.penalised and searched:
+            raise ConfigError(
+                "frequency and presence penalties need greedy decoding or sampling.",
+                got=f"beam={self.beam}, coverage_penalty={self.coverage_penalty}",
+                do="set beam=1 and coverage_penalty=0, or sample=True",
+            )
+
+    @property
+    def penalised(self) -> bool:
+        """Whether tokens that were written before are penalised, or favoured."""
+        return bool(self.frequency_penalty or self.presence_penalty)
+
+    def penalties(self) -> decoding_filters.Penalties:
+        """The penalties on tokens that were written before."""
+        return decoding_filters.Penalties(self.frequency_penalty, self.presence_penalty)
 
     def limits(self) -> Limits:
         """The limits of every hypothesis."""
@@ -101,10 +145,12 @@ class DecodingOptions:
         return Ranker(penalty, self.coverage_penalty)
 
     def filters(self) -> list[decoding_filters.Filter]:
-        """The filters before sampling: temperature, then top_k, then top_p."""
+        """The filters before sampling: temperature, then top_k, top_p and min_p."""
         filters = [decoding_filters.temperature(self.temperature)]
         if self.top_k is not None:
             filters.append(decoding_filters.top_k(self.top_k))
         if self.top_p is not None:
             filters.append(decoding_filters.top_p(self.top_p))
+        if self.min_p is not None:
+            filters.append(decoding_filters.min_p(self.min_p))
         return filters

@@ -7,6 +7,7 @@ from typing import TypeVar
 import torch
 
 from jumok.decoding.autoregressive import read_beginning
+from jumok.decoding.filters import Choose
 from jumok.decoding.limits import Limits
 from jumok.decoding.rank import no_probability
 from jumok.halting import heed
@@ -21,7 +22,7 @@ def stream(
     decoder: Decoder[State],
     memory: Memory,
     limits: Limits,
-    choose: Callable[[Tensor], Tensor],
+    choose: Choose,
     prefix: Sequence[int] = (),
     watch: Callable[[Tensor], None] | None = None,
 ) -> Iterator[int]:
@@ -31,7 +32,7 @@ def stream(
 
     Args:
         memory: of one row.
-        choose: takes log-probabilities and returns a token a row.
+        choose: chooses every token.
         watch: receives the log-probabilities of every step, (vocabulary), before its token.
 
     Raises:
@@ -44,12 +45,12 @@ def stream(
     if len(prefix):
         _, state = read_beginning(decoder, state, forced, limits)
         tokens = forced[:, -1]
-    written = forced
+    written, row = forced, torch.zeros_like(longest)
     for length in range(len(prefix), int(longest)):
         heed()
         logits, state = decoder.step(tokens, state)
         scores = limits.log_probabilities(logits, length, written=written)
-        tokens = choose(scores)
+        tokens = choose(scores, row, written)
         token = int(tokens)
         if not isfinite(float(scores[0, token])):
             raise no_probability(f"{float(scores[0, token])} after {length} tokens")
@@ -58,5 +59,4 @@ def stream(
         if watch is not None:
             watch(scores[0])
         yield token
-        if limits.no_repeat_ngram:
-            written = torch.cat([written, tokens[:, None]], dim=1)
+        written = torch.cat([written, tokens[:, None]], dim=1)

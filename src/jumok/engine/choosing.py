@@ -1,16 +1,14 @@
 """The next token from logits: the most probable one, or a sample. The twin of `decoding/sample.py`
-and `decoding/filters.py` without torch: from equal logits and seeds come equal tokens.
+and `decoding/filters.py` without torch: from equal logits and random numbers come equal tokens.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
 
 import numpy as np
 
 from jumok.engine.packing import Array
-
-MASK, STEP = (1 << 24) - 1, 2.0**-24
-"""torch's float32 samples are the lower 24 bits of the generator's numbers, divided by 2^24."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +18,7 @@ class Sampling:
     temperature: float
     top_k: int | None
     top_p: float | None
+    min_p: float | None
 
     def of(self, scores: Array) -> Array:
         """The log-probabilities, minus infinity where a token is not permitted."""
@@ -28,21 +27,41 @@ class Sampling:
             scores = _only(scores, largest(scores, min(self.top_k, len(scores))))
         if self.top_p is not None and self.top_p < 1:
             scores = _only(scores, _nucleus(softmax(scores), self.top_p))
+        if self.min_p:
+            least = scores.max() + np.float32(log(self.min_p))
+            scores = np.where(scores < least, np.float32(-np.inf), scores)
         return scores
 
 
-class Draws:
-    """The numbers of `torch.rand` with this seed, on a CPU: both are those of MT19937."""
+class WrittenCounts:
+    """How often one text has each token, and the penalties on these; see `filters.Penalties`."""
 
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.RandomState(seed & 0xFFFFFFFF)
+    def __init__(self, frequency: float, presence: float, vocabulary: int) -> None:
+        self._frequency, self._presence = np.float32(frequency), np.float32(presence)
+        self._counts = np.zeros(vocabulary, np.float32)
 
-    def draw(self, scores: Array) -> int:
-        """A token with the probabilities softmax(scores): see `decoding/sample.py`."""
-        cumulative = softmax(scores).cumsum(dtype=np.float64)
-        bits = int(self._generator.randint(0, 1 << 32, dtype=np.uint32))
-        place = np.searchsorted(cumulative, (bits & MASK) * STEP * cumulative[-1], side="right")
-        return min(int(place), len(scores) - 1)
+    def note(self, token: int) -> None:
+        """Counts a token that was written."""
+        self._counts[token] += 1
+
+    def penalised(self, scores: Array) -> Array:
+        """The scores less the penalties."""
+        written = np.flatnonzero(self._counts)
+        lost = self._frequency * self._counts[written] + self._presence
+        lower = scores.copy()
+        lower[written] -= lost
+        return lower
+
+
+def draw(scores: Array, uniform: float) -> int:
+    """A token with the probabilities softmax(scores): see `decoding/sample.py`.
+
+    Args:
+        uniform: from 0 to 1, below 1.
+    """
+    cumulative = softmax(scores).cumsum(dtype=np.float64)
+    place = np.searchsorted(cumulative, uniform * cumulative[-1], side="right")
+    return min(int(place), len(scores) - 1)
 
 
 def softmax(scores: Array) -> Array:

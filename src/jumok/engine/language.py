@@ -1,6 +1,6 @@
 """A causal language model on the engine: it reads a text as it grows, and scores texts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -9,6 +9,7 @@ from jumok.config.causal import CausalConfig
 from jumok.engine.blocks import PackedStacks
 from jumok.engine.forced import Keeping
 from jumok.engine.packing import Array, Kind, Weights
+from jumok.engine.quantising import Quantised
 from jumok.engine.request import Request, session_of
 from jumok.engine.searching import SearchRules
 from jumok.engine.structures import library
@@ -24,15 +25,23 @@ class NativeCausal:
 
     Args:
         weights: by their names in a bundle, float32; tied ones may be there once.
+        integers: by their names, matrices that are already int8.
 
     Raises:
         ModelError: the model has fewer positions than the context has tokens.
     """
 
     def __init__(
-        self, config: CausalConfig, weights: Weights, context: int, kind: Kind = "fp32"
+        self,
+        config: CausalConfig,
+        weights: Weights,
+        context: int,
+        kind: Kind = "fp32",
+        integers: Mapping[str, Quantised] | None = None,
     ) -> None:
-        self._packed = PackedStacks(config, weights, kind, (0, config.layers), cross=False)
+        self._packed = PackedStacks(
+            config, weights, kind, (0, config.layers), cross=False, integers=integers
+        )
         self._layers = config.layers
         self.vocabulary, self.context = self._packed.vocabulary, context
         reach = self._packed.positions

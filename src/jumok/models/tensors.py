@@ -1,8 +1,13 @@
-"""The tensors of a Transformer by its config, without building it. Nothing here imports torch."""
+"""The tensors of a Transformer, or of a causal language model, by its config, without building it.
+
+Nothing here imports torch.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from jumok.config.causal import CausalConfig
+from jumok.config.stack import StackConfig
 from jumok.config.transformer import TransformerConfig
 
 Shape = tuple[int, ...]
@@ -37,28 +42,47 @@ class Tensors:
 
 def tensors_of(config: TransformerConfig, vocabulary: int) -> Tensors | None:
     """The tensors of the model of this config; None if one of its parts is not known here."""
-    values = config.model_dump()
-    if any(values[key] not in known for key, known in KNOWN.items()):
-        return None
-    if any(not known.issuperset(values[key]) for key, known in PROCESSES.items()):
+    if not _known(config):
         return None
     shapes: dict[str, Shape] = dict.fromkeys(TABLES, (vocabulary, config.dim))
-    for side, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
-        if config.positions == "learned":
-            table = f"{side}.embedding.positions.encoding.table"
-            shapes[table] = (config.max_length, config.dim)
-        if config.positions_join == "concatenate":
-            join = f"{side}.embedding.positions.join"
-            shapes[f"{join}.weight"] = config.dim, config.dim + _place_width(config)
-            shapes[f"{join}.bias"] = (config.dim,)
-        if config.norm == "pre":
-            shapes |= _norm(config, f"{side}.first_norm")
-        for layer in range(layers):
-            shapes |= _block(config, f"{side}.blocks.{layer}", side == "decoder")
+    shapes |= _stack(config, "encoder", config.encoder_layers, cross=False)
+    shapes |= _stack(config, "decoder", config.decoder_layers, cross=True)
     return Tensors(shapes, TIED[config.tied])
 
 
-def _block(config: TransformerConfig, name: str, cross: bool) -> dict[str, Shape]:
+def causal_tensors_of(config: CausalConfig, vocabulary: int) -> Tensors | None:
+    """The same of a causal language model."""
+    if not _known(config):
+        return None
+    shapes: dict[str, Shape] = dict.fromkeys(TABLES[1:], (vocabulary, config.dim))
+    shapes |= _stack(config, "decoder", config.layers, cross=False)
+    return Tensors(shapes, TIED["target" if config.tied else "none"])
+
+
+def _known(config: StackConfig) -> bool:
+    """Whether the tensors of all parts are known here."""
+    values = config.model_dump()
+    return all(values[key] in known for key, known in KNOWN.items()) and all(
+        known.issuperset(values[key]) for key, known in PROCESSES.items()
+    )
+
+
+def _stack(config: StackConfig, side: str, layers: int, *, cross: bool) -> dict[str, Shape]:
+    shapes: dict[str, Shape] = {}
+    if config.positions == "learned":
+        shapes[f"{side}.embedding.positions.encoding.table"] = config.max_length, config.dim
+    if config.positions_join == "concatenate":
+        join = f"{side}.embedding.positions.join"
+        shapes[f"{join}.weight"] = config.dim, config.dim + _place_width(config)
+        shapes[f"{join}.bias"] = (config.dim,)
+    if config.norm == "pre":
+        shapes |= _norm(config, f"{side}.first_norm")
+    for layer in range(layers):
+        shapes |= _block(config, f"{side}.blocks.{layer}", cross)
+    return shapes
+
+
+def _block(config: StackConfig, name: str, cross: bool) -> dict[str, Shape]:
     shapes = _attention(config, f"{name}.self_attention") | _norm(config, f"{name}.after_self.norm")
     if cross:
         shapes |= _attention(config, f"{name}.cross_attention")
@@ -70,7 +94,7 @@ def _block(config: TransformerConfig, name: str, cross: bool) -> dict[str, Shape
     return shapes | _norm(config, f"{name}.after_feedforward.norm")
 
 
-def _attention(config: TransformerConfig, name: str) -> dict[str, Shape]:
+def _attention(config: StackConfig, name: str) -> dict[str, Shape]:
     head = config.head_dim or config.dim // config.heads
     value, shared = config.value_dim or head, config.kv_heads or config.heads
     shapes: dict[str, Shape] = {
@@ -91,7 +115,7 @@ def _attention(config: TransformerConfig, name: str) -> dict[str, Shape]:
     return shapes
 
 
-def _place_width(config: TransformerConfig) -> int:
+def _place_width(config: StackConfig) -> int:
     """The width of a place's vector."""
     if config.positions in ("index", "fraction"):
         return 1
@@ -100,16 +124,16 @@ def _place_width(config: TransformerConfig) -> int:
     return config.dim
 
 
-def _linear(config: TransformerConfig, name: str, inputs: int, outputs: int) -> dict[str, Shape]:
+def _linear(config: StackConfig, name: str, inputs: int, outputs: int) -> dict[str, Shape]:
     bias: dict[str, Shape] = {f"{name}.bias": (outputs,)} if config.bias else {}
     return {f"{name}.weight": (outputs, inputs)} | bias
 
 
-def _norm(config: TransformerConfig, name: str) -> dict[str, Shape]:
+def _norm(config: StackConfig, name: str) -> dict[str, Shape]:
     return {f"{name}.{key}": (config.dim,) for key in _norm_keys(config)}
 
 
-def _norm_keys(config: TransformerConfig) -> Iterator[str]:
+def _norm_keys(config: StackConfig) -> Iterator[str]:
     yield "weight"
     if config.norm_kind == "layer":
         yield "bias"

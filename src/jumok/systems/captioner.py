@@ -1,6 +1,7 @@
 """A captioning model as a callable object: it describes images."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -24,7 +25,7 @@ from jumok.errors import DataError, ModelError
 from jumok.models.captioner import CaptionerModel as Model
 from jumok.models.memory import Memory
 from jumok.shapes import Tensor
-from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, at_work
+from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, known_origin, torch_at_work
 from jumok.systems.caption import Caption, Looks
 from jumok.systems.device import EngineName, EnginePrecision, PrecisionName
 from jumok.systems.given import pictures_in, texts_in
@@ -110,12 +111,16 @@ class Captioner(BesideTorch[NativeModel]):
             language=bundle.config.target_language,
             reading=reading_of(bundle.config),
         )
-        native = None
         if choice.native:
             weights = {name: each.numpy() for name, each in model.state_dict().items()}
-            native = native_decoder(config, weights, known)
-        system._came_from([bundle], native, known, (device, precision, engine))
-        return system
+            system._engine = native_decoder(config, weights, known)
+        system._packs.watched = False  # only the system refers to its model so far
+        system._precision = known
+        return known_origin(system, [bundle], device=device, precision=precision, engine=engine)
+
+    def at_work(self) -> AbstractContextManager[None]:
+        """Torch computes in any case: it reads the images."""
+        return self.torch_at_work()
 
     def modules(self) -> Sequence[Model]:
         return [self.model]
@@ -133,7 +138,7 @@ class Captioner(BesideTorch[NativeModel]):
         """
         return torch.from_numpy(self.reader.read(content_of(file), str(file)))
 
-    @at_work
+    @torch_at_work
     def caption(
         self,
         pictures: Sequence[Path | str | np.ndarray | Tensor],
@@ -248,7 +253,7 @@ class Captioner(BesideTorch[NativeModel]):
         # Bytes may decode to a line break, and a caption is one line.
         return normalize(self.tokenizer.decode(pieces)).strip()
 
-    @at_work
+    @torch_at_work
     @torch.inference_mode()
     def look(
         self,
@@ -275,7 +280,7 @@ class Captioner(BesideTorch[NativeModel]):
             raise ModelError("this model has no attention: it reads the whole image as one vector.")
         return self.look_at([self.reading], pictures, texts, batch_size=batch_size)[0]
 
-    @at_work
+    @torch_at_work
     @torch.inference_mode()
     def look_at(
         self,

@@ -1,35 +1,42 @@
-"""A language model as a callable object: it continues a prompt, and scores texts."""
+"""A language model as a callable object: it continues a prompt, and scores texts.
+
+On the native engine, importing and using this imports no torch. The model on torch is loaded when
+it is first needed: for beams, listeners and changes, and for code that asks for it.
+"""
+
+from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
-
-import torch
 
 from jumok.attention.heard import tell
 from jumok.bundle.reading import CONFIG, TOKENIZER, Bundle
 from jumok.data.texts.corpus import Rule
 from jumok.data.texts.tokenizer import TextTokenizer, load_text_tokenizer
 from jumok.data.tokenizer import END, PAD, START, UNKNOWN
-from jumok.decoding import DecodingOptions, decode
-from jumok.decoding.filters import place_of_largest
-from jumok.decoding.sample import drawer
-from jumok.decoding.stream import stream
-from jumok.decoding.window import Window
+from jumok.decoding import DecodingOptions
 from jumok.engine.language import NativeCausal
 from jumok.errors import BundleError, DataError, ModelError, Place
-from jumok.models.causal import CausalLanguageModel
-from jumok.models.decoder import TransformerState
-from jumok.shapes import Tensor
-from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, at_work
-from jumok.systems.device import EngineName, EnginePrecision, PrecisionName
+from jumok.late import late_imports
+from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, at_work, known_origin
+from jumok.systems.device import EngineName, EnginePrecision, choose_device, dtype_of
 from jumok.systems.given import text_of, texts_in
-from jumok.systems.loading import load_one, read_bundles
+from jumok.systems.loading import check_size, model_of, only_one, read_bundles
 from jumok.systems.native.beside_torch import BesideTorch
-from jumok.systems.native.language import engine_of, next_tokens, serves
+from jumok.systems.native.language import Watch, next_tokens, serves
+from jumok.systems.native.models import native_causal
 from jumok.systems.translation.on_engine import choose_engine, precision_of
+
+with late_imports():
+    import torch
+
+    from jumok.decoding import window
+    from jumok.models import causal as models_causal
+    from jumok.models import decoder as models_decoder
+    from jumok.systems import language_on_torch
 
 DEFAULTS = DecodingOptions(beam=1, sample=True)
 
@@ -102,6 +109,11 @@ def _rule(documents: str, file: Path) -> Rule:
 class LanguageModel(BesideTorch[NativeCausal]):
     """A causal language model with its tokenizer.
 
+    Attributes:
+        model: on torch. One on the native engine loads it when it is first read, and from then on
+            torch computes, with what the model is then.
+        left: the number of texts that the native engine has left to torch.
+
     Args:
         model: in evaluation mode.
         tokenizer: the one it was trained with.
@@ -113,12 +125,13 @@ class LanguageModel(BesideTorch[NativeCausal]):
     """
 
     task = "language-model"
-    model: Shown[CausalLanguageModel] = Shown()
-    decoder: Shown[Window[TransformerState]] = Shown()
+    left = 0
+    model: Shown[models_causal.CausalLanguageModel] = Shown()
+    decoder: Shown[window.Window[models_decoder.TransformerState]] = Shown()
 
     def __init__(
         self,
-        model: CausalLanguageModel,
+        model: models_causal.CausalLanguageModel,
         tokenizer: TextTokenizer,
         *,
         context: int,
@@ -130,9 +143,11 @@ class LanguageModel(BesideTorch[NativeCausal]):
                 expected=f"{model.decoder.vocabulary_size} subwords",
                 got=f"{tokenizer.size} subwords",
             )
-        self.model, self.tokenizer, self.context = model, tokenizer, context
-        self.documents = documents
-        self.decoder = Window(model.decoder, context)
+        self.tokenizer, self.context, self.documents = tokenizer, context, documents
+        self._hold(model)
+
+    def _hold(self, model: models_causal.CausalLanguageModel) -> None:
+        self.model, self.decoder = model, window.Window(model.decoder, self.context)
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [{"text": "".join(self.generate(prompt))} for prompt in given]
@@ -144,15 +159,15 @@ class LanguageModel(BesideTorch[NativeCausal]):
         device: str = "auto",
         precision: EnginePrecision = "auto",
         engine: EngineName = "torch",
-    ) -> "LanguageModel":
+    ) -> LanguageModel:
         """The bundle in this folder.
 
         Args:
             precision: "int8" is one of the native engine alone; "auto" is there that of the bundle,
                 otherwise "fp32".
             engine: "native" is several times faster on a CPU; "auto" is that where it serves the
-                model and there is no GPU. The model is then there twice, because beams, listeners
-                and changes need torch.
+                model and there is no GPU. The model on torch is loaded when it is needed: for
+                beams, listeners and changes.
 
         Raises:
             BundleError: a bundle is missing, damaged or unsafe, or there are several.
@@ -161,23 +176,28 @@ class LanguageModel(BesideTorch[NativeCausal]):
         bundles = read_bundles(folders, cls.task) if folders else []
         choice = choose_engine(bundles, device, precision, engine)
         known = precision_of(bundles, choice, precision)
-        on_torch: PrecisionName = "bf16" if known == "bf16" and not choice.native else "fp32"
-        bundle, model = load_one(
-            bundles, CausalLanguageModel, "cpu" if choice.native else device, on_torch,
-            "language models form no ensemble.",
-        )  # fmt: skip
-        config = bundle.config
-        system = cls(
-            model,
-            load_text_tokenizer(bundle.folder / TOKENIZER),
-            context=config.max_tokens,
-            documents=_rule(config.documents, bundle.folder / CONFIG),
-        )
-        native = engine_of(bundle, model, known) if choice.native else None
-        system._came_from([bundle], native, known, (device, precision, engine))
-        return system
+        bundle = only_one(bundles, "language models form no ensemble.")
+        file = bundle.folder / TOKENIZER
+        system = cls.__new__(cls)
+        system.tokenizer = load_text_tokenizer(file)
+        check_size(bundle, system.tokenizer.size)
+        system.context = bundle.config.max_tokens
+        system.documents = _rule(bundle.config.documents, bundle.folder / CONFIG)
+        system._precision = known
+        if choice.native:
+            system._unread, system._engine = (bundle,), native_causal(bundle, known)
+        else:
+            dtype = dtype_of("bf16" if known == "bf16" else "fp32")
+            system._read_models([bundle], choose_device(device), dtype)
+        return known_origin(system, [bundle], device=device, precision=precision, engine=engine)
 
-    def modules(self) -> Sequence[CausalLanguageModel]:
+    def _hold_bundles(
+        self, bundles: Sequence[Bundle], device: torch.device, dtype: torch.dtype
+    ) -> None:
+        (bundle,) = bundles
+        self._hold(model_of(bundle, models_causal.CausalLanguageModel, device, dtype))
+
+    def modules(self) -> Sequence[models_causal.CausalLanguageModel]:
         return [self.model]
 
     def generate(
@@ -207,7 +227,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
         options: DecodingOptions = DEFAULTS,
         *,
         max_tokens: int = 256,
-        watch: Callable[[Tensor], None] | None = None,
+        watch: Watch | None = None,
     ) -> Iterator[int]:
         """The tokens of the text that `generate` writes with the same arguments.
 
@@ -220,29 +240,22 @@ class LanguageModel(BesideTorch[NativeCausal]):
             options, nbest=1, minimum_length=0, maximum_length=len(ids) + max_tokens,
             maximum_ratio=None, forbidden=(PAD, UNKNOWN, START),
         )  # fmt: skip
-        engine = self.engine if serves(options) and watch is None else None
-        if engine is not None:
-            return next_tokens(engine, ids, options)
+        engine = self.engine
+        if engine is not None and serves(options):
+            return next_tokens(engine, ids, options, watch)
+        self.left += engine is not None
         return self.each_at_work(self._tokens(ids, options, watch))
 
     def _tokens(
-        self,
-        prompt: list[int],
-        options: DecodingOptions,
-        watch: Callable[[Tensor], None] | None = None,
+        self, prompt: list[int], options: DecodingOptions, watch: Watch | None
     ) -> Iterator[int]:
-        memory = self.model.nothing()
-        if not options.sample and options.beam > 1:
-            hypotheses = decode(self.decoder, memory, options, [prompt])
-            tell(self, FOUND, hypotheses)
-            best = hypotheses[0][0]
-            yield from best.tokens[len(prompt) :]
+        given = self.model, self.decoder, prompt, options
+        if options.sample or options.beam == 1:
+            yield from language_on_torch.next_tokens_on_torch(*given, watch)
             return
-        choose: Callable[[Tensor], Tensor] = place_of_largest
-        if options.sample:
-            generator = torch.Generator(memory.states.device).manual_seed(options.seed % 2**63)
-            choose = drawer(generator, options.filters())
-        yield from stream(self.decoder, memory, options.limits(), choose, prompt, watch)
+        hypotheses = language_on_torch.searched_on_torch(*given)
+        tell(self, FOUND, hypotheses)
+        yield from hypotheses[0][0].tokens[len(prompt) :]
 
     def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
         """Reads texts for `jumok.states_of`, without writing any."""
@@ -277,7 +290,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
             for ids, of_text, text in zip(encoded, values, texts, strict=True)
         ]
 
-    def _windows(self, row: int, length: int) -> Iterator["_Span"]:
+    def _windows(self, row: int, length: int) -> Iterator[_Span]:
         """The windows that cover a text of `length` tokens, START and END included."""
         scored, start = 0, 0
         while scored < length - 1:
@@ -285,36 +298,20 @@ class LanguageModel(BesideTorch[NativeCausal]):
             yield _Span(row, start, end, scored)
             scored, start = end, start + (self.context + 1) // 2
 
-    @torch.inference_mode()
     def _score_windows(
-        self, windows: Sequence["_Span"], encoded: list[list[int]], values: list[list[float]]
+        self, windows: Sequence[_Span], encoded: list[list[int]], values: list[list[float]]
     ) -> None:
         """Writes the log-probabilities of the tokens that these windows predict."""
         engine = self.engine
+        texts = [encoded[one.row][one.start : one.end + 1] for one in windows]
         if engine is not None:
-            texts = [encoded[one.row][one.start : one.end + 1] for one in windows]
             found = [row.tolist() for row in engine.score(texts)]
         else:
-            found = self._scored(windows, encoded)
+            with self.torch_at_work():
+                found = language_on_torch.scored_on_torch(self.model, texts)
         for window, row in zip(windows, found, strict=True):
             new = row[window.scored - window.start : window.end - window.start]
             values[window.row][window.scored : window.end] = new
-
-    def _scored(self, windows: Sequence["_Span"], encoded: list[list[int]]) -> list[list[float]]:
-        """On torch, the log-probability of each token of these windows but the first."""
-        device = self.model.decoder.embedding.table.device
-        width = max(window.end - window.start for window in windows)
-        # padding follows the tokens that are read, so no query attends to it
-        rows = [
-            [*(ids := encoded[one.row][one.start : one.end + 1]), *[END] * (width + 1 - len(ids))]
-            for one in windows
-        ]
-        tokens = torch.tensor(rows, device=device)
-        logits = self.model.decoder.logits(self.model.hidden(tokens[:, :-1]))
-        chosen: list[list[float]] = (
-            logits.float().log_softmax(2).gather(2, tokens[:, 1:, None])[..., 0].tolist()
-        )
-        return chosen
 
 
 @dataclass(frozen=True)

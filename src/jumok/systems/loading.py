@@ -15,6 +15,8 @@ from jumok.late import late_imports
 from jumok.systems.device import PrecisionName, choose_device, dtype_of
 
 with late_imports():
+    import torch
+
     from jumok.bundle import weights
     from jumok.kernels import linear
 
@@ -66,15 +68,28 @@ def load_one(
             another kind of model.
         ConfigError: the device does not exist.
     """
-    bundles = [opened(folder) for folder in folders]
+    bundle = only_one([opened(folder) for folder in folders], alone)
+    return bundle, model_of(bundle, kind, choose_device(device), dtype_of(precision))
+
+
+def only_one(bundles: Sequence[Bundle], alone: str) -> Bundle:
+    """The one bundle; raises a BundleError with the message `alone` if there are more, or none."""
     if len(bundles) != 1:
         raise BundleError(
             alone,
             expected="one folder",
             got=", ".join(str(bundle.folder) for bundle in bundles) or "none",
         )
-    (bundle,) = bundles
-    model = weights.load_model(bundle, str(choose_device(device)))
+    return bundles[0]
+
+
+def model_of(bundle: Bundle, kind: type[Model], device: torch.device, dtype: torch.dtype) -> Model:
+    """The model of a bundle, ready for use.
+
+    Raises:
+        BundleError: the bundle is damaged, unsafe, or holds another kind of model.
+    """
+    model = weights.load_model(bundle, str(device))
     if not isinstance(model, kind):
         raise BundleError(
             "this bundle holds another kind of model.",
@@ -82,8 +97,8 @@ def load_one(
             expected=kind.__name__,
             got=type(model).__name__,
         )
-    linear.prepare_for_inference(model, dtype_of(precision))
-    return bundle, model
+    linear.prepare_for_inference(model, dtype)
+    return model
 
 
 def load_tokenizer(bundle: Bundle) -> Tokenizer:

@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 
 import openai
 import pytest
@@ -39,6 +40,22 @@ def test_completions_are_what_the_model_generates(api, letters):
         each + "".join(letters.generate(each, greedy, max_tokens=5)) for each in ["ab", "de"]
     ]
     assert [choice.text for choice in answer.choices] == expected
+
+
+def test_penalties_and_min_p_are_the_models(api, letters):
+    given = {"frequency_penalty": 1.5, "presence_penalty": 0.5}
+    answer = api.completions.create(
+        model="letters", prompt="the cat", max_tokens=20, seed=7, extra_body={"min_p": 0.2}, **given
+    )
+    options = replace(SAMPLED, min_p=0.2, **given)
+    assert answer.choices[0].text == "".join(letters.generate("the cat", options, max_tokens=20))
+    greedy = DecodingOptions(beam=1, **given)
+    answer = api.completions.create(
+        model="letters", prompt="the cat", max_tokens=20, temperature=0, **given
+    )
+    assert answer.choices[0].text == "".join(letters.generate("the cat", greedy, max_tokens=20))
+    plain = DecodingOptions(beam=1)
+    assert answer.choices[0].text != "".join(letters.generate("the cat", plain, max_tokens=20))
 
 
 def test_streams_say_the_same_in_parts(api, letters):
@@ -110,11 +127,13 @@ def test_chat_is_refused_with_the_reason(api):
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"logprobs": 2, "stream": True}, "logprobs with stream is not supported"),
         ({"logprobs": 2, "echo": True}, "logprobs with echo is not supported"),
         ({"logprobs": 6}, "less than or equal to 5"),
         ({"suffix": "a"}, "suffix is not supported"),
-        ({"presence_penalty": 1.0}, "presence_penalty is not supported"),
+        ({"presence_penalty": 2.5}, "less than or equal to 2"),
+        ({"frequency_penalty": -2.5}, "greater than or equal to -2"),
+        ({"extra_body": {"min_p": 1.5}}, "less than or equal to 1"),
+        ({"logit_bias": {"5": 1}}, "logit_bias is not supported"),
         ({"stop": list("abcde")}, "at most 4 texts"),
         ({"n": 11}, "At most 10 texts are written for a prompt, and 11 were asked for."),
         ({"max_tokens": 10**6}, "at most 16384 tokens, and this one has about 1000002"),
@@ -171,3 +190,40 @@ def test_log_probabilities_are_the_models(api, letters):
         stop=answer.text[4:6],
     ).choices[0]  # fmt: skip
     assert "".join(stopped.logprobs.tokens) == stopped.text
+
+
+@pytest.mark.parametrize("stops", [None, 5], ids=["whole", "stopped"])
+def test_log_probabilities_come_with_the_parts_of_a_stream(api, stops):
+    """Two texts in turns: joined, the parts of each are the answer that comes at once."""
+    given = {
+        "model": "letters", "prompt": "the cat", "max_tokens": 25, "seed": 7, "n": 2, "logprobs": 2
+    }  # fmt: skip
+    if stops is not None:
+        text = api.completions.create(**given).choices[1].text
+        given["stop"] = text[stops : stops + 2]
+    whole = [choice.logprobs for choice in api.completions.create(**given).choices]
+    found = [[], []]
+    for chunk in api.completions.create(**given, stream=True):
+        for choice in chunk.choices:
+            assert (choice.logprobs is None) == (choice.text == "")
+            if choice.logprobs is not None:
+                found[choice.index].append(choice.logprobs)
+    for parts, expected in zip(found, whole, strict=True):
+        assert len(parts) > 2
+        for name in ("tokens", "token_logprobs", "top_logprobs", "text_offset"):
+            joined = [each for part in parts for each in getattr(part, name)]
+            assert joined == getattr(expected, name), name
+        assert expected.text_offset == sorted(expected.text_offset)
+
+
+def test_tokens_that_are_no_whole_character_keep_their_places(api):
+    """Bytes: what they have together is one character, at one place in the text."""
+    choice = api.completions.create(
+        model="letters", prompt="가", max_tokens=40, seed=3, logprobs=0
+    ).choices[0]
+    told = choice.logprobs
+    assert any(name.startswith("<0x") for name in told.tokens)
+    assert max(told.text_offset) < len(choice.text)
+    for name, offset in zip(told.tokens, told.text_offset, strict=True):
+        if len(name) == 1:
+            assert choice.text[offset] in (name, "\N{REPLACEMENT CHARACTER}")

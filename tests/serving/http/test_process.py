@@ -11,11 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 from jumok.cli.main import app
+from jumok.decoding import DecodingOptions
 from jumok.engine.structures import library
 from jumok.errors import ConfigError, MissingExtraError
 from jumok.late import LateModule
 from jumok.serving.http.access import check_address, read_keys
 from jumok.serving.http.models import split_name
+from jumok.systems.language_model import LanguageModel
 from jumok.systems.translation.translator import Translator
 from tests.serving.http.process import SECONDS, serving
 
@@ -147,3 +149,28 @@ def test_a_translator_is_served_where_torch_cannot_be_imported(folders, tmp_path
         assert [link[:2] for link in answer["alignment"]] == list(map(list, expected.alignment))
         form = {"q": text, "source": "en", "target": "ko"}
         assert client.post("/translate", data=form).json() == {"translatedText": expected.text}
+
+
+@pytest.mark.skipif(library() is None, reason="needs a C compiler")
+def test_a_language_model_is_served_where_torch_cannot_be_imported(folders, tmp_path):
+    blocked = tmp_path / "blocked"
+    blocked.mkdir()
+    (blocked / "torch.py").write_text("raise ImportError('there is no torch here')\n")
+    here = LanguageModel.load(folders["letters"], device="cpu")
+    options = DecodingOptions(beam=1, sample=True, top_p=0.9, seed=5)
+    expected = "".join(here.generate("the cat", options, max_tokens=12))
+    path = os.pathsep.join(filter(None, (str(blocked), os.environ.get("PYTHONPATH"))))
+    with (
+        serving(tmp_path, f"m={folders['letters']}", variables={"PYTHONPATH": path}) as server,
+        server.client() as client,
+    ):
+        asked = {"prompt": "the cat", "max_tokens": 12, "top_p": 0.9, "seed": 5, "logprobs": 2}
+        answer = client.post("/v1/completions", json=asked).json()
+        assert answer["choices"][0]["text"] == expected
+        assert answer["choices"][0]["logprobs"]["tokens"]
+        streamed = client.post("/v1/completions", json={**asked, "stream": True}).text
+        assert streamed.endswith("data: [DONE]\n\n")
+        (scored,) = client.post("/v1/score", json={"text": "the cat"}).json()["answers"]
+        assert scored["perplexity"] == pytest.approx(
+            here.score(["the cat"])[0].perplexity, rel=1e-4
+        )

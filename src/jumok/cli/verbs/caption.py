@@ -51,6 +51,7 @@ def caption(
     temperature: option.Temperature = 1.0,
     top_k: option.TopK = None,
     top_p: option.TopP = None,
+    min_p: option.MinP = None,
     seed: option.Seed = 0,
     scores: option.Scores = False,
     looks: LooksOption = False,
@@ -73,7 +74,7 @@ def caption(
       jumok caption MODEL photo.jpg --nbest 5 --scores
     """
     options = decoding_options(
-        beam, nbest, length_penalty, 0, 256, sample, temperature, top_k, top_p, seed
+        beam, nbest, length_penalty, 0, 256, sample, temperature, top_k, top_p, seed, min_p
     )
     # The maximum length of a caption does not depend on the number of cells of its image.
     options = replace(options, maximum_ratio=None, no_repeat_ngram=no_repeat_ngram)

@@ -38,6 +38,21 @@ Beam = Annotated[
     typer.Option("--beam", "-b", min=1, max=1000, help="Beam size; 1 = sampling."),
 ]
 
+FrequencyPenalty = Annotated[
+    float,
+    typer.Option(
+        help="Lower the score of a token by this for each time that it was written (-2 to 2).",
+        rich_help_panel=option.SAMPLING,
+    ),
+]
+PresencePenalty = Annotated[
+    float,
+    typer.Option(
+        help="Lower the score of a token by this if it was written before (-2 to 2).",
+        rich_help_panel=option.SAMPLING,
+    ),
+]
+
 
 def generate(
     model: option.OneModel,
@@ -50,6 +65,9 @@ def generate(
     temperature: option.Temperature = 1.0,
     top_k: option.TopK = None,
     top_p: option.TopP = None,
+    min_p: option.MinP = None,
+    frequency_penalty: FrequencyPenalty = 0.0,
+    presence_penalty: PresencePenalty = 0.0,
     seed: option.Seed = 0,
     as_json: option.Json = False,
     output: option.Output = None,
@@ -68,9 +86,10 @@ def generate(
       jumok generate runs/shakespeare/model "ROMEO:" --temperature 0.8
     """
     searched = greedy or beam > 1
-    if searched and (samples > 1 or temperature != 1.0 or top_k or top_p or seed):
+    if searched and (samples > 1 or temperature != 1.0 or top_k or top_p or min_p or seed):
         raise ConfigError(
-            "--samples, --temperature, --top-k, --top-p and --seed need sampling, not a search.",
+            "--samples, --temperature, --top-k, --top-p, --min-p and --seed need sampling, not a "
+            "search.",
             do="leave them out, or leave out --greedy and --beam",
         )
     if greedy and beam > 1:
@@ -81,10 +100,12 @@ def generate(
         temperature=temperature,
         top_k=top_k,
         top_p=top_p,
+        min_p=min_p,
+        frequency_penalty=frequency_penalty,
+        presence_penalty=presence_penalty,
         no_repeat_ngram=no_repeat_ngram,
     )
     form_of(output, as_json, (".txt", *JSON))
-    options.filters()  # an option out of range is reported before the model is loaded
     if beam > 1 and (engine == "native" or precision == "int8"):
         raise ConfigError(
             "the native engine searches with no beam in language models.",

@@ -54,6 +54,7 @@ def translate(
     temperature: option.Temperature = 1.0,
     top_k: option.TopK = None,
     top_p: option.TopP = None,
+    min_p: option.MinP = None,
     seed: option.Seed = 0,
     alignments: option.Alignments = False,
     scores: option.Scores = False,
@@ -87,7 +88,8 @@ def translate(
     with without_collector():
         options = decoding_options(
             beam, nbest, length_penalty, minimum_length, maximum_length, sample, temperature, top_k,
-            top_p, seed, coverage_penalty=coverage_penalty, no_repeat_ngram=no_repeat_ngram,
+            top_p, seed, min_p, coverage_penalty=coverage_penalty,
+            no_repeat_ngram=no_repeat_ngram,
         )  # fmt: skip
         check_output(output, file, glossary)
         translator = option.load_fast_translator(model, device, engine, precision, threads)
@@ -169,6 +171,7 @@ def decoding_options(
     top_k: int | None,
     top_p: float | None,
     seed: int,
+    min_p: float | None,
     coverage_penalty: float = 0.0,
     no_repeat_ngram: int = 0,
 ) -> "DecodingOptions":
@@ -177,9 +180,9 @@ def decoding_options(
     Raises:
         ConfigError: an option is out of range, or options contradict each other.
     """
-    if not sample and (temperature != 1.0 or top_k or top_p or seed):
+    if not sample and (temperature != 1.0 or top_k or top_p or min_p or seed):
         raise ConfigError(
-            "--temperature, --top-k, --top-p and --seed need --sample.",
+            "--temperature, --top-k, --top-p, --min-p and --seed need --sample.",
             do="add --sample, or leave them out",
         )
     if not sample and nbest > beam >= 1:
@@ -200,6 +203,7 @@ def decoding_options(
         temperature=temperature,
         top_k=top_k,
         top_p=top_p,
+        min_p=min_p,
         seed=seed,
         coverage_penalty=coverage_penalty,
         no_repeat_ngram=no_repeat_ngram,

@@ -13,14 +13,14 @@ from jumok.decoding import DecodingOptions
 from jumok.documents.catalog import read_document, translated
 from jumok.documents.document import Languages
 from jumok.documents.segment import Translated
+from jumok.engine.choosing import largest
+from jumok.engine.packing import Array
 from jumok.late import late_imports
 from jumok.systems.embedding import Embedder
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import DEFAULTS, Translator
 
 with late_imports():
-    import torch
-
     from jumok.data.files import images
     from jumok.systems import (
         caption,
@@ -176,11 +176,13 @@ class WrittenToken:
         text: its own, or its name in the vocabulary where that is no whole character.
         log_probability: by the model, whatever sampling does with it: a natural logarithm.
         top: the most probable tokens of its step.
+        offset: the number of characters that are complete before it.
     """
 
     text: str
     log_probability: float
     top: Mapping[str, float]
+    offset: int
 
 
 @dataclass
@@ -193,6 +195,7 @@ class Continuation:
         top: tokens whose log-probabilities are kept at every step, besides the one that is written;
             None: none are kept.
         steps: what is kept of every step.
+        length: the number of characters written so far, before `stop` is looked for.
         ended: afterwards "stop", or "length" if `max_tokens` were written.
     """
 
@@ -205,6 +208,7 @@ class Continuation:
     ended: str = "length"
     top: int | None = None
     steps: list[WrittenToken] = field(default_factory=list)
+    length: int = 0
 
     def parts(self) -> Iterator[str]:
         """The text in parts, each as soon as it is final.
@@ -216,6 +220,7 @@ class Continuation:
         certain_text = language_model.certain_text
         for part in certain_text(self.system.tokenizer, self.prompt, self._counted()):
             written += part
+            self.length = len(written)
             places = [place for each in self.stop if (place := written.find(each)) >= 0]
             if places:
                 self.ended = "stop"
@@ -231,7 +236,7 @@ class Continuation:
             yield written[handed:]
 
     def _counted(self) -> Iterator[int]:
-        seen: list[torch.Tensor] = []
+        seen: list[Array] = []
         watch = None if self.top is None else seen.append
         found = self.system.generate_tokens(
             self.prompt, self.options, max_tokens=self.max_tokens, watch=watch
@@ -242,15 +247,11 @@ class Continuation:
                 self.steps.append(self._kept(token, seen.pop(), self.top))
             yield token
 
-    def _kept(self, token: int, values: torch.Tensor, top: int) -> WrittenToken:
-        best = values.topk(min(top, len(values))) if top else None
-        others = (
-            {}
-            if best is None
-            else dict(zip(self._names(best.indices.tolist()), best.values.tolist(), strict=True))
-        )
+    def _kept(self, token: int, values: Array, top: int) -> WrittenToken:
+        best = largest(values, min(top, len(values))) if top else values[:0].astype(int)
+        others = dict(zip(self._names(best.tolist()), values[best].tolist(), strict=True))
         (name,) = self._names([token])
-        return WrittenToken(name, float(values[token]), others)
+        return WrittenToken(name, float(values[token]), others, self.length)
 
     def _names(self, ids: Sequence[int]) -> list[str]:
         """The texts of single tokens; names from the vocabulary for those that are no

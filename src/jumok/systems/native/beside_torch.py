@@ -1,23 +1,41 @@
-"""Systems whose model is there twice: on torch, and on the native engine (faster on CPUs)."""
+"""Systems whose models may also be on the native engine, which is faster on CPUs.
 
-from collections.abc import Sequence
+Importing this imports no torch. The models on torch may be loaded when they are first needed. Once
+other code has had them it may have changed or hooked them: from then on torch computes everything.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from jumok.attention.heard import anyone_listens
 from jumok.attention.here import having_any
-from jumok.bundle.reading import Bundle, Precision
-from jumok.kernels import packed
-from jumok.systems.base import System, loaded_from
+from jumok.bundle.reading import Bundle
+from jumok.late import late_imports
+from jumok.systems.base import System
 from jumok.systems.device import EngineName, EnginePrecision
+
+with late_imports():
+    import torch
+
+    from jumok.kernels import packed
 
 NativeOf = TypeVar("NativeOf")
 
+_ONE_AT_A_TIME = threading.Lock()
+
 
 class BesideTorch(System, Generic[NativeOf]):
-    """A system whose model may also be on the native engine."""
+    """A system whose models may also be on the native engine."""
 
     _engine: NativeOf | None = None
+    _unread: tuple[Bundle, ...] = ()
 
     @classmethod
     def load_on(
@@ -47,40 +65,69 @@ class BesideTorch(System, Generic[NativeOf]):
         """
         raise NotImplementedError
 
+    def _hold_bundles(
+        self, bundles: Sequence[Bundle], device: torch.device, dtype: torch.dtype
+    ) -> None:
+        """Loads the models of these bundles on torch, and keeps them."""
+        raise NotImplementedError
+
+    def _read_models(
+        self, bundles: Sequence[Bundle], device: torch.device, dtype: torch.dtype
+    ) -> None:
+        # Whoever asks first may compute without gradients; the models are for everybody.
+        with torch.inference_mode(False), torch.enable_grad():
+            self._hold_bundles(bundles, device, dtype)
+        self._packs.watched = False
+
+    def _handed_out(self) -> None:
+        if self._unread:
+            with _ONE_AT_A_TIME:
+                if self._unread:
+                    for origin in self._origins:
+                        origin.check()
+                    self._read_models(self._unread, torch.device("cpu"), torch.float32)
+                    self._unread = ()
+        if _WORKING.get() is self or packed.AT_WORK.get() is self._packs:
+            return
+        self._engine = None  # who has the models may change them
+        super()._handed_out()
+
+    @property
+    def _untouched(self) -> bool:
+        return self._engine is not None or super()._untouched
+
+    @property
+    def engine(self) -> NativeOf | None:
+        """The native engine; None where torch computes, as where a change or a listener may be."""
+        if anyone_listens() or having_any() or _torch_is_hooked():
+            return None
+        return self._engine
+
     @property
     def computed_by(self) -> dict[str, str]:
+        """What computes: its name, "native" or "torch", and its number format."""
         native = self.engine is not None
         left = not native and self._precision == "int8"
         name = "native" if native else "torch"
         return {"name": name, "precision": "fp32" if left else self._precision}
 
-    @property
-    def engine(self) -> NativeOf | None:
-        """The native engine; None where torch computes, as where a change or a listener may be."""
-        if self._engine is None or not self._untouched or anyone_listens() or having_any():
-            return None
-        return None if any(packed.GLOBAL) else self._engine
+    def at_work(self) -> AbstractContextManager[None]:
+        """Its models compute inside the block, and reading them there does not change what does."""
+        return self.torch_at_work() if self._engine is None else self._engine_at_work()
 
-    def _handed_out(self) -> None:
-        if packed.AT_WORK.get() is not self._packs:
-            self._engine = None  # who has the model may change it
-        super()._handed_out()
+    @contextmanager
+    def _engine_at_work(self) -> Iterator[None]:
+        token = _WORKING.set(self)
+        try:
+            yield
+        finally:
+            _WORKING.reset(token)
 
-    def _came_from(
-        self,
-        bundles: Sequence[Bundle],
-        engine: NativeOf | None,
-        known: Precision,
-        asked: tuple[str, EnginePrecision, EngineName],
-    ) -> None:
-        """Notes where its model comes from.
 
-        Args:
-            known: the number format that it computes in.
-            asked: the device, the precision and the engine that `load` was given.
-        """
-        device, precision, name = asked
-        self._engine = engine
-        loaded_from(self, bundles, device, precision)
-        self._options = {**self._options, "engine": name}
-        self._precision = known
+_WORKING: ContextVar[BesideTorch[Any] | None] = ContextVar("jumok_beside_torch", default=None)
+"""The one on the native engine that is at work in this context."""
+
+
+def _torch_is_hooked() -> bool:
+    """Whether torch has hooks that receive all modules."""
+    return "torch" in sys.modules and any(packed.GLOBAL)

@@ -1,36 +1,27 @@
-"""A language model on the native engine: the next tokens of a text, as `decoding/stream.py`."""
+"""A language model on the native engine: the next tokens of a text. Nothing here imports torch.
+
+Its readable twin is `systems/language_on_torch.py`.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from math import inf, isfinite
 
 import numpy as np
 
-from jumok.bundle.described import section_of
-from jumok.bundle.reading import Bundle
-from jumok.config.causal import CausalConfig
 from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions
+from jumok.decoding.drawing import Draws
 from jumok.decoding.rank import no_probability
-from jumok.engine.choosing import Draws, Sampling, log_softmax, repeats
+from jumok.engine.choosing import Sampling, WrittenCounts, draw, log_softmax, repeats
 from jumok.engine.language import NativeCausal
-from jumok.engine.packing import Array, Kind
+from jumok.engine.packing import Array
 from jumok.halting import heed
-from jumok.models.causal import CausalLanguageModel
+
+Watch = Callable[[Array], None]
+"""Receives the log-probabilities of a step, (vocabulary), before its token."""
 
 Choose = Callable[[Array], int]
 """The next token, from the scores of all: log-probabilities, or logits where these do as well."""
-
-
-def engine_of(bundle: Bundle, model: CausalLanguageModel, kind: Kind) -> NativeCausal:
-    """The model of a bundle on the engine, which has to serve it.
-
-    Args:
-        model: with the bundle's weights, in float32.
-    """
-    config = section_of(bundle)
-    assert isinstance(config, CausalConfig)
-    weights = {name: tensor.cpu().numpy() for name, tensor in model.state_dict().items()}
-    return NativeCausal(config, weights, bundle.config.max_tokens, kind)
 
 
 def serves(options: DecodingOptions) -> bool:
@@ -39,7 +30,10 @@ def serves(options: DecodingOptions) -> bool:
 
 
 def next_tokens(
-    engine: NativeCausal, prompt: Sequence[int], options: DecodingOptions
+    engine: NativeCausal,
+    prompt: Sequence[int],
+    options: DecodingOptions,
+    watch: Watch | None = None,
 ) -> Iterator[int]:
     """The tokens that follow the prompt, without END, each as soon as it is chosen.
 
@@ -52,21 +46,25 @@ def next_tokens(
     """
     written, new = list(prompt), [START, *prompt]
     choose = _chooser(options)
+    counts = WrittenCounts(options.frequency_penalty, options.presence_penalty, engine.vocabulary)
     with engine.reader() as reader:
         while len(written) < options.maximum_length:
             heed()
             scores = reader.read(new)
-            if options.sample:  # the most probable token has also the largest logit
-                scores = log_softmax(scores)
+            if options.sample or watch is not None:
+                scores = log_softmax(scores)  # the most probable token has also the largest logit
             scores[list(options.forbidden)] = -inf
             if options.no_repeat_ngram:
                 scores[repeats(written, options.no_repeat_ngram)] = -inf
-            token = choose(scores)
+            token = choose(counts.penalised(scores) if options.penalised else scores)
             if not isfinite(scores[token]):
                 raise no_probability(f"{scores[token]} after {len(written)} tokens")
             if token == END:
                 return
+            if watch is not None:
+                watch(scores)
             yield token
+            counts.note(token)
             written.append(token)
             new = [token]
 
@@ -74,6 +72,6 @@ def next_tokens(
 def _chooser(options: DecodingOptions) -> Choose:
     if not options.sample:
         return lambda scores: int(np.argmax(scores))
-    sampling = Sampling(options.temperature, options.top_k, options.top_p)
+    sampling = Sampling(options.temperature, options.top_k, options.top_p, options.min_p)
     draws = Draws(options.seed)
-    return lambda scores: draws.draw(sampling.of(scores))
+    return lambda scores: draw(sampling.of(scores), draws.next())

@@ -16,6 +16,7 @@ from jumok.config.causal import CausalConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection
 from jumok.engine import captioner, recurrent, transformer
+from jumok.engine.language import NativeCausal
 from jumok.engine.native import NativeModel
 from jumok.engine.packing import Kind
 from jumok.engine.quantising import Quantised
@@ -23,7 +24,7 @@ from jumok.engine.recurrent import NativeRecurrent
 from jumok.engine.served import missing_part
 from jumok.engine.transformer import NativeTransformer
 from jumok.models.recurrent_tensors import recurrent_tensors
-from jumok.models.tensors import Tensors, tensors_of
+from jumok.models.tensors import Tensors, causal_tensors_of, tensors_of
 from jumok.narrowing import taking
 
 FURTHEST = 4096
@@ -91,7 +92,7 @@ MISSING: dict[type[ModelSection], Callable[[ModelSection], str | None]] = {
     CausalConfig: taking(CausalConfig, missing_part),
     CaptionerConfig: taking(CaptionerConfig, captioner.missing),
 }
-"""For models that torch loads, and whose decoders compute on the engine: what it does not have."""
+"""What the engine does not have of language models, and of the decoders of captioners."""
 
 
 def lacking(bundle: Bundle) -> str | None:
@@ -125,10 +126,34 @@ def native_model(bundle: Bundle, kind: Kind) -> NativeModel:
     """
     config = section_of(bundle)
     known = NATIVE[type(config)]
-    check_size(bundle, config)
     expected = known.tensors(config, bundle.config.vocabulary_size)
     assert expected is not None
-    check_alignment(bundle, known.looks(config))
+    return known.make(config, _stored(bundle, kind, expected, known.looks(config)))
+
+
+def native_causal(bundle: Bundle, kind: Kind) -> NativeCausal:
+    """The language model of a bundle on the engine, which has to serve it.
+
+    Raises:
+        BundleError: the weights are damaged, or not those that config.json describes.
+        ModelError: the model has fewer positions than its context has tokens.
+    """
+    config = section_of(bundle)
+    assert isinstance(config, CausalConfig)
+    expected = causal_tensors_of(config, bundle.config.vocabulary_size)
+    assert expected is not None
+    stored = _stored(bundle, kind, expected, 0)
+    return NativeCausal(config, stored.weights, bundle.config.max_tokens, kind, stored.integers)
+
+
+def _stored(bundle: Bundle, kind: Kind, expected: Tensors, looks: int) -> StoredModel:
+    """The weights of a bundle, which have to be these tensors.
+
+    Args:
+        looks: the number of cross-attentions.
+    """
+    check_size(bundle, section_of(bundle))
+    check_alignment(bundle, looks)
     check_tensors(bundle, expected.shapes)
     stored = read_stored(bundle)
     tables = {*chain.from_iterable(expected.tied), *filter(is_table, stored.integers)}
@@ -143,7 +168,7 @@ def native_model(bundle: Bundle, kind: Kind) -> NativeModel:
     present = {*weights, *stored.integers}
     if absent := [name for name in expected.shapes if name not in present]:
         raise unfit(bundle, f"no tensor for {absent[0]}")
-    return known.make(config, StoredModel(weights, kind, stored.integers))
+    return StoredModel(weights, kind, stored.integers)
 
 
 def is_table(name: str) -> bool:

@@ -205,6 +205,7 @@ def searches(options: DecodingOptions) -> bool:
         or options.nbest > 1
         or options.coverage_penalty
         or options.no_repeat_ngram
+        or options.penalised
         or options.maximum_length > FURTHEST
     )
 

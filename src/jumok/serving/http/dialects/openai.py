@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from jumok.decoding import DecodingOptions
+from jumok.decoding.drawing import STRONGEST_PENALTY
 from jumok.errors import JumokError
 from jumok.late import late_imports
 from jumok.serving.http.dialects.asking import (
@@ -28,7 +29,7 @@ from jumok.serving.http.dialects.asking import (
 from jumok.serving.http.dialects.writing import TextsInWriting, collected
 from jumok.serving.http.models import ServedModel, Service, loaded
 from jumok.serving.http.refusals import RequestRefused, invalid, openai_error, refusal_of
-from jumok.serving.http.works import Continuation, EmbeddingTexts, WrittenToken
+from jumok.serving.http.works import Continuation, EmbeddingTexts
 from jumok.systems.base import Facts, System
 from jumok.systems.embedding import Embedder, SourceReader
 
@@ -38,6 +39,7 @@ with late_imports():
 router = APIRouter(prefix="/v1", tags=["OpenAI"])
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
+Penalty = Annotated[Number, Field(ge=-STRONGEST_PENALTY, le=STRONGEST_PENALTY)]
 Prompt = str | list[str] | list[int] | list[list[int]]
 MOST_STOPS = 4
 MOST_LOGPROBS = 5
@@ -69,10 +71,11 @@ class CompletionQuestion(BaseModel):
     temperature: Annotated[Number | None, Field(ge=0, le=100)] = 1.0
     top_p: Annotated[Number | None, Field(gt=0, le=1)] = 1.0
     top_k: Annotated[int | None, Field(ge=1, le=MOST_TOP)] = None
+    min_p: Annotated[Number | None, Field(ge=0, le=1)] = None
     seed: int | None = None
     logprobs: Annotated[int | None, Field(ge=0, le=MOST_LOGPROBS)] = None
-    presence_penalty: Number | None = 0.0
-    frequency_penalty: Number | None = 0.0
+    presence_penalty: Penalty | None = 0.0
+    frequency_penalty: Penalty | None = 0.0
     logit_bias: dict[str, float] | None = None
     suffix: str | None = None
     user: str | None = None
@@ -149,10 +152,7 @@ def _check_supported(asked: CompletionQuestion) -> None:
         RequestRefused: a field asks for something that this server does not do.
     """
     unsupported = {
-        "logprobs with stream": asked.logprobs is not None and bool(asked.stream),
         "logprobs with echo": asked.logprobs is not None and bool(asked.echo),
-        "presence_penalty": bool(asked.presence_penalty),
-        "frequency_penalty": bool(asked.frequency_penalty),
         "logit_bias": bool(asked.logit_bias),
         "suffix": bool(asked.suffix),
         "best_of": asked.best_of is not None and asked.best_of != (asked.n or 1),
@@ -197,14 +197,19 @@ def _continuations(
     seed = secrets.randbits(62) if asked.seed is None else asked.seed
     temperature = 1.0 if asked.temperature is None else asked.temperature
     try:
-        options = DecodingOptions(beam=1, sample=False)
+        options = DecodingOptions(
+            beam=1,
+            frequency_penalty=asked.frequency_penalty or 0.0,
+            presence_penalty=asked.presence_penalty or 0.0,
+        )
         if temperature > 0.0:
-            options = DecodingOptions(
-                beam=1,
+            options = replace(
+                options,
                 sample=True,
                 temperature=temperature,
                 top_p=None if asked.top_p in (None, 1.0) else asked.top_p,
                 top_k=asked.top_k,
+                min_p=asked.min_p,
             )
     except JumokError as error:
         raise refusal_of(error) from None
@@ -230,6 +235,7 @@ class _Reply:
     ) -> None:
         self.id, self.created = f"cmpl-{secrets.token_hex(12)}", int(time.time())
         self.model, self.asked, self.texts = model, asked, texts
+        self._tokens = [_Tokens(text) for text in texts]
 
     def body(self, choices: Sequence[Facts]) -> Facts:
         return {
@@ -251,13 +257,17 @@ class _Reply:
             "total_tokens": read + written,
         }
 
-    def choice(self, number: int, text: str, ended: str | None) -> Facts:
-        return {"index": number, "text": text, "logprobs": None, "finish_reason": ended}
+    def choice(
+        self, number: int, text: str, ended: str | None, logprobs: Facts | None = None
+    ) -> Facts:
+        return {"index": number, "text": text, "logprobs": logprobs, "finish_reason": ended}
 
     def whole(self, found: Sequence[str]) -> Facts:
+        echoed = [text.prompt if self.asked.echo else "" for text in self.texts]
         choices = [
-            self.choice(number, (text.prompt if self.asked.echo else "") + written, text.ended)
-            | {"logprobs": None if text.top is None else _logprobs(text.steps, written)}
+            self.choice(
+                number, echoed[number] + written, text.ended, self._tokens[number].of(written)
+            )
             for number, (text, written) in enumerate(zip(self.texts, found, strict=True))
         ]
         return self.body(choices) | {"usage": self.usage()}
@@ -270,8 +280,10 @@ class _Reply:
                 for number, text in enumerate(self.texts):
                     yield _event(self.body([self.choice(number, text.prompt, None)]))
             async for number, part in parts:
-                reason = self.texts[number].ended if part is None else None
-                yield _event(self.body([self.choice(number, part or "", reason)]))
+                choice = self.choice(number, "", self.texts[number].ended)
+                if part is not None:
+                    choice = self.choice(number, part, None, self._tokens[number].of(part))
+                yield _event(self.body([choice]))
             options = self.asked.stream_options
             if options is not None and options.include_usage:
                 yield _event(self.body([]) | {"usage": self.usage()})
@@ -286,22 +298,32 @@ class _Reply:
         yield "data: [DONE]\n\n"
 
 
-def _logprobs(steps: Sequence[WrittenToken], text: str) -> Facts:
-    """The tokens of a text; those after a text of `stop` are left out."""
-    offsets, place = [], 0
-    for step in steps:
-        offsets.append(place)
-        place += len(step.text)
-    kept = [each for each, offset in zip(steps, offsets, strict=True) if offset < len(text)]
-    return {
-        "tokens": [each.text for each in kept],
-        "token_logprobs": [max(each.log_probability, SMALLEST_LOGPROB) for each in kept],
-        "top_logprobs": [
-            {name: max(value, SMALLEST_LOGPROB) for name, value in each.top.items()}
-            for each in kept
-        ],
-        "text_offset": offsets[: len(kept)],
-    }
+class _Tokens:
+    """The tokens of a text, which are handed over with the parts that they begin in."""
+
+    def __init__(self, text: Continuation) -> None:
+        self._text, self._handed, self._length = text, 0, 0
+
+    def of(self, part: str) -> Facts | None:
+        """The tokens of the next part; those after a text of `stop` are in no part.
+
+        None: log-probabilities are not asked for.
+        """
+        if self._text.top is None:
+            return None
+        self._length += len(part)
+        new = self._text.steps[self._handed :]  # the engine may be ahead of this part
+        kept = [each for each in new if each.offset < self._length]
+        self._handed += len(kept)
+        return {
+            "tokens": [each.text for each in kept],
+            "token_logprobs": [max(each.log_probability, SMALLEST_LOGPROB) for each in kept],
+            "top_logprobs": [
+                {name: max(value, SMALLEST_LOGPROB) for name, value in each.top.items()}
+                for each in kept
+            ],
+            "text_offset": [each.offset for each in kept],
+        }
 
 
 def _event(body: Facts) -> str:
