@@ -42,10 +42,7 @@ static inline int64_t panelled(int64_t n) { return (n + PANEL - 1) / PANEL * PAN
 /* int8 of one row, plus 128 */
 static inline float quantise(const float *x, uint8_t *q, int64_t inputs) {
     floats most = {};
-    for (int64_t k = 0; k < inputs; k += LANES) {
-        floats v = load_f32(x + k);
-        most = larger(most, larger(v, -v));
-    }
+    for (int64_t k = 0; k < inputs; k += LANES) most = larger(most, magnitude(load_f32(x + k)));
     float peak = max_of(most);
     floats factor = spread(peak > 0 ? 127.0f / peak : 0.0f);
     for (int64_t k = 0; k < inputs; k += LANES) {

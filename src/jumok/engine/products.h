@@ -17,16 +17,19 @@
 #endif
 
 /* A tile has at most ROWS rows, and WIDE(rows) of the 4 vectors of a panel: its sums stay in registers, and
- * there are enough of them that none waits for the one before. */
+ * there are enough of them that none waits for the one before. ABREAST: heads whose values are summed together. */
 #ifdef __AVX512F__
 #define ROWS 6
 #define WIDE(rows) 4
+#define ABREAST 4
 #elif defined(__AVX2__) || defined(__aarch64__)
 #define ROWS 6
 #define WIDE(rows) ((rows) == 1 ? 4 : (rows) < 4 ? 2 : 1)
+#define ABREAST 1
 #else
 #define ROWS 3
 #define WIDE(rows) ((rows) == 1 ? 2 : 1)
+#define ABREAST 1
 #endif
 
 /* Piece: what one instruction adds to. Its arguments are the inputs, the same four for every output, and the
