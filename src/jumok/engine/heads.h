@@ -45,38 +45,56 @@ static void add_distances(const Model *m, int64_t head, int64_t place, int64_t k
     }
 }
 
-/* The products of a query with the keys from `first` on, 16 at most; beyond the last key zeros. */
-static inline floats products(const float *query, const float *const *key, int64_t at, int64_t count, int64_t width) {
-    floats block[LANES] = {};
-    for (int i = 0; i < LANES && i < count; i++) {
-        floats dot = {};
-        for (int64_t d = 0; d < width; d += LANES) dot += load_f32(query + d) * load_f32(key[i] + at + d);
-        block[i] = dot;
+#define SCORES 2048 /* of heads that attend together; a head with more keys attends alone */
+#define TOGETHER 8  /* heads at most */
+
+/* What `heads` heads attend with and to, in the order in which they lie in memory: all heads of a position,
+ * then the next position. score: (heads, apart) */
+typedef struct { int64_t first, heads, apart; float *score; } Heads;
+
+/* The products of the heads' queries with all keys. */
+static void score_keys(const Model *m, Heads h, const float *query, const Seen *seen) {
+    floats block[TOGETHER][LANES] = {};
+    int64_t width = m->head_dim, sharing = m->heads / m->kv_heads;
+    for (int64_t j = 0; j < seen->count; j += LANES) {
+        for (int64_t i = 0; i < LANES && j + i < seen->count; i++)
+            for (int64_t head = 0; head < h.heads; head++) {
+                const float *asked = query + (h.first + head) * width;
+                const float *key = seen->key[j + i] + (h.first + head) / sharing * width;
+                floats dot = {};
+                for (int64_t d = 0; d < width; d += LANES) dot += load_f32(asked + d) * load_f32(key + d);
+                block[head][i] = dot;
+            }
+        for (int64_t head = 0; head < h.heads; head++) store_f32(h.score + head * h.apart + j, totals_of(block[head]));
     }
-    return totals_of(block);
 }
 
-/* found = the sum of `vectors` * 16 elements of each value, by their weights */
-INLINE void weighted_sum(const float *weight, const float *const *value, int64_t at, int64_t count, float *found,
-                         const int vectors) {
-    floats sum[4] = {};
+/* found = the sum of all values by the weights of each head, for `heads` heads that do not share them, of
+ * which the values of each are `vectors` * 16 wide; or for a part of the values of one head. */
+INLINE void weighted_sums(const float *weight, int64_t apart, const float *const *value, int64_t at, int64_t count,
+                          float *found, const int heads, const int vectors) {
+    floats sum[ABREAST][4] = {};
     for (int64_t j = 0; j < count; j++)
-        for (int v = 0; v < vectors; v++) sum[v] += weight[j] * load_f32(value[j] + at + v * LANES);
-    for (int v = 0; v < vectors; v++) store_f32(found + v * LANES, sum[v]);
+        for (int h = 0; h < heads; h++)
+            for (int v = 0; v < vectors; v++)
+                sum[h][v] += weight[h * apart + j] * load_f32(value[j] + at + (h * vectors + v) * LANES);
+    for (int h = 0; h < heads; h++)
+        for (int v = 0; v < vectors; v++) store_f32(found + (h * vectors + v) * LANES, sum[h][v]);
 }
 
-/* One head of one row; key_at and value_at: where in a position's vectors those of the head lie. */
-static void attend(const Model *m, int64_t head, const float *query, const Seen *seen, float *score, float *found) {
-    int64_t shared = head / (m->heads / m->kv_heads), key_at = shared * m->head_dim, value_at = shared * m->value_dim;
-    for (int64_t j = 0; j < seen->count; j += LANES)
-        store_f32(score + j, products(query, seen->key + j, key_at, seen->count - j, m->head_dim));
-    int biased = m->slopes && seen->place >= 0;
-    if (biased) add_distances(m, head, seen->place, seen->count, score);
-    softmax(score, seen->count, biased ? 1.0f : (float)m->scale);
-    int64_t d = 0;
-    for (; d + 4 * LANES <= m->value_dim; d += 4 * LANES)
-        weighted_sum(score, seen->value, value_at + d, seen->count, found + d, 4);
-    for (; d < m->value_dim; d += LANES) weighted_sum(score, seen->value, value_at + d, seen->count, found + d, 1);
+/* The values that the heads find, by the weights in h.score. */
+static void find_values(const Model *m, Heads h, const Seen *seen, float *found) {
+    int64_t width = m->value_dim, sharing = m->heads / m->kv_heads, head = 0;
+    for (; sharing == 1 && width == 4 * LANES && head + ABREAST <= h.heads; head += ABREAST)
+        weighted_sums(h.score + head * h.apart, h.apart, seen->value, (h.first + head) * width, seen->count,
+                      found + (h.first + head) * width, ABREAST, 4);
+    for (; head < h.heads; head++) {
+        const float *weight = h.score + head * h.apart;
+        int64_t at = (h.first + head) / sharing * width, d = 0;
+        float *to = found + (h.first + head) * width;
+        for (; d + 4 * LANES <= width; d += 4 * LANES) weighted_sums(weight, 0, seen->value, at + d, seen->count, to + d, 1, 4);
+        for (; d < width; d += LANES) weighted_sums(weight, 0, seen->value, at + d, seen->count, to + d, 1, 1);
+    }
 }
 
 /* What the weights of one row were made of. */
@@ -92,11 +110,23 @@ static void keep_vectors(const Model *m, const Watched *to, int64_t row, const f
 /* All heads of one row. */
 static void attend_heads(const TransformerSession *s, const float *query, const Seen *seen, float *found, Kept kept) {
     const Model *m = model_of(s);
+    float scores[SCORES];
+    int64_t apart = padded(seen->count + !seen->count), together = SCORES / apart < TOGETHER ? SCORES / apart : TOGETHER;
+    int biased = m->slopes && seen->place >= 0;
+    Heads h = {.apart = apart, .score = together ? scores : s->score};
     if (kept.of && kept.of->query) keep_vectors(m, kept.of, kept.query, query, seen);
-    for (int64_t head = 0; head < m->heads; head++) {
-        attend(m, head, query + head * m->head_dim, seen, s->score, found + head * m->value_dim);
-        if (kept.weights && kept.rank[head] >= 0)
-            memcpy(kept.weights + kept.rank[head] * kept.apart, s->score, sizeof(float) * seen->count);
+    for (; h.first < m->heads; h.first += h.heads) {
+        h.heads = m->heads - h.first < together ? m->heads - h.first : together ? together : 1;
+        score_keys(m, h, query, seen);
+        for (int64_t i = 0; i < h.heads; i++) {
+            int64_t head = h.first + i;
+            float *score = h.score + i * apart;
+            if (biased) add_distances(m, head, seen->place, seen->count, score);
+            softmax(score, seen->count, biased ? 1.0f : (float)m->scale);
+            if (kept.weights && kept.rank[head] >= 0)
+                memcpy(kept.weights + kept.rank[head] * kept.apart, score, sizeof(float) * seen->count);
+        }
+        find_values(m, h, seen, found);
     }
 }
 

@@ -42,10 +42,7 @@ static inline int64_t panelled(int64_t n) { return (n + PANEL - 1) / PANEL * PAN
 /* int8 of one row, plus 128 */
 static inline float quantise(const float *x, uint8_t *q, int64_t inputs) {
     floats most = {};
-    for (int64_t k = 0; k < inputs; k += LANES) {
-        floats v = load_f32(x + k);
-        most = larger(most, larger(v, -v));
-    }
+    for (int64_t k = 0; k < inputs; k += LANES) most = larger(most, magnitude(load_f32(x + k)));
     float peak = max_of(most);
     floats factor = spread(peak > 0 ? 127.0f / peak : 0.0f);
     for (int64_t k = 0; k < inputs; k += LANES) {
@@ -68,41 +65,46 @@ static void prepare(const float *x, int64_t x_row, int64_t rows, int64_t inputs,
     }
 }
 
+/* Outputs, or their positive part. */
+static inline void store_piece(float *y, FloatPiece out, int positive) {
+    if (positive) out = (FloatPiece)((IntPiece)out & ~(IntPiece)(out < 0.0f)); /* a NaN stays one */
+    memcpy(y, &out, sizeof out);
+}
+
 /* One panel's outputs for `rows` rows, a constant wherever this is called. */
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE void tile_int8(const Prepared *x, int64_t first, const Linear *layer, int64_t column, float *y,
                       int64_t y_row, int positive, const int rows) {
     int64_t inputs = layer->inputs;
-    const int wide = WIDE(rows);
-    for (int v = 0; v < VECTORS; v += wide) {
-        const int8_t *panel = (const int8_t *)layer->panels + column * inputs + 4 * LANES * v;
-        const uint8_t *from = x->bytes_ + first * inputs;
+    const int wide = WIDE(rows) * PIECES;
+    for (int from = 0; from < VECTORS * PIECES; from += wide) {
+        const int8_t *panel = (const int8_t *)layer->panels + column * inputs + 4 * PIECE * from;
+        const uint8_t *read = x->bytes_ + first * inputs;
         Piece sum[ROWS][VECTORS * PIECES];
         for (int r = 0; r < rows; r++)
-            for (int p = 0; p < wide * PIECES; p++) sum[r][p] = (Piece){};
+            for (int p = 0; p < wide; p++) sum[r][p] = (Piece){};
         for (int64_t k = 0; k < inputs; k += 4, panel += 4 * PANEL) {
-            for (int i = 0; i < 4 * LANES * wide; i += 64) __builtin_prefetch(panel + AHEAD + i);
+            for (int i = 0; i < 4 * PIECE * wide; i += 64) __builtin_prefetch(panel + AHEAD + i);
             for (int r = 0; r < rows; r++) {
                 uint32_t four;
-                memcpy(&four, from + r * inputs + k, sizeof four);
-                for (int p = 0; p < wide * PIECES; p++) {
+                memcpy(&four, read + r * inputs + k, sizeof four);
+                for (int p = 0; p < wide; p++) {
                     Piece weights;
                     memcpy(&weights, panel + 4 * PIECE * p, sizeof weights);
                     sum[r][p] = add_products(sum[r][p], spread_four(four), weights);
                 }
             }
         }
-        for (int w = 0; w < wide; w++) {
-            int64_t at = column + (v + w) * LANES;
-            ints correction;
+        for (int p = 0; p < wide; p++) {
+            int64_t at = column + (from + p) * PIECE;
+            IntPiece correction;
+            FloatPiece scale, bias;
             memcpy(&correction, layer->correction + at, sizeof correction);
-            floats scale = load_f32(layer->scale + at), bias = load_f32(layer->bias + at);
+            memcpy(&scale, layer->scale + at, sizeof scale), memcpy(&bias, layer->bias + at, sizeof bias);
             for (int r = 0; r < rows; r++) {
-                ints total;
-                memcpy(&total, sum[r] + w * PIECES, sizeof total);
-                floats out = __builtin_convertvector(total - correction, floats) * (scale * x->scale[first + r]) + bias;
-                store_f32(y + r * y_row + (v + w) * LANES, positive ? larger(spread(0.0f), out) : out);
+                FloatPiece out = __builtin_convertvector((IntPiece)sum[r][p] - correction, FloatPiece);
+                store_piece(y + r * y_row + (from + p) * PIECE, out * (scale * x->scale[first + r]) + bias, positive);
             }
         }
     }
@@ -111,24 +113,21 @@ INLINE void tile_int8(const Prepared *x, int64_t first, const Linear *layer, int
 #define TILE_OF_FLOATS(name, TYPE, rows_of, GROUP)                                                                 \
     INLINE void tile_##name(const Prepared *x, int64_t first, const Linear *layer, int64_t column, float *y,       \
                             int64_t y_row, int64_t x_row, int positive, const int rows) {                          \
-        const int wide = WIDE(rows);                                                                               \
-        for (int v = 0; v < VECTORS; v += wide) {                                                                  \
-            const TYPE *panel = (const TYPE *)layer->panels + column * layer->inputs + GROUP * LANES * v;          \
-            const TYPE *from = rows_of + first * x_row;                                                            \
-            const float *bias = layer->bias + column + v * LANES;                                                  \
+        const int wide = WIDE(rows) * PIECES;                                                                      \
+        for (int from = 0; from < VECTORS * PIECES; from += wide) {                                                \
+            const TYPE *panel = (const TYPE *)layer->panels + column * layer->inputs + GROUP * PIECE * from;       \
+            const TYPE *read = rows_of + first * x_row;                                                            \
+            const float *bias = layer->bias + column + from * PIECE;                                               \
             FloatPiece sum[ROWS][VECTORS * PIECES];                                                                \
             for (int r = 0; r < rows; r++)                                                                         \
-                for (int p = 0; p < wide * PIECES; p++) memcpy(&sum[r][p], bias + p * PIECE, sizeof(FloatPiece));  \
+                for (int p = 0; p < wide; p++) memcpy(&sum[r][p], bias + p * PIECE, sizeof(FloatPiece));           \
             for (int64_t k = 0; k < layer->inputs; k += GROUP, panel += GROUP * PANEL)                             \
                 for (int r = 0; r < rows; r++)                                                                     \
-                    for (int p = 0; p < wide * PIECES; p++)                                                        \
-                        sum[r][p] = add_##name(sum[r][p], from + r * x_row + k, panel + GROUP * PIECE * p);        \
+                    for (int p = 0; p < wide; p++)                                                                 \
+                        sum[r][p] = add_##name(sum[r][p], read + r * x_row + k, panel + GROUP * PIECE * p);        \
             for (int r = 0; r < rows; r++)                                                                         \
-                for (int w = 0; w < wide; w++) {                                                                   \
-                    floats out;                                                                                    \
-                    memcpy(&out, sum[r] + w * PIECES, sizeof out);                                                 \
-                    store_f32(y + r * y_row + (v + w) * LANES, positive ? larger(spread(0.0f), out) : out);        \
-                }                                                                                                  \
+                for (int p = 0; p < wide; p++)                                                                     \
+                    store_piece(y + r * y_row + (from + p) * PIECE, sum[r][p], positive);                          \
         }                                                                                                          \
     }
 TILE_OF_FLOATS(float32, float, x->floats_, 1)

@@ -17,16 +17,19 @@
 #endif
 
 /* A tile has at most ROWS rows, and WIDE(rows) of the 4 vectors of a panel: its sums stay in registers, and
- * there are enough of them that none waits for the one before. */
+ * there are enough of them that none waits for the one before. ABREAST: heads whose values are summed together. */
 #ifdef __AVX512F__
 #define ROWS 6
 #define WIDE(rows) 4
+#define ABREAST 4
 #elif defined(__AVX2__) || defined(__aarch64__)
 #define ROWS 6
 #define WIDE(rows) ((rows) == 1 ? 4 : (rows) < 4 ? 2 : 1)
+#define ABREAST 1
 #else
 #define ROWS 3
 #define WIDE(rows) ((rows) == 1 ? 2 : 1)
+#define ABREAST 1
 #endif
 
 /* Piece: what one instruction adds to. Its arguments are the inputs, the same four for every output, and the
@@ -34,7 +37,11 @@
 #if defined(__AVX512VNNI__)
 typedef __m512i Piece;
 static inline Piece spread_four(uint32_t four) { return _mm512_set1_epi32((int)four); }
-static inline Piece add_products(Piece sum, Piece four, Piece w) { return _mm512_dpbusd_epi32(sum, four, w); }
+/* not the intrinsic: gcc 12 copies its sums to memory and back where a tile has many, at half the speed */
+static inline Piece add_products(Piece sum, Piece four, Piece w) {
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(four), "v"(w));
+    return sum;
+}
 #elif defined(__AVX512BW__)
 typedef __m512i Piece;
 static inline Piece spread_four(uint32_t four) { return _mm512_set1_epi32((int)four); }
@@ -49,7 +56,8 @@ typedef __m256i Piece;
 static inline Piece spread_four(uint32_t four) { return _mm256_set1_epi32((int)four); }
 static inline Piece add_products(Piece sum, Piece four, Piece w) {
 #ifdef __AVXVNNI__
-    return _mm256_dpbusd_avx_epi32(sum, four, w);
+    __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(four), "x"(w));
+    return sum;
 #else
     Piece even = _mm256_madd_epi16(_mm256_and_si256(four, _mm256_set1_epi16(255)),
                                    _mm256_srai_epi16(_mm256_slli_epi16(w, 8), 8));
@@ -95,6 +103,7 @@ static inline Piece add_products(Piece sum, Piece four, Piece w) {
 
 /* The same of floats: written for pieces, because gcc keeps vectors that are wider than registers in memory. */
 typedef float FloatPiece __attribute__((vector_size(sizeof(Piece))));
+typedef int32_t IntPiece __attribute__((vector_size(sizeof(Piece))));
 typedef uint32_t WordPiece __attribute__((vector_size(sizeof(Piece))));
 
 static inline FloatPiece add_float32(FloatPiece sum, const float *x, const float *panel) {

@@ -5,8 +5,8 @@
 
 static inline float logarithm(Divisor d) { return d.peak + logf(d.sum); }
 
-/* Adds `count` logits, a multiple of 16 filled up with minus infinity, to the divisor. */
-static void add_logits(const float *logits, int64_t count, Divisor *d) {
+/* Adds `count` logits, a multiple of 16 filled up with minus infinity, to the divisor; returns the largest. */
+static float add_logits(const float *logits, int64_t count, Divisor *d) {
     floats most = load_f32(logits);
     for (int64_t j = LANES; j < count; j += LANES) most = larger(most, load_f32(logits + j));
     float peak = max_of(most);
@@ -14,17 +14,18 @@ static void add_logits(const float *logits, int64_t count, Divisor *d) {
         d->sum *= d->peak == -INFINITY ? 0.0f : expf(d->peak - peak);
         d->peak = peak;
     }
-    if (d->peak == -INFINITY) return;
+    if (d->peak == -INFINITY) return peak;
     floats sum = {};
     for (int64_t j = 0; j < count; j += LANES) sum += exponential(load_f32(logits + j) - d->peak);
     d->sum += total_of(sum);
+    return peak;
 }
 
 /* Keeps the `wanted` largest of these logits and of those before, with their tokens. */
 static void keep_largest(const float *logits, int64_t count, int32_t first, int64_t wanted, float *values,
                          int32_t *tokens) {
     for (int64_t j = 0; j < count; j += LANES) {
-        if (!(max_of(load_f32(logits + j)) > values[wanted - 1])) continue;
+        if (!any_of(load_f32(logits + j) > values[wanted - 1])) continue;
         for (int64_t i = j; i < j + LANES; i++) {
             if (!(logits[i] > values[wanted - 1])) continue;
             int64_t place = wanted - 1;
@@ -68,11 +69,12 @@ static void best_of(Session *s, const float *shown, int64_t rows, const Choice *
             const Choice *may = choices + row;
             float *here = s->logits + row * TILE;
             if (may->removed >= first && may->removed < first + count) here[may->removed - first] = -INFINITY;
-            add_logits(here, count, s->divisor + row);
+            float peak = add_logits(here, count, s->divisor + row), *kept = values + row * apart;
+            if (peak <= kept[may->wanted - 1]) continue; /* none of them is kept */
             for (int64_t j = 0; j < may->count; j++)
                 if (may->forbidden[j] >= first && may->forbidden[j] < first + count)
                     here[may->forbidden[j] - first] = -INFINITY;
-            keep_largest(here, count, (int32_t)first, may->wanted, values + row * apart, tokens + row * apart);
+            keep_largest(here, count, (int32_t)first, may->wanted, kept, tokens + row * apart);
         }
     }
     for (int64_t row = 0; row < rows; row++)

@@ -130,15 +130,6 @@ struct Session {
     Candidate *found; /* (wanted) */
 };
 
-/* The sum by halves: every level adds neighbours at a distance of 8, 4, 2 and 1. */
-static inline float total_of(floats x) {
-    float v[LANES];
-    memcpy(v, &x, sizeof v);
-    for (int half = LANES / 2; half; half /= 2)
-        for (int i = 0; i < half; i++) v[i] += v[i + half];
-    return v[0];
-}
-
 /* The sums of 16 vectors, each by halves as in total_of: a level adds the halves of two vectors at once. */
 static inline floats totals_of(floats *block) {
 #define HALVE(distance)                                                                     \

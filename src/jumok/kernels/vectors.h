@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __AVX512BF16__
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
+#define AVX512
 #include <immintrin.h>
 #endif
 
@@ -37,7 +38,24 @@ static inline floats choose(ints where, floats yes, floats no) {
     return (floats)(((ints)yes & where) | ((ints)no & ~where));
 }
 /* b where either is NaN */
-static inline floats larger(floats a, floats b) { return choose(a > b, a, b); }
+static inline floats larger(floats a, floats b) {
+#ifdef AVX512 /* compilers do not find the instruction, and make three of it */
+    return (floats)_mm512_max_ps((__m512)a, (__m512)b);
+#else
+    return choose(a > b, a, b);
+#endif
+}
+static inline floats magnitude(floats x) { return (floats)((words)x & 0x7FFFFFFFu); }
+static inline int any_of(ints where) {
+#ifdef AVX512
+    return _mm512_movepi32_mask((__m512i)where) != 0;
+#else
+    uint64_t v[LANES / 2], some = 0;
+    memcpy(v, &where, sizeof v);
+    for (int i = 0; i < LANES / 2; i++) some |= v[i];
+    return some != 0;
+#endif
+}
 
 static inline float sum_of(floats x) {
     float total = 0;
@@ -45,9 +63,31 @@ static inline float sum_of(floats x) {
     return total;
 }
 static inline float max_of(floats x) {
+#ifdef AVX512
+    __m256 eight = _mm256_max_ps(_mm512_castps512_ps256((__m512)x), _mm512_extractf32x8_ps((__m512)x, 1));
+    __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    four = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(four, _mm_movehdup_ps(four)));
+#else
     float most = x[0];
     for (int i = 1; i < LANES; i++) most = x[i] > most ? x[i] : most;
     return most;
+#endif
+}
+/* The sum by halves: every level adds neighbours at a distance of 8, 4, 2 and 1. */
+static inline float total_of(floats x) {
+#ifdef AVX512
+    __m256 eight = _mm256_add_ps(_mm512_castps512_ps256((__m512)x), _mm512_extractf32x8_ps((__m512)x, 1));
+    __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    four = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(four, _mm_movehdup_ps(four)));
+#else
+    float v[LANES];
+    memcpy(v, &x, sizeof v);
+    for (int half = LANES / 2; half; half /= 2)
+        for (int i = 0; i < half; i++) v[i] += v[i + half];
+    return v[0];
+#endif
 }
 
 static inline floats load_f32(const float *p) {
