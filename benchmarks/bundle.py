@@ -1,6 +1,4 @@
-"""Small jumok bundles: one trained for a minute, which is decoded with and which `jumok info` reads;
-and a language model with random weights, for what does not depend on what a model has learned.
-"""
+"""A small jumok bundle, trained for a minute: what is decoded with, and what `jumok info` reads."""
 
 import shutil
 import subprocess
@@ -8,17 +6,11 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import torch
-
 from benchmarks.corpus import WORK, Corpus
 from benchmarks.errors import BenchmarkError
-from benchmarks.larger import LANGUAGE, POSITIONS, model_of
 from benchmarks.peers.jumok import recipe_variables, train_command
 from benchmarks.process import one_thread_environment, pinned
-from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.reading import read_bundle
-from jumok.bundle.writing import write_bundle
-from jumok.data.texts.tokenizer import ByteTokenizer
 from jumok.errors import BundleError
 
 STEPS = 150
@@ -66,25 +58,6 @@ def trained_bundle(
             )
         if done.returncode != 0:
             raise BenchmarkError(f"`jumok train` failed: see {runs / 'output.log'}")
-    return bundle
-
-
-def random_language_model() -> Path:
-    """A small GPT of bytes (`benchmarks.larger.LANGUAGE`: 10.6 million weights)."""
-    bundle = WORK / "language-model"
-    if not is_current(bundle):
-        shutil.rmtree(bundle, ignore_errors=True)
-        torch.manual_seed(1)
-        model = model_of(LANGUAGE, ByteTokenizer.size)
-        config = BundleConfig(
-            task="language-model",
-            model=LANGUAGE.model_dump(),
-            vocabulary_size=ByteTokenizer.size,
-            max_tokens=POSITIONS,
-            documents="file",
-        )
-        card = Card(name="random", date="2026-11-23")
-        write_bundle(bundle, model.state_dict(), config, ByteTokenizer(), card)
     return bundle
 
 

@@ -99,15 +99,10 @@ def _decode(rows: Sequence[Row]) -> str:
 
 def _start(rows: Sequence[Row]) -> str:
     body = [
-        [
-            f"`{row['command']}`",
-            f"{row['wall_seconds']:.2f}",
-            f"{row['cpu_seconds']:.2f}",
-            f"{row['peak_mib']:.0f}",
-        ]
+        [f"`{row['command']}`", f"{row['wall_seconds']:.2f}", f"{row['cpu_seconds']:.2f}"]
         for row in rows
     ]
-    return table(["command", "seconds", "CPU-seconds", "peak MiB"], body)
+    return table(["command", "seconds", "CPU-seconds"], body)
 
 
 def _prepare(rows: Sequence[Row]) -> str:

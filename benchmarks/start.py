@@ -1,31 +1,24 @@
 """The start time of commands that compute nothing, and of `jumok translate` and `jumok generate` to
-their first answer; with the peak of their resident memory.
+their first answer.
 """
 
 import resource
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from benchmarks.bundle import random_language_model, trained_bundle
+from benchmarks.bundle import trained_bundle
 from benchmarks.corpus import joint_corpus
 from benchmarks.environments import OURS, python_of
+from benchmarks.larger import random_language_model
 from benchmarks.options import Options
 from benchmarks.process import one_thread_environment, pinned
 from benchmarks.results import Row
 
 REPEATS = 9
 SENTENCE = b"A man is walking.\n"
-
-PEAK = (
-    "import resource, subprocess, sys\n"
-    "subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)\n"
-    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
-)
-"""The peak of a command, in KiB, by a process that is small itself: a fork counts its parent's."""
 
 
 @dataclass(frozen=True)
@@ -68,18 +61,17 @@ def run(options: Options) -> list[Row]:
                 times[command.name].append(found)
     return [
         {
-            "command": f"jumok {command.name}",
-            "wall_seconds": median(wall for wall, _ in times[command.name]),
-            "cpu_seconds": median(cpu for _, cpu in times[command.name]),
-            "peak_mib": _peak(command, options.core) / 1024,
+            "command": f"jumok {name}",
+            "wall_seconds": median(wall for wall, _ in found),
+            "cpu_seconds": median(cpu for _, cpu in found),
         }
-        for command in wanted
+        for name, found in times.items()
     ]
 
 
 def _time(command: StartedCommand, core: int) -> tuple[float, float]:
     """Seconds, and CPU-seconds, of one run."""
-    line = _line(command, core)
+    line = pinned([python_of(OURS).with_name("jumok"), *command.arguments], core)
     wall, cpu = time.perf_counter(), _children_seconds()
     subprocess.run(
         line,
@@ -89,22 +81,6 @@ def _time(command: StartedCommand, core: int) -> tuple[float, float]:
         check=True,
     )
     return time.perf_counter() - wall, _children_seconds() - cpu
-
-
-def _peak(command: StartedCommand, core: int) -> int:
-    """The peak of the resident memory of one run, in KiB."""
-    done = subprocess.run(
-        [sys.executable, "-c", PEAK, *_line(command, core)],
-        input=command.given,
-        stdout=subprocess.PIPE,
-        env=one_thread_environment(),
-        check=True,
-    )
-    return int(done.stdout)
-
-
-def _line(command: StartedCommand, core: int) -> list[str]:
-    return pinned([python_of(OURS).with_name("jumok"), *command.arguments], core)
 
 
 def _children_seconds() -> float:
