@@ -9,9 +9,12 @@ import torch
 from safetensors.torch import save_file
 
 from benchmarks.corpus import WORK
+from jumok.bundle.card import BundleConfig, Card
+from jumok.bundle.writing import write_bundle
 from jumok.config.causal import CausalConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.transformer import TransformerConfig
+from jumok.data.texts.tokenizer import ByteTokenizer
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.recurrent import RecurrentModel
@@ -55,6 +58,24 @@ def random_weights(name: str) -> Path:
             "config": config.model_dump(),
         }
         (folder / "shape.json").write_text(json.dumps(shape))
+    return folder
+
+
+def random_language_model() -> Path:
+    """A bundle of LANGUAGE for bytes: 10.8 million weights."""
+    folder = WORK / "larger" / "bytes"
+    if not folder.exists():
+        torch.manual_seed(1)
+        model = model_of(LANGUAGE, ByteTokenizer.size)
+        config = BundleConfig(
+            task="language-model",
+            model=LANGUAGE.model_dump(),
+            vocabulary_size=ByteTokenizer.size,
+            max_tokens=POSITIONS,
+            documents="file",
+        )
+        card = Card(name="random", date="2026-11-23")
+        write_bundle(folder, model.state_dict(), config, ByteTokenizer(), card)
     return folder
 
 

@@ -1,4 +1,6 @@
-"""The start time of commands that compute nothing, and of `jumok translate` to its first answer."""
+"""The start time of commands that compute nothing, and of `jumok translate` and `jumok generate` to
+their first answer.
+"""
 
 import resource
 import subprocess
@@ -10,6 +12,7 @@ from statistics import median
 from benchmarks.bundle import trained_bundle
 from benchmarks.corpus import joint_corpus
 from benchmarks.environments import OURS, python_of
+from benchmarks.larger import random_language_model
 from benchmarks.options import Options
 from benchmarks.process import one_thread_environment, pinned
 from benchmarks.results import Row
@@ -35,12 +38,18 @@ def run(options: Options) -> list[Row]:
     """One row a command: medians of `REPEATS`. The commands take turns."""
     bundle = trained_bundle(joint_corpus(), options.core)
     translate: list[str | Path] = ["translate", bundle, "--batch", "1"]
+    letters = random_language_model()
+    generate: list[str | Path] = ["generate", letters, "A", "--max-tokens", "1", "--threads", "1"]
     commands = [
         StartedCommand("--help", ["--help"]),
         StartedCommand("info MODEL", ["info", bundle]),
         *(
             StartedCommand(f"translate MODEL {more}".strip(), [*translate, *more.split()], SENTENCE)
             for more in ("", "--alignments", "--engine torch", "--engine torch --alignments")
+        ),
+        *(
+            StartedCommand(f"generate MODEL {more}".strip(), [*generate, *more.split()])
+            for more in ("", "--engine torch")
         ),
     ]
     wanted = [command for command in commands if options.wants(command.name)]

@@ -137,13 +137,15 @@ def test_translate_with_a_missing_model_says_what_to_give(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (["--temperature", "0.5"], "--temperature, --top-k, --top-p and --seed need --sample"),
+        (["--temperature", "0.5"], "--temperature, --top-k, --top-p, --min-p and --seed need"),
+        (["--min-p", "0.1"], "do:       add --sample, or leave them out"),
         (["--top-k", "5"], "do:       add --sample, or leave them out"),
         (["--nbest", "6"], "--nbest cannot exceed the beam size"),
         (["--nbest", "6"], "do:       add --beam 6"),
         (["--beam", "0"], "the beam size and the number of hypotheses to return"),
         (["--minimum-length", "9", "--maximum-length", "5"], "minimum length is above the maximum"),
         (["--sample", "--top-p", "1.5"], "top_p is a share of the probability"),
+        (["--sample", "--min-p", "1.5"], "min_p is a share of the largest probability"),
         (["--sample", "--temperature", "0"], "the temperature must be a positive number"),
     ],
 )
@@ -153,6 +155,16 @@ def test_translate_refuses_options_that_contradict(
     error = fault("translate", tiny_bundle, *arguments, given="a\n")
     assert isinstance(error, ConfigError)
     assert what in str(error)
+
+
+def test_of_samples_with_a_min_p_of_1_only_the_greedy_one_is_left(tiny_bundle: Path) -> None:
+    lines, length = "the cat\nI am a student\n", ["--maximum-length", "9", "--no-keep"]
+    greedy, sampled = (
+        CliRunner().invoke(app, ["translate", str(tiny_bundle), *how, *length], input=lines).stdout
+        for how in (["--beam", "1"], ["--sample", "--min-p", "1", "--seed", "5"])
+    )
+    assert sampled == greedy
+    assert greedy.count("\n") == 2
 
 
 def test_options_not_given_are_the_translator_s_own() -> None:

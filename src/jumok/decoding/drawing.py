@@ -13,7 +13,7 @@ BITS = 53
 """Those of a float64."""
 
 STRONGEST_PENALTY = 2.0
-"""Of a token that was written before, as OpenAI's API has it."""
+"""The strongest penalty on tokens that were written before, by OpenAI's API."""
 
 
 class Draws:
