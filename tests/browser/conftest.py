@@ -1,8 +1,10 @@
 """A page in a real browser, and a person in front of it: what the tests of the page share."""
 
+import functools
 import shutil
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
 from jumok.tracing.comparison import Comparison
 
+HERE = Path(__file__).parent
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -22,17 +25,34 @@ FLAGS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[object]:
-    """One for all tests of a file; every page of theirs has a profile of its own."""
-    reason = "needs the package playwright"
-    playwright = pytest.importorskip("playwright.sync_api", reason=reason)
+RUNNING = ExitStack()
+"""What ends the browser, and its driver."""
+
+
+@functools.cache
+def running() -> object:
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
     if CHROMIUM is None:
         pytest.skip("needs the Debian package chromium")
-    with playwright.sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield running
-        running.close()
+    driver = RUNNING.enter_context(playwright.sync_playwright())
+    browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    RUNNING.callback(browser.close)
+    return browser
+
+
+@pytest.fixture(scope="module")
+def browser() -> object:
+    """One for all tests of this folder; every page of theirs has a profile of its own."""
+    return running()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Ends the browser after the last test here: while it runs, asyncio serves its driver alone."""
+    yield
+    if nextitem is None or HERE not in nextitem.path.parents:
+        RUNNING.close()
+        running.cache_clear()
 
 
 class Reader:

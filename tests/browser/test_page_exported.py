@@ -24,6 +24,7 @@ from jumok.kernels.levels import machine
 from jumok.smallworld.corpus import pairs
 from jumok.systems.translation.web import WebTranslator
 from tests.browser.bare import SHORT, bare_page
+from tests.browser.test_page_compare import tables
 from tests.conftest import TINY_TEXT
 from tests.systems.test_ordinary_module import transformer
 
@@ -230,6 +231,21 @@ def test_two_texts_are_shown_side_by_side(reading, exported):
     reader.page.get_by_label("Second sentence").fill(SENTENCES[1])
     reader.page.get_by_label("Second sentence").press("Enter")
     reader.page.get_by_text("A − B").first.wait_for()
+    reader.choose("Attention kind", "encoder self-attention (source → source)")
+    reader.choose("Show as", "table")
+    (a, mine), (b, theirs), (title, difference) = tables(reader)
+    assert (a[:2], b[:2], title) == ("A:", "B:", "A − B")
+    shown = reader.page.locator("#panel table")
+    one, other, both = (each.locator("thead th").all_inner_texts()[1:] for each in shown.all())
+    assert (one[:-1], other[:-1]) == (SENTENCES[0].split(), SENTENCES[1].split())
+    for weights in (mine, theirs):
+        np.testing.assert_allclose(weights.sum(1), 1, atol=0.006)  # of cells with three digits
+    (rows, columns), (its_rows, its_columns) = (
+        np.ix_(*[[words.index(word) for word in axis] for axis in (both[:-1], both)])
+        for words in (one, other)
+    )
+    expected = mine[rows, columns] - theirs[its_rows, its_columns]
+    np.testing.assert_allclose(difference, expected, atol=2e-3)
 
 
 def test_the_page_speaks_korean_and_fits_a_phone(reading, exported):

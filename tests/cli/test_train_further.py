@@ -208,7 +208,7 @@ def test_a_model_of_another_kind_is_refused(tmp_path, other, family, task, expec
         ("model.kind=rnn", "model.kind is 'rnn'; the model's is 'transformer'"),
         ("model.encoder_layers=2", "model.encoder_layers is 2; the model's is 1"),
         ("tokenizer.size=700", "tokenizer.size is 700; the tokenizer is the model's"),
-        ("tokenizer.kind=bpe", "tokenizer.kind is 'bpe'; the tokenizer is the model's"),
+        ("tokenizer.kind=char", "tokenizer.kind is 'char'; the tokenizer is the model's"),
         ("tokenizer.path=t.model", "tokenizer.path is 't.model'; the tokenizer is the model's"),
         ("data.source_language=de", "data.source_language is 'de'; the model's is 'en'"),
         ("vectors.path=v.txt", "[vectors] would replace the model's embeddings"),
@@ -224,7 +224,7 @@ def test_what_agrees_with_the_model_or_is_free_is_taken(made):
     free = [
         "model.dim=16",
         "model.dropout=0.4",
-        "tokenizer.kind=char",
+        "tokenizer.kind=bpe",
         "data.source_language=en-GB",
     ]
     result = run(*FROM, *PAIRS, *(word for each in free for word in ("--set", each)), *FAST)

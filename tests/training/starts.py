@@ -34,6 +34,9 @@ FURTHER: Values = {
     "learning_rate": 0.01,
 }
 TOKENIZER = {"kind": "char", "size": 60, "byte_fallback": False}
+WHOLE_WORDS = {"kind": "bpe", "size": 40, "byte_fallback": False}
+"""Of whole words: a translation may have three times as many tokens as its source."""
+
 STACK = {"dim": 16, "heads": 2, "feedforward": 32, "dropout": 0.1}
 
 
@@ -55,7 +58,7 @@ def translation(folder: Path, seed: int, **model: Any) -> Values:
     pair = {"source": write(folder / "a.en", texts), "target": write(folder / "a.ko", backwards)}
     data = {"train": [pair], "validation_pairs": 11, "source_language": "en"}
     sizes = {**STACK, "encoder_layers": 1, "decoder_layers": 1}
-    return {"data": data, "tokenizer": TOKENIZER, "model": model or sizes}
+    return {"data": data, "tokenizer": WHOLE_WORDS, "model": model or sizes}
 
 
 def rnn(folder: Path, seed: int) -> Values:

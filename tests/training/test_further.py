@@ -113,7 +113,7 @@ def test_what_a_recipe_leaves_out_comes_from_the_model_and_its_recipe(tmp_path):
     config = further("transformer", tmp_path, model)
     assert config.model.model_dump(mode="json") == read_bundle(model).config.model
     assert (config.data.source_language, config.data.target_language) == ("en", "")
-    assert config.tokenizer.kind == "char"
+    assert config.tokenizer.kind == "bpe"
     training = config.training
     assert (training.optimizer, training.tokens_per_batch) == ("muon", 300)
     assert training.average.decay == 0.8
@@ -125,7 +125,9 @@ def test_what_a_recipe_leaves_out_comes_from_the_model_and_its_recipe(tmp_path):
 
 
 def test_steps_and_learning_rate_fit_the_new_data(tmp_path):
-    model, _ = start_model("transformer", tmp_path, "training.steps=300", "validation.every=300")
+    letters = ("tokenizer.kind=char", "tokenizer.size=60")
+    once = ("training.steps=300", "validation.every=300")
+    model, _ = start_model("transformer", tmp_path, *once, *letters)
     values = {
         "name": "new",
         "start": {"model": str(model)},
