@@ -37,7 +37,7 @@ TOGETHER = 32
 
 SHARES = (0.5, 0.8)
 ROUNDS = 3
-ALONE, SATURATED = 100, 400
+ALONE, SATURATED = 100, 1_200
 """Requests of a round."""
 
 
