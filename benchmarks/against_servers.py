@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+from benchmarks.errors import BenchmarkError
 from benchmarks.load import Question, Reply, closed_loop, open_loop, percentile, statuses
 from benchmarks.servers import (
     Server,
@@ -204,4 +205,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BenchmarkError as error:
+        sys.exit(f"benchmarks: {error}")
