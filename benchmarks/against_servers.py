@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+from benchmarks.errors import BenchmarkError
 from benchmarks.load import Question, Reply, closed_loop, open_loop, percentile, statuses
 from benchmarks.servers import (
     Server,
@@ -37,7 +38,7 @@ TOGETHER = 32
 
 SHARES = (0.5, 0.8)
 ROUNDS = 3
-ALONE, SATURATED = 100, 400
+ALONE, SATURATED = 100, 1_200
 """Requests of a round."""
 
 
@@ -204,4 +205,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BenchmarkError as error:
+        sys.exit(f"benchmarks: {error}")

@@ -7,6 +7,7 @@ connection of its own that is reused when it is free. Only for servers on this m
 
 import asyncio
 import json
+import math
 import random
 import time
 from collections import Counter
@@ -236,7 +237,7 @@ async def slow_heads(
 def percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that at least this share of all values do not exceed."""
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, max(0, round(share * len(ordered) + 0.5) - 1))]
+    return ordered[max(0, math.ceil(round(share * len(ordered), 9)) - 1)]
 
 
 def statuses(replies: Iterable[Reply]) -> Counter[int]:

@@ -337,10 +337,14 @@ def main() -> None:
 
 
 def _loads(server: ServedProcess, asked: argparse.Namespace) -> Facts:
-    most = capacity(server.url, 2_000)
-    facts: Facts = {"capacity": round(most, 1), "alone": alone(server.url, 300)}
+    """The 99 % of each load is also given as a multiple of the median of one client."""
+    most, lone = capacity(server.url, 2_000), alone(server.url, 300)
+    facts: Facts = {"capacity": round(most, 1), "alone": lone}
     for share in (0.5, 0.8):
-        facts[f"{share:.0%}"] = steady(server.url, share * most, asked.seconds)
+        found = steady(server.url, share * most, asked.seconds)
+        if "p99" in found:
+            found["of_lone"] = round(found["p99"] / lone["whole"]["p50"], 1)
+        facts[f"{share:.0%}"] = found
     return facts
 
 

@@ -1,4 +1,4 @@
-"""CTranslate2 behind FastAPI and uvicorn, as its users put it there.
+"""CTranslate2 behind FastAPI and uvicorn (with uvloop and httptools), as its users put it there.
 
 python ctranslate2_server.py PACKAGE PORT each|together
 
