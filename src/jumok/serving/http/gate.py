@@ -113,9 +113,7 @@ class Gate:
         parts, size, whole = [], 0, scope.get("state", {}).get(ARRIVED)
         try:
             # no timer for what is there already: it would take longer than the reading
-            async with asyncio.timeout(
-                None if whole else limits.body_seconds
-            ):
+            async with asyncio.timeout(None if whole else limits.body_seconds):
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
