@@ -58,6 +58,7 @@ class LimitedConnection(HttpToolsProtocol):
     refuse: ClassVar[Refuse]
     _overdue: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
+    _gone: asyncio.Future[None] | None = None
     _in_head = False
     _in_body = False
     _crowded = False
@@ -70,7 +71,6 @@ class LimitedConnection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._gone: asyncio.Future[None] = self.loop.create_future()
         most = self.limits.connections
         self._crowded = len(self.connections) > most
         if len(self.connections) > 2 * most:
@@ -160,6 +160,17 @@ class LimitedConnection(HttpToolsProtocol):
         self._stop_waiting()
         self.scope["state"][ARRIVED] = True
         super().on_message_complete()
+        self._forget()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._forget()
+
+    def _forget(self) -> None:
+        """Drops what is known of a request that is answered: idle connections take memory too."""
+        between = not (self._in_head or self._in_body)
+        if between and self.cycle is not None and self.cycle.response_complete:
+            self.scope = self.headers = self.cycle = None  # type: ignore[assignment]
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         if self._crowded:
@@ -167,6 +178,8 @@ class LimitedConnection(HttpToolsProtocol):
         # Who does not read the answers gets no further ones without waiting.
         refused = None if self.flow.write_paused else type(self).refuse(cycle.scope, self._crowded)
         if refused is None:
+            if self._gone is None:
+                self._gone = self.loop.create_future()
             cycle.scope["state"][GONE] = self._gone
             super()._start_asgi_task(cycle, app)
         else:
@@ -208,7 +221,7 @@ class LimitedConnection(HttpToolsProtocol):
         self._stop_waiting()
         if self._unread is not None:
             self._unread.cancel()
-        if not self._gone.done():
+        if self._gone is not None and not self._gone.done():
             self._gone.set_result(None)
         super().connection_lost(exc)
 
