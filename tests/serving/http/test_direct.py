@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from benchmarks.mutations import QUESTIONS, VALUES
+from jumok.serving.http.admission.direct import Direct
+from jumok.serving.http.admission.gate import Gate
 from jumok.serving.http.app import application
-from jumok.serving.http.direct import Direct
-from jumok.serving.http.gate import Gate
 from jumok.serving.http.running import Serving
 from jumok.serving.http.settings import ServeSettings
 from jumok.systems.catalog import open_model

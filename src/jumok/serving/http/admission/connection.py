@@ -22,7 +22,7 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from jumok.serving.http.passage import ARRIVED, GONE
+from jumok.serving.http.admission.passage import ARRIVED, GONE
 from jumok.serving.http.settings import ServeLimits
 
 HEAD_BYTES = 64 * 1024
