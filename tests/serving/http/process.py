@@ -58,15 +58,19 @@ def serving(
     folder: Path,
     *arguments: str,
     ready: bool = True,
+    module: str = "jumok",
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[ServedProcess]:
     """A server with these arguments on a free port; it is killed at the end if it still runs.
 
     Args:
+        module: what is started: "jumok", or one that takes only models.
         variables: of its environment, besides those of this process.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "jumok", "serve", *arguments, "--port", "0"]
+    command = [sys.executable, "-m", module, *arguments]
+    if module == "jumok":
+        command[3:] = ["serve", *arguments, "--port", "0"]
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
         process = subprocess.Popen(
             command,

@@ -11,10 +11,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from jumok.errors import JumokError
+from jumok.serving.http.admission.direct import Direct
+from jumok.serving.http.admission.gate import Gate
 from jumok.serving.http.dialects import box, files, libretranslate, openai, own
 from jumok.serving.http.dialects.asking import ClientGone, service_of
-from jumok.serving.http.direct import Direct
-from jumok.serving.http.gate import Gate
 from jumok.serving.http.models import Service
 from jumok.serving.http.refusals import RequestRefused, invalid, refusal_of, response_to
 

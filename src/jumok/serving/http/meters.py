@@ -1,5 +1,6 @@
 """The server's metrics, in a registry of their own. No label comes from what a client sends."""
 
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -87,12 +88,15 @@ class Meters:
             registry=registry, multiprocess_mode=LARGEST,
         )  # fmt: skip
 
-        self._of_answers: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
+    @cached_property
+    def _of_answers(self) -> dict[tuple[str, int], tuple[Counter, Histogram]]:
+        """The metrics of each route and status: looking labels up takes longer than counting."""
+        return {}
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """Counts an answer and its time."""
         found = self._of_answers.get((route, status))
-        if found is None:  # looking labels up takes longer than counting
+        if found is None:
             found = self.requests.labels(route, str(status)), self.seconds.labels(route)
             self._of_answers[route, status] = found
         found[0].inc()

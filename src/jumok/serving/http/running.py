@@ -21,9 +21,9 @@ except ImportError:  # Windows has none
 from jumok.environment import give_torch_threads
 from jumok.errors import ConfigError, JumokError
 from jumok.late import late_imports
+from jumok.serving.http.admission.connection import connections
+from jumok.serving.http.admission.early import EarlyRefusals
 from jumok.serving.http.app import application
-from jumok.serving.http.connection import connections
-from jumok.serving.http.early import EarlyRefusals
 from jumok.serving.http.logs import fault_of, log
 from jumok.serving.http.models import NO_FOLDERS, Folders, Service, serve_models
 from jumok.serving.http.settings import ServeSettings

@@ -9,9 +9,9 @@ from typing import Any
 
 from starlette.requests import Request
 
+from jumok.serving.http.admission.passage import GONE, TEXTS
 from jumok.serving.http.jobs import Job, Work, deadline_passed
 from jumok.serving.http.models import ServedModel, Service
-from jumok.serving.http.passage import GONE, TEXTS
 from jumok.serving.http.refusals import RequestRefused, invalid
 
 DEADLINE = "x-request-deadline"

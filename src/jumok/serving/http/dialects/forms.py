@@ -9,8 +9,8 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 
 from jumok.serving.http.access import bearer
+from jumok.serving.http.admission.gate import admit
 from jumok.serving.http.dialects.asking import service_of
-from jumok.serving.http.gate import admit
 from jumok.serving.http.refusals import RequestRefused, invalid
 
 

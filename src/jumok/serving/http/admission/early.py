@@ -9,10 +9,10 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
-from jumok.serving.http.gate import check_request
+from jumok.serving.http.admission.gate import check_request
+from jumok.serving.http.admission.overload import Overload
+from jumok.serving.http.admission.passage import Passage
 from jumok.serving.http.models import Service
-from jumok.serving.http.overload import Overload
-from jumok.serving.http.passage import Passage
 from jumok.serving.http.refusals import RequestRefused, response_to
 
 

@@ -7,10 +7,10 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jumok.serving.http.access import bearer, check_host, check_key
+from jumok.serving.http.admission.overload import Overload
+from jumok.serving.http.admission.passage import ARRIVED, BODY, Passage
 from jumok.serving.http.logs import fault_of
 from jumok.serving.http.models import Service
-from jumok.serving.http.overload import Overload
-from jumok.serving.http.passage import ARRIVED, BODY, Passage
 from jumok.serving.http.refusals import RequestRefused, dialect_of, response_to
 
 UNBOUND = ("/metrics", "/openapi.json")
@@ -113,9 +113,7 @@ class Gate:
         parts, size, whole = [], 0, scope.get("state", {}).get(ARRIVED)
         try:
             # no timer for what is there already: it would take longer than the reading
-            async with asyncio.timeout(
-                None if whole else limits.body_seconds
-            ):
+            async with asyncio.timeout(None if whole else limits.body_seconds):
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":

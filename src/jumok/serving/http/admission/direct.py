@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from jumok.serving.http.passage import BODY
+from jumok.serving.http.admission.passage import BODY
 
 Handler = Callable[..., Awaitable[Response]]
 Refuse = Callable[[Request, Exception], Awaitable[Response]]
@@ -74,7 +74,7 @@ class _Way:
         self._kinds = [hints[name] for name in signature(route.endpoint).parameters]
 
     def arguments(self, request: Request) -> list[object] | None:
-        """What the route is called with; None: FastAPI shall find out what is wrong."""
+        """What the route is called with; None: FastAPI is to find out what is wrong."""
         found: list[object] = []
         for kind in self._kinds:
             if kind is Request:

@@ -7,9 +7,9 @@ from secrets import token_hex
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
+from jumok.serving.http.admission.overload import ROUTES
 from jumok.serving.http.logs import log
 from jumok.serving.http.models import Service
-from jumok.serving.http.overload import ROUTES
 
 ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 

@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import Callable
 from typing import ClassVar
 
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from starlette.responses import Response
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import (
@@ -21,11 +22,14 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from jumok.serving.http.passage import ARRIVED, GONE
+from jumok.serving.http.admission.passage import ARRIVED, GONE
 from jumok.serving.http.settings import ServeLimits
 
 HEAD_BYTES = 64 * 1024
 """The most bytes of a head, and of what follows a body (trailers)."""
+
+FIELD_BYTES = 32
+"""What a field counts besides its name and its value."""
 
 PIPELINED = 32
 """Requests that one connection may send before the first of them is answered."""
@@ -54,6 +58,7 @@ class LimitedConnection(HttpToolsProtocol):
     refuse: ClassVar[Refuse]
     _overdue: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
+    _gone: asyncio.Future[None] | None = None
     _in_head = False
     _in_body = False
     _crowded = False
@@ -66,7 +71,6 @@ class LimitedConnection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._gone: asyncio.Future[None] = self.loop.create_future()
         most = self.limits.connections
         self._crowded = len(self.connections) > most
         if len(self.connections) > 2 * most:
@@ -76,7 +80,8 @@ class LimitedConnection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._pending += len(data)
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        self._feed(data)
         if self.transport.is_closing():
             self._stop_waiting()
         elif self._pending > HEAD_BYTES:
@@ -87,6 +92,29 @@ class LimitedConnection(HttpToolsProtocol):
             self._close("too_many_pipelined")
         else:
             self._watch()
+
+    def _feed(self, data: bytes) -> None:
+        try:
+            self.parser.feed_data(data)
+        except HttpParserUpgrade as asked:
+            self._feed_without_upgrade(data[asked.args[0] :])
+        except HttpParserError:
+            self.send_400_response("Invalid HTTP request received.")
+
+    def _feed_without_upgrade(self, rest: bytes) -> None:
+        """Answers a request for another protocol in this one, as a server may.
+
+        llhttp takes what follows its head for the other protocol. So the head is parsed again
+        without the wish. (Java's HTTP client asks for HTTP/2 in this way.)
+        """
+        method = self.parser.get_method()
+        if method == b"CONNECT":
+            self.send_400_response("Invalid HTTP request received.")
+            return
+        lines = [b"%s %s HTTP/%s" % (method, self.url, self.parser.get_http_version().encode())]
+        lines += [b"%s: %s" % field for field in self.headers if field[0] != b"upgrade"]
+        self.parser = HttpRequestParser(self)
+        self._feed(b"\r\n".join(lines) + b"\r\n\r\n" + rest)
 
     def _watch(self) -> None:
         """Limits the time for what the client has to send next."""
@@ -107,18 +135,17 @@ class LimitedConnection(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._pending = 0
-        self._size += len(name) + len(value)
+        self._size += FIELD_BYTES + len(name) + len(value)
         if self._size > HEAD_BYTES:
             raise HeadTooLarge
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return  # it is parsed again
         self._in_head, self._in_body = False, True
         self._stop_waiting()
         super().on_headers_complete()
-        if self.parser.should_upgrade():
-            # llhttp reads no further request after one that asks for another protocol
-            self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
         self._pending = 0
@@ -127,10 +154,23 @@ class LimitedConnection(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return
         self._in_body, self._pending = False, 0
         self._stop_waiting()
         self.scope["state"][ARRIVED] = True
         super().on_message_complete()
+        self._forget()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._forget()
+
+    def _forget(self) -> None:
+        """Drops what is known of a request that is answered: idle connections take memory too."""
+        between = not (self._in_head or self._in_body)
+        if between and self.cycle is not None and self.cycle.response_complete:
+            self.scope = self.headers = self.cycle = None  # type: ignore[assignment]
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         if self._crowded:
@@ -138,6 +178,8 @@ class LimitedConnection(HttpToolsProtocol):
         # Who does not read the answers gets no further ones without waiting.
         refused = None if self.flow.write_paused else type(self).refuse(cycle.scope, self._crowded)
         if refused is None:
+            if self._gone is None:
+                self._gone = self.loop.create_future()
             cycle.scope["state"][GONE] = self._gone
             super()._start_asgi_task(cycle, app)
         else:
@@ -145,8 +187,6 @@ class LimitedConnection(HttpToolsProtocol):
 
     def _answer(self, cycle: RequestResponseCycle, response: Response) -> None:
         """Sends a response without a task, and without the application."""
-        if self.parser.should_upgrade():
-            cycle.keep_alive = False
         lines = [STATUS_LINE[response.status_code]]
         for name, value in (*self.server_state.default_headers, *response.raw_headers):
             lines += (name, b": ", value, b"\r\n")
@@ -181,7 +221,7 @@ class LimitedConnection(HttpToolsProtocol):
         self._stop_waiting()
         if self._unread is not None:
             self._unread.cancel()
-        if not self._gone.done():
+        if self._gone is not None and not self._gone.done():
             self._gone.set_result(None)
         super().connection_lost(exc)
 
