@@ -196,8 +196,7 @@ def _started(engine: Engine, folder: Path, core: int) -> Iterator[Process]:
 def _take_turns(
     case: Case, workers: dict[str, Process], sources: list[list[int]]
 ) -> dict[str, Answers]:
-    request = {"sources": sources, "batch": case.batch, "beam": case.beam, "length": LENGTH}
-    line = (json.dumps(request) + "\n").encode()
+    line = request_of(case, sources)
     for name, worker in workers.items():  # a round to warm up
         _ask(name, worker, line)
     rounds = [
@@ -209,6 +208,12 @@ def _take_turns(
         )
         for name in workers
     }
+
+
+def request_of(case: Case, sources: list[list[int]]) -> bytes:
+    """What a worker is asked: see workers/answering.py."""
+    request = {"sources": sources, "batch": case.batch, "beam": case.beam, "length": LENGTH}
+    return (json.dumps(request) + "\n").encode()
 
 
 def _ask(name: str, worker: Process, line: bytes) -> Row:

@@ -81,6 +81,19 @@ def test_the_scores_of_texts_are_those_of_torch(keys):
         np.testing.assert_allclose(values, expected.numpy(), atol=1e-4)
 
 
+def test_a_text_longer_than_the_room_for_scores_is_read_as_by_torch():
+    """With more keys fewer heads attend together, and above 2,048 each of them alone."""
+    keys = {"heads": 10, "head_dim": 16, "layers": 1, "max_length": 2112}
+    config, model = model_of(positions="rotary", **keys)
+    text = text_of(2101)
+    (found,) = engine_of(config, model, context=2112).score([text])
+    tokens = torch.tensor([text])
+    with torch.inference_mode():
+        logits = model.decoder(None, tokens[:, :-1])
+    expected = logits.log_softmax(2).gather(2, tokens[:, 1:, None])[0, :, 0]
+    np.testing.assert_allclose(found, expected.numpy(), atol=1e-4)
+
+
 @pytest.mark.parametrize("kind", ["fp32", "bf16", "int8"])
 def test_a_text_is_read_alike_in_any_pieces_and_company(kind):
     config, model = model_of(**KINDS["as llama"])

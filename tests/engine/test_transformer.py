@@ -28,6 +28,8 @@ KINDS = {
     "target tied": {"tied": "target", "norm": "post"},
     "without biases": {"bias": False},
     "wide heads": {"heads": 3, "head_dim": 32, "value_dim": 16},
+    "heads in two groups": {"heads": 11, "head_dim": 64, "positions": "alibi"},
+    "heads in two groups, grouped": {"heads": 12, "kv_heads": 4, "head_dim": 64, "value_dim": 32},
     "odd widths": {"dim": 42, "heads": 3, "value_dim": 5, "feedforward": 75},
     "odd widths, post": {"dim": 42, "heads": 3, "feedforward": 75, "norm": "post"},
     "rms": {"norm_kind": "rms"},
@@ -155,7 +157,10 @@ def agree(keys, options) -> None:
 @pytest.mark.parametrize("kind", ["fp32", "bf16", "int8"])
 @pytest.mark.parametrize(
     ("parts", "beam"),
-    [("pre", 1), ("pre", 3), ("everything", 3), ("grouped, alibi", 1), ("fraction", 1)],
+    [
+        *(("pre", 1), ("pre", 3), ("everything", 3), ("grouped, alibi", 1), ("fraction", 1)),
+        ("heads in two groups", 2),
+    ],
 )
 def test_an_answer_does_not_depend_on_what_shares_its_batch(kind, parts, beam):
     config, model = model_of(**KINDS[parts])

@@ -47,24 +47,36 @@ static void add_distances(const Model *m, int64_t head, int64_t place, int64_t k
 
 #define SCORES 2048 /* of heads that attend together; a head with more keys attends alone */
 #define TOGETHER 8  /* heads at most */
+#define EARLY 8     /* positions that are fetched before they are read */
 
 /* What `heads` heads attend with and to, in the order in which they lie in memory: all heads of a position,
  * then the next position. score: (heads, apart) */
 typedef struct { int64_t first, heads, apart; float *score; } Heads;
 
-/* The products of the heads' queries with all keys. */
+static inline void fetch(const float *from, int64_t width) {
+    for (int64_t d = 0; d < width; d += LANES) __builtin_prefetch(from + d);
+}
+
+/* The products of the heads' queries with all keys. Keys are fetched a few positions ahead, and so are the
+ * values, which are read next. */
 static void score_keys(const Model *m, Heads h, const float *query, const Seen *seen) {
     floats block[TOGETHER][LANES] = {};
-    int64_t width = m->head_dim, sharing = m->heads / m->kv_heads;
+    int64_t width = m->head_dim, at[TOGETHER], last = h.first + h.heads - 1, sharing = m->heads / m->kv_heads;
+    for (int64_t head = 0; head < h.heads; head++) at[head] = (h.first + head) / sharing * width;
+    int64_t wide = at[h.heads - 1] + width - at[0], value_at = h.first / sharing * m->value_dim;
+    int64_t value_wide = last / sharing * m->value_dim + m->value_dim - value_at;
+    for (int64_t j = 0; j < seen->count && j < EARLY; j++) fetch(seen->key[j] + at[0], wide);
     for (int64_t j = 0; j < seen->count; j += LANES) {
-        for (int64_t i = 0; i < LANES && j + i < seen->count; i++)
+        for (int64_t i = 0; i < LANES && j + i < seen->count; i++) {
+            if (j + i + EARLY < seen->count) fetch(seen->key[j + i + EARLY] + at[0], wide);
+            fetch(seen->value[j + i] + value_at, value_wide);
             for (int64_t head = 0; head < h.heads; head++) {
-                const float *asked = query + (h.first + head) * width;
-                const float *key = seen->key[j + i] + (h.first + head) / sharing * width;
+                const float *asked = query + (h.first + head) * width, *key = seen->key[j + i] + at[head];
                 floats dot = {};
                 for (int64_t d = 0; d < width; d += LANES) dot += load_f32(asked + d) * load_f32(key + d);
                 block[head][i] = dot;
             }
+        }
         for (int64_t head = 0; head < h.heads; head++) store_f32(h.score + head * h.apart + j, totals_of(block[head]));
     }
 }

@@ -16,7 +16,7 @@
 
 #define PANEL 64
 #define VECTORS (PANEL / LANES)
-#define AHEAD 4096 /* bytes of a panel that are fetched before they are needed */
+#define AHEAD 6144 /* bytes of a panel that are fetched before they are needed */
 
 enum { FLOAT32, BFLOAT16, INT8 };
 
@@ -121,10 +121,13 @@ INLINE void tile_int8(const Prepared *x, int64_t first, const Linear *layer, int
             FloatPiece sum[ROWS][VECTORS * PIECES];                                                                \
             for (int r = 0; r < rows; r++)                                                                         \
                 for (int p = 0; p < wide; p++) memcpy(&sum[r][p], bias + p * PIECE, sizeof(FloatPiece));           \
-            for (int64_t k = 0; k < layer->inputs; k += GROUP, panel += GROUP * PANEL)                             \
+            for (int64_t k = 0; k < layer->inputs; k += GROUP, panel += GROUP * PANEL) {                           \
+                for (int i = 0; rows > 1 && i < 4 * PIECE * wide; i += 64)                                         \
+                    __builtin_prefetch((const char *)panel + AHEAD + i);                                           \
                 for (int r = 0; r < rows; r++)                                                                     \
                     for (int p = 0; p < wide; p++)                                                                 \
                         sum[r][p] = add_##name(sum[r][p], read + r * x_row + k, panel + GROUP * PIECE * p);        \
+            }                                                                                                      \
             for (int r = 0; r < rows; r++)                                                                         \
                 for (int p = 0; p < wide; p++)                                                                     \
                     store_piece(y + r * y_row + (from + p) * PIECE, sum[r][p], positive);                          \

@@ -63,11 +63,11 @@ static inline float sum_of(floats x) {
     return total;
 }
 static inline float max_of(floats x) {
-#ifdef AVX512
-    __m256 eight = _mm256_max_ps(_mm512_castps512_ps256((__m512)x), _mm512_extractf32x8_ps((__m512)x, 1));
-    __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
-    four = _mm_max_ps(four, _mm_movehl_ps(four, four));
-    return _mm_cvtss_f32(_mm_max_ss(four, _mm_movehdup_ps(four)));
+#ifdef AVX512 /* of two the second one where either is NaN: a NaN that comes first stays one, as below */
+    __m256 eight = _mm256_max_ps(_mm512_extractf32x8_ps((__m512)x, 1), _mm512_castps512_ps256((__m512)x));
+    __m128 four = _mm_max_ps(_mm256_extractf128_ps(eight, 1), _mm256_castps256_ps128(eight));
+    four = _mm_max_ps(_mm_movehl_ps(four, four), four);
+    return _mm_cvtss_f32(_mm_max_ss(_mm_movehdup_ps(four), four));
 #else
     float most = x[0];
     for (int i = 1; i < LANES; i++) most = x[i] > most ? x[i] : most;
