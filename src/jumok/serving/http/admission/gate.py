@@ -110,7 +110,7 @@ class Gate:
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > limits.body:
             raise _too_large(limits.body, int(length))
-        parts, size, whole = [], 0, scope.get("state", {}).get(ARRIVED)
+        parts, size, whole = [], 0, (scope.get("state") or {}).get(ARRIVED)
         try:
             # no timer for what is there already: it would take longer than the reading
             async with asyncio.timeout(None if whole else limits.body_seconds):

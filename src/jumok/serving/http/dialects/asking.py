@@ -171,7 +171,7 @@ def note_texts(request: Request, given: Sequence[object]) -> None:
 
 def hang_up(request: Request) -> "asyncio.Future[None]":
     """Is done when the client has closed the connection; `stop_waiting` ends it."""
-    known: asyncio.Future[None] | None = request.scope.get("state", {}).get(GONE)
+    known: asyncio.Future[None] | None = (request.scope.get("state") or {}).get(GONE)
     return asyncio.ensure_future(_disconnected(request)) if known is None else known
 
 
