@@ -13,10 +13,12 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 SECONDS = 120.0
 """The time limit for an answer."""
+
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 LOST = 0
 """The status of a request whose connection was cut."""
@@ -31,6 +33,8 @@ class Reply:
         seconds: from the time at which the request was due to the last byte of the answer.
         at: when it was due, in seconds from the beginning of the load.
         number: that of the request.
+        again: the server closed an idle connection while the request was sent on it, and so it was
+            sent again on a new one, as browsers do.
     """
 
     status: int
@@ -39,6 +43,7 @@ class Reply:
     body: bytes = b""
     at: float = 0.0
     number: int = 0
+    again: bool = False
 
     @property
     def json(self) -> dict[str, object]:
@@ -82,30 +87,46 @@ class Target:
         self.host = url.removeprefix("http://").rstrip("/")
         name, _, port = self.host.rpartition(":")
         self.address = name, int(port)
-        self._free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+        self._free: list[Connection] = []
 
     async def ask(self, question: Question) -> Reply:
         """Sends one request and reads its answer."""
-        start = time.perf_counter()
+        start, again = time.perf_counter(), False
         try:
             async with asyncio.timeout(SECONDS):
-                connection = await self._connection()
-                connection[1].write(question.encoded(self.host))
-                status, headers, body = await read_reply(connection[0])
+                free = self._connection()
+                try:
+                    status, headers, body = await self._exchange(free, question)
+                except (ConnectionError, asyncio.IncompleteReadError) as error:
+                    if free is None or getattr(error, "partial", b""):
+                        raise
+                    again = True
+                    status, headers, body = await self._exchange(None, question)
         except (OSError, EOFError, TimeoutError, ValueError):
             return Reply(LOST, time.perf_counter() - start)
-        if headers.get("connection") == "close":
+        return Reply(status, time.perf_counter() - start, headers, body, again=again)
+
+    async def _exchange(
+        self, connection: Connection | None, question: Question
+    ) -> tuple[int, dict[str, str], bytes]:
+        """Sends a request on a free connection, or on a new one."""
+        if connection is None:
+            connection = await asyncio.open_connection(*self.address)
+        connection[1].write(question.encoded(self.host))
+        found = await read_reply(connection[0])
+        if found[1].get("connection") == "close":
             connection[1].close()
         else:
             self._free.append(connection)
-        return Reply(status, time.perf_counter() - start, headers, body)
+        return found
 
-    async def _connection(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    def _connection(self) -> Connection | None:
+        """A free connection that is open."""
         while self._free:
             reader, writer = self._free.pop()
             if not reader.at_eof() and not writer.is_closing():
                 return reader, writer
-        return await asyncio.open_connection(*self.address)
+        return None
 
     async def close(self) -> None:
         """Closes the free connections."""
@@ -144,7 +165,7 @@ async def open_loop(
     async def one(question: Question, due: float, number: int) -> Reply:
         reply = await target.ask(question)
         late = time.perf_counter() - begin - due
-        return Reply(reply.status, late, reply.headers, reply.body, due, number)
+        return replace(reply, seconds=late, at=due, number=number)
 
     given = iter(questions)
     while due < seconds:

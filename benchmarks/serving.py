@@ -288,7 +288,7 @@ def soak(
     """
     begin, pid = time.perf_counter(), server.process.pid
     counted: Counter[int] = Counter()
-    slowest = 0.0
+    slowest, again = 0.0, 0
     measured: list[tuple[float, int, int]] = []
     draw = random.Random(2)
     given = questions(draw, most)
@@ -297,6 +297,7 @@ def soak(
             server.url, lambda target: open_loop(target, given, rate, seconds / parts, draw)
         )
         counted += statuses(replies)
+        again += sum(reply.again for reply in replies)
         slowest = max(slowest, *(reply.seconds for reply in replies), 0.0)
         time.sleep(0.2)
         measured.append((time.perf_counter() - begin, memory(pid), open_files(pid)))
@@ -305,6 +306,7 @@ def soak(
     return {
         "rate": rate,
         "statuses": dict(counted),
+        "sent_again": again,
         "slowest_ms": round(slowest * 1e3, 1),
         "memory": [measured[0][1], min(kilobytes), max(kilobytes), kilobytes[-1]],
         "memory_rise": {**asdict(rise), "grows": rise.grows},

@@ -1,5 +1,6 @@
 """The comparison of servers, with two of jumok's own: others need environments of their own."""
 
+import asyncio
 import os
 from contextlib import ExitStack
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from benchmarks.against_servers import SHARES, Figures, measure, shown, table
 from benchmarks.errors import BenchmarkError
-from benchmarks.load import Question, Reply, closed_loop, percentile
+from benchmarks.load import Question, Reply, Target, closed_loop, percentile
 from benchmarks.saturation import Offline, compared, cpu_of, hold
 from benchmarks.servers import FASTAPI, JUMOK, Kind, jumok_server, libretranslate, started
 from benchmarks.serving import loaded
@@ -70,6 +71,28 @@ def test_a_translation_that_differs_and_a_failure_are_shown():
 )
 def test_a_percentile_is_a_value_that_was_measured(count, share, found):
     assert percentile([float(value) for value in range(count, 0, -1)], share) == found
+
+
+@pytest.mark.parametrize("answered", [b"", b"HTTP/1.1 200 OK\r\nContent-Le"])
+def test_a_request_on_a_connection_that_ended_is_sent_again_unless_an_answer_began(answered):
+    """A server that answers the first request of each connection, and breaks off at the second."""
+
+    async def serve(reader, writer):
+        for reply in (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na", answered):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(reply)
+        await writer.drain()
+        writer.close()
+
+    async def run():
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            target = Target(f"http://127.0.0.1:{port}")
+            replies = [await target.ask(Question("/")) for _ in range(2)]
+            await target.close()
+        return [(reply.status, reply.again) for reply in replies]
+
+    assert asyncio.run(run()) == [(200, False), (200, True) if not answered else (0, False)]
 
 
 def test_a_server_that_ends_is_said_with_its_log(folder):
