@@ -86,6 +86,7 @@ INLINE void tile_int8(const Prepared *x, int64_t first, const Linear *layer, int
             for (int p = 0; p < wide; p++) sum[r][p] = (Piece){};
         for (int64_t k = 0; k < inputs; k += 4, panel += 4 * PANEL) {
             for (int i = 0; i < 4 * PIECE * wide; i += 64) __builtin_prefetch(panel + AHEAD + i);
+#pragma GCC unroll 6 /* clang, too: otherwise it gives up where a product is many instructions */
             for (int r = 0; r < rows; r++) {
                 uint32_t four;
                 memcpy(&four, read + r * inputs + k, sizeof four);

@@ -37,10 +37,13 @@
 #if defined(__AVX512VNNI__)
 typedef __m512i Piece;
 static inline Piece spread_four(uint32_t four) { return _mm512_set1_epi32((int)four); }
-/* not the intrinsic: gcc 12 copies its sums to memory and back where a tile has many, at half the speed */
 static inline Piece add_products(Piece sum, Piece four, Piece w) {
+#ifdef __clang__
+    return _mm512_dpbusd_epi32(sum, four, w); /* with assembly it would not unroll the widest tiles */
+#else /* with the intrinsic gcc 12 copies sums to memory and back where a tile has many, at half the speed */
     __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(four), "v"(w));
     return sum;
+#endif
 }
 #elif defined(__AVX512BW__)
 typedef __m512i Piece;
@@ -55,7 +58,9 @@ static inline Piece add_products(Piece sum, Piece four, Piece w) {
 typedef __m256i Piece;
 static inline Piece spread_four(uint32_t four) { return _mm256_set1_epi32((int)four); }
 static inline Piece add_products(Piece sum, Piece four, Piece w) {
-#ifdef __AVXVNNI__
+#if defined(__AVXVNNI__) && defined(__clang__)
+    return _mm256_dpbusd_avx_epi32(sum, four, w);
+#elif defined(__AVXVNNI__) /* as above */
     __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(four), "x"(w));
     return sum;
 #else
