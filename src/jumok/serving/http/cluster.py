@@ -21,6 +21,7 @@ from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from jumok.environment import cluster_named
 from jumok.errors import ConfigError
 from jumok.late import late_imports
 from jumok.serving.http.access import check_address, own_names, read_keys
@@ -44,9 +45,6 @@ ONGOING = 8
 
 ATTEMPTS = 4
 """How often a request is given to a replica, if each of them dies."""
-
-MIDDLEWARE = "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH"
-"""The environment variable with the function that gives Ray's proxies their middleware."""
 
 KNOWN = ("models", "keys", "host", "device", "threads", "min_replicas", "max_replicas", "ongoing")
 
@@ -119,7 +117,7 @@ def _from_the_start(heard: list[Message], receive: Receive) -> Receive:
 
 
 def middleware() -> list[Middleware]:
-    """What Ray's proxies put around the application, if `MIDDLEWARE` names this function."""
+    """What Ray's proxies put around the application; see `jumok.environment.cluster_named`."""
     return [Middleware(AnsweredAgain)]
 
 
@@ -140,10 +138,9 @@ def serve_on_ray(
     Raises:
         MissingExtraError: Ray is not installed.
     """
-    os.environ[MIDDLEWARE] = f"{__name__}.{middleware.__name__}"
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # Each replica takes a core of the cluster; one of its own may have fewer than the machine.
-    cores = None if os.environ.get("RAY_ADDRESS") else max(replicas[1], os.cpu_count() or 1)
+    named = cluster_named(f"{__name__}.{middleware.__name__}")
+    cores = None if named else max(replicas[1], os.cpu_count() or 1)
     ray.init(num_cpus=cores, logging_level="error", log_to_driver=False)
     ended = threading.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
