@@ -107,7 +107,7 @@ OPTIONS = {
         *("--max-body", "--max-texts", "--max-tokens", "--queue-requests", "--queue-tokens"),
         *("--batch-tokens", "--deadline", "--grace", "--allow-host", "--log-texts", "--rate"),
         "--engine",
-        *("--max-connections", "--processes"),
+        *("--max-connections", "--processes", "--ray", "--replicas", "--max-replicas"),
         *(MACHINE - {"--batch"}),
     },
     "quantize": {

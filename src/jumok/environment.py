@@ -92,3 +92,15 @@ def share_metrics(folder: Path) -> None:
     """Tells prometheus-client, in the processes that are started from now on, where they sum their
     metrics."""
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
+
+
+def cluster_named(middleware: str) -> bool:
+    """Whether RAY_ADDRESS names a cluster of Ray.
+
+    Args:
+        middleware: "module.function" that a cluster which this process starts puts around its
+            proxies.
+    """
+    os.environ["RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH"] = middleware
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    return bool(os.environ.get("RAY_ADDRESS"))

@@ -39,17 +39,35 @@ typedef struct {
 
 static inline int64_t panelled(int64_t n) { return (n + PANEL - 1) / PANEL * PANEL; }
 
+/* max |x| of one row */
+static inline float largest_size(const float *x, int64_t inputs) {
+    FloatPiece most[PIECES] = {};
+    for (int64_t k = 0; k < inputs; k += LANES)
+        for (int p = 0; p < PIECES; p++) {
+            WordPiece size;
+            memcpy(&size, x + k + p * PIECE, sizeof size);
+            size &= 0x7FFFFFFFu;
+            WordPiece stays = (WordPiece)(most[p] > (FloatPiece)size);
+            most[p] = (FloatPiece)(((WordPiece)most[p] & stays) | (size & ~stays));
+        }
+    floats all;
+    for (int p = 0; p < PIECES; p++) memcpy((char *)&all + p * sizeof(FloatPiece), &most[p], sizeof(FloatPiece));
+    return max_of(all);
+}
+
 /* int8 of one row, plus 128 */
 static inline float quantise(const float *x, uint8_t *q, int64_t inputs) {
-    floats most = {};
-    for (int64_t k = 0; k < inputs; k += LANES) most = larger(most, magnitude(load_f32(x + k)));
-    float peak = max_of(most);
-    floats factor = spread(peak > 0 ? 127.0f / peak : 0.0f);
+    float peak = largest_size(x, inputs);
+    float factor = peak > 0 ? 127.0f / peak : 0.0f;
     for (int64_t k = 0; k < inputs; k += LANES) {
-        /* adding 1.5 * 2^23 rounds to the nearest integer, which is then in the lower bits */
-        floats shifted = load_f32(x + k) * factor + 12582912.0f;
-        words low = ((words)shifted + 128u) & 255u;
-        bytes packed = __builtin_convertvector(low, bytes);
+        WordPiece low[PIECES];
+        for (int p = 0; p < PIECES; p++) {
+            FloatPiece v;
+            memcpy(&v, x + k + p * PIECE, sizeof v);
+            /* adding 1.5 * 2^23 rounds to the nearest integer, which is then in the lower bits */
+            low[p] = ((WordPiece)(v * factor + 12582912.0f) + 128u) & 255u;
+        }
+        bytes packed = narrowed(low);
         memcpy(q + k, &packed, sizeof packed);
     }
     return peak / 127.0f;

@@ -111,6 +111,22 @@ typedef float FloatPiece __attribute__((vector_size(sizeof(Piece))));
 typedef int32_t IntPiece __attribute__((vector_size(sizeof(Piece))));
 typedef uint32_t WordPiece __attribute__((vector_size(sizeof(Piece))));
 
+/* The lower bytes of 16 words, which are at most 255. */
+static inline bytes narrowed(const WordPiece *low) {
+#if defined(__AVX512F__) || !defined(__SSE2__)
+    words all;
+    memcpy(&all, low, sizeof all);
+    return __builtin_convertvector(all, bytes);
+#elif defined(__AVX2__) /* it packs within the halves of a register, which permutevar sorts */
+    __m256i pairs = _mm256_packus_epi32((__m256i)low[0], (__m256i)low[1]), fours = _mm256_packus_epi16(pairs, pairs);
+    __m256i sorted = _mm256_permutevar8x32_epi32(fours, _mm256_setr_epi32(0, 4, 1, 5, 0, 4, 1, 5));
+    return (bytes)_mm256_castsi256_si128(sorted);
+#else
+    return (bytes)_mm_packus_epi16(_mm_packs_epi32((__m128i)low[0], (__m128i)low[1]),
+                                   _mm_packs_epi32((__m128i)low[2], (__m128i)low[3]));
+#endif
+}
+
 static inline FloatPiece add_float32(FloatPiece sum, const float *x, const float *panel) {
     FloatPiece w;
     memcpy(&w, panel, sizeof w);

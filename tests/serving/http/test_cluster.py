@@ -7,37 +7,23 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import httpx
 import pytest
+from typer.testing import CliRunner
 
 from benchmarks import serving as trials
 from benchmarks.load import open_loop, statuses
-from jumok.errors import ConfigError
+from jumok.cli.main import app
+from jumok.errors import ConfigError, MissingExtraError
 from jumok.serving.http import cluster
 
 SECONDS = 180.0
-
-STARTED = """
-import sys
-import ray
-from ray import serve
-from jumok.serving.http.cluster import app
-
-models, port = sys.argv[1:]
-# All on this machine; the sizes are small, because a test machine is.
-ray.init(num_cpus=4, include_dashboard=False, object_store_memory=80 * 1024**2,
-         logging_level="error")
-serve.start(http_options={"host": "127.0.0.1", "port": int(port)})
-serve.run(app({"models": models, "min_replicas": "2", "max_replicas": "2"}), name="jumok")
-print("ready", flush=True)
-sys.stdin.read()
-serve.shutdown()
-ray.shutdown()
-"""
 
 
 @pytest.mark.parametrize(
@@ -61,6 +47,77 @@ def test_a_cluster_that_others_can_reach_needs_keys(tiny_bundle):
     assert "localhost" in (serving.settings.hosts or ())
 
 
+class Dying:
+    """An application in Ray's proxy: some replicas die before they answer."""
+
+    def __init__(self, deaths: int) -> None:
+        self.deaths, self.read = deaths, list[bytes]()
+
+    async def __call__(self, scope, receive, send):
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message["body"], message["more_body"]
+        self.read.append(body)
+        if len(self.read) > self.deaths:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"answer"})
+
+
+@pytest.mark.parametrize(
+    ("deaths", "status", "asked"), [(0, 200, 1), (1, 200, 2), (3, 200, 4), (9, 503, 4)]
+)
+def test_a_request_to_a_dead_replica_is_answered_by_another(deaths, status, asked):
+    dying = Dying(deaths)
+
+    async def ask():
+        transport = httpx.ASGITransport(cluster.AnsweredAgain(dying))
+        async with httpx.AsyncClient(transport=transport, base_url="http://m") as client:
+            return await client.post("/v1/translate", content=b"a whole body")
+
+    reply = asyncio.run(ask())
+    assert (reply.status_code, dying.read) == (status, [b"a whole body"] * asked)
+    assert reply.headers.get("Retry-After") == ("1" if status == 503 else None)
+
+
+def test_nobody_is_asked_again_for_a_client_that_went():
+    asked = []
+
+    async def gone(scope, receive, send):
+        asked.append(await receive())
+
+    async def disconnect():
+        return {"type": "http.disconnect"}
+
+    async def nothing(message):
+        raise AssertionError(message)
+
+    asyncio.run(cluster.AnsweredAgain(gone)({"type": "http"}, disconnect, nothing))
+    assert asked == [{"type": "http.disconnect"}]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--replicas", "2"], "add --ray, or take --processes"),
+        (["--max-replicas", "2"], "add --ray, or take --processes"),
+        (["--ray", "--processes", "2"], "take --replicas instead of --processes"),
+        (["--ray", "--replicas", "3", "--max-replicas", "2"], "--replicas 3 --max-replicas 2"),
+    ],
+)
+def test_options_of_a_cluster_that_contradict_one_another(tiny_bundle, options, text):
+    done = CliRunner().invoke(app, ["serve", str(tiny_bundle), *options])
+    assert isinstance(done.exception, ConfigError)
+    assert text in str(done.exception)
+
+
+@pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
+def test_a_cluster_needs_the_extra(tiny_bundle):
+    done = CliRunner().invoke(app, ["serve", str(tiny_bundle), "--ray"])
+    assert isinstance(done.exception, MissingExtraError)
+    assert 'pip install "jumok[ray]"' in str(done.exception)
+
+
 @pytest.fixture(scope="module")
 def url(tiny_bundle: Path) -> Iterator[str]:
     """A local cluster of two replicas."""
@@ -68,17 +125,21 @@ def url(tiny_bundle: Path) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
+    command = [sys.executable, "-m", "jumok", "serve", f"m={tiny_bundle}", "--ray"]
     process = subprocess.Popen(
-        [sys.executable, "-c", STARTED, f"m={tiny_bundle}", str(port)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": _paths()},
+        [*command, "--replicas", "2", "--port", str(port)],
+        stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": _paths()},
     )  # fmt: skip
+    assert process.stderr is not None
     try:
-        assert process.stdout is not None
-        assert "ready" in (line.strip() for line in process.stdout), "the cluster did not start"
+        assert any("Press Ctrl-C" in line for line in process.stderr), "the cluster did not start"
+        reader = threading.Thread(target=process.stderr.read, daemon=True)
+        reader.start()
         yield f"http://127.0.0.1:{port}"
     finally:
-        process.communicate(timeout=SECONDS)
+        process.terminate()
+        process.wait(timeout=SECONDS)
+    assert process.returncode == 0
 
 
 def _paths() -> str:
@@ -110,7 +171,7 @@ def wait_for(url: str, ready: int) -> float:
 
 
 @pytest.mark.slow
-def test_a_killed_replica_loses_only_what_it_computed(url, capsys):
+def test_a_killed_replica_loses_nothing(url, capsys):
     wait_for(url, 20)
     answer = httpx.post(f"{url}/v1/translate", json={"text": "a cat"}, timeout=60)
     assert answer.status_code == 200, answer.text
@@ -135,6 +196,6 @@ def test_a_killed_replica_loses_only_what_it_computed(url, capsys):
         time.sleep(0.2)
     with capsys.disabled():
         print(f"\none of two replicas killed: {dict(counted)}; all ready {again:.1f} s later")
-    assert set(counted) <= {200, 429, 500, 502, 503}, counted
+    assert set(counted) <= {200, 429}, counted
     assert counted[200] >= 0.8 * len(replies), counted
     assert len(set(replicas()) - {victim}) == 2

@@ -17,7 +17,10 @@ with late_imports():
 with late_imports("serving models over HTTP", extra="serve"):
     from jumok.serving.http import access, models, processes, running
 
-LIMITS, ACCESS = "Limits", "Access"
+with late_imports("serving on a cluster of Ray", extra="ray"):
+    from jumok.serving.http import cluster
+
+LIMITS, ACCESS, CLUSTER = "Limits", "Access", "Cluster"
 DEFAULT, RUN = ServeLimits(), ServeSettings()
 
 Models = Annotated[
@@ -138,6 +141,31 @@ Count = Annotated[
         rich_help_panel=option.MACHINE,
     ),
 ]
+Ray = Annotated[
+    bool,
+    typer.Option(
+        "--ray",
+        help="Serve behind Ray Serve, in replicas that start again when they die: on the cluster "
+        "of RAY_ADDRESS, or on one that is started on this machine.",
+        rich_help_panel=CLUSTER,
+    ),
+]
+Replicas = Annotated[
+    int,
+    typer.Option(
+        min=1, max=1024, help="Minimum replicas of the models, with --ray.", rich_help_panel=CLUSTER
+    ),
+]
+MostReplicas = Annotated[
+    int | None,
+    typer.Option(
+        "--max-replicas",
+        min=1,
+        max=1024,
+        help="Maximum replicas, which are added by load, with --ray; default: --replicas.",
+        rich_help_panel=CLUSTER,
+    ),
+]
 Threads = Annotated[
     int,
     typer.Option(
@@ -173,6 +201,9 @@ def serve(
     precision: option.EnginePrecision = "auto",
     threads: Threads = 1,
     process_count: Count = 1,
+    ray: Ray = False,
+    replicas: Replicas = 1,
+    max_replicas: MostReplicas = None,
 ) -> None:
     """Serve models over HTTP, for programs that speak LibreTranslate or OpenAI.
 
@@ -192,6 +223,7 @@ def serve(
     """
     keys = () if key_file is None else access.read_keys(key_file)
     access.check_address(host, keys, open_)
+    check_replicas(ray, replicas, max_replicas, process_count)
     if queue_tokens < max_tokens:
         raise ConfigError(
             "--queue-tokens is less than --max-tokens: such a request would never be accepted.",
@@ -227,4 +259,26 @@ def serve(
         typer.echo(f"{address}\nPress Ctrl-C to stop.", err=True)
 
     address = (host, port)
+    if ray:
+        most = replicas if max_replicas is None else max_replicas
+        return cluster.serve_on_ray(serving, address, (replicas, most), announce)
     raise typer.Exit(processes.serve_processes(serving, address, process_count, announce))
+
+
+def check_replicas(ray: bool, replicas: int, most: int | None, processes: int) -> None:
+    """Checks the options of a cluster.
+
+    Raises:
+        ConfigError: they contradict one another.
+    """
+    if not ray and (replicas > 1 or most is not None):
+        raise ConfigError(
+            "replicas are those of a cluster of Ray.", do="add --ray, or take --processes"
+        )
+    if ray and processes > 1:
+        raise ConfigError("a replica is one process.", do="take --replicas instead of --processes")
+    if most is not None and most < replicas:
+        raise ConfigError(
+            "--max-replicas is less than --replicas.",
+            got=f"--replicas {replicas} --max-replicas {most}",
+        )

@@ -1,18 +1,27 @@
 """`jumok serve` on a cluster of Ray: the same application behind Ray Serve, in several replicas.
 
+    jumok serve en-ko=runs/demo/model --ray --replicas 2 --max-replicas 4
     serve run jumok.serving.http.cluster:app models=en-ko=runs/demo/model max_replicas=4
 
 Ray starts the replicas, spreads requests over them, adds and removes them by their load, and starts
 one again that died. Each has its own copy of the models and its own queue, as each process of
-`jumok serve --processes` has.
+`jumok serve --processes` has. What a replica was computing when it died is computed again on
+another one (`AnsweredAgain`): an answer depends on nothing but its request.
 """
 
-from collections.abc import Mapping
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from starlette.types import ASGIApp
+from starlette.middleware import Middleware
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from jumok.environment import cluster_named
 from jumok.errors import ConfigError
 from jumok.late import late_imports
 from jumok.serving.http.access import check_address, own_names, read_keys
@@ -24,11 +33,18 @@ from jumok.serving.http.settings import ServeSettings
 from jumok.systems.catalog import open_model
 
 with late_imports("serving on a cluster of Ray", extra="ray"):
+    import ray
     from ray import serve
 
 LOCAL = "127.0.0.1"
 SECONDS = 10.0
 """Between two checks of a replica."""
+
+ONGOING = 8
+"""Requests of a replica at a time, on average, before another one is added."""
+
+ATTEMPTS = 4
+"""How often a request is given to a replica, if each of them dies."""
 
 KNOWN = ("models", "keys", "host", "device", "threads", "min_replicas", "max_replicas", "ongoing")
 
@@ -40,10 +56,12 @@ class Replica:
 
     @classmethod
     def build(cls, serving: Serving) -> ASGIApp:
-        """The application of this process; its engines load the models."""
+        """The application of this process, whose models are loaded: Ray sends it requests then."""
         cls.service = serving.service(_noted)
         for model in cls.service.models.values():
             model.engine.start()
+        while any(model.engine.state == "loading" for model in cls.service.models.values()):
+            time.sleep(0.05)
         return application(cls.service)
 
     def check_health(self) -> None:
@@ -52,6 +70,109 @@ class Replica:
         broken = [] if service is None else service.models.values()
         if any(model.engine.state == "broken" for model in broken):
             raise RuntimeError("a model failed again and again")
+
+
+class AnsweredAgain:
+    """Within Ray's proxy: asks another replica where one died before it answered.
+
+    The proxy ends such a request without an answer, and its server would then write status 500. If
+    no replica answers, the client gets 503 and `Retry-After`.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """An application of ASGI."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        heard: list[Message] = []
+        is_answered = False
+
+        async def answer(message: Message) -> None:
+            nonlocal is_answered
+            is_answered = True
+            await send(message)
+
+        for _ in range(ATTEMPTS):
+            await self._app(dict(scope), _from_the_start(heard, receive), answer)
+            if is_answered or any(each["type"] == "http.disconnect" for each in heard):
+                return None
+        busy = {"error": "no replica could answer; ask again"}
+        return await JSONResponse(busy, 503, {"Retry-After": "1"})(scope, receive, send)
+
+
+def _from_the_start(heard: list[Message], receive: Receive) -> Receive:
+    """What was received already, then what is received now, which is added to it."""
+    place = 0
+
+    async def receive_again() -> Message:
+        nonlocal place
+        if place == len(heard):
+            heard.append(await receive())
+        place += 1
+        return heard[place - 1]
+
+    return receive_again
+
+
+def middleware() -> list[Middleware]:
+    """What Ray's proxies put around the application; see `jumok.environment.cluster_named`."""
+    return [Middleware(AnsweredAgain)]
+
+
+def serve_on_ray(
+    serving: Serving,
+    address: tuple[str, int],
+    replicas: tuple[int, int],
+    announce: Callable[[str], None],
+) -> None:
+    """Serves the models until SIGTERM or Ctrl-C, on the cluster of RAY_ADDRESS or on one that it
+    starts on this machine.
+
+    Args:
+        address: the host and the port of Ray's proxy.
+        replicas: at least, at most.
+        announce: called with the address when the models can be used.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+    """
+    # Each replica takes a core of the cluster; one of its own may have fewer than the machine.
+    named = cluster_named(f"{__name__}.{middleware.__name__}")
+    cores = None if named else max(replicas[1], os.cpu_count() or 1)
+    ray.init(num_cpus=cores, logging_level="error", log_to_driver=False)
+    ended = threading.Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, lambda *_: ended.set())
+    try:
+        host, port = address
+        serve.start(http_options={"host": host, "port": port})
+        serve.run(deployed(serving, *replicas), name="jumok")
+        announce(f"http://{host}:{port}")
+        ended.wait()
+    finally:
+        serve.shutdown()
+        ray.shutdown()
+
+
+def deployed(serving: Serving, least: int, most: int, ongoing: int = ONGOING) -> Any:
+    """The application for Ray Serve, in so many replicas.
+
+    Args:
+        ongoing: requests that a replica has at a time on average before another is added.
+    """
+    deployment = serve.deployment(
+        name="jumok",
+        max_ongoing_requests=4 * ongoing,
+        health_check_period_s=SECONDS,
+        autoscaling_config={
+            "min_replicas": least,
+            "max_replicas": max(least, most),
+            "target_ongoing_requests": ongoing,
+        },
+    )
+    return deployment(serve.ingress(lambda: Replica.build(serving))(Replica)).bind()
 
 
 def app(given: Mapping[str, str]) -> Any:
@@ -75,19 +196,8 @@ def app(given: Mapping[str, str]) -> Any:
             got=", ".join(f"{name}={given[name]}" for name in sorted(given)) or "nothing",
         )
     least, most = _number(given, "min_replicas", 1), _number(given, "max_replicas", 2)
-    ongoing = _number(given, "ongoing", 8)
-    deployed = serve.deployment(
-        name="jumok",
-        max_ongoing_requests=4 * ongoing,
-        health_check_period_s=SECONDS,
-        autoscaling_config={
-            "min_replicas": least,
-            "max_replicas": max(least, most),
-            "target_ongoing_requests": ongoing,
-        },
-    )
-    serving = serving_of(given)
-    return deployed(serve.ingress(lambda: Replica.build(serving))(Replica)).bind()
+    ongoing = _number(given, "ongoing", ONGOING)
+    return deployed(serving_of(given), least, most, ongoing)
 
 
 def serving_of(given: Mapping[str, str]) -> Serving:
