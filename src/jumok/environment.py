@@ -27,6 +27,10 @@ VARIABLES = {
     "PYDANTIC_DISABLE_PLUGINS": "which plugins pydantic leaves out (default: __all__)",
     "OMP_NUM_THREADS": "PyTorch's own variable; JUMOK_THREADS takes precedence",
     "PROMETHEUS_MULTIPROC_DIR": "set by `jumok serve --processes`: where they sum their metrics",
+    "RAY_ADDRESS": "the cluster of `jumok serve --ray` (default: one that is started here)",
+    "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "set by `jumok serve --ray`: requests of replicas "
+    "that died are computed again",
+    "RAY_USAGE_STATS_ENABLED": "whether Ray reports its use to its authors (default: 0)",
 }
 """Each variable with its meaning."""
 

@@ -65,7 +65,7 @@ def disturb(folder: Path, random: Random) -> None:
     file = folder / WEIGHTS
     content = bytearray(file.read_bytes())
     first = 8 + int.from_bytes(content[:8], "little")
-    for _ in range(64):
+    for _ in range(random.choice((1, 8, 64))):
         content[random.randrange(first, len(content))] = random.choice((0, 127, 128, 255))
     file.write_bytes(content)
 

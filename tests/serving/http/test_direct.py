@@ -18,7 +18,9 @@ from jumok.serving.http.settings import ServeSettings
 from jumok.systems.catalog import open_model
 from tests.serving.http.process import SECONDS
 
-OWN_OF_EACH = re.compile(r'"(queue|compute|request_id|id|created)": ?("[^"]*"|[\d.]+)')
+OWN_OF_EACH = re.compile(
+    r'"(queue|encode|decode|compute|request_id|id|created)": ?("[^"]*"|[\d.]+)'
+)
 """What differs from answer to answer."""
 
 
