@@ -225,7 +225,7 @@ def _ask(name: str, worker: Process, line: bytes) -> Row:
         return json.loads(worker.stdout.readline())
     except (OSError, ValueError) as error:
         raise BenchmarkError(
-            f"{name} gave no answer: see its log in benchmarks/.work/bundle/benchmark"
+            f"{name} gave no answer: see its log under benchmarks/.work"
         ) from error
 
 

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import ctranslate2
 from answering import answer_requests
-from ctranslate2_model import SPECIALS, specification
+from ctranslate2_model import specification, vocabulary
 from safetensors.numpy import load_file
 
 
@@ -20,7 +20,7 @@ def main() -> None:
     """Convert, load, then answer."""
     folder, compute_type = Path(sys.argv[1]), sys.argv[2]
     shape = json.loads((folder / "shape.json").read_text())
-    names = SPECIALS + [str(number) for number in range(len(SPECIALS), shape["vocabulary"])]
+    names = vocabulary(shape["vocabulary"])
     with TemporaryDirectory() as converted:
         weights = load_file(folder / "weights.safetensors")
         specification(shape, weights, names).save(converted)

@@ -15,7 +15,7 @@ import numpy as np
 from answering import answer_requests
 from ctranslate2.converters.utils import fuse_linear
 from ctranslate2.specs import TransformerDecoderModelSpec, common_spec
-from ctranslate2_decoding import SPECIALS, Weights, _linear, _set, _set_norm, _vocabulary
+from ctranslate2_model import SPECIALS, Weights, linear, set_linear, set_norm, vocabulary
 from safetensors.numpy import load_file
 
 
@@ -28,7 +28,7 @@ def main() -> None:
         generator = ctranslate2.Generator(
             converted, compute_type=compute_type, inter_threads=1, intra_threads=1
         )
-    names = _vocabulary(shape["vocabulary"])
+    names = vocabulary(shape["vocabulary"])
     ids = {name: number for number, name in enumerate(names)}
     answer_requests(partial(_write, generator, names, ids))
 
@@ -37,7 +37,7 @@ def _specification(shape: dict[str, int], weights: Weights) -> TransformerDecode
     spec = TransformerDecoderModelSpec.from_config(
         shape["layers"], shape["heads"], pre_norm=True, activation=common_spec.Activation.GELU
     )
-    spec.register_vocabulary(_vocabulary(shape["vocabulary"]))
+    spec.register_vocabulary(vocabulary(shape["vocabulary"]))
     spec.config.unk_token, spec.config.bos_token, spec.config.eos_token = SPECIALS[1:]
     table = weights["decoder.embedding.table"]
     decoder = spec.decoder
@@ -47,16 +47,16 @@ def _specification(shape: dict[str, int], weights: Weights) -> TransformerDecode
     for number, layer in enumerate(decoder.layer):
         block = f"decoder.blocks.{number}"
         name = f"{block}.self_attention"
-        parts = [_linear(weights, f"{name}.{part}") for part in ("query", "key", "value")]
+        parts = [linear(weights, f"{name}.{part}") for part in ("query", "key", "value")]
         fuse_linear(layer.self_attention.linear[0], parts)
-        _set(layer.self_attention.linear[1], weights, f"{name}.output")
-        _set(layer.ffn.linear_0, weights, f"{block}.feedforward.inner")
-        _set(layer.ffn.linear_1, weights, f"{block}.feedforward.outer")
+        set_linear(layer.self_attention.linear[1], weights, f"{name}.output")
+        set_linear(layer.ffn.linear_0, weights, f"{block}.feedforward.inner")
+        set_linear(layer.ffn.linear_1, weights, f"{block}.feedforward.outer")
         before = f"decoder.blocks.{number - 1}.after_feedforward" if number else None
         norm = "decoder.first_norm" if before is None else f"{before}.norm"
-        _set_norm(layer.self_attention.layer_norm, weights, norm)
-        _set_norm(layer.ffn.layer_norm, weights, f"{block}.after_self.norm")
-    _set_norm(decoder.layer_norm, weights, f"{block}.after_feedforward.norm")
+        set_norm(layer.self_attention.layer_norm, weights, norm)
+        set_norm(layer.ffn.layer_norm, weights, f"{block}.after_self.norm")
+    set_norm(decoder.layer_norm, weights, f"{block}.after_feedforward.norm")
     spec.validate()
     spec.optimize()
     return spec

@@ -10,6 +10,11 @@ Weights = dict[str, np.ndarray]
 Shape = dict[str, int | str]
 
 
+def vocabulary(size: int) -> list[str]:
+    """A name for each token of a model whose tokens are numbers."""
+    return SPECIALS + [str(number) for number in range(len(SPECIALS), size)]
+
+
 def specification(
     shape: Shape, weights: Weights, names: list[str], quantization: str | None = None
 ) -> TransformerSpec:
@@ -37,7 +42,7 @@ def specification(
         for number, layer in enumerate(side.layer):
             before = _set_block(layer, weights, f"{name}.blocks.{number}", before, is_pre)
         if is_pre:
-            _set_norm(side.layer_norm, weights, before)
+            set_norm(side.layer_norm, weights, before)
     spec.validate()
     spec.optimize(quantization=quantization)
     return spec
@@ -56,39 +61,42 @@ def _set_block(layer: object, weights: Weights, block: str, before: str, is_pre:
     for name, spec, set_part, norm in parts:
         set_part(spec, weights, f"{block}.{name}")
         after = f"{block}.{norm}.norm"
-        _set_norm(spec.layer_norm, weights, before if is_pre else after)
+        set_norm(spec.layer_norm, weights, before if is_pre else after)
         before = after
     return before
 
 
 def _set_self_attention(spec: object, weights: Weights, name: str) -> None:
-    inputs = [_linear(weights, f"{name}.{part}") for part in ("query", "key", "value")]
+    inputs = [linear(weights, f"{name}.{part}") for part in ("query", "key", "value")]
     fuse_linear(spec.linear[0], inputs)
-    _set(spec.linear[1], weights, f"{name}.output")
+    set_linear(spec.linear[1], weights, f"{name}.output")
 
 
 def _set_cross_attention(spec: object, weights: Weights, name: str) -> None:
-    _set(spec.linear[0], weights, f"{name}.query")
-    fuse_linear(spec.linear[1], [_linear(weights, f"{name}.{part}") for part in ("key", "value")])
-    _set(spec.linear[2], weights, f"{name}.output")
+    set_linear(spec.linear[0], weights, f"{name}.query")
+    fuse_linear(spec.linear[1], [linear(weights, f"{name}.{part}") for part in ("key", "value")])
+    set_linear(spec.linear[2], weights, f"{name}.output")
 
 
 def _set_feed_forward(spec: object, weights: Weights, name: str) -> None:
-    _set(spec.linear_0, weights, f"{name}.inner")
-    _set(spec.linear_1, weights, f"{name}.outer")
+    set_linear(spec.linear_0, weights, f"{name}.inner")
+    set_linear(spec.linear_1, weights, f"{name}.outer")
 
 
-def _linear(weights: Weights, name: str) -> common_spec.LinearSpec:
+def linear(weights: Weights, name: str) -> common_spec.LinearSpec:
+    """The layer of this name."""
     spec = common_spec.LinearSpec()
-    _set(spec, weights, name)
+    set_linear(spec, weights, name)
     return spec
 
 
-def _set(spec: common_spec.LinearSpec, weights: Weights, name: str) -> None:
+def set_linear(spec: common_spec.LinearSpec, weights: Weights, name: str) -> None:
+    """Gives a layer the weights of this name."""
     spec.weight = weights[f"{name}.weight"]
     spec.bias = weights[f"{name}.bias"]
 
 
-def _set_norm(spec: common_spec.LayerNormSpec, weights: Weights, name: str) -> None:
+def set_norm(spec: common_spec.LayerNormSpec, weights: Weights, name: str) -> None:
+    """Gives a norm the weights of this name."""
     spec.gamma = weights[f"{name}.weight"]
     spec.beta = weights[f"{name}.bias"]
