@@ -1,8 +1,9 @@
 """The engine of one model: the threads that compute what is in its queue.
 
-No timer: what arrives while the model computes is computed next, all together, or it joins what is
-being computed, if the model can do this (`RunningBatch`): then each request has a thread, and the
-threads share the model's steps. A lone request never waits. Generated texts are written in turns, a
+No timer: a batch is what arrived while the others were taken, so a lone request never waits. Models
+that can (`RunningBatch`) compute a few batches at a time, whose sentences share the steps of the
+model: a new one joins at the next token. A thread for each request instead of each batch would halve
+the requests a second, because Python's threads take turns. Generated texts are written in turns, a
 token each, between the batches. A search whose clients have all gone ends at its next step.
 """
 
@@ -23,8 +24,8 @@ from jumok.stopwatch import measured
 MOST_FAULTS = 3
 """Faults in a row, after which the engine is broken."""
 
-TOGETHER = 32
-"""Requests that share a model's steps."""
+TOGETHER = 4
+"""Batches that share a model's steps."""
 
 
 class Unwanted(Exception):  # noqa: N818 - not an error
@@ -50,7 +51,7 @@ class Engine:
     ) -> None:
         self.name, self._load, self.meters, self._fatal = name, load, meters, fatal
         self.queue = Queue(name, limits, meters)
-        self._faults, self._running = 0, 0
+        self._faults, self._running, self._together = 0, 0, 1
         self._ended = 0.0
         self._counting = threading.Lock()
 
@@ -64,12 +65,12 @@ class Engine:
         self._thread(self._begin)
 
     def search_together(self, look_again: Callable[[], None]) -> None:
-        """Requests join what is being computed; called while the model is loaded.
+        """Batches join what is being computed; called while the model is loaded.
 
         Args:
-            look_again: makes the model see that a request is not wanted any more.
+            look_again: makes the model see that a batch is not wanted any more.
         """
-        self.queue.grouped, self.queue.left = False, look_again
+        self._together, self.queue.left = TOGETHER, look_again
 
     def _thread(self, work: Callable[[], None]) -> None:
         threading.Thread(target=work, name=f"engine {self.name}", daemon=True).start()
@@ -82,7 +83,7 @@ class Engine:
             self._fatal(error)
             return
         self.queue.state = "ready"
-        for _ in range(0 if self.queue.grouped else TOGETHER - 1):
+        for _ in range(self._together - 1):
             self._thread(self._work)
         self._work()
 

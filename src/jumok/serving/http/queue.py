@@ -1,8 +1,7 @@
 """The queue of one model: places, their limits, and what is computed next.
 
 Within a budget of tokens the texts that waited long come first, and among these the short ones.
-Texts of several requests are computed by one call if they ask for the same (`Work`), unless the
-model lets requests join what is being computed: then each has a call of its own.
+Texts of several requests share a batch if they ask for the same (`Work`).
 """
 
 import math
@@ -36,7 +35,6 @@ class Queue:
     Attributes:
         state: of the model, which decides whether requests are accepted.
         left: called when a request whose texts are being computed is not wanted any more.
-        grouped: whether texts of several requests are computed by one call.
     """
 
     def __init__(self, name: str, limits: ServeLimits, meters: Meters) -> None:
@@ -49,7 +47,6 @@ class Queue:
         self._requests, self._tokens = 0, 0
         self._speed = [0.0, 0.0]  # tokens, seconds: of late
         self.left: Callable[[], None] = lambda: None
-        self.grouped = True
 
     @property
     def idle(self) -> bool:
@@ -205,8 +202,7 @@ class Queue:
                 self._refuse(job, deadline_passed())
 
     def _batch(self) -> Batch:
-        """The texts that are computed next, within the budget: all with the same work, or of one
-        request."""
+        """The texts that are computed next, all with the same work, within the budget."""
         if not self._waiting:
             return []
         now = time.monotonic()
@@ -216,16 +212,14 @@ class Queue:
             age = int((now - job.arrived) / AGE_SECONDS)
             return -age, job.costs[place], job.arrived
 
-        if self.grouped:
-            self._waiting.sort(key=order)
-        (first, _), cost = min(self._waiting, key=order), 0
+        self._waiting.sort(key=order)
+        work, cost = self._waiting[0][0].work, 0
         batch: list[tuple[Job, int]] = []
         others: list[tuple[Job, int]] = []
         for each in self._waiting:
             job, place = each
-            same = job.work == first.work if self.grouped else job is first
             fits = not batch or cost + job.costs[place] <= self._limits.batch_tokens
-            if same and fits:
+            if job.work == work and fits:
                 cost += job.costs[place]
                 batch.append(each)
             else:
