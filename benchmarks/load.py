@@ -31,6 +31,7 @@ class Reply:
     Attributes:
         status: LOST if the connection was cut.
         seconds: from the time at which the request was due to the last byte of the answer.
+        own: from the time at which the request was sent, which may be later.
         at: when it was due, in seconds from the beginning of the load.
         number: that of the request.
         again: the server closed an idle connection while the request was sent on it, and so it was
@@ -41,6 +42,7 @@ class Reply:
     seconds: float
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
+    own: float = 0.0
     at: float = 0.0
     number: int = 0
     again: bool = False
@@ -165,7 +167,7 @@ async def open_loop(
     async def one(question: Question, due: float, number: int) -> Reply:
         reply = await target.ask(question)
         late = time.perf_counter() - begin - due
-        return replace(reply, seconds=late, at=due, number=number)
+        return replace(reply, seconds=late, own=reply.seconds, at=due, number=number)
 
     given = iter(questions)
     while due < seconds:

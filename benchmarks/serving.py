@@ -22,7 +22,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -129,7 +129,7 @@ def overload(
         "twice": {"statuses": dict(statuses(twice)), **times(twice)},
         "tenfold": {"statuses": dict(statuses(tenfold)), **times(tenfold)},
         "goodput": round(statuses(twice)[200] / (seconds * rate), 3),
-        "refusal": times(refused, 429),
+        "refusal": times([replace(each, seconds=each.own) for each in refused], 429),
         "retry_after": [min(retries, default=0), max(retries, default=0)],
         "memory": round(memory(server.process.pid) / before, 3),
         "recovered": round(recovered, 3),

@@ -2,9 +2,9 @@
 
 No timer: a batch is what arrived while the others were taken, so a lone request never waits. Models
 that can (`RunningBatch`) compute a few batches at a time, whose sentences share the steps of the
-model: a new one joins at the next token. A thread for each request instead of each batch would halve
-the requests a second, because Python's threads take turns. Generated texts are written in turns, a
-token each, between the batches. A search whose clients have all gone ends at its next step.
+model: a new one joins at the next token. A thread for each request would halve the requests in a
+second, because Python's threads take turns. Generated texts are written in turns, a token each,
+between the batches. A search whose clients have all gone ends at its next step.
 """
 
 import threading
