@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -227,12 +227,10 @@ def started(kind: Kind, folder: Path, beam: int, core: int) -> Iterator[Server]:
 def _wait(server: Server, process: subprocess.Popen[bytes]) -> None:
     until = time.monotonic() + SECONDS
     while time.monotonic() < until and process.poll() is None:
-        try:
+        with suppress(httpx.TransportError):  # it does not listen yet
             answer = httpx.get(f"{server.url}{server.kind.dialect.ready}", timeout=SECONDS)
             if answer.status_code == 200:
                 return
-        except httpx.TransportError:
-            pass
         time.sleep(0.1)
     said = server.log.read_text("utf-8", errors="replace").strip()[-500:]
     raise BenchmarkError(f"{server.kind.name} did not start: {said}")

@@ -1,6 +1,7 @@
 """Searches of several threads in one batch: the same bits as alone, and each ends by itself."""
 
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
@@ -11,6 +12,7 @@ from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions
 from jumok.engine.forced import WatchedAttention
 from jumok.engine.native import NativeModel
+from jumok.engine.running import RunningBatch
 from jumok.engine.structures import library
 from jumok.halting import halted_by
 from tests.engine import test_recurrent, test_transformer
@@ -135,3 +137,42 @@ def test_whoever_makes_the_steps_hands_over_when_it_ends_early():
         (found,) = follows.result(timeout=60)
     assert len(found.tokens) == 400
     assert (rules.start, rules.end) == (START, END)
+
+
+def test_a_signal_to_the_thread_that_makes_the_steps_stops_no_other_one():
+    """It comes when another search is over, but does not know it yet."""
+    model = transformer("fp32")
+
+    class Interrupted(RunningBatch):
+        is_sent = False
+
+        def _search(self, running):
+            super()._search(running)
+            if not self.is_sent and any(each.over for each in running):
+                self.is_sent = True
+                raise KeyboardInterrupt
+
+    def first() -> None:
+        with pytest.raises(KeyboardInterrupt):
+            endless(model)()
+
+    sources = sources_of(6)
+    lengths = (2, 400)
+    rules = [
+        rules_of(
+            DecodingOptions(
+                beam=1, maximum_length=length, minimum_length=length, maximum_ratio=None
+            ),
+            sources,
+        )
+        for length in lengths
+    ]
+    model._running = Interrupted(model._session())
+    with ThreadPoolExecutor(3) as pool:
+        leads = pool.submit(first)
+        while not model._running._searches:
+            time.sleep(0.001)
+        others = [pool.submit(model.search, sources, each) for each in rules]
+        found = [each.result(timeout=60) for each in others]
+        leads.result(timeout=60)
+    assert tuple(len(each.tokens) for (each,) in found) == lengths

@@ -7,6 +7,7 @@ read before they join, each by its own thread.
 
 import ctypes
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
@@ -49,8 +50,9 @@ class RunningBatch:
     """
 
     def __init__(self, session: AbstractContextManager[int]) -> None:
-        self._open = ExitStack()
-        self._session = self._open.enter_context(session)
+        held = ExitStack()
+        self._session = held.enter_context(session)
+        weakref.finalize(self, held.close)
         self._stop = ctypes.c_int32(0)
         self._turn = threading.Lock()
         self._searches: list[_Search] = []
@@ -79,10 +81,6 @@ class RunningBatch:
         """Every check is made after the next step: one of them may have something to say now."""
         self._stop.value = 1
 
-    def close(self) -> None:
-        """Frees its session."""
-        self._open.close()
-
     def _wait(self, own: _Search) -> None:
         """Until it is over, or its thread has to make the steps."""
         while not own.turn.is_set():
@@ -98,8 +96,9 @@ class RunningBatch:
             while not own.over:
                 self._advance()
         finally:
+            own.over = True  # also if a signal has ended it
             with self._turn:
-                self._searches = [each for each in self._searches if each is not own]
+                self._dismiss()
                 self._led = bool(self._searches)
                 if self._led:
                     self._searches[0].turn.set()
@@ -114,11 +113,15 @@ class RunningBatch:
         running = [each for each in together if not each.over]
         if running:
             self._search(running)
-        over = [each for each in together if each.over]
         with self._turn:
-            self._searches = [each for each in self._searches if not each.over]
-        for each in over:
-            each.turn.set()
+            self._dismiss()
+
+    def _dismiss(self) -> None:
+        """Lets those go whose searches are over."""
+        for each in self._searches:
+            if each.over:
+                each.turn.set()
+        self._searches = [each for each in self._searches if not each.over]
 
     def _search(self, running: Sequence[_Search]) -> None:
         try:

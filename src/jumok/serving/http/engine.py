@@ -33,7 +33,7 @@ class Unwanted(Exception):  # noqa: N818 - not an error
 
 
 class Engine:
-    """The queue of one model and its thread.
+    """The queue of one model and its threads.
 
     Args:
         name: the model's.
