@@ -1,5 +1,5 @@
-"""The next token from logits: the most probable one, or a sample. The twin of `decoding/sample.py`
-and `decoding/filters.py` without torch: from equal logits and random numbers come equal tokens.
+"""The next token from scores: the most probable one, or a sample. The twin of `decoding/sample.py`
+and `decoding/filters.py` without torch: from equal scores and random numbers come equal tokens.
 """
 
 from collections.abc import Sequence
@@ -69,13 +69,6 @@ def softmax(scores: Array) -> Array:
     powers = np.exp(scores - scores.max())
     shares: Array = powers / powers.sum()
     return shares
-
-
-def log_softmax(logits: Array) -> Array:
-    """The log-probabilities."""
-    apart = logits - logits.max()
-    values: Array = apart - np.log(np.exp(apart).sum())
-    return values
 
 
 def largest(scores: Array, count: int) -> np.ndarray:

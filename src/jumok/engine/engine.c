@@ -59,19 +59,24 @@ int64_t jumok_force(Session *s, const Request *r, const int32_t *tokens, const i
     return 0;
 }
 
-/* Reads `count` tokens of a text, the only sentence of a request, from `position` on, in one pass. logits: those
- * after the last of them. Returns 0, or 1 where memory is lacking. */
-int64_t jumok_read(Session *s, const Request *r, int64_t count, const int32_t *tokens, int64_t position, float *logits) {
+/* Reads `count` tokens of a text, the only sentence of a request, from `position` on, in one pass. values: the
+ * log-probabilities of all tokens after the last of them. Returns 0, or 1 where memory is lacking. */
+int64_t jumok_read(Session *s, const Request *r, int64_t count, const int32_t *tokens, int64_t position, float *values) {
     Sentence *x = r->sentences[0];
-    const Linear *output = s->output;
     if (!make_room(s, count, reach_of(1, x), 1)) return 1;
     for (int64_t i = 0; i < count; i++) s->list[i] = (Row){x, tokens[i], (int32_t)(position + i), 0, NULL};
     s->family->step(s, count, s->list);
-    begin_logits(s, s->shown + (count - 1) * panelled(output->inputs), 1);
-    for (int64_t first = 0; first < output->outputs; first += TILE) {
-        int64_t left = output->outputs - first;
-        next_logits(s, 1, first);
-        memcpy(logits + first, s->logits, sizeof(float) * (left < TILE ? left : TILE));
-    }
+    log_probabilities(s, s->shown + (count - 1) * panelled(s->output->inputs), 1, values);
+    return 0;
+}
+
+/* Reads one token a row, of any sentences. values: the log-probabilities of all tokens after each, (rows,
+ * vocabulary). Returns 0, or 1 where memory is lacking. */
+int64_t jumok_step(Session *s, int64_t rows, const Row *list, float *values) {
+    int64_t reach = 1;
+    for (int64_t i = 0; i < rows; i++) reach = reach_of(reach, list[i].of);
+    if (!make_room(s, rows, reach, 1)) return 1;
+    s->family->step(s, rows, list);
+    log_probabilities(s, s->shown, rows, values);
     return 0;
 }

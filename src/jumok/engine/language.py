@@ -107,34 +107,33 @@ class Reader:
         self._session, self._request, self._context = session, request, context
         self._window: list[int] = []
         self._known = 0
-        self._logits = np.empty(vocabulary, np.float32)
+        self._vocabulary = vocabulary
 
     def read(self, tokens: Sequence[int]) -> Array:
-        """The logits after the last of these tokens, at least one, which continue the text.
-
-        The array is used again by the next call.
+        """The log-probabilities after the last of these tokens, which continue the text.
 
         Raises:
             ModelError: a token is not in the vocabulary.
             MemoryError: there is not enough memory.
         """
-        check_tokens(tokens, len(self._logits))
+        check_tokens(tokens, self._vocabulary)
         for token in tokens:
             if len(self._window) == self._context:
                 self._window = self._window[-(self._context // 2) :]
                 self._known = 0
             self._window.append(token)
         new = np.array(self._window[self._known :], np.int32)
+        values = np.empty(self._vocabulary, np.float32)
         engine = library()
         assert engine is not None
         failed = engine.jumok_read(
             self._session, self._request.layout, len(new), new.ctypes.data, self._known,
-            self._logits.ctypes.data,
+            values.ctypes.data,
         )  # fmt: skip
         if failed:
             raise MemoryError("the engine's pass over a text")
         self._known = len(self._window)
-        return self._logits
+        return values
 
 
 def check_tokens(tokens: Sequence[int], vocabulary: int) -> None:

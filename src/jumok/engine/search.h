@@ -109,6 +109,28 @@ static void score_tokens(Session *s, int64_t rows, const int32_t *tokens, float 
     }
 }
 
+/* The log-probabilities of all tokens after each of these rows, (rows, vocabulary). */
+static void log_probabilities(Session *s, const float *shown, int64_t rows, float *values) {
+    int64_t width = panelled(s->output->inputs), vocabulary = s->output->outputs;
+    for (int64_t begun = 0; begun < rows; begun += s->at_once) {
+        int64_t count = rows - begun < s->at_once ? rows - begun : s->at_once;
+        float *here = values + begun * vocabulary;
+        begin_logits(s, shown + begun * width, count);
+        for (int64_t first = 0; first < vocabulary; first += TILE) {
+            int64_t columns = next_logits(s, count, first), left = vocabulary - first;
+            for (int64_t row = 0; row < count; row++) {
+                add_logits(s->logits + row * TILE, columns, s->divisor + row);
+                memcpy(here + row * vocabulary + first, s->logits + row * TILE,
+                       sizeof(float) * (left < TILE ? left : TILE));
+            }
+        }
+        for (int64_t row = 0; row < count; row++) {
+            float divisor = logarithm(s->divisor[row]), *of_row = here + row * vocabulary;
+            for (int64_t j = 0; j < vocabulary; j++) of_row[j] -= divisor;
+        }
+    }
+}
+
 /* The most probable token. */
 static void write_greedily(Sentence *x, const float *values, const int32_t *tokens) {
     const Rules *rules = x->of->rules;

@@ -147,6 +147,16 @@ class RequestLayout(ctypes.Structure):
     ]
 
 
+class RowLayout(ctypes.Structure):
+    """One token that is read; see session.h."""
+
+    _fields_ = [
+        ("of", ADDRESS),
+        *((name, ctypes.c_int32) for name in ("token", "place", "slot")),
+        ("ancestors", ADDRESS),
+    ]
+
+
 REQUEST = ctypes.POINTER(RequestLayout)
 
 
@@ -166,4 +176,5 @@ def library() -> ctypes.CDLL | None:
     engine.jumok_search.argtypes = [ADDRESS, ctypes.POINTER(REQUEST), INTEGER, ADDRESS]
     engine.jumok_force.argtypes = [ADDRESS, REQUEST, ADDRESS, ADDRESS, ADDRESS, INTEGER, ADDRESS]
     engine.jumok_read.argtypes = [ADDRESS, REQUEST, INTEGER, ADDRESS, INTEGER, ADDRESS]
+    engine.jumok_step.argtypes = [ADDRESS, INTEGER, ctypes.POINTER(RowLayout), ADDRESS]
     return engine

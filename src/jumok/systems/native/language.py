@@ -12,7 +12,7 @@ from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions
 from jumok.decoding.drawing import Draws
 from jumok.decoding.rank import no_probability
-from jumok.engine.choosing import Sampling, WrittenCounts, draw, log_softmax, repeats
+from jumok.engine.choosing import Sampling, WrittenCounts, draw, repeats
 from jumok.engine.language import NativeCausal
 from jumok.engine.packing import Array
 from jumok.halting import heed
@@ -21,7 +21,7 @@ Watch = Callable[[Array], None]
 """Receives the log-probabilities of a step, (vocabulary), before its token."""
 
 Choose = Callable[[Array], int]
-"""The next token, from the scores of all: log-probabilities, or logits where these do as well."""
+"""The next token, from the log-probabilities of all, lowered by penalties."""
 
 
 def serves(options: DecodingOptions) -> bool:
@@ -41,7 +41,7 @@ def next_tokens(
     of each other (or a sample of the border between two).
 
     Raises:
-        ModelError: logits are not numbers.
+        ModelError: log-probabilities are not numbers.
         MemoryError: there is not enough memory.
     """
     written, new = list(prompt), [START, *prompt]
@@ -51,8 +51,6 @@ def next_tokens(
         while len(written) < options.maximum_length:
             heed()
             scores = reader.read(new)
-            if options.sample or watch is not None:
-                scores = log_softmax(scores)  # the most probable token has also the largest logit
             scores[list(options.forbidden)] = -inf
             if options.no_repeat_ngram:
                 scores[repeats(written, options.no_repeat_ngram)] = -inf
