@@ -5,13 +5,14 @@
     python -m benchmarks.serving MODEL --only soak --seconds 3600 --rate 60
     python -m benchmarks.serving MODEL --only saturation [--sentences FILE]
 
-starts a server for each trial on this machine, sends it requests from this process, and prints a
-line for each figure. tests/serving/http/test_load.py runs the same trials for a second or two, and
-checks what has to hold on any machine; the times are printed here only.
+starts a server for each trial on one core of this machine, sends it requests from this process on
+the others, and prints a line for each figure. tests/serving/http/test_load.py runs the same trials
+for a second or two, and checks what has to hold on any machine; the times are printed here only.
 """
 
 import argparse
 import asyncio
+import gc
 import itertools
 import json
 import os
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import httpx
+import uvloop
 
 from benchmarks.growth import growth
 from benchmarks.load import (
@@ -60,7 +62,10 @@ SATURATED = 512
 
 
 def loaded(url: str, work: Callable[[Target], Awaitable[Found]]) -> Found:
-    """Runs a load, and closes its connections."""
+    """Runs a load, and closes its connections.
+
+    Without the garbage collector, which would look through all answers and send nothing meanwhile.
+    """
 
     async def whole() -> Found:
         target = Target(url)
@@ -69,7 +74,12 @@ def loaded(url: str, work: Callable[[Target], Awaitable[Found]]) -> Found:
         finally:
             await target.close()
 
-    return asyncio.run(whole())
+    gc.disable()
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(whole())
+    finally:
+        gc.enable()
 
 
 def sentence(draw: random.Random, most: int, least: int = 1) -> str:
@@ -261,8 +271,7 @@ def open_files(process: int) -> int:
 
 
 def saturation(server: ServedProcess, model: Path, texts: Sequence[str], core: int) -> Facts:
-    """The server on one core against the offline command on the same core."""
-    hold(server.process.pid, core)
+    """The server against the offline command on the server's core."""
     offline = Offline(model, core)
 
     def send(given: Sequence[Question]) -> tuple[list[Reply], float]:
@@ -325,6 +334,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=2_000, help="of the trial `tagged`")
     parser.add_argument("--words", type=int, default=60, help="the longest text of `tagged`")
     parser.add_argument("--sentences", type=Path, help="those of `saturation`, one a line")
+    parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
     parser.add_argument("--rate", type=float, default=0.0, help="requests a second of `soak`")
     asked = parser.parse_args()
     for name, trial in TRIALS.items():
@@ -333,6 +343,7 @@ def main() -> None:
                 tempfile.TemporaryDirectory() as folder,
                 serving(Path(folder), f"m={asked.model}", "--grace", "0", *asked.option) as server,
             ):
+                hold(server.process.pid, asked.core)
                 begun = os.getloadavg()[0]
                 facts = trial(server, asked)
                 print(f"{name}: {json.dumps(facts)} load={begun:.1f}", flush=True)
@@ -357,7 +368,7 @@ def _saturation(server: ServedProcess, asked: argparse.Namespace) -> Facts:
     texts = [sentence(draw, 30, 20) for _ in range(SATURATED)]
     if asked.sentences:
         texts = asked.sentences.read_text("utf-8").splitlines()[:SATURATED]
-    return saturation(server, Path(asked.model), texts, max(os.sched_getaffinity(0)))
+    return saturation(server, Path(asked.model), texts, asked.core)
 
 
 def _soak(server: ServedProcess, asked: argparse.Namespace) -> Facts:

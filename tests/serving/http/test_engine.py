@@ -1,18 +1,21 @@
 """The queue of a model: order, places, deadlines, and errors that stay with their request."""
 
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import pytest
 
 from jumok.errors import DataError
 from jumok.halting import heed
-from jumok.serving.http.engine import Engine
+from jumok.serving.http.engine import NICER, TOGETHER, Engine
 from jumok.serving.http.jobs import OVER, Job, WritingJob
 from jumok.serving.http.meters import Meters
-from jumok.serving.http.queue import AGE_SECONDS
+from jumok.serving.http.queue import AGE_SECONDS, JOIN_SECONDS
 from jumok.serving.http.refusals import RequestRefused
 from jumok.serving.http.settings import ServeLimits
 
@@ -293,11 +296,52 @@ def test_requests_join_what_is_computed_if_the_model_lets_them():
     slow, quick = Recorded(), Recorded()
     quick.gate.set()
     first = held(made, slow)
+    begun = first.started
     second = job(quick, "a", "b")
     made.queue.submit([second])
     assert second.future.result(30) == ["A", "B"]
+    assert second.started - begun >= JOIN_SECONDS  # a short batch would have been over by then
     assert not first.future.done()
     assert not looked
     made.queue.drop(first)
     assert looked
     slow.gate.set()
+
+
+def test_as_many_batches_join_as_there_are_threads_one_after_the_other():
+    made = Engine("m", lambda: None, ServeLimits(batch_tokens=1), Meters(), lambda error: None)
+    made.search_together(lambda: None)
+    made.start()
+    while made.state != "ready":
+        time.sleep(0.001)
+    work = Recorded()
+    held(made, work)
+    jobs = [job(work, letter) for letter in "abcd"]
+    for each in jobs:
+        made.queue.submit([each])
+    until = time.monotonic() + 30
+    while len(work.batches) < TOGETHER and time.monotonic() < until:
+        time.sleep(0.001)
+    started = sorted(each.started for each in jobs if each.started is not None)
+    assert all(b - a >= JOIN_SECONDS for a, b in pairwise(started))
+    assert len(started) == TOGETHER - 1
+    work.gate.set()
+    assert [each.future.result(30) for each in jobs] == [["A"], ["B"], ["C"], ["D"]]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have no niceness of their own")
+def test_the_threads_that_compute_are_nicer_than_those_that_answer():
+    found = []
+
+    @dataclass
+    class Asked:
+        def run(self, given: Sequence[str]) -> list[str]:
+            found.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+            return list(given)
+
+    own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    asked = Job(Asked(), ["a"], [1], time.monotonic() + 30)
+    engine().queue.submit([asked])
+    asked.future.result(30)
+    assert found == [min(19, own + NICER)]
+    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == own

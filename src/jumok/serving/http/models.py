@@ -96,6 +96,7 @@ class Service:
     Attributes:
         draining: whether the server is about to stop: it is not ready any more.
         closed: whether it refuses new requests.
+        when_loaded: called after each model is loaded.
     """
 
     models: dict[str, ServedModel]
@@ -105,6 +106,7 @@ class Service:
     downloads: Downloads
     draining: bool = False
     closed: bool = False
+    when_loaded: Callable[[], None] = lambda: None
 
     @property
     def ready(self) -> bool:
@@ -239,6 +241,7 @@ def serve_models(
             model.computes, model.precision = told["name"], told["precision"]
             facts = (name, model.digest, model.computes, model.precision)
             service.meters.info.labels(*facts).set(1)
+            service.when_loaded()
 
         return load
 

@@ -19,6 +19,10 @@ from jumok.serving.http.settings import ServeLimits
 AGE_SECONDS = 0.5
 """Texts whose waiting times differ by less are sorted by length."""
 
+JOIN_SECONDS = 0.01
+"""A batch is joined by another one when it has run for so long: short ones are computed one after
+the other, which makes more of a core, and no text waits for the end of a long one."""
+
 WRITERS = 16
 """Generated texts that are written at the same time."""
 
@@ -46,6 +50,8 @@ class Queue:
         self._writing: list[WritingJob] = []
         self._requests, self._tokens = 0, 0
         self._speed = [0.0, 0.0]  # tokens, seconds: of late
+        self._running, self._joinable = 0, 0.0  # batches, and when the next one may join them
+        self._watched = False  # whether a thread waits for that moment
         self.left: Callable[[], None] = lambda: None
 
     @property
@@ -76,7 +82,8 @@ class Queue:
                 else:
                     self._new.append(job)
             self._meters.tokens.labels("in").inc(cost)
-            self._turn.notify(len(jobs))
+            if not (self._running and self._watched):
+                self._turn.notify(len(jobs))
 
     def drop(self, job: AnyJob) -> None:
         """Takes a job out of the queue: its client has gone."""
@@ -87,15 +94,28 @@ class Queue:
             self.left()
 
     def next(self) -> tuple[Batch, list[WritingJob]]:
-        """Waits for work; the texts that are computed next, and those that are being written."""
+        """Waits for work; the texts that are computed next, and those that are being written.
+
+        Texts that are computed have to be followed by `ended`.
+        """
         with self._turn:
-            while not (self._waiting or self._new or self._writing):
-                self._turn.wait()
+            while not self._due():
+                self._watch()
             self._expire()
             batch = self._batch()
+            if batch:
+                self._running += 1
+                self._joinable = time.monotonic() + JOIN_SECONDS
+                if self._waiting:
+                    self._turn.notify()
             while self._new and len(self._writing) < WRITERS:
                 self._writing.append(self._new.pop(0))
             return batch, list(self._writing)
+
+    def ended(self) -> None:
+        """Notes that a batch is not computed any more."""
+        with self._turn:
+            self._running -= 1
 
     def answered(self, batch: Batch, answers: Sequence[object]) -> None:
         """Notes the answers of a batch; a request that has all of its own is done."""
@@ -129,6 +149,22 @@ class Queue:
             self.state = "broken"
             for job in [*self._jobs_waiting(), *self._writing]:
                 self._refuse(job, engine_failed())
+
+    def _due(self) -> bool:
+        """Whether something can be computed now."""
+        if self._new or self._writing:
+            return True
+        joins = not self._running or time.monotonic() >= self._joinable
+        return bool(self._waiting) and joins
+
+    def _watch(self) -> None:
+        """Waits for work; one thread only until what waits may join what runs."""
+        if self._waiting and not self._watched:
+            self._watched = True
+            self._turn.wait(self._joinable - time.monotonic())
+            self._watched = False
+        else:
+            self._turn.wait()
 
     def _admit(self, jobs: Sequence[AnyJob]) -> None:
         cost = sum(job.cost for job in jobs)
