@@ -61,11 +61,12 @@ def test_the_log_probabilities_after_every_piece_are_those_of_torch(keys, pieces
     window = Window(model.decoder, CONTEXT)
     with torch.inference_mode():
         expected = window.forward(model.nothing(), torch.tensor([text]))[0].log_softmax(1)
-    with engine_of(config, model).reader() as reader:
-        for count in pieces:
-            values = reader.read(text[done : done + count])
-            done += count
-            np.testing.assert_allclose(values, expected[done - 1], atol=2e-4)
+    engine = engine_of(config, model)
+    reader, growing = engine.pass_reader(), engine.begin()
+    for count in pieces:
+        values = reader.finish(growing.read(text[done : done + count]))
+        done += count
+        np.testing.assert_allclose(values, expected[done - 1], atol=2e-4)
 
 
 @pytest.mark.parametrize("keys", KINDS.values(), ids=KINDS)
@@ -102,17 +103,17 @@ def test_a_text_is_read_alike_in_any_pieces_and_company(kind):
     together = engine.score(texts)
     for text, values in zip(texts, together, strict=True):
         assert engine.score([text])[0].tolist() == values.tolist()
-    with engine.reader() as whole, engine.reader() as single:
-        for token in texts[0][:15]:
-            last = single.read([token])
-        assert whole.read(texts[0][:15]).tolist() == last.tolist()
+    reader, whole, single = engine.pass_reader(), engine.begin(), engine.begin()
+    for token in texts[0][:15]:
+        last = reader.finish(single.read([token]))
+    assert reader.finish(whole.read(texts[0][:15])).tolist() == last.tolist()
 
 
 def test_what_cannot_be_read_is_refused():
     config, model = model_of(**KINDS["as gpt"])
     engine = engine_of(config, model)
-    with engine.reader() as reader, pytest.raises(ModelError, match="not in the vocabulary"):
-        reader.read([VOCABULARY])
+    with pytest.raises(ModelError, match="not in the vocabulary"):
+        engine.pass_reader().finish(engine.begin().read([VOCABULARY]))
     with pytest.raises(ModelError, match="not in the vocabulary"):
         engine.score([[START, -1]])
     with pytest.raises(ModelError, match="longer than the model's context"):

@@ -1,11 +1,12 @@
 """What the queue of a model holds: requests for answers, and texts that are to be written."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from jumok.engine.language import Reading, TextPass
 from jumok.serving.http.refusals import RequestRefused
 from jumok.stopwatch import Spent
 
@@ -23,8 +24,17 @@ class Work(Protocol):
 class Writing(Protocol):
     """A text that is written token by token."""
 
-    def parts(self) -> Iterator[object]:
-        """One item for each token."""
+    @property
+    def tokens(self) -> int:
+        """How many are written."""
+        ...
+
+    def next_part(self) -> Reading[str | None]:
+        """What one more token makes certain of it, perhaps nothing; None: it has ended."""
+        ...
+
+    def close(self) -> None:
+        """Frees what the writing needs."""
         ...
 
 
@@ -67,6 +77,9 @@ class WritingJob:
     Attributes:
         send: receives each part, and then OVER or the RequestRefused that ended it; called in the
             engine's thread.
+        reading: its next part, which is not there yet.
+        wanted: the pass that `reading` waits for.
+        asked: the round of all texts in which it asked for it.
     """
 
     writing: Writing
@@ -76,7 +89,9 @@ class WritingJob:
     arrived: float = field(default_factory=time.monotonic)
     started: float | None = None
     over: bool = False
-    stream: Iterator[object] | None = None
+    reading: Reading[str | None] | None = None
+    wanted: TextPass | None = None
+    asked: int = 0
 
     def refuse(self, refused: RequestRefused) -> None:
         """Ends it without further parts."""
