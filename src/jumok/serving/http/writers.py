@@ -56,12 +56,12 @@ class Writers:
             if job.deadline < begun and not job.over:
                 self._end(job, deadline_passed())
             elif job.wanted is None:
-                self._go_on(job)
+                self._resume(job)
         chosen = self._chosen(jobs)
         read += sum(len(each.tokens) for job, each in chosen if not job.writing.tokens)
         found = self._read([each for _, each in chosen])
         for (job, _), values in zip(chosen, found, strict=True):
-            self._go_on(job, values)
+            self._resume(job, values)
         self._leave([job for job in self._running if job.over])
         read += sum(job.writing.tokens for job in jobs)
         self._queue.measured(read, time.monotonic() - begun)
@@ -110,8 +110,8 @@ class Writers:
                 return [error]
             return [found for each in passes for found in self._read([each])]
 
-    def _go_on(self, job: WritingJob, found: Array | Exception | None = None) -> None:
-        """Lets a text go on with what came of its pass, until it has a part or wants another."""
+    def _resume(self, job: WritingJob, found: Array | Exception | None = None) -> None:
+        """Gives a text what came of its pass; it has a part then, or wants another pass."""
         part: str | RequestRefused | None
         if job.over:  # since this round began
             return
