@@ -79,7 +79,7 @@ class WritingJob:
             engine's thread.
         reading: its next part, which is not there yet.
         wanted: the pass that `reading` waits for.
-        asked: the round of all texts in which it asked for it.
+        asked: orders the passes that texts wait for: the least was wanted first.
     """
 
     writing: Writing

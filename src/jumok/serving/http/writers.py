@@ -7,6 +7,7 @@ on meanwhile, a round reads a limited number of the prompts' tokens, those that 
 first. A text that the engine does not write (on torch) takes its turn in each round.
 """
 
+import itertools
 import time
 from collections.abc import Callable, Sequence
 
@@ -40,7 +41,7 @@ class Writers:
         self._failed, self._worked = failed, worked
         self._reader: PassReader | None = None
         self._running: list[WritingJob] = []
-        self._rounds = 0
+        self._numbers = itertools.count()
 
     def round(self, jobs: Sequence[WritingJob]) -> None:
         """One more token of each text whose prompt is read.
@@ -49,11 +50,10 @@ class Writers:
             jobs: all texts that are written now.
         """
         begun, read = time.monotonic(), -sum(job.writing.tokens for job in jobs)
-        self._rounds += 1
         self._leave([job for job in self._running if job not in jobs])
         self._join([job for job in jobs if job.started is None])
         for job in jobs:
-            if job.deadline < begun and not job.over:
+            if job.deadline < begun:
                 self._end(job, deadline_passed())
             elif job.wanted is None:
                 self._resume(job)
@@ -124,7 +124,7 @@ class Writers:
                 job.wanted = job.reading.throw(found)
             else:
                 job.wanted = job.reading.send(found)
-            job.asked = self._rounds
+            job.asked = next(self._numbers)
             return
         except StopIteration as over:
             part = over.value
@@ -141,5 +141,6 @@ class Writers:
             job.send(part)
 
     def _end(self, job: WritingJob, refused: RequestRefused | None) -> None:
-        self._queue.written(job)
-        job.send(OVER if refused is None else refused)
+        if not job.over:  # the engine may have given up all texts
+            self._queue.written(job)
+            job.send(OVER if refused is None else refused)

@@ -6,7 +6,7 @@ Its readable twin is `systems/language_on_torch.py`.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from math import inf, isfinite
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -53,6 +53,7 @@ def next_tokens(
             yield token
 
 
+@runtime_checkable
 class TokenWriter(Protocol):
     """Writes one text."""
 
