@@ -218,10 +218,12 @@ class PassReader:
         """
         assert all(each.text.model is self._model and not each.text.closed for each in passes)
         single = [each for each in passes if len(each.tokens) == 1]
+        if len(single) < 2:
+            return [self._read(each) for each in passes]
         rows = [
             StepRow(each.text.request, 0, int(each.tokens[0]), each.place, 0) for each in single
         ]
-        values = iter(read_rows(self._session, rows, self._model.vocabulary) if rows else ())
+        values = iter(read_rows(self._session, rows, self._model.vocabulary))
         return [next(values) if len(each.tokens) == 1 else self._read(each) for each in passes]
 
     def finish(self, reading: Reading[Found]) -> Found:

@@ -20,7 +20,8 @@ AGE_SECONDS = 0.5
 """Texts whose waiting times differ by less are sorted by length."""
 
 WRITERS = 16
-"""Generated texts that are written at the same time."""
+"""Generated texts that are written at the same time: a step of more rows is hardly cheaper a row,
+and each text needs room for the keys and values of a whole context."""
 
 Batch = Sequence[tuple[Job, int]]
 """Texts: each a request and a place in it."""

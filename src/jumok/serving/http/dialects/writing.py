@@ -20,7 +20,7 @@ from jumok.serving.http.works import Continuation
 
 
 class TextsInWriting:
-    """The texts of one request, which the engine writes in turns.
+    """The texts of one request, which the engine writes at the same time.
 
     Raises:
         RequestRefused: there is no place in the queue for all of them.
