@@ -1,6 +1,7 @@
 """OpenAI's routes, by its own client."""
 
 import json
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -110,6 +111,19 @@ def test_requests_at_the_same_time_get_their_own_texts(api, letters):
             for prompt in body["prompt"]
             for each in options
         ]
+
+
+def test_the_time_of_writing_is_told(client):
+    def times(tokens: int) -> dict[str, float]:
+        body = {"prompt": ["a", "b c"], "max_tokens": tokens, "temperature": 0}
+        told = client.post("/v1/completions", json=body).headers["server-timing"]
+        return {name: float(each) for name, each in re.findall(r"(\w+);dur=([\d.]+)", told)}
+
+    short, long = times(1), times(400)
+    assert list(short) == ["queue", "encode", "decode", "compute"]
+    for found in (short, long):
+        assert found["compute"] == pytest.approx(found["encode"] + found["decode"], abs=0.02)
+    assert long["decode"] > 2 * short["decode"]
 
 
 def test_a_stream_ends_with_done(client):

@@ -1,7 +1,7 @@
 """What the queue of a model holds: requests for answers, and texts that are to be written."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -77,6 +77,7 @@ class WritingJob:
     Attributes:
         send: receives each part, and then OVER or the RequestRefused that ended it; called in the
             engine's thread.
+        begun: when its first token was there.
         reading: its next part, which is not there yet.
         wanted: the pass that `reading` waits for.
         asked: orders the passes that texts wait for: the least was wanted first.
@@ -88,6 +89,8 @@ class WritingJob:
     send: Callable[[object], None]
     arrived: float = field(default_factory=time.monotonic)
     started: float | None = None
+    begun: float | None = None
+    ended: float | None = None
     over: bool = False
     reading: Reading[str | None] | None = None
     wanted: TextPass | None = None
@@ -99,6 +102,11 @@ class WritingJob:
 
 
 AnyJob = Job | WritingJob
+
+
+def timing_of(seconds: Mapping[str, float]) -> str:
+    """The value of the header Server-Timing, in milliseconds."""
+    return ", ".join(f"{name};dur={each * 1e3:.2f}" for name, each in seconds.items())
 
 
 def deadline_passed() -> RequestRefused:

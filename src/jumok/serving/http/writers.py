@@ -129,6 +129,7 @@ class Writers:
         except StopIteration as over:
             part = over.value
             self._worked()
+            job.begun = job.begun or time.monotonic()
         except JumokError as error:
             part = refusal_of(error)
         except Exception as error:  # the other requests must be answered
@@ -142,5 +143,6 @@ class Writers:
 
     def _end(self, job: WritingJob, refused: RequestRefused | None) -> None:
         if not job.over:  # the engine may have given up all texts
+            job.ended = time.monotonic()
             self._queue.written(job)
             job.send(OVER if refused is None else refused)
