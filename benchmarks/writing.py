@@ -40,9 +40,14 @@ if these are more."""
 
 @dataclass
 class Streamed:
-    """What one client received: the tokens, and when each part came, from the request on."""
+    """What one client received.
 
-    tokens: int = 0
+    Attributes:
+        tokens: how many the server has written; -1: it has not said so.
+        parts: when each came, in seconds from the request on.
+    """
+
+    tokens: int = -1
     parts: list[float] = field(default_factory=list)
 
 
@@ -114,7 +119,7 @@ async def stream(url: str, tokens: int, temperature: float, seed: int) -> Stream
                 found.parts.append(time.perf_counter() - begin)
             elif "usage" in event:
                 found.tokens = event["usage"]["completion_tokens"]
-    assert found.tokens, "the server answered with an error"
+    assert found.tokens >= 0, "the server answered with an error"
     return found
 
 
@@ -135,11 +140,11 @@ def served(url: str, process: int, streams: int, tokens: int, temperature: float
     for _ in range(ROUNDS):
         before, begin = cpu_of(process), time.perf_counter()
         some = asyncio.run(load(url, streams, tokens, temperature))
-        seconds, used = time.perf_counter() - begin, cpu_of(process) - before
+        seconds, used = time.perf_counter() - begin, max(cpu_of(process) - before, 0.01)
         written = sum(each.tokens for each in some)
         rates.append((written / used, written / seconds))
         texts += some
-    first = [each.parts[0] * 1e3 for each in texts]
+    first = [each.parts[0] * 1e3 for each in texts if each.parts]
     pauses = [(b - a) * 1e3 for each in texts for a, b in pairwise(each.parts)]
     cpu, wall = (median(each) for each in zip(*rates, strict=True))
     waits = (f"{median(each):.1f}; {percentile(each, 0.99):.1f}" for each in (first, pauses))
