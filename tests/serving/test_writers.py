@@ -186,7 +186,8 @@ def test_long_prompts_are_read_while_the_others_are_written(letters):
     given = [Continuation(letters, "a" * count, WAYS[0], 6) for count in (1, 159, 120, 3)]
     jobs = jobs_of(given, [Received() for _ in given])
     made.queue.submit(jobs[:1])
-    counted = []
+    counted, computed = [], []
+    made.queue.measured = lambda tokens, seconds: computed.append(tokens)
     while not made.queue.idle:
         made._writers.round(made.queue.next()[1])
         counted.append(tuple(text.tokens for text in given))
@@ -201,3 +202,4 @@ def test_long_prompts_are_read_while_the_others_are_written(letters):
         (6, 0, 1, 3),
         (6, 1, 2, 4),
     ]
+    assert sum(computed) == (2 + 160 + 121 + 4) + 4 * 6, "prompts, and what was written"
