@@ -8,13 +8,13 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
-from benchmarks.corpus import WORK
+from benchmarks.corpus import WORK, data_folder
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.writing import write_bundle
 from jumok.config.causal import CausalConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.transformer import TransformerConfig
-from jumok.data.texts.tokenizer import ByteTokenizer
+from jumok.data.texts.tokenizer import ByteTokenizer, TextTokenizer, train_text_tokenizer
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.recurrent import RecurrentModel
@@ -61,21 +61,25 @@ def random_weights(name: str) -> Path:
     return folder
 
 
-def random_language_model() -> Path:
-    """A bundle of LANGUAGE for bytes: 10.8 million weights."""
-    folder = WORK / "larger" / "bytes"
+def random_language_model(subwords: int | None = None) -> Path:
+    """A bundle of LANGUAGE for bytes, 10.8 million weights, or for so many subwords."""
+    folder = WORK / "larger" / ("bytes" if subwords is None else f"subwords-{subwords}")
     if not folder.exists():
         torch.manual_seed(1)
-        model = model_of(LANGUAGE, ByteTokenizer.size)
+        tokenizer: TextTokenizer = ByteTokenizer()
+        if subwords is not None:
+            text = (data_folder() / "lm" / "tinyshakespeare.txt").read_text("utf-8")
+            tokenizer = train_text_tokenizer([text], "bpe", subwords)
+        model = model_of(LANGUAGE, tokenizer.size)
         config = BundleConfig(
             task="language-model",
             model=LANGUAGE.model_dump(),
-            vocabulary_size=ByteTokenizer.size,
+            vocabulary_size=tokenizer.size,
             max_tokens=POSITIONS,
             documents="file",
         )
         card = Card(name="random", date="2026-11-23")
-        write_bundle(folder, model.state_dict(), config, ByteTokenizer(), card)
+        write_bundle(folder, model.state_dict(), config, tokenizer, card)
     return folder
 
 

@@ -79,16 +79,15 @@ def _write(
     model: NativeCausal, prompts: list[list[int]], beam: int, length: int
 ) -> list[list[int]]:
     assert beam == 1
-    outputs = []
+    outputs, reader = [], model.pass_reader()
     for prompt in prompts:
         written: list[int] = []
-        with model.reader() as reader:
-            new = prompt
-            while len(written) < length:
-                logits = reader.read(new)
-                logits[[PAD, START, END]] = -np.inf
-                new = [int(np.argmax(logits))]
-                written += new
+        text, new = model.begin(), prompt
+        while len(written) < length:
+            logits = reader.finish(text.read(new))
+            logits[[PAD, START, END]] = -np.inf
+            new = [int(np.argmax(logits))]
+            written += new
         outputs.append(written)
     return outputs
 

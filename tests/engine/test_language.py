@@ -1,19 +1,23 @@
 """Causal language models on the engine against torch."""
 
+import weakref
+
 import numpy as np
 import pytest
 import torch
 
 from jumok.config.causal import CausalConfig
 from jumok.data.tokenizer import START
-from jumok.decoding import filters, sample
+from jumok.decoding import DecodingOptions, filters, sample
 from jumok.decoding.drawing import Draws
 from jumok.decoding.window import Window
+from jumok.engine import language
 from jumok.engine.choosing import Sampling, WrittenCounts, draw, largest, repeats
-from jumok.engine.language import NativeCausal
+from jumok.engine.language import NativeCausal, TextPass
 from jumok.engine.structures import library
 from jumok.errors import ModelError
 from jumok.models.causal import CausalLanguageModel
+from jumok.systems.native.language import NativeWriter, next_tokens
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
 
@@ -61,11 +65,12 @@ def test_the_log_probabilities_after_every_piece_are_those_of_torch(keys, pieces
     window = Window(model.decoder, CONTEXT)
     with torch.inference_mode():
         expected = window.forward(model.nothing(), torch.tensor([text]))[0].log_softmax(1)
-    with engine_of(config, model).reader() as reader:
-        for count in pieces:
-            values = reader.read(text[done : done + count])
-            done += count
-            np.testing.assert_allclose(values, expected[done - 1], atol=2e-4)
+    engine = engine_of(config, model)
+    reader, growing = engine.pass_reader(), engine.begin()
+    for count in pieces:
+        values = reader.finish(growing.read(text[done : done + count]))
+        done += count
+        np.testing.assert_allclose(values, expected[done - 1], atol=2e-4)
 
 
 @pytest.mark.parametrize("keys", KINDS.values(), ids=KINDS)
@@ -102,17 +107,112 @@ def test_a_text_is_read_alike_in_any_pieces_and_company(kind):
     together = engine.score(texts)
     for text, values in zip(texts, together, strict=True):
         assert engine.score([text])[0].tolist() == values.tolist()
-    with engine.reader() as whole, engine.reader() as single:
-        for token in texts[0][:15]:
-            last = single.read([token])
-        assert whole.read(texts[0][:15]).tolist() == last.tolist()
+    reader, whole, single = engine.pass_reader(), engine.begin(), engine.begin()
+    for token in texts[0][:15]:
+        last = reader.finish(single.read([token]))
+    assert reader.finish(whole.read(texts[0][:15])).tolist() == last.tolist()
+
+
+def written(engine, prompt, options, tokens, seen):
+    """A whole text by passes; its tokens and their log-probabilities are noted."""
+    writer = NativeWriter(engine, prompt, options, lambda values: seen.append(values.tobytes()))
+    while (token := (yield from writer.next())) is not None:
+        tokens.append(token)
+
+
+def wanted_next(reading, values=None):
+    """The next pass of a text; None: it has ended."""
+    try:
+        return next(reading) if values is None else reading.send(values)
+    except StopIteration:
+        return None
+
+
+@pytest.mark.parametrize("kind", ["fp32", "int8"])
+def test_texts_that_share_steps_are_those_of_texts_alone(kind, monkeypatch):
+    """Sixteen texts of other lengths, options and seeds, which join at other times."""
+    monkeypatch.setattr(language, "LONGEST_PASS", 5)
+    config, model = model_of(**KINDS["as llama"])
+    engine = engine_of(config, model, kind)
+    sampled = {"beam": 1, "sample": True}
+    ways = [
+        {"beam": 1}, {**sampled, "temperature": 0.8}, {"beam": 1, "frequency_penalty": 1.1},
+        {**sampled, "top_p": 0.9, "presence_penalty": 0.4}, {**sampled, "top_k": 20, "min_p": 0.01},
+        {"beam": 1, "no_repeat_ngram": 2},
+    ]  # fmt: skip
+    lengths = [0, 1, CONTEXT - 1, CONTEXT, 3, 40, 7, 2, 11, 5, 1, 4, 15, 9, 0, 6]
+    given = [
+        (text_of(length + 1, number)[1:], DecodingOptions(
+            **ways[number % len(ways)], seed=number, maximum_length=length + 3 + 3 * number,
+            forbidden=(0, 1, 2),
+        ))
+        for number, length in enumerate(lengths)
+    ]  # fmt: skip
+    alone: list[tuple[list, list]] = [([], []) for _ in given]
+    for (prompt, options), (tokens, seen) in zip(given, alone, strict=True):
+        tokens += next_tokens(
+            engine, prompt, options, lambda v, seen=seen: seen.append(v.tobytes())
+        )
+    assert sum(len(tokens) > CONTEXT for tokens, _ in alone) > 5, "windows move"
+
+    found: list[tuple[list, list]] = [([], []) for _ in given]
+    texts = [written(engine, *each, *into) for each, into in zip(given, found, strict=True)]
+    reader, running, shared, joined = engine.pass_reader(), {}, 0, 0
+    while running or joined < len(texts):
+        if joined < len(texts):  # one joins at every round
+            running[joined] = wanted_next(texts[joined])
+            joined += 1
+        shared = max(shared, sum(len(each.tokens) == 1 for each in running.values()))
+        values = reader.read(list(running.values()))
+        after = {
+            number: wanted_next(texts[number], each)
+            for number, each in zip(running, values, strict=True)
+        }
+        running = {number: wanted for number, wanted in after.items() if wanted is not None}
+    assert shared > 6
+    assert found == alone
+
+
+@pytest.mark.parametrize("kind", ["fp32", "bf16", "int8"])
+def test_a_long_prompt_is_read_in_several_passes_with_the_bits_of_one(kind):
+    config, model = model_of(positions="rotary", max_length=300)
+    engine = engine_of(config, model, kind, context=300)
+    text, reader = text_of(300), engine.pass_reader()
+    whole = TextPass(engine.begin(), np.array(text, np.int32), 0)
+    (expected,) = reader.read([whole])
+    reading, lengths = engine.begin().read(text), []
+    wanted = next(reading)
+    while wanted is not None:
+        lengths.append(len(wanted.tokens))
+        (found,) = reader.read([wanted])
+        wanted = wanted_next(reading, found)
+    assert lengths == [64, 64, 64, 64, 44]
+    assert found.tobytes() == expected.tobytes()
+
+
+def test_what_is_known_of_a_text_is_freed_with_it():
+    config, model = model_of()
+    engine = engine_of(config, model)
+    text, other = engine.begin(), engine.begin()
+    freed = weakref.ref(other)
+    wanted = next(other.read([START]))
+    del other
+    assert freed() is not None, "its pass still needs it"
+    engine.pass_reader().read([wanted])
+    del wanted
+    assert freed() is None
+    text.close()
+    assert text.closed
+    assert text.request.layout.sentences[0] is None
+    with pytest.raises(AssertionError):
+        engine.pass_reader().finish(text.read([START]))
 
 
 def test_what_cannot_be_read_is_refused():
     config, model = model_of(**KINDS["as gpt"])
     engine = engine_of(config, model)
-    with engine.reader() as reader, pytest.raises(ModelError, match="not in the vocabulary"):
-        reader.read([VOCABULARY])
+    with pytest.raises(ModelError, match="not in the vocabulary"):
+        engine.pass_reader().finish(engine.begin().read([VOCABULARY]))
     with pytest.raises(ModelError, match="not in the vocabulary"):
         engine.score([[START, -1]])
     with pytest.raises(ModelError, match="longer than the model's context"):

@@ -13,16 +13,27 @@ from jumok.models.causal import CausalLanguageModel
 CONTEXT = 8
 
 
-def write_lm(folder: Path, documents: str = "file") -> Path:
-    """Bytes, one block, a context of 8."""
-    sizes = CausalConfig(dim=24, heads=3, layers=1, feedforward=29, max_length=CONTEXT)
+def write_lm(
+    folder: Path, documents: str = "file", *, context: int = CONTEXT, damaged: str = ""
+) -> Path:
+    """Bytes, one block.
+
+    Args:
+        damaged: a character after which the model's log-probabilities are not numbers.
+    """
+    sizes = CausalConfig(
+        dim=24, heads=3, layers=1, feedforward=29, max_length=context, tied=not damaged
+    )
     torch.manual_seed(1)
     model = CausalLanguageModel(sizes, ByteTokenizer.size)
+    if damaged:
+        with torch.no_grad():
+            model.decoder.embedding.table[ByteTokenizer().encode(damaged)] = torch.nan
     config = BundleConfig(
         task="language-model",
         model=sizes.model_dump(),
         vocabulary_size=ByteTokenizer.size,
-        max_tokens=CONTEXT,
+        max_tokens=context,
         documents=documents,
     )
     card = Card(name="letters", date="2026-11-20")

@@ -7,11 +7,12 @@ import pytest
 import torch
 
 import jumok
+from jumok.data.texts.certain import certain_text
 from jumok.data.texts.tokenizer import ByteTokenizer, train_text_tokenizer
 from jumok.data.tokenizer import END, START, UNKNOWN
 from jumok.decoding import DecodingOptions, decode
 from jumok.errors import BundleError, DataError, ModelError
-from jumok.systems.language_model import DEFAULTS, LanguageModel, certain_text, together
+from jumok.systems.language_model import DEFAULTS, LanguageModel, together
 from tests.systems.lm import CONTEXT, write_lm
 
 

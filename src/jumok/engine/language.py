@@ -1,7 +1,17 @@
-"""A causal language model on the engine: it reads a text as it grows, and scores texts."""
+"""A causal language model on the engine: it reads texts as they grow, and scores texts.
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+Who reads a text does not call the engine but yields the pass that it wants made, and is sent what
+came of it. So one loop can make the passes of many texts: single tokens of any of them share one
+step, whose weights are read from memory once. A text's numbers are the same bits in any company.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,8 +22,15 @@ from jumok.engine.packing import Array, Kind, Weights
 from jumok.engine.quantising import Quantised
 from jumok.engine.request import Request, session_of
 from jumok.engine.searching import SearchRules
+from jumok.engine.steps import StepRow, read_rows
 from jumok.engine.structures import library
 from jumok.errors import ModelError
+
+LONGEST_PASS = 64
+"""Tokens of one text that are read in one pass: a long prompt is read in several, between which the
+other texts go on."""
+
+Found = TypeVar("Found")
 
 
 class NativeCausal:
@@ -52,15 +69,21 @@ class NativeCausal:
                 got=str(context),
             )
 
-    @contextmanager
-    def reader(self) -> Iterator["Reader"]:
-        """A reader of one text.
+    def begin(self) -> GrowingText:
+        """A text of which nothing is read yet.
 
         Raises:
             MemoryError: there is not enough memory.
         """
-        with self._begun([self.context]) as (session, request):
-            yield Reader(session, request, self.context, self.vocabulary)
+        return GrowingText(self, self._begun([self.context]))
+
+    def pass_reader(self) -> PassReader:
+        """What reads texts of this model.
+
+        Raises:
+            MemoryError: there is not enough memory.
+        """
+        return PassReader(self, self._session())
 
     def score(self, texts: Sequence[Sequence[int]]) -> list[Array]:
         """The log-probability of every token of each text but its first one, in one pass.
@@ -82,57 +105,151 @@ class NativeCausal:
                 expected=f"at most {self.context + 1} tokens",
                 got=str(longest + 1),
             )
-        with self._begun([len(text) - 1 for text in texts]) as (session, request):
+        with (
+            self._session() as session,
+            self._begun([len(text) - 1 for text in texts]) as request,
+        ):
             return request.read(session, texts, self._layers)
 
-    @contextmanager
-    def _begun(self, lengths: Sequence[int]) -> Iterator[tuple[int, Request]]:
-        """A session, and a request for texts without sources that are so long."""
+    def _session(self) -> AbstractContextManager[int]:
+        """Room to compute in."""
         engine = library()
         assert engine is not None
+        return session_of(engine.jumok_begin(self._packed.layout))
+
+    @contextmanager
+    def _begun(self, lengths: Sequence[int]) -> Iterator[Request]:
+        """A request for texts without sources that are so long; any session may read them."""
         rules = SearchRules(1, 0, 0, (), 0, [length - 1 for length in lengths], (), 0)
         request = Request([None] * len(lengths), rules, Keeping((), 1))
-        session = engine.jumok_begin(self._packed.layout)
-        with session_of(session) as address, request.read_by(address):
-            yield address, request
+        with ExitStack() as held:
+            with self._session() as session:
+                held.enter_context(request.read_by(session))
+            yield request
 
 
-class Reader:
-    """Reads one text; when the context is full, it is read again from its last half on.
+class GrowingText:
+    """One text that is read as it grows; when the context is full, it is read again from its last
+    half on.
 
-    Which tokens are in the context is what `decoding/window.py` says, its readable twin.
+    Which tokens are in the context is what `decoding/window.py` says, its readable twin. What the
+    engine knows of the text is freed with it, or by `close`.
+
+    Attributes:
+        model: what reads it.
+        request: the text as the engine knows it.
+        closed: whether that is freed.
     """
 
-    def __init__(self, session: int, request: Request, context: int, vocabulary: int) -> None:
-        self._session, self._request, self._context = session, request, context
+    def __init__(self, model: NativeCausal, request: AbstractContextManager[Request]) -> None:
+        held = ExitStack()
+        self.model, self.request = model, held.enter_context(request)
+        self._free = weakref.finalize(self, held.close)
         self._window: list[int] = []
         self._known = 0
-        self._vocabulary = vocabulary
 
-    def read(self, tokens: Sequence[int]) -> Array:
+    @property
+    def closed(self) -> bool:
+        return not self._free.alive
+
+    def close(self) -> None:
+        """Frees what the engine knows of it: it is not read any more."""
+        self._free()
+
+    def read(self, tokens: Sequence[int]) -> Reading[Array]:
         """The log-probabilities after the last of these tokens, which continue the text.
 
         Raises:
             ModelError: a token is not in the vocabulary.
-            MemoryError: there is not enough memory.
         """
-        check_tokens(tokens, self._vocabulary)
+        context = self.model.context
+        check_tokens(tokens, self.model.vocabulary)
         for token in tokens:
-            if len(self._window) == self._context:
-                self._window = self._window[-(self._context // 2) :]
+            if len(self._window) == context:
+                self._window = self._window[-(context // 2) :]
                 self._known = 0
             self._window.append(token)
-        new = np.array(self._window[self._known :], np.int32)
-        values = np.empty(self._vocabulary, np.float32)
+        while True:
+            new = np.array(self._window[self._known : self._known + LONGEST_PASS], np.int32)
+            values = yield TextPass(self, new, self._known)
+            self._known += len(new)
+            if self._known == len(self._window):
+                return values
+
+
+@dataclass(frozen=True, eq=False)
+class TextPass:
+    """Tokens of a text that are read at once.
+
+    Attributes:
+        tokens: int32, at least one.
+        place: the number of tokens of its window that were read before.
+    """
+
+    text: GrowingText
+    tokens: np.ndarray
+    place: int
+
+
+Reading = Generator[TextPass, Array, Found]
+"""Finds something by passes: it yields each that it wants made, and is sent the log-probabilities
+after the last token of the pass, (vocabulary)."""
+
+
+class PassReader:
+    """Makes the passes of any texts of one model, in one thread at a time.
+
+    Args:
+        session: of the model, to compute in.
+    """
+
+    def __init__(self, model: NativeCausal, session: AbstractContextManager[int]) -> None:
+        held = ExitStack()
+        self._model, self._session = model, held.enter_context(session)
+        weakref.finalize(self, held.close)
+
+    def read(self, passes: Sequence[TextPass]) -> list[Array]:
+        """The log-probabilities after the last token of each, (vocabulary).
+
+        Passes of a single token share one step; each of the others is one call of the engine.
+
+        Raises:
+            MemoryError: there is not enough memory.
+        """
+        assert all(each.text.model is self._model and not each.text.closed for each in passes)
+        single = [each for each in passes if len(each.tokens) == 1]
+        if len(single) < 2:
+            return [self._read(each) for each in passes]
+        rows = [
+            StepRow(each.text.request, 0, int(each.tokens[0]), each.place, 0) for each in single
+        ]
+        values = iter(read_rows(self._session, rows, self._model.vocabulary))
+        return [next(values) if len(each.tokens) == 1 else self._read(each) for each in passes]
+
+    def finish(self, reading: Reading[Found]) -> Found:
+        """What a reading finds that is alone.
+
+        Raises:
+            MemoryError: there is not enough memory.
+        """
+        try:
+            wanted = next(reading)
+            while True:
+                wanted = reading.send(self.read([wanted])[0])
+        except StopIteration as over:
+            found: Found = over.value
+            return found
+
+    def _read(self, wanted: TextPass) -> Array:
+        values = np.empty(self._model.vocabulary, np.float32)
         engine = library()
         assert engine is not None
         failed = engine.jumok_read(
-            self._session, self._request.layout, len(new), new.ctypes.data, self._known,
-            values.ctypes.data,
+            self._session, wanted.text.request.layout, len(wanted.tokens),
+            wanted.tokens.ctypes.data, wanted.place, values.ctypes.data,
         )  # fmt: skip
         if failed:
             raise MemoryError("the engine's pass over a text")
-        self._known = len(self._window)
         return values
 
 

@@ -14,6 +14,7 @@ from typing import get_args
 
 from jumok.attention.heard import tell
 from jumok.bundle.reading import CONFIG, TOKENIZER, Bundle
+from jumok.data.texts.certain import certain_text
 from jumok.data.texts.corpus import Rule
 from jumok.data.texts.tokenizer import TextTokenizer, load_text_tokenizer
 from jumok.data.tokenizer import END, PAD, START, UNKNOWN
@@ -26,7 +27,14 @@ from jumok.systems.device import EngineName, EnginePrecision, choose_device, dty
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.loading import check_size, model_of, only_one, read_bundles
 from jumok.systems.native.beside_torch import BesideTorch
-from jumok.systems.native.language import Watch, next_tokens, serves
+from jumok.systems.native.language import (
+    NativeWriter,
+    TokenWriter,
+    Watch,
+    WrittenElsewhere,
+    next_tokens,
+    serves,
+)
 from jumok.systems.native.models import native_causal
 from jumok.systems.translation.on_engine import choose_engine, precision_of
 
@@ -39,8 +47,6 @@ with late_imports():
     from jumok.systems import language_on_torch
 
 DEFAULTS = DecodingOptions(beam=1, sample=True)
-
-BROKEN = "\ufffd"
 
 
 @dataclass(frozen=True)
@@ -235,16 +241,49 @@ class LanguageModel(BesideTorch[NativeCausal]):
             watch: receives the log-probabilities of every step, (vocabulary), before its token;
                 not in beam search.
         """
+        ids, options = self._asked(prompt, options, max_tokens)
+        engine = self._writing_engine(options)
+        if engine is not None:
+            return next_tokens(engine, ids, options, watch)
+        return self.each_at_work(self._tokens(ids, options, watch))
+
+    def writer(
+        self,
+        prompt: str = "",
+        options: DecodingOptions = DEFAULTS,
+        *,
+        max_tokens: int = 256,
+        watch: Watch | None = None,
+    ) -> TokenWriter:
+        """What writes the tokens of `generate_tokens`, for texts that share the engine's steps.
+
+        Raises:
+            ConfigError: options are out of range.
+            MemoryError: there is not enough memory.
+        """
+        ids, options = self._asked(prompt, options, max_tokens)
+        engine = self._writing_engine(options)
+        if engine is not None:
+            return NativeWriter(engine, ids, options, watch)
+        return WrittenElsewhere(self.each_at_work(self._tokens(ids, options, watch)))
+
+    def _asked(
+        self, prompt: str, options: DecodingOptions, max_tokens: int
+    ) -> tuple[list[int], DecodingOptions]:
+        """The tokens of a prompt, and the options with the limits of its text."""
         ids = self.tokenizer.encode(text_of(prompt, "prompt"))
-        options = replace(
+        return ids, replace(
             options, nbest=1, minimum_length=0, maximum_length=len(ids) + max_tokens,
             maximum_ratio=None, forbidden=(PAD, UNKNOWN, START),
         )  # fmt: skip
+
+    def _writing_engine(self, options: DecodingOptions) -> NativeCausal | None:
+        """The native engine if it writes with these options."""
         engine = self.engine
-        if engine is not None and serves(options):
-            return next_tokens(engine, ids, options, watch)
-        self.left += engine is not None
-        return self.each_at_work(self._tokens(ids, options, watch))
+        if engine is None or serves(options):
+            return engine
+        self.left += 1
+        return None
 
     def _tokens(
         self, prompt: list[int], options: DecodingOptions, watch: Watch | None
@@ -323,24 +362,3 @@ class _Span:
     start: int
     end: int
     scored: int
-
-
-def certain_text(tokenizer: TextTokenizer, prompt: str, tokens: Iterable[int]) -> Iterator[str]:
-    """The text of `tokens`, which continue `prompt`, as soon as later tokens cannot change it.
-
-    A character may be written in several tokens; it is handed out with the last of them. Joined,
-    the parts are what decoding everything at once gives after the prompt's text.
-    """
-    line = tokenizer.encode(prompt.rpartition("\n")[2])
-    known = len(tokenizer.decode(line))
-    for token in tokens:
-        line.append(token)
-        text = tokenizer.decode(line)
-        if not text.endswith(BROKEN) and len(text) > known:
-            yield text[known:]
-            known = len(text)
-        if text.endswith("\n"):  # what follows a line break does not depend on what precedes it
-            line, known = [], 0
-    rest = tokenizer.decode(line)[known:]
-    if rest:
-        yield rest

@@ -207,11 +207,19 @@ class Counting:
     last: int
     log: list[str]
     name: str
+    tokens: int = 0
+    closed: bool = False
 
-    def parts(self):
-        for number in range(self.last):
-            self.log.append(self.name)
-            yield str(number)
+    def next_part(self):
+        yield from ()
+        if self.tokens == self.last:
+            return None
+        self.log.append(self.name)
+        self.tokens += 1
+        return str(self.tokens - 1)
+
+    def close(self):
+        self.closed = True
 
 
 def test_generated_texts_are_written_in_turns_and_dropped_at_a_token():
@@ -238,6 +246,7 @@ def test_generated_texts_are_written_in_turns_and_dropped_at_a_token():
     assert over.acquire(timeout=30)
     assert found == {"a": ["0", "1", "2", "3", OVER], "b": ["0", "1"]}
     assert log.count("b") == 2
+    assert all(job.writing.closed for job in jobs.values())
     assert made.queue.idle
 
 

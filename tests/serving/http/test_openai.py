@@ -1,7 +1,9 @@
 """OpenAI's routes, by its own client."""
 
 import json
+import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import openai
@@ -77,6 +79,51 @@ def test_streams_say_the_same_in_parts(api, letters):
     assert len({chunk.id for chunk in chunks}) == 1
     assert chunks[-1].choices == []
     assert chunks[-1].usage.completion_tokens > 2
+
+
+def test_requests_at_the_same_time_get_their_own_texts(api, letters):
+    """Streams and answers at once; several prompts, several texts of each, other options."""
+    given = [
+        {
+            "prompt": ["the cat"[:length], "a dog" * length], "n": 2, "seed": length,
+            "max_tokens": 10 + 9 * length, "temperature": 0.0 if length % 3 == 0 else 0.8,
+            "stream": length % 2 == 0,
+        }
+        for length in range(1, 7)
+    ]  # fmt: skip
+
+    def ask(body: dict) -> list[str]:
+        answer = api.completions.create(model="letters", **body)
+        texts = [""] * 4
+        for each in answer if body["stream"] else [answer]:
+            for choice in each.choices:
+                texts[choice.index] += choice.text
+        return texts
+
+    with ThreadPoolExecutor(len(given)) as pool:
+        found = list(pool.map(ask, given))
+    for body, texts in zip(given, found, strict=True):
+        options = [DecodingOptions(beam=1)] * 2
+        if body["temperature"]:
+            options = [replace(SAMPLED, temperature=0.8, seed=body["seed"] + n) for n in (0, 1)]
+        assert texts == [
+            "".join(letters.generate(prompt, each, max_tokens=body["max_tokens"]))
+            for prompt in body["prompt"]
+            for each in options
+        ]
+
+
+def test_the_time_of_writing_is_told(client):
+    def times(tokens: int) -> dict[str, float]:
+        body = {"prompt": ["a", "b c"], "max_tokens": tokens, "temperature": 0}
+        told = client.post("/v1/completions", json=body).headers["server-timing"]
+        return {name: float(each) for name, each in re.findall(r"(\w+);dur=([\d.]+)", told)}
+
+    short, long = times(1), times(400)
+    assert list(short) == ["queue", "encode", "decode", "compute"]
+    for found in (short, long):
+        assert found["compute"] == pytest.approx(found["encode"] + found["decode"], abs=0.02)
+    assert long["decode"] > 2 * short["decode"]
 
 
 def test_a_stream_ends_with_done(client):
@@ -194,7 +241,7 @@ def test_log_probabilities_are_the_models(api, letters):
 
 @pytest.mark.parametrize("stops", [None, 5], ids=["whole", "stopped"])
 def test_log_probabilities_come_with_the_parts_of_a_stream(api, stops):
-    """Two texts in turns: joined, the parts of each are the answer that comes at once."""
+    """Two texts at a time: joined, the parts of each are the answer that comes at once."""
     given = {
         "model": "letters", "prompt": "the cat", "max_tokens": 25, "seed": 7, "n": 2, "logprobs": 2
     }  # fmt: skip

@@ -105,6 +105,8 @@ class PieceTokenizer:
         return first + [id for line in others for id in (self._newline, *line)]
 
     def decode(self, ids: Sequence[int]) -> str:
+        if self._newline not in ids:  # a text that is written is decoded at every token
+            return self._lines.decode(ids)
         text = [id for id in ids if id not in (PAD, START, END)]
         runs = groupby(text, key=lambda id: id == self._newline)
         return "".join(

@@ -3,8 +3,9 @@
 No timer: a batch is what arrived while the others were taken, so a lone request never waits. Models
 that can (`RunningBatch`) compute a few batches at a time, whose sentences share the steps of the
 model: a new one joins at the next token. A thread for each request would halve the requests in a
-second, because Python's threads take turns. Generated texts are written in turns, a token each,
-between the batches. A search whose clients have all gone ends at its next step.
+second, because Python's threads take turns. Generated texts are written between the batches, a
+token of each at a time, and share steps as well (`writers.py`). A search whose clients have all
+gone ends at its next step.
 """
 
 import os
@@ -15,12 +16,13 @@ from collections.abc import Callable
 
 from jumok.errors import JumokError
 from jumok.halting import halted_by
-from jumok.serving.http.jobs import OVER, WritingJob, deadline_passed, engine_failed
+from jumok.serving.http.jobs import engine_failed
 from jumok.serving.http.logs import fault_of, log
 from jumok.serving.http.meters import Meters
 from jumok.serving.http.queue import Batch, Queue
 from jumok.serving.http.refusals import RequestRefused, refusal_of
 from jumok.serving.http.settings import ServeLimits
+from jumok.serving.http.writers import Writers
 from jumok.stopwatch import measured
 
 MOST_FAULTS = 3
@@ -59,6 +61,7 @@ class Engine:
         self._faults, self._running, self._together = 0, 0, 1
         self._ended = 0.0
         self._counting = threading.Lock()
+        self._writers = Writers(name, self.queue, meters, self._not_written, self._worked)
 
     @property
     def state(self) -> str:
@@ -103,10 +106,8 @@ class Engine:
             if batch:
                 self._compute(batch, len(writing))
             if writing:
-                start = time.monotonic()
-                for job in writing:
-                    self._write(job)
-                self.queue.measured(len(writing), time.monotonic() - start)
+                self._writers.round(writing)
+            del batch, writing  # nothing of them is kept while `next` waits
 
     def _compute(self, batch: Batch, writing: int) -> None:
         cost = sum(job.costs[place] for job, place in batch)
@@ -163,7 +164,7 @@ class Engine:
         except Exception as error:  # the other requests must be answered
             self._fault(error, batch, again)
         else:
-            self._faults = 0
+            self._worked()
             for job in {id(job): job for job, _ in batch}.values():
                 job.spent.append(spent)
             self.queue.answered(batch, answers)
@@ -183,36 +184,18 @@ class Engine:
         self.meters.faults.labels(self.name).inc()
         log({"event": "fault", "model": self.name, "error": fault_of(error)})
 
+    def _not_written(self, error: Exception) -> None:
+        self._note_fault(error)
+        self._failed(error)
+
+    def _worked(self) -> None:
+        self._faults = 0
+
     def _failed(self, error: Exception) -> None:
         self._faults += 1
         if self._faults >= MOST_FAULTS:
             self.queue.close()
             self._fatal(error)
-
-    def _write(self, job: WritingJob) -> None:
-        """One more token of a generated text."""
-        found: object = OVER
-        try:
-            if job.stream is None:
-                job.started = time.monotonic()
-                self.meters.queued.labels(self.name).observe(job.started - job.arrived)
-                job.stream = job.writing.parts()
-            if job.over:
-                found = OVER
-            elif job.deadline < time.monotonic():
-                found = deadline_passed()
-            else:
-                found = next(job.stream, OVER)
-                self._faults = 0
-        except JumokError as error:
-            found = refusal_of(error)
-        except Exception as error:  # the other requests must be answered
-            self._note_fault(error)
-            found = engine_failed()
-            self._failed(error)
-        if found is OVER or isinstance(found, RequestRefused):
-            self.queue.written(job)
-        job.send(found)
 
 
 def let_others_answer() -> None:

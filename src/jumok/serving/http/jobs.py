@@ -1,11 +1,12 @@
 """What the queue of a model holds: requests for answers, and texts that are to be written."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from jumok.engine.language import Reading, TextPass
 from jumok.serving.http.refusals import RequestRefused
 from jumok.stopwatch import Spent
 
@@ -23,8 +24,17 @@ class Work(Protocol):
 class Writing(Protocol):
     """A text that is written token by token."""
 
-    def parts(self) -> Iterator[object]:
-        """One item for each token."""
+    @property
+    def tokens(self) -> int:
+        """How many are written."""
+        ...
+
+    def next_part(self) -> Reading[str | None]:
+        """What one more token makes certain of it, perhaps nothing; None: it has ended."""
+        ...
+
+    def close(self) -> None:
+        """Frees what the writing needs."""
         ...
 
 
@@ -67,6 +77,10 @@ class WritingJob:
     Attributes:
         send: receives each part, and then OVER or the RequestRefused that ended it; called in the
             engine's thread.
+        begun: when its first token was there.
+        reading: its next part, which is not there yet.
+        wanted: the pass that `reading` waits for.
+        asked: orders the passes that texts wait for: the least was wanted first.
     """
 
     writing: Writing
@@ -75,8 +89,12 @@ class WritingJob:
     send: Callable[[object], None]
     arrived: float = field(default_factory=time.monotonic)
     started: float | None = None
+    begun: float | None = None
+    ended: float | None = None
     over: bool = False
-    stream: Iterator[object] | None = None
+    reading: Reading[str | None] | None = None
+    wanted: TextPass | None = None
+    asked: int = 0
 
     def refuse(self, refused: RequestRefused) -> None:
         """Ends it without further parts."""
@@ -84,6 +102,11 @@ class WritingJob:
 
 
 AnyJob = Job | WritingJob
+
+
+def timing_of(seconds: Mapping[str, float]) -> str:
+    """The value of the header Server-Timing, in milliseconds."""
+    return ", ".join(f"{name};dur={each * 1e3:.2f}" for name, each in seconds.items())
 
 
 def deadline_passed() -> RequestRefused:

@@ -6,14 +6,16 @@ requests at once. Importing it imports no torch: a translator may run on the nat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from jumok.data.texts.certain import BROKEN, CertainText
 from jumok.decoding import DecodingOptions
 from jumok.documents.catalog import read_document, translated
 from jumok.documents.document import Languages
 from jumok.documents.segment import Translated
 from jumok.engine.choosing import largest
+from jumok.engine.language import Reading
 from jumok.engine.packing import Array
 from jumok.late import late_imports
 from jumok.systems.embedding import Embedder
@@ -191,11 +193,10 @@ class Continuation:
 
     Attributes:
         stop: texts at which it ends; they are left out.
-        tokens: the number of tokens written so far.
         top: tokens whose log-probabilities are kept at every step, besides the one that is written;
             None: none are kept.
+        tokens: the number of tokens written so far.
         steps: what is kept of every step.
-        length: the number of characters written so far, before `stop` is looked for.
         ended: afterwards "stop", or "length" if `max_tokens` were written.
     """
 
@@ -204,54 +205,42 @@ class Continuation:
     options: DecodingOptions
     max_tokens: int
     stop: tuple[str, ...] = ()
-    tokens: int = 0
-    ended: str = "length"
     top: int | None = None
+    tokens: int = 0
     steps: list[WrittenToken] = field(default_factory=list)
-    length: int = 0
+    ended: str = "length"
+    _text: _TextInWriting | None = None
+    _over: bool = False
 
-    def parts(self) -> Iterator[str]:
-        """The text in parts, each as soon as it is final.
+    def next_part(self) -> Reading[str | None]:
+        """What one more token makes certain of the text, perhaps nothing; None: it has ended."""
+        if self._over:
+            return None
+        text = self._text = self._text or _TextInWriting(self)
+        token = yield from text.writer.next()
+        if token is None:
+            self._over = True
+            part = text.until.add(text.certain.rest())
+            self.ended = "length" if self.tokens >= self.max_tokens else "stop"
+            return part if text.until.stopped else part + text.until.rest()
+        self.tokens += 1
+        if self.top is not None:
+            self.steps.append(self._kept(token, text.seen.pop(), self.top, text.until.length))
+        part = text.until.add(text.certain.add(token))
+        if text.until.stopped:
+            self._over, self.ended = True, "stop"
+        return part
 
-        What may be the beginning of a text of `stop` is kept back until it is certain.
-        """
-        written, handed = "", 0
-        longest = max(map(len, self.stop), default=0)
-        certain_text = language_model.certain_text
-        for part in certain_text(self.system.tokenizer, self.prompt, self._counted()):
-            written += part
-            self.length = len(written)
-            places = [place for each in self.stop if (place := written.find(each)) >= 0]
-            if places:
-                self.ended = "stop"
-                if min(places) > handed:
-                    yield written[handed : min(places)]
-                return
-            safe = len(written) - _held_back(written, self.stop, longest)
-            if safe > handed:
-                yield written[handed:safe]
-                handed = safe
-        self.ended = "length" if self.tokens >= self.max_tokens else "stop"
-        if handed < len(written):
-            yield written[handed:]
+    def close(self) -> None:
+        """Frees what the writing needs."""
+        if self._text is not None:
+            self._text.writer.close()
 
-    def _counted(self) -> Iterator[int]:
-        seen: list[Array] = []
-        watch = None if self.top is None else seen.append
-        found = self.system.generate_tokens(
-            self.prompt, self.options, max_tokens=self.max_tokens, watch=watch
-        )
-        for token in found:
-            self.tokens += 1
-            if self.top is not None:
-                self.steps.append(self._kept(token, seen.pop(), self.top))
-            yield token
-
-    def _kept(self, token: int, values: Array, top: int) -> WrittenToken:
+    def _kept(self, token: int, values: Array, top: int, length: int) -> WrittenToken:
         best = largest(values, min(top, len(values))) if top else values[:0].astype(int)
         others = dict(zip(self._names(best.tolist()), values[best].tolist(), strict=True))
         (name,) = self._names([token])
-        return WrittenToken(name, float(values[token]), others, self.length)
+        return WrittenToken(name, float(values[token]), others, length)
 
     def _names(self, ids: Sequence[int]) -> list[str]:
         """The texts of single tokens; names from the vocabulary for those that are no
@@ -260,14 +249,62 @@ class Continuation:
         texts = [tokenizer.decode([each]) for each in ids]
         pieces = tokenizer.pieces(ids)
         return [
-            piece if not text or language_model.BROKEN in text else text
+            piece if not text or BROKEN in text else text
             for text, piece in zip(texts, pieces, strict=True)
         ]
 
 
-def _held_back(text: str, stop: Sequence[str], longest: int) -> int:
-    """The number of characters at the end that may begin a text of `stop`."""
-    for length in range(min(longest - 1, len(text)), 0, -1):
-        if any(each.startswith(text[-length:]) for each in stop):
-            return length
-    return 0
+class _TextInWriting:
+    """What a text is written by: its tokens, their characters, and where it stops.
+
+    Attributes:
+        seen: the log-probabilities of the step, if they are wanted.
+    """
+
+    def __init__(self, given: Continuation) -> None:
+        self.seen: list[Array] = []
+        self.writer = given.system.writer(
+            given.prompt,
+            given.options,
+            max_tokens=given.max_tokens,
+            watch=None if given.top is None else self.seen.append,
+        )
+        self.certain = CertainText(given.system.tokenizer, given.prompt)
+        self.until = _UntilStop(given.stop)
+
+
+class _UntilStop:
+    """A text that ends before certain texts, as it grows.
+
+    What may be the beginning of one of them is kept back until it is certain.
+
+    Attributes:
+        length: the number of characters so far, before `stop` is looked for.
+        stopped: whether one of them was found.
+    """
+
+    def __init__(self, stop: tuple[str, ...]) -> None:
+        self._stop, self._longest = stop, max(map(len, stop), default=0)
+        self._kept = ""
+        self.length, self.stopped = 0, False
+
+    def add(self, part: str) -> str:
+        """What is certain now; may be empty."""
+        self.length += len(part)
+        self._kept += part
+        places = [place for each in self._stop if (place := self._kept.find(each)) >= 0]
+        self.stopped = bool(places)
+        safe = min(places) if places else len(self._kept) - self._held_back()
+        found, self._kept = self._kept[:safe], self._kept[safe:]
+        return found
+
+    def rest(self) -> str:
+        """What was kept back, after the last token."""
+        return self._kept
+
+    def _held_back(self) -> int:
+        """The number of characters at the end that may begin a text of `stop`."""
+        for length in range(min(self._longest - 1, len(self._kept)), 0, -1):
+            if any(each.startswith(self._kept[-length:]) for each in self._stop):
+                return length
+        return 0

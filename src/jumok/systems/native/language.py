@@ -4,7 +4,9 @@ Its readable twin is `systems/language_on_torch.py`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from math import inf, isfinite
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from jumok.decoding import DecodingOptions
 from jumok.decoding.drawing import Draws
 from jumok.decoding.rank import no_probability
 from jumok.engine.choosing import Sampling, WrittenCounts, draw, repeats
-from jumok.engine.language import NativeCausal
+from jumok.engine.language import NativeCausal, Reading
 from jumok.engine.packing import Array
 from jumok.halting import heed
 
@@ -37,34 +39,102 @@ def next_tokens(
 ) -> Iterator[int]:
     """The tokens that follow the prompt, without END, each as soon as it is chosen.
 
-    In float32 they are those of torch, from equal seeds too, unless two tokens are within rounding
-    of each other (or a sample of the border between two).
-
     Raises:
         ModelError: log-probabilities are not numbers.
         MemoryError: there is not enough memory.
     """
-    written, new = list(prompt), [START, *prompt]
-    choose = _chooser(options)
-    counts = WrittenCounts(options.frequency_penalty, options.presence_penalty, engine.vocabulary)
-    with engine.reader() as reader:
-        while len(written) < options.maximum_length:
+    reader = engine.pass_reader()
+    with closing(NativeWriter(engine, prompt, options, watch)) as writer:
+        while True:
             heed()
-            scores = reader.read(new)
-            scores[list(options.forbidden)] = -inf
-            if options.no_repeat_ngram:
-                scores[repeats(written, options.no_repeat_ngram)] = -inf
-            token = choose(counts.penalised(scores) if options.penalised else scores)
-            if not isfinite(scores[token]):
-                raise no_probability(f"{scores[token]} after {len(written)} tokens")
-            if token == END:
+            token = reader.finish(writer.next())
+            if token is None:
                 return
-            if watch is not None:
-                watch(scores)
             yield token
-            counts.note(token)
-            written.append(token)
-            new = [token]
+
+
+@runtime_checkable
+class TokenWriter(Protocol):
+    """Writes one text."""
+
+    def next(self) -> Reading[int | None]:
+        """The next token, without END; None: the text has ended."""
+        ...
+
+    def close(self) -> None:
+        """Frees what the writing needs."""
+        ...
+
+
+class NativeWriter:
+    """Writes one text on the engine, by passes that others make.
+
+    In float32 its tokens are those of torch, from equal seeds too, unless two tokens are within
+    rounding of each other (or a sample of the border between two).
+
+    Raises:
+        MemoryError: there is not enough memory.
+    """
+
+    def __init__(
+        self,
+        engine: NativeCausal,
+        prompt: Sequence[int],
+        options: DecodingOptions,
+        watch: Watch | None = None,
+    ) -> None:
+        self._options, self._watch = options, watch
+        self._written, self._new = list(prompt), [START, *prompt]
+        self._choose = _chooser(options)
+        self._counts = WrittenCounts(
+            options.frequency_penalty, options.presence_penalty, engine.vocabulary
+        )
+        self._text = engine.begin()
+
+    def next(self) -> Reading[int | None]:
+        """The next token, without END; None: the text has ended.
+
+        Raises:
+            ModelError: log-probabilities are not numbers.
+        """
+        options, written = self._options, self._written
+        if len(written) >= options.maximum_length:
+            return None
+        scores = yield from self._text.read(self._new)
+        scores[list(options.forbidden)] = -inf
+        if options.no_repeat_ngram:
+            scores[repeats(written, options.no_repeat_ngram)] = -inf
+        token = self._choose(self._counts.penalised(scores) if options.penalised else scores)
+        if not isfinite(scores[token]):
+            raise no_probability(f"{scores[token]} after {len(written)} tokens")
+        if token == END:
+            return None
+        if self._watch is not None:
+            self._watch(scores)
+        self._counts.note(token)
+        written.append(token)
+        self._new = [token]
+        return token
+
+    def close(self) -> None:
+        """Frees what the engine knows of the text."""
+        self._text.close()
+
+
+class WrittenElsewhere:
+    """Tokens that are not written by passes of the engine."""
+
+    def __init__(self, tokens: Iterator[int]) -> None:
+        self._tokens = tokens
+
+    def next(self) -> Reading[int | None]:
+        """The next token; None: there is none. Nothing is read for it."""
+        yield from ()
+        return next(self._tokens, None)
+
+    def close(self) -> None:
+        """Lets go of what writes them."""
+        self._tokens = iter(())
 
 
 def _chooser(options: DecodingOptions) -> Choose:

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.requests import Request
 
 from jumok.serving.http.admission.passage import GONE, TEXTS
-from jumok.serving.http.jobs import Job, Work, deadline_passed
+from jumok.serving.http.jobs import Job, Work, deadline_passed, timing_of
 from jumok.serving.http.models import ServedModel, Service
 from jumok.serving.http.refusals import RequestRefused, invalid
 
@@ -38,7 +38,7 @@ class Answered:
     @property
     def timing(self) -> str:
         """The value of the header Server-Timing, in milliseconds."""
-        return ", ".join(f"{name};dur={each * 1e3:.2f}" for name, each in self.seconds.items())
+        return timing_of(self.seconds)
 
 
 def _answered(job: Job, found: list[Any]) -> Answered:

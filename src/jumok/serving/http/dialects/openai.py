@@ -142,7 +142,8 @@ async def completions(request: Request, asked: CompletionQuestion) -> Response:
         events = reply.events(request, writing)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(events, media_type="text/event-stream", headers=headers)
-    return JSONResponse(reply.whole(await collected(request, writing)))
+    found = await collected(request, writing)
+    return JSONResponse(reply.whole(found), headers={"Server-Timing": writing.timing})
 
 
 def _check_supported(asked: CompletionQuestion) -> None:

@@ -13,14 +13,14 @@ from jumok.serving.http.dialects.asking import (
     service_of,
     stop_waiting,
 )
-from jumok.serving.http.jobs import OVER, WritingJob, deadline_passed
+from jumok.serving.http.jobs import OVER, WritingJob, deadline_passed, timing_of
 from jumok.serving.http.models import ServedModel
 from jumok.serving.http.refusals import RequestRefused
 from jumok.serving.http.works import Continuation
 
 
 class TextsInWriting:
-    """The texts of one request, which the engine writes in turns.
+    """The texts of one request, which the engine writes at the same time.
 
     Raises:
         RequestRefused: there is no place in the queue for all of them.
@@ -51,6 +51,23 @@ class TextsInWriting:
             self._loop.call_soon_threadsafe(self._queue.put_nowait, (number, part))
 
         return send
+
+    @property
+    def timing(self) -> str:
+        """The value of the header Server-Timing, once all texts are written: until the first of
+        them was begun, until it had a token, and until all had ended."""
+        jobs = self._jobs
+        started = min(job.started or job.arrived for job in jobs)
+        begun = min(job.begun or started for job in jobs)
+        ended = max(job.ended or begun for job in jobs)
+        return timing_of(
+            {
+                "queue": started - min(job.arrived for job in jobs),
+                "encode": begun - started,
+                "decode": ended - begun,
+                "compute": ended - started,
+            }
+        )
 
     def drop(self) -> None:
         """Takes the texts out of the queue; one that is being written ends at its next token."""
