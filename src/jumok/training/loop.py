@@ -163,7 +163,8 @@ class Loop:
                 self._validate()  # the model as it was
                 self._save()
             while not self._over:
-                signal = self._step(interrupt)
+                self._step()
+                signal = self._received(interrupt.signal)
                 if progress.step % validation.every == 0 or self._validation_late or self._over:
                     self._validate()
                 due = progress.step - self._saved >= self.config.training.checkpoint_every
@@ -195,8 +196,7 @@ class Loop:
         minutes = self.config.training.minutes
         return minutes is not None and self.progress.seconds - before >= LATEST * 60.0 * minutes
 
-    def _step(self, interrupt: Interrupt) -> int | None:
-        """One step; a signal that this process, or another one, has received."""
+    def _step(self) -> None:
         training, progress = self.config.training, self.progress
         wall, cpu = time.perf_counter(), time.process_time()
         step = progress.step + 1
@@ -210,7 +210,7 @@ class Loop:
         update = self.learner.update(next(self.task.updates), step, rate)
         progress.step = step
         progress.step_seconds += time.perf_counter() - wall
-        signal = self._agree(time.process_time() - cpu, interrupt.signal)
+        self._count_time(time.process_time() - cpu)
         progress.tokens += update.tokens
         progress.source_tokens += update.source_tokens
         if update.skipped:
@@ -222,16 +222,18 @@ class Loop:
             progress.loss_sum += update.loss * update.tokens
             progress.loss_tokens += update.tokens
         self._record(rate, update.gradient_norm)
-        return signal
 
-    def _agree(self, cpu: float, signal: int | None) -> int | None:
-        """Notes the processor time of all ranks and the time of the first; any rank's signal."""
-        now = time.monotonic() - self._began
-        own = torch.tensor([now, cpu, float(signal or 0)], dtype=torch.float64)
-        times, cpus, signals = zip(*(each.tolist() for each in self.ranks.gather(own)), strict=True)
+    def _count_time(self, cpu: float) -> None:
+        """Adds the processor time of a step, of all ranks; the clock is that of the first."""
+        own = torch.tensor([time.monotonic() - self._began, cpu], dtype=torch.float64)
+        times, cpus = torch.stack(list(self.ranks.gather(own))).T.tolist()
         self.progress.seconds = times[0]
         self.progress.cpu_seconds += math.fsum(cpus)
-        return int(max(signals)) or None
+
+    def _received(self, signal: int | None) -> int | None:
+        """A signal that this process or another one has received."""
+        all_of_them = self.ranks.gather(torch.tensor(signal or 0))
+        return max(map(int, all_of_them)) or None
 
     def _stop_if_hopeless(self, rate: float) -> None:
         progress = self.progress
