@@ -37,7 +37,7 @@ OPTIONS = {
     "train": {
         *("recipe", "--source", "--target", "--name", "--runs", "--set", "--resume", "--json"),
         *("--data", "-d", "--from", "--to", "--columns", "--skip-damaged"),
-        *("--text", "--documents", "--mix"),
+        *("--text", "--documents", "--mix", "--processes"),
     },
     "export": {
         *("model", "--output", "-o", "--to", "--title", "--precision", "--beam", "-b"),

@@ -16,7 +16,7 @@ def learner(frozen: torch.Tensor | None, threads: int = 1, tied: str = "all", **
     trained = model(tied=tied)
     for part in (trained.encoder, trained.decoder):
         part.embedding.frozen = frozen
-    return Learner(trained, translation, config(**options), 5, torch.float32, threads)
+    return Learner(trained, translation, config(**options), 5, torch.float32, threads, threads)
 
 
 def run(learning: Learner, first: int, last: int) -> None:
@@ -83,7 +83,7 @@ def test_resumed_rows_are_those_of_the_checkpoint(threads):
     with torch.no_grad():
         changed.encoder.embedding.table[ROWS] = 1.0
     changed.encoder.embedding.frozen = ROWS
-    resumed = Learner(changed, translation, config(), 5, torch.float32, threads)
+    resumed = Learner(changed, translation, config(), 5, torch.float32, threads, threads)
     resumed.load_state(state)
     run(resumed, 3, 3)
     for name, tensor in learning.weights().items():

@@ -26,8 +26,9 @@ def learner(
     settings: TrainingConfig,
     precision: torch.dtype = torch.float32,
     threads: int = 1,
+    shares: int = 0,
 ) -> Learner:
-    return Learner(trained, translation, settings, 5, precision, threads)
+    return Learner(trained, translation, settings, 5, precision, shares or threads, threads)
 
 
 def run(learning: Learner, first: int, last: int) -> list[Update]:
@@ -161,11 +162,23 @@ def test_two_threads_learn_what_one_does_dropout_too():
     assert_close(one, two, 0.03 * RATE)
 
 
-def test_more_threads_than_batches_do_no_harm():
-    one, three = learner(model(), config()), learner(model(), config(), threads=3)
-    for learning in (one, three):
+def test_more_shares_than_batches_do_no_harm():
+    one, four = learner(model(), config()), learner(model(), config(), shares=4)
+    for learning in (one, four):
         learning.update(batches(1, micro=1), 1, RATE)
-    assert_close(one, three, 0.03 * RATE)
+    assert_close(one, four, 0.03 * RATE)
+
+
+@every_precision
+def test_the_shares_decide_the_bits_and_threads_do_not(precision):
+    found = []
+    for threads in (1, 2, 3, 4):
+        learning = learner(model(**DROPPED), config("ema"), precision, threads, shares=4)
+        updates = run(learning, 1, 4)
+        found.append((saved(learning), updates))
+    for state, updates in found[1:]:
+        assert_same_bits(found[0][0], state)
+        assert updates == found[0][1]
 
 
 def test_micro_batches_learn_what_one_big_batch_does():

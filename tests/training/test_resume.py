@@ -214,4 +214,4 @@ def test_validations_of_a_run_of_minutes_take_a_tenth_of_its_time(
 
 def test_config_json_and_log_are_plain_json(tmp_path, make_config, recorder):
     home = stopped(tmp_path, make_config, recorder)
-    assert json.loads((home / "config.json").read_text("utf-8"))["decisions"]["threads"] == 1
+    assert json.loads((home / "config.json").read_text("utf-8"))["decisions"]["shares"] == 2

@@ -42,6 +42,7 @@ class TrainingConfig(Section):
     average: AverageConfig = AverageConfig()
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     threads: Annotated[int, Field(ge=0)] = 0
+    shares: Literal[0, 1, 2, 4, 8, 16, 32, 64, 128, 256] = 0
     device: str = "auto"
     log_every: Count = 20
     checkpoint_every: Count = 200

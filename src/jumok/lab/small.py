@@ -42,6 +42,7 @@ SIZES: Mapping[str, object] = {
     "dropout": 0.0,
 }
 LONGER = 3  # times the steps of the short form
+SHARES = 2  # of a step; the same on every machine
 
 ModelChange = Callable[[Transformer], None]
 CorpusMaker = Callable[[Path], Path]
@@ -157,8 +158,8 @@ def train(small: Small, seed: int, cache: Path, longer: bool = False) -> Trained
     model = untrained(small, recipe, prepared, seed)
     training = recipe.training
     precision = choose(training.precision, torch.device("cpu")).dtype
-    threads = min(2, torch.get_num_threads())
-    learner = Learner(model, small.objective, training, seed, precision, threads)
+    threads = min(SHARES, torch.get_num_threads())
+    learner = Learner(model, small.objective, training, seed, precision, SHARES, threads)
     losses = []
     for step in range(1, steps + 1):
         rate = learning_rate(training.schedule, training.learning_rate, step, step / steps)

@@ -34,11 +34,12 @@ RECIPE = "recipe.toml"
 STEPS = "steps"
 SMALLWORLD, SCENES, TEST = "smallworld", "scenes", "test.tsv"  # generated training data
 START, EARLIER = "start.json", "earlier"  # the model that is trained further, and its data
-# What a resumed run may change: its length and its log, but not its steps.
+# What a resumed run may change: its length, its log and its speed, but not its steps.
 FREE_TO_CHANGE = frozenset(
     {
         "training.steps",
         "training.minutes",
+        "training.threads",
         "training.log_every",
         "training.checkpoint_every",
         "training.tensorboard",
@@ -53,11 +54,11 @@ class Decisions:
     """The values of "auto" on the machine that started the run; a resumed run keeps them.
 
     Attributes:
-        threads: micro-batches computed in parallel; another number sums gradients in another order.
+        shares: of the micro-batches of a step; another number sums gradients in another order.
     """
 
     precision: Literal["bf16", "fp32"]
-    threads: int
+    shares: int
 
 
 def start(folder: Path) -> None:

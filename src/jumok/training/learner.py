@@ -1,9 +1,11 @@
 """The training step: forward, backward, clip, optimizer, average.
 
 Computations use weights in `precision` (bfloat16 where it is faster on this machine); the "master"
-weights are float32. Each is one flat tensor. On a CPU the micro-batches of a step are divided among
-threads with one core each: two small products in parallel are faster than one small product split
-in two.
+weights are float32. Each is one flat tensor. The micro-batches of a step are divided into shares,
+whose gradients are summed in an order of their own; the shares are computed by the threads of one
+process, or of several. So the number of shares decides the bits, and that of threads and processes
+does not. On a CPU a thread has one core: two small products in parallel are faster than one small
+product split in two.
 
 Source: Micikevicius et al. 2018 (master weights).
 """
@@ -26,7 +28,11 @@ from jumok.training.optimization.average import Average
 from jumok.training.optimization.frozen import FrozenRows
 from jumok.training.optimization.optimizer import Optimizer
 from jumok.training.optimization.parameters import FlatParameters
+from jumok.training.ranks import ALONE, Ranks, halved
 from jumok.training.task import MicroBatch, Objective
+
+CHUNK = 1 << 18
+"""Elements of the gradients that are summed at once: those of all shares fit in a core's cache."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +54,10 @@ class Update:
 
 
 @dataclass(frozen=True)
-class _Worker:
-    """A replica of the model, with shared weights and its own gradients."""
+class _Share:
+    """A replica of the model, with common weights and its own gradients."""
 
+    number: int
     model: nn.Module
     noise: Noise
     gradient: Float[Tensor, " size"]
@@ -65,7 +72,10 @@ class Learner:
         seed: of the dropout masks, together with the step, so that there is no random state to
             save.
         precision: of products and activations.
+        shares: of the micro-batches of a step, a power of two.
         threads: the number of micro-batches computed in parallel (CPU).
+        ranks: the processes; rank r computes every share whose number is r modulo their number,
+            which is a power of two, and at most that of the shares.
     """
 
     def __init__(
@@ -75,17 +85,22 @@ class Learner:
         config: TrainingConfig,
         seed: int,
         precision: torch.dtype,
+        shares: int = 1,
         threads: int = 1,
+        ranks: Ranks = ALONE,
     ) -> None:
         self._objective, self._config, self._seed = objective, config, seed
         self._flat = FlatParameters(model)
         self._master = self._flat.flatten(model)
         self._computed = self._master.to(precision, copy=True)
-        self._workers = [
-            self._worker(model if index == 0 else copy.deepcopy(model)) for index in range(threads)
+        self._count, self._ranks = shares, ranks
+        self._shares = [
+            self._share(number, model if number == ranks.index else copy.deepcopy(model))
+            for number in range(ranks.index, shares, ranks.count)
         ]
         self._pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
         self._gradient = torch.empty_like(self._master)
+        self._losses = torch.zeros(shares // ranks.count, dtype=torch.float64)
         self._optimizer = Optimizer(
             config.optimizer,
             self._flat,
@@ -121,7 +136,7 @@ class Learner:
 
     def averaged(self) -> nn.Module:
         """A float32 copy of the model in evaluation mode, with the averaged weights."""
-        model = copy.deepcopy(self._workers[0].model)
+        model = copy.deepcopy(self._shares[0].model)
         self._flat.attach(model, self._averaged().clone(), None)
         return model.eval().requires_grad_(False)
 
@@ -146,39 +161,42 @@ class Learner:
         self._frozen.restore(average)
         return average
 
-    def _worker(self, model: nn.Module) -> _Worker:
+    def _share(self, number: int, model: nn.Module) -> _Share:
         gradient = torch.zeros_like(self._computed)
         self._flat.attach(model, self._computed, gradient)
-        return _Worker(model.train(), _noise(model), gradient)
+        return _Share(number, model.train(), _noise(model), gradient)
 
     def _backward(self, batches: Sequence[MicroBatch], step: int, scale: float) -> float:
-        """Accumulates each worker's share of the gradient; returns the summed loss."""
-        shares = _share_out(batches, len(self._workers))
+        """Accumulates the gradient of each share; returns the summed loss of all."""
+        places = share_out(batches, self._count)
 
-        def work(worker: _Worker, share: list[int]) -> list[float]:
-            worker.gradient.zero_()
+        def work(share: _Share) -> float:
+            share.gradient.zero_()
             losses = []
-            for index in share:
-                worker.noise.rekey(self._seed, step, index)
+            for index in places[share.number]:
+                share.noise.rekey(self._seed, step, index)
                 smoothing = self._config.label_smoothing
-                batch = on_device(batches[index], worker.gradient.device)
-                loss = self._objective(worker.model, batch, smoothing)
+                batch = on_device(batches[index], share.gradient.device)
+                loss = self._objective(share.model, batch, smoothing)
                 (loss * scale).backward()
                 losses.append(float(loss.detach()))
-            return losses
+            return math.fsum(losses)
 
         # In copies of this context, so that observers of this thread also observe the others.
-        losses = [
-            self._pool.submit(copy_context().run, work, worker, share)
-            for worker, share in zip(self._workers, shares, strict=True)
-        ]
-        return sum(sum(of_worker.result()) for of_worker in losses)
+        running = [self._pool.submit(copy_context().run, work, share) for share in self._shares]
+        self._losses[:] = torch.tensor([each.result() for each in running], dtype=torch.float64)
+        # Rank r has the shares r, r + ranks, ...: in the order of all shares they take turns.
+        return math.fsum(torch.stack(list(self._ranks.gather(self._losses))).T.flatten().tolist())
 
     def _sum_gradients(self) -> Float[Tensor, ""]:
         """The whole gradient in float32, and its norm."""
-        self._gradient.copy_(self._workers[0].gradient)
-        for worker in self._workers[1:]:
-            self._gradient += worker.gradient
+        own = [share.gradient for share in self._shares]
+        for start in range(0, len(self._gradient), CHUNK):
+            window = slice(start, start + CHUNK)
+            self._gradient[window] = halved([each[window] for each in own])[0]
+        if self._ranks.count > 1:
+            whole = halved(list(self._ranks.gather(self._gradient)))[0]
+            self._gradient.copy_(whole)
         self._frozen.silence(self._gradient)
         return torch.linalg.vector_norm(self._gradient)
 
@@ -198,14 +216,14 @@ def _noise(model: nn.Module) -> Noise:
     return noise
 
 
-def _share_out(batches: Sequence[MicroBatch], workers: int) -> list[list[int]]:
-    """The indices of the batches of each worker: largest first, always to the worker with the least
-    load.
+def share_out(batches: Sequence[MicroBatch], shares: int) -> list[list[int]]:
+    """The indices of the batches of each share: largest first, always to the share with the least
+    work.
     """
-    shares: list[list[int]] = [[] for _ in range(workers)]
-    loads = [0] * workers
+    divided: list[list[int]] = [[] for _ in range(shares)]
+    loads = [0] * shares
     for index in sorted(range(len(batches)), key=lambda i: -batches[i].work):
-        worker = loads.index(min(loads))
-        shares[worker].append(index)
-        loads[worker] += batches[index].work
-    return shares
+        share = loads.index(min(loads))
+        divided[share].append(index)
+        loads[share] += batches[index].work
+    return divided

@@ -64,11 +64,9 @@ def refuse_several_processes(variables: Mapping[str, str]) -> None:
     processes = variables.get("WORLD_SIZE", "1")
     if processes.isdecimal() and int(processes) > 1:
         raise ConfigError(
-            "jumok trains in a single process; distributed training is not supported.",
-            expected="one process: jumok train ...",
+            "the demo runs in one process.",
             got=f"WORLD_SIZE={processes} in the environment, as torchrun sets it",
-            do="start jumok train by itself (training.threads says how many cores it uses), "
-            "or unset WORLD_SIZE",
+            do="start it by itself, or unset WORLD_SIZE; several processes: jumok train",
         )
 
 

@@ -104,6 +104,20 @@ class Log(Protocol):
     def close(self) -> None: ...
 
 
+class Silent:
+    """No output."""
+
+    def step(self, record: StepRecord) -> None: ...
+
+    def validation(self, record: ValidationRecord) -> None: ...
+
+    def say(self, text: str) -> None: ...
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class JsonLog:
     """runs/NAME/log.jsonl: one JSON object per line, `kind` "step" or "validation".
 

@@ -29,6 +29,7 @@ from jumok.training.learner import Learner
 from jumok.training.log import Log, StepRecord, ValidationRecord, peak_memory
 from jumok.training.optimization.schedule import learning_rate
 from jumok.training.precision import one_thread
+from jumok.training.ranks import ALONE, Ranks
 from jumok.training.task import DIVERGENCE_ADVICE, RunStats, Scores, Task, finite, label
 
 PATIENCE_WITH_NONFINITE = 5
@@ -97,6 +98,8 @@ class Loop:
             ones.
         dtype: the dtype of decoding in validation: the fastest one on this machine.
         screen: is called after every step.
+        ranks: the processes that train together. The first one validates and writes files; its
+            clock is that of all.
     """
 
     def __init__(
@@ -107,8 +110,9 @@ class Loop:
         task: Task,
         dtype: torch.dtype,
         screen: Log,
+        ranks: Ranks = ALONE,
     ) -> None:
-        self.config, self.folder = config, folder
+        self.config, self.folder, self.ranks = config, folder, ranks
         self.learner, self.task, self.dtype, self.screen = learner, task, dtype, screen
         self.files: Sequence[Log] = ()
         self.progress = Progress()
@@ -160,13 +164,14 @@ class Loop:
                 self._save()
             while not self._over:
                 self._step()
+                signal = self._received(interrupt.signal)
                 if progress.step % validation.every == 0 or self._validation_late or self._over:
                     self._validate()
                 due = progress.step - self._saved >= self.config.training.checkpoint_every
-                if due or self._late(self._saved_at) or self._over or interrupt.signal is not None:
+                if due or self._late(self._saved_at) or self._over or signal is not None:
                     self._save()
-                if interrupt.signal is not None and not self._over:
-                    return Outcome("interrupted", interrupt.signal)
+                if signal is not None and not self._over:
+                    return Outcome("interrupted", signal)
         return Outcome("no longer improving" if self._out_of_patience else "finished")
 
     @property
@@ -205,8 +210,7 @@ class Loop:
         update = self.learner.update(next(self.task.updates), step, rate)
         progress.step = step
         progress.step_seconds += time.perf_counter() - wall
-        progress.cpu_seconds += time.process_time() - cpu
-        progress.seconds = time.monotonic() - self._began
+        self._count_time(time.process_time() - cpu)
         progress.tokens += update.tokens
         progress.source_tokens += update.source_tokens
         if update.skipped:
@@ -218,6 +222,18 @@ class Loop:
             progress.loss_sum += update.loss * update.tokens
             progress.loss_tokens += update.tokens
         self._record(rate, update.gradient_norm)
+
+    def _count_time(self, cpu: float) -> None:
+        """Adds the processor time of a step, of all ranks; the clock is that of the first."""
+        own = torch.tensor([time.monotonic() - self._began, cpu], dtype=torch.float64)
+        times, cpus = torch.stack(list(self.ranks.gather(own))).T.tolist()
+        self.progress.seconds = times[0]
+        self.progress.cpu_seconds += math.fsum(cpus)
+
+    def _received(self, signal: int | None) -> int | None:
+        """A signal that this process or another one has received."""
+        all_of_them = self.ranks.gather(torch.tensor(signal or 0))
+        return max(map(int, all_of_them)) or None
 
     def _stop_if_hopeless(self, rate: float) -> None:
         progress = self.progress
@@ -254,9 +270,17 @@ class Loop:
             progress.loss_sum, progress.loss_tokens = 0.0, 0
 
     def _validate(self) -> None:
+        """Validates in the first process; the others wait for what it found."""
+        self.learner.snapshot()
+        if self.ranks.index:
+            vars(self.progress).update(self.ranks.told(None))
+        else:
+            self._validate_alone()
+            self.ranks.told(asdict(self.progress))
+
+    def _validate_alone(self) -> None:
         progress, metric = self.progress, self.config.validation.metric
         start = time.perf_counter()
-        self.learner.snapshot()
         # Small products are slower with several threads: 11 s instead of 1 s on two busy cores.
         with one_thread():
             scores = self.task.validate(self.learner.averaged(), self.dtype)
@@ -295,15 +319,16 @@ class Loop:
                 self.task.write(self.folder / name, self.learner.weights(), scores, facts)
 
     def _save(self) -> None:
-        run: dict[str, object] = {
-            "recipe": fingerprint(self.config),
-            "progress": asdict(self.progress),
-            "cursor": self.task.updates.cursor,
-            "plugins": digests_of(self.config.plugins),
-        }
-        for log in self.files:
-            log.flush()  # records that the checkpoint counts as logged must survive with it
-        checkpoint.save(self.folder, Checkpoint(self.learner.state(), run))
+        if self.ranks.index == 0:
+            run: dict[str, object] = {
+                "recipe": fingerprint(self.config),
+                "progress": asdict(self.progress),
+                "cursor": self.task.updates.cursor,
+                "plugins": digests_of(self.config.plugins),
+            }
+            for log in self.files:
+                log.flush()  # records that the checkpoint counts as logged must survive with it
+            checkpoint.save(self.folder, Checkpoint(self.learner.state(), run))
         self._saved, self._saved_at = self.progress.step, self.progress.seconds
 
 

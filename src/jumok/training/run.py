@@ -1,7 +1,9 @@
 """A run: from a config to a folder with a log, checkpoints and the best model."""
 
+import hashlib
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 import torch
@@ -9,7 +11,7 @@ import torch
 from jumok.config import Config, TrainingConfig
 from jumok.data.files.atomic import sweep
 from jumok.data.files.run_log import LOG
-from jumok.errors import Place, TrainingError
+from jumok.errors import ConfigError, Place, TrainingError
 from jumok.systems.device import choose_device, dtype_of
 from jumok.training import checkpoint, folder
 from jumok.training.folder import Decisions
@@ -17,12 +19,16 @@ from jumok.training.further import FurtherTask, sized
 from jumok.training.further import prepare as prepare_further
 from jumok.training.learner import Learner
 from jumok.training.lock import held
-from jumok.training.log import JsonLog, Log, TensorBoardLog
+from jumok.training.log import JsonLog, Log, Silent, TensorBoardLog
 from jumok.training.loop import Loop, Outcome, Progress
 from jumok.training.precision import choose
+from jumok.training.ranks import ALONE, Ranks
 from jumok.training.start import StartModel
 from jumok.training.task import Reporter, Task
 from jumok.training.tasks.catalog import prepare
+
+MOST_SHARES = 8
+"""Shares of a step, unless a recipe says more: the gradients of each have to be summed."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +48,16 @@ class Result:
     start: StartModel | None = None
 
 
-def train(config: Config, runs: Path, screen: Log, *, resume: bool = False) -> Result:
+def train(
+    config: Config, runs: Path, screen: Log, *, resume: bool = False, ranks: Ranks = ALONE
+) -> Result:
     """Trains what `config` describes, in the folder runs/NAME.
 
     Args:
         screen: is called after every step.
         resume: continue from the folder's last checkpoint.
+        ranks: the processes that train together, which all call this. The first one prepares the
+            data, validates, and writes the files; the others read them.
 
     Raises:
         ConfigError: the name is taken, another process is training there, the recipe has changed,
@@ -57,13 +67,16 @@ def train(config: Config, runs: Path, screen: Log, *, resume: bool = False) -> R
         TrainingError: divergence, or a disk that refuses.
     """
     home = runs / config.name
+    check_alike(config, ranks)
     try:
+        if ranks.index:
+            return _help(config, home, resume, ranks)
         if not resume:
             folder.make(home)
         elif not home.is_dir():
             folder.read(home, config)  # raises that there is no such run
         with held(home):
-            return _train(config, home, screen, resume)
+            return _train(config, home, screen, resume, ranks)
     except OSError as error:
         raise TrainingError(
             "a file of the run could not be read or written.",
@@ -74,20 +87,21 @@ def train(config: Config, runs: Path, screen: Log, *, resume: bool = False) -> R
         ) from error
 
 
-def _train(config: Config, home: Path, screen: Log, resume: bool) -> Result:
+def _train(config: Config, home: Path, screen: Log, resume: bool, ranks: Ranks) -> Result:
     device = choose_device(config.training.device)
     if resume:
         decisions = folder.read(home, config)
     else:
         folder.start(home)
-        decisions = decide(config.training, device, screen.say)
+        decisions = decide(config.training, device, screen.say, ranks)
     folder.write(home, config, decisions)  # a resumed run may have become longer
     folder.tidy(home)
     sweep(home.parent / ".cache")
     task, config = _prepare(config, home, screen.say)
     if config.start is not None:
         folder.write(home, config, decisions)  # with the number of steps, which the data decides
-    loop = assemble(config, home, task, decisions, screen)
+    ranks.told(asdict(decisions))  # the others read what is prepared now
+    loop = assemble(config, home, task, decisions, screen, ranks)
     if resume:
         _go_on(loop, home, screen.say)
     # Without a checkpoint, even a validation before the first step is made again.
@@ -105,6 +119,18 @@ def _train(config: Config, home: Path, screen: Log, resume: bool) -> Result:
     model = home / folder.MODEL
     start = task.start if isinstance(task, FurtherTask) else None
     return Result(home, model if model.is_dir() else None, outcome, loop.progress, config, start)
+
+
+def _help(config: Config, home: Path, resume: bool, ranks: Ranks) -> Result:
+    """Trains with the first rank, which does everything else."""
+    screen = Silent()
+    decisions = Decisions(**ranks.told(None))
+    task, config = _prepare(config, home, screen.say)
+    loop = assemble(config, home, task, decisions, screen, ranks)
+    if resume:
+        _go_on(loop, home, screen.say)
+    outcome = loop.run()
+    return Result(home, None, outcome, loop.progress, config)
 
 
 def _prepare(config: Config, home: Path, say: Reporter) -> tuple[Task, Config]:
@@ -126,21 +152,89 @@ def _go_on(loop: Loop, home: Path, say: Reporter) -> None:
     say(f"continuing after step {loop.progress.step:,}")
 
 
-def decide(training: TrainingConfig, device: torch.device, say: Reporter) -> Decisions:
+def decide(
+    training: TrainingConfig, device: torch.device, say: Reporter, ranks: Ranks = ALONE
+) -> Decisions:
     """Resolves "auto" on this machine, and reports it."""
     precision = choose(training.precision, device)
-    cores = training.threads or torch.get_num_threads()
-    micro_batches = math.ceil(training.tokens_per_batch / training.tokens_per_micro_batch)
-    threads = min(cores, micro_batches) if device.type == "cpu" else 1
+    shares = training.shares or usual_shares(training, device, ranks)
+    threads = threads_of(training, device, shares, ranks)
     workers = "1 worker thread" if threads == 1 else f"{threads} worker threads"
-    say(f"device: {device.type}, {workers}, {precision.reason}")
-    return Decisions("bf16" if precision.dtype == torch.bfloat16 else "fp32", threads)
+    processes = f"{ranks.count} processes, each with " if ranks.count > 1 else ""
+    say(f"device: {device.type}, {processes}{workers}, {precision.reason}")
+    return Decisions("bf16" if precision.dtype == torch.bfloat16 else "fp32", shares)
 
 
-def assemble(config: Config, home: Path, task: Task, decisions: Decisions, screen: Log) -> Loop:
+def usual_shares(training: TrainingConfig, device: torch.device, ranks: Ranks) -> int:
+    """The number of shares on a CPU: at most that of the micro-batches, and MOST_SHARES.
+
+    It depends on the recipe alone, so that the bits do not depend on the machine. A GPU needs no
+    more shares than there are processes.
+    """
+    micro_batches = math.ceil(training.tokens_per_batch / training.tokens_per_micro_batch)
+    least = 1 << (ranks.count - 1).bit_length()
+    if device.type != "cpu":
+        return least
+    return max(least, min(MOST_SHARES, 1 << (micro_batches.bit_length() - 1)))
+
+
+def threads_of(training: TrainingConfig, device: torch.device, shares: int, ranks: Ranks) -> int:
+    """The micro-batches that one process computes at the same time.
+
+    Raises:
+        ConfigError: the shares cannot be divided among the processes, or these have a GPU.
+    """
+    if ranks.count > 1 and device.type != "cpu":
+        raise ConfigError(
+            "several processes train on processors only; GPUs are not served yet.",
+            got=f"{ranks.count} processes, {device.type}",
+            do="--set training.device=cpu, or one process",
+        )
+    if shares % ranks.count or ranks.count & (ranks.count - 1):
+        raise ConfigError(
+            f"{shares} shares of a step cannot be divided among {ranks.count} processes.",
+            expected=f"1, 2, 4, ... processes, at most {shares}",
+            got=f"{ranks.count} processes",
+            do="start another number of processes; a new run may have more shares: "
+            "--set training.shares=16",
+        )
+    cores = training.threads or torch.get_num_threads()
+    return min(cores, shares // ranks.count) if device.type == "cpu" else 1
+
+
+def check_alike(config: Config, ranks: Ranks) -> None:
+    """All ranks must train the same, with the same versions.
+
+    Raises:
+        ConfigError: one differs from the first; the text names it.
+    """
+    if ranks.count == 1:
+        return
+    facts = "\n".join([folder.fingerprint(config), version("jumok"), torch.__version__])
+    digest = torch.frombuffer(bytearray(hashlib.sha256(facts.encode()).digest()), dtype=torch.uint8)
+    first, *others = ranks.gather(digest)
+    different = [rank for rank, its in enumerate(others, 1) if not torch.equal(its, first)]
+    if different:
+        raise ConfigError(
+            "the processes do not train the same.",
+            expected="one recipe, with the same values, and the same versions of jumok and torch",
+            got=f"rank {', '.join(map(str, different))} has others than rank 0",
+            do="start all of them with the same command, from the same installation",
+        )
+
+
+def assemble(
+    config: Config,
+    home: Path,
+    task: Task,
+    decisions: Decisions,
+    screen: Log,
+    ranks: Ranks = ALONE,
+) -> Loop:
     """The loop of a new run."""
     device = choose_device(config.training.device)
-    torch.set_num_threads(decisions.threads)
+    threads = threads_of(config.training, device, decisions.shares, ranks)
+    torch.set_num_threads(threads)
     torch.manual_seed(config.seed)
     model = task.build().to(device)
     learner = Learner(
@@ -149,8 +243,10 @@ def assemble(config: Config, home: Path, task: Task, decisions: Decisions, scree
         config.training,
         config.seed,
         dtype_of(decisions.precision),
-        decisions.threads,
+        decisions.shares,
+        threads,
+        ranks,
     )
     for line in task.describe(model):
         screen.say(line)
-    return Loop(config, home, learner, task, dtype_of(decisions.precision), screen)
+    return Loop(config, home, learner, task, dtype_of(decisions.precision), screen, ranks)

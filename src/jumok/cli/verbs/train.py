@@ -15,6 +15,7 @@ import typer
 from jumok.cli import options as option
 from jumok.cli.columns import named_columns, pairs_of
 from jumok.cli.machine import say_what_is_missing
+from jumok.cli.training.processes import Processes, in_processes, ranks_of, to_start
 from jumok.cli.training.start import From, Mix, is_text, model_and_language, start_overrides
 from jumok.errors import ConfigError
 from jumok.late import late_imports
@@ -28,7 +29,7 @@ with late_imports():
     from jumok.cli.training import text as train_text
     from jumok.data.files import formats, reading
     from jumok.systems import catalog
-    from jumok.training import folder, lock, run, start
+    from jumok.training import folder, run, start
     from jumok.training import screen as training_screen
     from jumok.training.defaults import pairs, pictures
 
@@ -99,6 +100,7 @@ def train(
     runs: Runs = Path("runs"),
     changes: Set = None,
     resume: Resume = False,
+    processes: Processes = 1,
     as_json: AsJson = False,
 ) -> None:
     """Train a model; the best one becomes the bundle runs/NAME/model.
@@ -120,7 +122,8 @@ def train(
 
       jumok train --from runs/a/model --source b.en --target b.ko
     """
-    lock.refuse_several_processes(os.environ)
+    if to_start(processes, os.environ):
+        raise typer.Exit(in_processes(processes, sys.argv[1:], os.environ))
     overrides = [*(changes or []), *([f'name="{name}"'] if name else [])]
     overrides += ["data.skip_damaged=true"] if skip_damaged else []
     files = (source, target, data)
@@ -137,27 +140,28 @@ def train(
             "or jumok train --data a.tmx --from en --to ko, or jumok train --text book.txt",
         )
     bare = recipe is None or is_folder(recipe) or is_text(recipe)
-    if model is not None and bare:
-        given = train_further.Files(
-            recipe, *files, tuple(text or ()), documents, columns, language, to
-        )
-        config = train_further.further_config(given, model, name, runs, overrides, resume)
-    elif text:
-        _check_text_alone(columns, language, to, skip_damaged)
-        config = train_text.make_text_recipe(
-            text, documents or "file", name, runs, overrides, resume
-        )
-    elif recipe is not None:
-        named_columns(None, columns, language, to)  # a recipe names its columns itself
-        config = read_config(recipe, name, runs, overrides, resume)
-    else:
-        named = _columns(data, columns, language, to)
-        corpus = replace(pairs_of(*files, named), skip_damaged=skip_damaged)
-        config = make_recipe(corpus, (language, to), name, runs, overrides, resume)
-    say_what_is_missing()
-    with closing(training_screen.screen()) as live:
-        result = run.train(config, runs, live, resume=resume)
-    say_result(result, as_json)
+    with ranks_of(os.environ) as ranks:
+        if model is not None and bare:
+            given = train_further.Files(
+                recipe, *files, tuple(text or ()), documents, columns, language, to
+            )
+            config = train_further.further_config(given, model, name, runs, overrides, resume)
+        elif text:
+            _check_text_alone(columns, language, to, skip_damaged)
+            config = train_text.make_text_recipe(
+                text, documents or "file", name, runs, overrides, resume
+            )
+        elif recipe is not None:
+            named_columns(None, columns, language, to)  # a recipe names its columns itself
+            config = read_config(recipe, name, runs, overrides, resume)
+        else:
+            named = _columns(data, columns, language, to)
+            corpus = replace(pairs_of(*files, named), skip_damaged=skip_damaged)
+            config = make_recipe(corpus, (language, to), name, runs, overrides, resume)
+        say_what_is_missing()
+        with closing(training_screen.screen()) as live:
+            result = run.train(config, runs, live, resume=resume, ranks=ranks)
+        say_result(result, as_json)
 
 
 def _check_text_alone(

@@ -1,0 +1,143 @@
+"""`jumok train` in several processes: those that torchrun started, or that --processes starts."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jumok.environment import with_variables
+from jumok.errors import ConfigError
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok.systems import device
+    from jumok.training import ranks as training_ranks
+    from jumok.training import torch_ranks
+
+if TYPE_CHECKING:
+    from jumok.training.ranks import Ranks
+
+Processes = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        max=256,
+        help="Train in this many processes on this machine (1, 2, 4, ...). The bits are those of "
+        "one process. For several machines start jumok train by torchrun.",
+    ),
+]
+
+GRACE = 10.0
+"""Seconds after the end of one process, in which the others end by themselves."""
+
+
+@contextmanager
+def ranks_of(variables: Mapping[str, str]) -> Iterator["Ranks"]:
+    """The processes that the environment names, as torchrun sets it; only the first one prints.
+
+    Raises:
+        ConfigError: a variable is missing or wrong, or the processes do not meet.
+    """
+    if variables.get("WORLD_SIZE", "1") == "1":
+        yield training_ranks.ALONE
+        return
+    with torch_ranks.joined(variables) as ranks, Path(os.devnull).open("w") as nowhere:
+        silent = ranks.index > 0
+        with (
+            redirect_stdout(nowhere) if silent else nullcontext(),
+            redirect_stderr(nowhere) if silent else nullcontext(),
+        ):
+            yield ranks
+
+
+def to_start(processes: int, variables: Mapping[str, str]) -> bool:
+    """Whether this process has to start those that train.
+
+    Raises:
+        ConfigError: it is itself one of another number of processes.
+    """
+    count = variables.get("WORLD_SIZE", "1")
+    if processes > 1 and count not in ("1", str(processes)):
+        raise ConfigError(
+            "--processes starts processes on one machine, and torchrun has started this one.",
+            expected=f"--processes {count}, or none",
+            got=f"--processes {processes}",
+        )
+    return processes > 1 and count == "1"
+
+
+def in_processes(count: int, arguments: Sequence[str], variables: Mapping[str, str]) -> int:
+    """Runs a command in so many processes, which find each other; the exit code.
+
+    If one of them fails, so does the whole, and the others are ended.
+
+    Args:
+        arguments: of jumok.
+        variables: the environment.
+    """
+    command = [sys.executable, "-m", "jumok", *arguments]
+    common = {
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(free_port()),
+        "WORLD_SIZE": str(count),
+        "LOCAL_WORLD_SIZE": str(count),
+        "JUMOK_THREADS": variables.get("JUMOK_THREADS") or str(max(1, device.cores() // count)),
+    }
+    running = [
+        subprocess.Popen(
+            command, env=with_variables({**common, "RANK": str(rank), "LOCAL_RANK": str(rank)})
+        )
+        for rank in range(count)
+    ]
+
+    def pass_on(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        for each in running:
+            each.send_signal(number)
+
+    # Ctrl-C reaches all processes of the terminal; a signal to this one alone has to be passed on.
+    before = {
+        signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN),
+        signal.SIGTERM: signal.signal(signal.SIGTERM, pass_on),
+    }
+    try:
+        return _wait(running)
+    finally:
+        for each in running:
+            each.kill()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _wait(running: Sequence[subprocess.Popen[bytes]]) -> int:
+    """The exit code of the first process that failed; 0: none did."""
+    failed, until = 0, float("inf")
+    while any(each.poll() is None for each in running) and time.monotonic() < until:
+        time.sleep(0.05)
+        codes = [each.poll() for each in running]
+        if not failed and any(codes):
+            rank = next(rank for rank, code in enumerate(codes) if code)
+            failed = codes[rank] or 0
+            until = time.monotonic() + GRACE
+            if failed < 0:
+                name = signal.Signals(-failed).name
+                text = f"process {rank} of {len(running)} was ended by {name}"
+                hint = "; there may not have been enough memory" if name == "SIGKILL" else ""
+                typer.echo(f"{text}{hint}. Continue with --resume.", err=True)
+    return 128 - failed if failed < 0 else failed
+
+
+def free_port() -> int:
+    """A port of this machine that is free now."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port

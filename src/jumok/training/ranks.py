@@ -1,0 +1,69 @@
+"""The processes that train one model together.
+
+Each is called a rank, as in MPI. Only `torch_ranks.py` knows torch.distributed: a run in one
+process neither imports it nor waits for anyone.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from jumok.json_types import JsonObject
+from jumok.shapes import Tensor
+
+
+@runtime_checkable
+class Ranks(Protocol):
+    """All processes of a run, in which every process calls the same methods in the same order.
+
+    Attributes:
+        count: of the processes.
+        index: of this one, from 0.
+        here: how many of them run on this machine.
+    """
+
+    count: int
+    index: int
+    here: int
+
+    def gather(self, own: Tensor) -> Sequence[Tensor]:
+        """The tensors of all ranks, in the order of the ranks; they are of one shape and kind."""
+        ...
+
+    def told(self, facts: JsonObject | None) -> JsonObject:
+        """The facts of the first rank; the others give None."""
+        ...
+
+
+class Alone:
+    """One process."""
+
+    count, index, here = 1, 0, 1
+
+    def gather(self, own: Tensor) -> Sequence[Tensor]:
+        """Its own tensor."""
+        return [own]
+
+    def told(self, facts: JsonObject | None) -> JsonObject:
+        """Its own facts."""
+        assert facts is not None
+        return facts
+
+
+ALONE = Alone()
+
+
+def halved(parts: Sequence[Tensor], down_to: int = 1) -> list[Tensor]:
+    """Adds the second half of the parts to the first in float32, again and again.
+
+    The order of the sums depends on the number of parts alone. Part s of a count that is a power
+    of two is added to part s modulo every lower power, so whoever has all parts that are equal
+    modulo `down_to` can add them up without the others.
+
+    Args:
+        parts: their number is `down_to` times a power of two.
+    """
+    sums = list(parts)
+    while len(sums) > down_to:
+        half = len(sums) // 2
+        sums = [one.float() + other for one, other in zip(sums[:half], sums[half:], strict=True)]
+    return sums

@@ -1,0 +1,127 @@
+"""The ranks of a run over torch.distributed, which torchrun or `jumok train --processes` starts."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+
+import torch
+from torch import distributed
+from torch._C._distributed_c10d import PrefixStore, TCPStore
+
+from jumok.errors import ConfigError, TrainingError
+from jumok.json_types import JsonObject
+from jumok.shapes import Tensor
+
+PATIENCE = timedelta(hours=12)
+"""Ranks wait for the first one while it prepares data and validates. One that has died is noticed
+at once, because its connections end."""
+
+MEETING = timedelta(minutes=5)
+"""All ranks have to be started within this time."""
+
+
+class TorchRanks:
+    """The processes of torch.distributed's default group."""
+
+    def __init__(self, here: int) -> None:
+        self.count, self.index = distributed.get_world_size(), distributed.get_rank()
+        self.here = here
+
+    def gather(self, own: Tensor) -> Sequence[Tensor]:
+        """The tensors of all ranks, in the order of the ranks; they are of one shape and kind.
+
+        Raises:
+            TrainingError: another rank has ended.
+        """
+        found = [torch.empty_like(own) for _ in range(self.count)]
+        with self._together():
+            distributed.all_gather(found, own.contiguous())
+        return found
+
+    def told(self, facts: JsonObject | None) -> JsonObject:
+        """The facts of the first rank; the others give None.
+
+        Raises:
+            TrainingError: another rank has ended.
+        """
+        text = b"" if facts is None else json.dumps(facts).encode()
+        size = torch.tensor([len(text)])
+        with self._together():
+            distributed.broadcast(size, 0)
+            content = torch.zeros(int(size), dtype=torch.uint8)
+            if text:
+                content.copy_(torch.frombuffer(bytearray(text), dtype=torch.uint8))
+            distributed.broadcast(content, 0)
+        said: JsonObject = json.loads(bytes(content.tolist()))
+        return said
+
+    @contextmanager
+    def _together(self) -> Iterator[None]:
+        try:
+            yield
+        except RuntimeError as error:
+            raise TrainingError(
+                f"rank {self.index} lost the connection to another rank, which has probably ended.",
+                got=str(error).splitlines()[0][:200],
+                do="look for the error of that rank, then continue with --resume",
+            ) from error
+
+
+@contextmanager
+def joined(variables: Mapping[str, str]) -> Iterator[TorchRanks]:
+    """The ranks that the environment names, as torchrun sets it, while entered.
+
+    Args:
+        variables: the environment: RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
+
+    Raises:
+        ConfigError: a variable is missing, or the ranks do not meet.
+    """
+    try:
+        rank, count = int(variables["RANK"]), int(variables["WORLD_SIZE"])
+        here = int(variables.get("LOCAL_WORLD_SIZE", count))
+        host, port = variables["MASTER_ADDR"], int(variables["MASTER_PORT"])
+    except (KeyError, ValueError) as error:
+        raise ConfigError(
+            "this process is one of several, but does not know which.",
+            expected="RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun sets them",
+            got=f"{type(error).__name__}: {error}",
+            do="start it by torchrun, or by jumok train --processes; or unset WORLD_SIZE",
+        ) from error
+    try:
+        # torchrun itself keeps the store; without it the first rank does.
+        kept = variables.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+        store = TCPStore(
+            host, port, is_master=rank == 0 and not kept, timeout=MEETING, wait_for_workers=False
+        )
+        own = PrefixStore(f"jumok {variables.get('TORCHELASTIC_RESTART_COUNT')}", store)
+        meet(own, rank, count)
+        distributed.init_process_group(
+            "gloo", store=own, rank=rank, world_size=count, timeout=PATIENCE
+        )
+    except (RuntimeError, OSError) as error:
+        raise ConfigError(
+            f"rank {rank} of {count} did not meet the others at {host}, port {port}.",
+            got=str(error).splitlines()[0][:200],
+            do="start all of them, with an address that all of them reach and a port that is free",
+        ) from error
+    try:
+        yield TorchRanks(here)
+    finally:
+        distributed.destroy_process_group()
+
+
+def meet(store: distributed.Store, rank: int, count: int) -> None:
+    """Waits until all ranks are there.
+
+    Raises:
+        RuntimeError: some are not; the text names them.
+    """
+    names = [f"rank {each}" for each in range(count)]
+    store.set(names[rank], "here")
+    try:
+        store.wait(names, MEETING)
+    except RuntimeError as error:
+        missing = [name for name in names if not store.check([name])]
+        raise RuntimeError(f"waited {MEETING} for {', '.join(missing) or 'the others'}") from error
