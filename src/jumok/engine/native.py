@@ -123,6 +123,25 @@ class NativeModel(ABC):
             )
 
     @contextmanager
+    def read_sources(
+        self, sources: Sequence[Source], longest: Sequence[int], slots: int
+    ) -> Iterator[tuple[int, Request]]:
+        """A session, and these sources as it has read them, for single steps (`engine/steps.py`).
+
+        Args:
+            longest: the maximum number of tokens of each target, without END.
+            slots: the number of places for what is read of the targets of a source.
+
+        Raises:
+            ModelError: as `search`.
+            MemoryError: there is not enough memory.
+        """
+        rules = SearchRules(slots, 0, 0, (), 0, longest, (), 0)
+        check_sources(sources, rules, self.vocabulary, self.positions, self.dim)
+        with self._read(sources, rules, ()) as read:
+            yield read
+
+    @contextmanager
     def _read(
         self, sources: Sequence[Source], rules: SearchRules, watched: Sequence[WatchedAttention]
     ) -> Iterator[tuple[int, Request]]:

@@ -247,7 +247,7 @@ class Translator(TranslationModels, FileTranslator):
     ) -> list[list[Translation]]:
         """For each segment its translations."""
         searcher, left = self.searcher, set[int]()
-        if isinstance(searcher, EngineSearcher) and not searcher.serves(options, forced):
+        if isinstance(searcher, EngineSearcher) and not searcher.serves(options):
             searcher, left = self.on_torch, {part.line for part in parts}
         found: list[list[Translation]] = [[] for _ in parts]
 
