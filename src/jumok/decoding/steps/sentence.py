@@ -35,7 +35,7 @@ ReadStep = Callable[[Sequence[tuple[int, Reading]]], Scores]
 
 
 class SentenceSearch(ABC):
-    """The search for one sentence: it says what it wants to be read, and gets what may follow."""
+    """The search for one sentence: it asks for what is to be read, and gets what may follow."""
 
     @abstractmethod
     def reading(self) -> Sequence[Reading]:
