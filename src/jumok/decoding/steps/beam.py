@@ -57,14 +57,11 @@ class SentenceBeam(SentenceSearch):
         row: the sentence's number, for errors.
         longest: the maximum number of tokens.
         forced: the first tokens of every hypothesis.
-
-    Attributes:
-        width: the most hypotheses in the beam.
     """
 
     def __init__(self, rules: BeamRules, row: int, longest: int, forced: Sequence[int]) -> None:
         self._rules, self._row, self._longest, self._forced = rules, row, longest, forced
-        self._limits, self.width = rules.limits, rules.beam
+        self._limits, self.slots = rules.limits, rules.beam
         self._pool = rules.pool()
         self._penalties = rules.ranker.penalties(longest)
         self._live = [Live(0.0, (), (), NO_SLOTS)]
@@ -107,7 +104,7 @@ class SentenceBeam(SentenceSearch):
         if self._length == self._longest:
             self._close(scores)
             return
-        beam, end = self.width, self._limits.end
+        beam, end = self.slots, self._limits.end
         totals = self._totals(scores)
         places = largest(totals, min(2 * beam, len(totals)))
         candidates = [

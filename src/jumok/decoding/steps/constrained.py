@@ -28,7 +28,7 @@ class ConstrainedBeam(SentenceBeam):
     ) -> None:
         super().__init__(rules, row, longest, forced)
         self._progress = ConstraintAutomaton(phrases)
-        self.width = width_of(rules.beam, self._progress)
+        self.slots = width_of(rules.beam, self._progress)
         self._ways: list[Ways] = [self._progress.start]
 
     def _force(self, scores: Scores) -> None:
@@ -44,9 +44,9 @@ class ConstrainedBeam(SentenceBeam):
             self._options(scores), self._ways, self._progress, self._longest - self._length - 1,
             self._limits.end,
         )  # fmt: skip
-        whole = [each for each in candidates if each.missing == 0][: self.width]
+        whole = [each for each in candidates if each.missing == 0][: self.slots]
         self._finish(scores, [each.parent for each in whole if each.token == self._limits.end])
-        live = allocate([each for each in candidates if each.token != self._limits.end], self.width)
+        live = allocate([each for each in candidates if each.token != self._limits.end], self.slots)
         if self._settled(max((each.total for each in live), default=-inf)):
             live = []
         self._ways = [each.ways for each in live]
@@ -63,7 +63,7 @@ class ConstrainedBeam(SentenceBeam):
             written = [each.tokens for each in self._live]
             forbid_repeats(free, written, self._limits.no_repeat_ngram)
         totals = self._totals(free)
-        places = largest(totals, min(2 * self.width, len(totals)))
+        places = largest(totals, min(2 * self.slots, len(totals)))
         vocabulary = scores.shape[1]
         options = {
             divmod(place, vocabulary): total

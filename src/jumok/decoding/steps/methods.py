@@ -47,24 +47,55 @@ def decode_natively(
     """
     if not sources:
         return []
+    longest = [options.limits().longest_of(len(each)) for each in sources]
+    searches = searches_of(options, longest, model.vocabulary, prefixes, constraints, same)
+    slots = max(each.slots for of_source in searches for each in of_source)
+    with model.read_sources(sources, longest, slots) as (session, request):
+
+        def read(readings: Sequence[tuple[int, Reading]]) -> Scores:
+            rows = [
+                StepRow(request, sentence, one.token, one.place, one.slot, one.ancestors)
+                for sentence, one in readings
+            ]
+            return read_rows(session, rows, model.vocabulary)
+
+        with spending("decode", "native"):
+            run([(row, each) for row, of_row in enumerate(searches) for each in of_row], read)
+    return [[found for each in of_source for found in each.found()] for of_source in searches]
+
+
+def searches_of(
+    options: DecodingOptions,
+    longest: Sequence[int],
+    vocabulary: int,
+    prefixes: Prefixes | None = None,
+    constraints: Sequence[Constraints] | None = None,
+    same: Same | None = None,
+) -> Sequence[Sequence[SentenceSearch]]:
+    """The searches of every sentence: one, or one for each sample.
+
+    Args:
+        longest: the maximum number of tokens of each target.
+        vocabulary: the number of the model's tokens.
+        prefixes, constraints, same: as in `decode_natively`.
+
+    Raises:
+        ConfigError, ModelError: as `decode_natively`.
+    """
     limits = options.limits()
-    longest = [limits.longest_of(len(each)) for each in sources]
     constrained = constraints is not None and any(constraints)
     if constrained:
         assert constraints is not None
         options.check_constrained()
         never = (*limits.forbidden, limits.start, limits.end)
-        check_constraints(constraints, len(sources), longest, model.vocabulary, never)
+        check_constraints(constraints, len(longest), longest, vocabulary, never)
     if prefixes is not None:
-        check_prefixes(prefixes, limits, longest, model.vocabulary)
-    forced = [()] * len(sources) if prefixes is None else prefixes
+        check_prefixes(prefixes, limits, longest, vocabulary)
+    forced = [()] * len(longest) if prefixes is None else prefixes
     if not constrained and (options.sample or options.beam == 1):
-        texts = _texts(options, longest, forced, model.vocabulary)
-        _run(model, sources, longest, options.nbest, texts)
-        return [[text.found()[0] for text in of_source] for of_source in texts]
+        return _texts(options, longest, forced, vocabulary)
     beams = _beams(options, longest, forced, constraints if constrained else None, same)
-    _run(model, sources, longest, max(each.width for each in beams), [[each] for each in beams])
-    return [each.found() for each in beams]
+    return [[each] for each in beams]
 
 
 def _texts(
@@ -97,28 +128,3 @@ def _beams(
     return [
         ConstrainedBeam(rules, row, most, begun, constraints[row]) for row, (most, begun) in given
     ]
-
-
-def _run(
-    model: NativeModel,
-    sources: Sequence[Source],
-    longest: Sequence[int],
-    slots: int,
-    searches: Sequence[Sequence[SentenceSearch]],
-) -> None:
-    """Runs the searches of each source over steps of the model.
-
-    Args:
-        slots: the most hypotheses of a source.
-    """
-    with model.read_sources(sources, longest, slots) as (session, request):
-
-        def read(readings: Sequence[tuple[int, Reading]]) -> Scores:
-            rows = [
-                StepRow(request, sentence, one.token, one.place, one.slot, one.ancestors)
-                for sentence, one in readings
-            ]
-            return read_rows(session, rows, model.vocabulary)
-
-        with spending("decode", "native"):
-            run([(row, each) for row, of_row in enumerate(searches) for each in of_row], read)

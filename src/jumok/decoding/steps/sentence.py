@@ -35,7 +35,13 @@ ReadStep = Callable[[Sequence[tuple[int, Reading]]], Scores]
 
 
 class SentenceSearch(ABC):
-    """The search for one sentence: it asks for what is to be read, and gets what may follow."""
+    """The search for one sentence: it asks for what is to be read, and gets what may follow.
+
+    Attributes:
+        slots: the slots of all that it reads are less.
+    """
+
+    slots: int
 
     @abstractmethod
     def reading(self) -> Sequence[Reading]:

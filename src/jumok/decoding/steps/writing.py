@@ -38,6 +38,7 @@ class WrittenText(SentenceSearch):
     ) -> None:
         self._limits, self._ranker, self._longest, self._forced = limits, ranker, longest, forced
         self._slot, self._choose, self._counts = slot, choose, counts
+        self.slots = slot + 1
         self._tokens: list[int] = []
         self._values: list[float] = []
         self._over = False
