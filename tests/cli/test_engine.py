@@ -68,6 +68,7 @@ def translated(bundle: Path, file: Path, *options: str) -> tuple[list[str], str]
         ("--sample", "--prefix", "고", "--temperature", "0.7", "--top-p", "0.9", *SHORT),
         ("--no-repeat-ngram", "2", "--beam", "3", *SHORT),
         ("--no-repeat-ngram", "1", "--beam", "1", *SHORT),
+        ("--coverage-penalty", "0.3", "--beam", "2", *SHORT),
     ],
     ids=" ".join,
 )
@@ -76,14 +77,6 @@ def test_the_lines_are_those_of_torch(bundle, lines, options):
     found, told = translated(bundle, lines, *options)
     assert found == expected
     assert "left to torch" not in told
-
-
-def test_a_coverage_penalty_is_left_to_torch(bundle, lines):
-    options = "--coverage-penalty", "0.3", "--beam", "2", *SHORT
-    expected, _ = translated(bundle, lines, *options, "--engine", "torch")
-    found, told = translated(bundle, lines, *options)
-    assert found == expected
-    assert f"left to torch: {len(LINES) - 1}" in told, "one line is empty"
 
 
 def test_scores_and_tokens_are_those_of_torch(bundle, lines):
@@ -185,6 +178,7 @@ def test_what_the_engine_does_not_run_runs_on_torch(lines, tmp_path):
         ("--no-keep", "--nbest", "2", *SHORT),
         ("--no-keep", "--sample", "--top-k", "5", "--top-p", "0.9", "--min-p", "0.1", *SHORT),
         ("--no-keep", "--prefix", "고", "--no-repeat-ngram", "2", *SHORT),
+        ("--no-keep", "--coverage-penalty", "0.3", *SHORT),
     ],
     ids=" ".join,
 )

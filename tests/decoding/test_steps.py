@@ -60,7 +60,7 @@ sampling = st.fixed_dictionaries(
 
 @dataclass(frozen=True)
 class Drawn:
-    """Logits from 0 to 2 from the sentence and its whole prefix, whole numbers if they are coarse."""
+    """Logits from 0 to 2, from the sentence and its whole prefix; if coarse, whole numbers."""
 
     seed: int
     coarse: bool

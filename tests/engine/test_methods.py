@@ -5,11 +5,13 @@ from functools import cache
 import numpy as np
 import pytest
 
+from jumok.attention.observe import sites_of
 from jumok.data.pairs.batches import source_batch
 from jumok.decoding import DecodingOptions, decode
+from jumok.decoding.coverage import read_attention
 from jumok.decoding.steps.methods import decode_natively
 from jumok.engine.structures import library
-from jumok.errors import JumokError
+from jumok.errors import ConfigError, JumokError
 from tests.engine import test_recurrent, test_transformer
 from tests.engine.test_transformer import sources_of
 
@@ -34,6 +36,10 @@ SEARCHES = {
     "no token twice": {"beam": 2, "no_repeat_ngram": 1},
     "forbidden": {"beam": 3, "nbest": 3, "forbidden": (0, 2, *range(20, 139))},
     "short outputs": {"beam": 5, "nbest": 5, "length_penalty": -2.0},
+}
+COVERED = {
+    "coverage": {"beam": 4, "nbest": 3, "coverage_penalty": 0.4, "length_penalty": 0.6},
+    "coverage, greedy": {"beam": 1, "coverage_penalty": 2.0, "maximum_length": 6},
 }
 TEXTS = {
     "greedy": {"beam": 1, "no_repeat_ngram": 3},
@@ -61,7 +67,11 @@ def models(kind):
 def by_torch(model, sources, options, prefixes=None, constraints=None, same=None):
     batch = source_batch([source[:-1] for source in sources], list(range(len(sources))))
     memory = model.encode(batch.tokens, batch.allowed)
-    return decode(model.decoder, memory, options, prefixes, None, constraints, same)
+    given = options, prefixes
+    if not options.coverage_penalty:
+        return decode(model.decoder, memory, *given, None, constraints, same)
+    with read_attention(model, sites_of(model, "cross").__contains__) as attention:
+        return decode(model.decoder, memory, *given, attention, constraints, same)
 
 
 def agree(kind, keys, **given):
@@ -81,7 +91,9 @@ def agree(kind, keys, **given):
     return found
 
 
-@pytest.mark.parametrize("keys", (SEARCHES | TEXTS).values(), ids=SEARCHES | TEXTS)
+@pytest.mark.parametrize(
+    "keys", (SEARCHES | COVERED | TEXTS).values(), ids=SEARCHES | COVERED | TEXTS
+)
 @pytest.mark.parametrize("kind", ["pre", "post", "recurrent"])
 def test_the_hypotheses_are_those_of_torch(kind, keys):
     agree(kind, keys)
@@ -104,6 +116,17 @@ def test_constrained_searches_are_those_of_torch(kind, keys, prefixes):
     if keys.get("maximum_length") == 8:
         keys = keys | {"maximum_length": 12}
     agree(kind, keys, constraints=PHRASES, prefixes=prefixes)
+
+
+@pytest.mark.parametrize("kind", ["post", "recurrent"])
+def test_constrained_searches_with_a_coverage_penalty_are_those_of_torch(kind):
+    agree(kind, COVERED["coverage"], constraints=PHRASES, prefixes=PREFIXES)
+
+
+def test_a_coverage_penalty_needs_attention():
+    engine = test_recurrent.engine_of(*test_recurrent.model_of(attention="none"))
+    with pytest.raises(ConfigError, match="needs the model's attention weights"):
+        decode_natively(engine, SOURCES, DecodingOptions(beam=2, coverage_penalty=1.0))
 
 
 def test_hypotheses_that_count_as_one_are_those_of_torch():

@@ -13,8 +13,7 @@ from jumok.decoding.filters import largest
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.limits import Limits, Prefixes, check_beam
 from jumok.decoding.pool import Pool
-from jumok.decoding.rank import Ranker, log_coverage, no_probability
-from jumok.errors import ConfigError
+from jumok.decoding.rank import Ranker, log_coverage, no_attention, no_probability
 from jumok.halting import heed
 from jumok.models.memory import Decoder, Memory
 from jumok.shapes import Bool, Float, Int, Tensor
@@ -203,10 +202,7 @@ def _begin_with(
 def check_attention(ranker: Ranker, attention: ReadAttention | None) -> None:
     """Raises ConfigError for a coverage penalty without the model's attention."""
     if ranker.coverage_penalty and attention is None:
-        raise ConfigError(
-            "the coverage penalty needs the model's attention weights.",
-            do="use a model with attention over the source, or coverage_penalty=0",
-        )
+        raise no_attention()
 
 
 class Search:

@@ -62,6 +62,14 @@ def no_probability(got: str) -> ModelError:
     )
 
 
+def no_attention() -> ConfigError:
+    """The error for a coverage penalty without the model's attention."""
+    return ConfigError(
+        "the coverage penalty needs the model's attention weights.",
+        do="use a model with attention over the source, or coverage_penalty=0",
+    )
+
+
 def log_coverage(
     attention: shapes.Float[torch.Tensor, "*rows source"],
     allowed: shapes.Bool[torch.Tensor, "*rows source"] | None,

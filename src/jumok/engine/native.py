@@ -28,6 +28,11 @@ class NativeModel(ABC):
     _depth: Depth
     _running: RunningBatch | None = None
 
+    @property
+    def cross_layers(self) -> int:
+        """The number of the decoder's attentions to the source."""
+        return self._depth.cross
+
     def search_together(self) -> RunningBatch:
         """From now on the searches of all threads are made in one batch, which is returned.
 

@@ -228,7 +228,8 @@ class Captioner(BesideTorch[NativeModel]):
 
     def _search(self, memory: Memory, options: DecodingOptions) -> list[list[Hypothesis]]:
         """For each image its hypotheses, best first."""
-        engine = self.engine if serves(options) else None
+        searched = serves(options) and not options.coverage_penalty  # which is refused for images
+        engine = self.engine if searched else None
         if engine is not None:
             memories = list(memory.states.float().numpy())
             longest = [options.limits().longest_of(len(each)) for each in memories]

@@ -11,6 +11,7 @@ from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.limits import Limits
 from jumok.decoding.pool import Pool
 from jumok.decoding.rank import Ranker, no_probability
+from jumok.decoding.steps.covering import Cover
 from jumok.decoding.steps.limiting import close_early_end, forbid, forbid_repeats
 from jumok.decoding.steps.sentence import Reading, Scores, SentenceSearch
 from jumok.engine.choosing import largest
@@ -20,13 +21,18 @@ NO_SLOTS = np.zeros(0, np.int32)
 
 @dataclass(frozen=True)
 class BeamRules:
-    """How the beams of all sentences of a call are searched; see `beam_search`."""
+    """How the beams of all sentences of a call are searched; see `beam_search`.
+
+    Attributes:
+        cover: gives the log coverage of hypotheses; None: without a coverage penalty.
+    """
 
     beam: int
     limits: Limits
     ranker: Ranker
     nbest: int = 1
     patience: float | None = 1.0
+    cover: Cover | None = None
 
     def pool(self) -> Pool:
         """An empty one, for one sentence."""
@@ -160,10 +166,13 @@ class SentenceBeam(SentenceSearch):
 
     def _add(self, hypotheses: Sequence[tuple[Live, float | None]]) -> None:
         """Adds hypotheses to the pool, with END's log-probability, or None for a cut one."""
+        if not hypotheses:
+            return
+        covered, rate = [0.0] * len(hypotheses), self._rules.ranker.rate
+        if self._rules.cover is not None:
+            covered = self._rules.cover(self._row, [each.tokens for each, _ in hypotheses])
         rated = [
-            self._rules.ranker.rate(
-                each.tokens, each.values if end is None else (*each.values, end)
-            )
-            for each, end in hypotheses
+            rate(each.tokens, each.values if end is None else (*each.values, end), coverage)
+            for (each, end), coverage in zip(hypotheses, covered, strict=True)
         ]
         self._pool.add([0] * len(rated), rated)

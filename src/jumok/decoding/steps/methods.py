@@ -9,8 +9,10 @@ from jumok.decoding.constraints import Constraints, check_constraints
 from jumok.decoding.hypothesis import Hypothesis, Same
 from jumok.decoding.limits import Prefixes, check_prefixes
 from jumok.decoding.options import DecodingOptions
+from jumok.decoding.rank import no_attention
 from jumok.decoding.steps.beam import BeamRules, SentenceBeam
 from jumok.decoding.steps.constrained import ConstrainedBeam
+from jumok.decoding.steps.covering import Cover, covering
 from jumok.decoding.steps.sentence import Reading, Scores, SentenceSearch, run
 from jumok.decoding.steps.writing import WrittenText, text_written_with
 from jumok.engine.native import NativeModel
@@ -34,13 +36,13 @@ def decode_natively(
 
     Args:
         sources: their tokens, END included, or Memories.
-        options: without a coverage penalty, for which the steps of the engine give no attention.
         prefixes: the forced beginning of each target, without START. None: nothing.
         constraints: the phrases that each target must contain. None: none.
         same: for beam search: the key of hypotheses that count as one (`Ranker`). None: all count.
 
     Raises:
-        ConfigError: constraints on samples, or with penalties on tokens that were written before.
+        ConfigError: constraints on samples, or with penalties on tokens that were written before;
+            a coverage penalty, and the model has no attention.
         ModelError: a prefix or a constraint that cannot be forced, logits that are not numbers, or
             as `NativeModel.search`.
         MemoryError: there is not enough memory.
@@ -48,7 +50,12 @@ def decode_natively(
     if not sources:
         return []
     longest = [options.limits().longest_of(len(each)) for each in sources]
-    searches = searches_of(options, longest, model.vocabulary, prefixes, constraints, same)
+    cover = None
+    if options.coverage_penalty:
+        if not model.cross_layers:
+            raise no_attention()
+        cover = covering(model, sources)
+    searches = searches_of(options, longest, model.vocabulary, prefixes, constraints, same, cover)
     slots = max(each.slots for of_source in searches for each in of_source)
     with model.read_sources(sources, longest, slots) as (session, request):
 
@@ -71,6 +78,7 @@ def searches_of(
     prefixes: Prefixes | None = None,
     constraints: Sequence[Constraints] | None = None,
     same: Same | None = None,
+    cover: Cover | None = None,
 ) -> Sequence[Sequence[SentenceSearch]]:
     """The searches of every sentence: one, or one for each sample.
 
@@ -78,6 +86,7 @@ def searches_of(
         longest: the maximum number of tokens of each target.
         vocabulary: the number of the model's tokens.
         prefixes, constraints, same: as in `decode_natively`.
+        cover: needed for a coverage penalty.
 
     Raises:
         ConfigError, ModelError: as `decode_natively`.
@@ -92,9 +101,12 @@ def searches_of(
     if prefixes is not None:
         check_prefixes(prefixes, limits, longest, vocabulary)
     forced = [()] * len(longest) if prefixes is None else prefixes
-    if not constrained and (options.sample or options.beam == 1):
+    greedy = options.beam == 1 and not options.coverage_penalty
+    if not constrained and (options.sample or greedy):
         return _texts(options, longest, forced, vocabulary)
-    beams = _beams(options, longest, forced, constraints if constrained else None, same)
+    ranker = replace(options.ranker(), same=same)
+    rules = BeamRules(options.beam, limits, ranker, options.nbest, options.patience, cover)
+    beams = _beams(rules, longest, forced, constraints if constrained else None)
     return [[each] for each in beams]
 
 
@@ -113,15 +125,12 @@ def _texts(
 
 
 def _beams(
-    options: DecodingOptions,
+    rules: BeamRules,
     longest: Sequence[int],
     forced: Prefixes,
     constraints: Sequence[Constraints] | None,
-    same: Same | None,
 ) -> list[SentenceBeam]:
     """The beam of each source."""
-    ranker = replace(options.ranker(), same=same)
-    rules = BeamRules(options.beam, options.limits(), ranker, options.nbest, options.patience)
     given = enumerate(zip(longest, forced, strict=True))
     if constraints is None:
         return [SentenceBeam(rules, row, most, begun) for row, (most, begun) in given]

@@ -206,7 +206,7 @@ class EngineSources:
 
 def serves(options: DecodingOptions) -> bool:
     """Whether the engine searches with these options."""
-    return not options.coverage_penalty and options.maximum_length <= FURTHEST
+    return options.maximum_length <= FURTHEST
 
 
 def hypotheses_of(
@@ -236,8 +236,13 @@ def hypotheses_of(
 
 def _is_plain(options: DecodingOptions) -> bool:
     """Whether the engine's search in C has these options."""
-    more = options.sample or options.nbest > 1 or options.no_repeat_ngram or options.penalised
-    return not more
+    return not (
+        options.sample
+        or options.nbest > 1
+        or options.coverage_penalty
+        or options.no_repeat_ngram
+        or options.penalised
+    )
 
 
 def attention_of(
