@@ -59,7 +59,7 @@ class NativeCausal:
         Raises:
             MemoryError: there is not enough memory.
         """
-        with self._begun([self.context]) as (session, request):
+        with self.begun([self.context]) as (session, request):
             yield Reader(session, request, self.context, self.vocabulary)
 
     def score(self, texts: Sequence[Sequence[int]]) -> list[Array]:
@@ -82,15 +82,22 @@ class NativeCausal:
                 expected=f"at most {self.context + 1} tokens",
                 got=str(longest + 1),
             )
-        with self._begun([len(text) - 1 for text in texts]) as (session, request):
+        with self.begun([len(text) - 1 for text in texts]) as (session, request):
             return request.read(session, texts, self._layers)
 
     @contextmanager
-    def _begun(self, lengths: Sequence[int]) -> Iterator[tuple[int, Request]]:
-        """A session, and a request for texts without sources that are so long."""
+    def begun(self, lengths: Sequence[int], slots: int = 1) -> Iterator[tuple[int, Request]]:
+        """A session, and a request for texts without sources that are so long.
+
+        Args:
+            slots: the number of places for what is read of a text.
+
+        Raises:
+            MemoryError: there is not enough memory.
+        """
         engine = library()
         assert engine is not None
-        rules = SearchRules(1, 0, 0, (), 0, [length - 1 for length in lengths], (), 0)
+        rules = SearchRules(slots, 0, 0, (), 0, [length - 1 for length in lengths], (), 0)
         request = Request([None] * len(lengths), rules, Keeping((), 1))
         session = engine.jumok_begin(self._packed.layout)
         with session_of(session) as address, request.read_by(address):

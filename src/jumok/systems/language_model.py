@@ -1,7 +1,7 @@
 """A language model as a callable object: it continues a prompt, and scores texts.
 
 On the native engine, importing and using this imports no torch. The model on torch is loaded when
-it is first needed: for beams, listeners and changes, and for code that asks for it.
+it is first needed: for listeners and changes, and for code that asks for it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from jumok.systems.device import EngineName, EnginePrecision, choose_device, dty
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.loading import check_size, model_of, only_one, read_bundles
 from jumok.systems.native.beside_torch import BesideTorch
-from jumok.systems.native.language import Watch, next_tokens, serves
+from jumok.systems.native.language import Watch, next_tokens, searched
 from jumok.systems.native.models import native_causal
 from jumok.systems.translation.on_engine import choose_engine, precision_of
 
@@ -112,7 +112,6 @@ class LanguageModel(BesideTorch[NativeCausal]):
     Attributes:
         model: on torch. One on the native engine loads it when it is first read, and from then on
             torch computes, with what the model is then.
-        left: the number of texts that the native engine has left to torch.
 
     Args:
         model: in evaluation mode.
@@ -125,7 +124,6 @@ class LanguageModel(BesideTorch[NativeCausal]):
     """
 
     task = "language-model"
-    left = 0
     model: Shown[models_causal.CausalLanguageModel] = Shown()
     decoder: Shown[window.Window[models_decoder.TransformerState]] = Shown()
 
@@ -241,10 +239,16 @@ class LanguageModel(BesideTorch[NativeCausal]):
             maximum_ratio=None, forbidden=(PAD, UNKNOWN, START),
         )  # fmt: skip
         engine = self.engine
-        if engine is not None and serves(options):
+        if engine is None:
+            return self.each_at_work(self._tokens(ids, options, watch))
+        if options.sample or options.beam == 1:
             return next_tokens(engine, ids, options, watch)
-        self.left += engine is not None
-        return self.each_at_work(self._tokens(ids, options, watch))
+        return self._found(engine, ids, options)
+
+    def _found(
+        self, engine: NativeCausal, prompt: list[int], options: DecodingOptions
+    ) -> Iterator[int]:
+        yield from searched(engine, prompt, options)[0].tokens[len(prompt) :]
 
     def _tokens(
         self, prompt: list[int], options: DecodingOptions, watch: Watch | None
