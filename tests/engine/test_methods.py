@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+import torch
 
 from jumok.attention.observe import sites_of
 from jumok.data.pairs.batches import source_batch
@@ -11,7 +12,7 @@ from jumok.decoding import DecodingOptions, decode
 from jumok.decoding.coverage import read_attention
 from jumok.decoding.steps.methods import decode_natively
 from jumok.engine.structures import library
-from jumok.errors import ConfigError, JumokError
+from jumok.errors import ConfigError, JumokError, ModelError
 from tests.engine import test_recurrent, test_transformer
 from tests.engine.test_transformer import sources_of
 
@@ -132,6 +133,41 @@ def test_a_coverage_penalty_needs_attention():
 def test_hypotheses_that_count_as_one_are_those_of_torch():
     found = agree("pre", {"beam": 5, "nbest": 3}, same=len)
     assert all(len({len(each.tokens) for each in one}) == len(one) for one in found)
+
+
+@pytest.mark.parametrize(
+    ("keys", "given"),
+    [
+        ({"beam": 3, "nbest": 2}, {}),
+        ({"beam": 3}, {"prefixes": PREFIXES}),
+        ({"beam": 3}, {"constraints": PHRASES}),
+        ({"beam": 1, "no_repeat_ngram": 2}, {}),
+        ({"sample": True, "top_k": 5}, {}),
+    ],
+    ids=str,
+)
+def test_a_model_of_nan_is_told_as_on_torch(keys, given):
+    config, model = test_transformer.model_of()
+    with torch.no_grad():
+        model.decoder.blocks[0].feedforward.outer.bias.fill_(torch.nan)
+    engine = test_transformer.engine_of(config, model)
+    options = DecodingOptions(maximum_length=12, **keys)
+    with pytest.raises(ModelError) as theirs:
+        by_torch(model, SOURCES, options, **given)
+    with pytest.raises(ModelError) as ours:
+        decode_natively(engine, SOURCES, options, **given)
+    assert str(ours.value) == str(theirs.value)
+
+
+@pytest.mark.parametrize("kind", ["fp32", "int8"])
+def test_a_sentence_is_searched_as_if_it_were_alone(kind):
+    engine = test_transformer.engine_of(*test_transformer.model_of(), kind)
+    options = DecodingOptions(beam=4, nbest=2, maximum_ratio=1.5)
+    together = decode_natively(engine, SOURCES, options, PREFIXES, PHRASES)
+    for row, found in enumerate(together):
+        part = slice(row, row + 1)
+        alone = decode_natively(engine, SOURCES[part], options, PREFIXES[part], PHRASES[part])
+        assert alone == [found]
 
 
 WRONG = [
