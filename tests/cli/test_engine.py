@@ -64,6 +64,11 @@ def translated(bundle: Path, file: Path, *options: str) -> tuple[list[str], str]
         ("--alignments", "--beam", "3", "--no-keep", *SHORT),
         ("--confidence", "--scores", "--beam", "1", "--no-keep", "--maximum-length", "4"),
         ("--prefix", "고", "--beam", "2", *SHORT),
+        ("--sample", "--nbest", "2", "--top-k", "9", "--seed", "3", *SHORT),
+        ("--sample", "--prefix", "고", "--temperature", "0.7", "--top-p", "0.9", *SHORT),
+        ("--no-repeat-ngram", "2", "--beam", "3", *SHORT),
+        ("--no-repeat-ngram", "1", "--beam", "1", *SHORT),
+        ("--coverage-penalty", "0.3", "--beam", "2", *SHORT),
     ],
     ids=" ".join,
 )
@@ -71,8 +76,7 @@ def test_the_lines_are_those_of_torch(bundle, lines, options):
     expected, _ = translated(bundle, lines, *options, "--engine", "torch")
     found, told = translated(bundle, lines, *options)
     assert found == expected
-    alone = {"--nbest", "--prefix"} & set(options)
-    assert (f"left to torch: {len(LINES) - 1}" in told) == bool(alone), "one line is empty"
+    assert "left to torch" not in told
 
 
 def test_scores_and_tokens_are_those_of_torch(bundle, lines):
@@ -108,14 +112,15 @@ def test_documents_are_those_of_torch(bundle, lines):
     assert translated(bundle, page, "--engine", "native") == (expected, "")
 
 
-def test_only_lines_without_their_glossarys_term_are_left_to_torch(bundle, lines, tmp_path):
+def test_terms_of_a_glossary_are_forced_as_on_torch(bundle, lines, tmp_path):
     terms = tmp_path / "terms.tsv"
     terms.write_text("saw\t보았다\n", "utf-8")
     options = "--glossary", str(terms), "--beam", "2", "--no-keep"
     expected, _ = translated(bundle, lines, *options, "--engine", "torch")
     found, told = translated(bundle, lines, *options, "--engine", "native")
     assert found == expected
-    assert "left to torch: 2" in told, "the lines with the word"
+    assert [line for line in found if "보았다" in line] == [found[0], found[2]]
+    assert "left to torch" not in told
 
 
 def test_a_damaged_bundle_is_refused(bundle, lines, tmp_path):
@@ -164,7 +169,19 @@ def test_what_the_engine_does_not_run_runs_on_torch(lines, tmp_path):
     assert translated(additive, lines) == translated(additive, lines, "--engine", "torch")
 
 
-@pytest.mark.parametrize("options", [(), ("--alignments", "--json")], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--no-keep",),
+        ("--no-keep", "--alignments", "--json"),
+        ("--beam", "2", *SHORT),  # a number, a place and an address are searched again
+        ("--no-keep", "--nbest", "2", *SHORT),
+        ("--no-keep", "--sample", "--top-k", "5", "--top-p", "0.9", "--min-p", "0.1", *SHORT),
+        ("--no-keep", "--prefix", "고", "--no-repeat-ngram", "2", *SHORT),
+        ("--no-keep", "--coverage-penalty", "0.3", *SHORT),
+    ],
+    ids=" ".join,
+)
 def test_the_native_path_imports_no_torch(bundle, lines, options):
     told = (
         "import sys; from jumok.cli.main import run\n"
@@ -172,10 +189,16 @@ def test_the_native_path_imports_no_torch(bundle, lines, options):
         "try: run()\n"
         "finally: print('torch' in sys.modules, 'jaxtyping' in sys.modules, file=sys.stderr)"
     )
-    command = [sys.executable, "-c", told, str(bundle), str(lines), "--no-keep", *options]
+    command = [sys.executable, "-c", told, str(bundle), str(lines), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr.splitlines()[-1] == "False False"
-    assert len(done.stdout.splitlines()) == len(LINES)
+    found = done.stdout.splitlines()
+    if "--nbest" in options:
+        assert {line.split("\t")[0] for line in found} == set(map(str, range(1, len(LINES) + 1)))
+    else:
+        assert len(found) == len(LINES)
+    if "--no-keep" not in options:
+        assert "a@b.org" in found[4]
 
 
 def test_more_threads_give_the_same_lines_in_the_same_order(bundle, tmp_path):

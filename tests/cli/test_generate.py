@@ -86,7 +86,11 @@ def test_a_penalty_keeps_from_repeating(bundle):
 @pytest.mark.skipif(library() is None, reason="needs a C compiler")
 @pytest.mark.parametrize(
     "how",
-    [("--temperature", "0.8", "--top-p", "0.9", "--min-p", "0.05"), ("--greedy", "--json")],
+    [
+        ("--temperature", "0.8", "--top-p", "0.9", "--min-p", "0.05"),
+        ("--greedy", "--json"),
+        ("--beam", "3"),
+    ],
     ids=" ".join,
 )
 def test_generate_imports_no_torch_on_the_engine(bundle, how):
@@ -219,11 +223,12 @@ def test_generate_writes_in_fewer_bits(bundle, precision):
     )
 
 
-def test_generate_has_no_beam_on_the_engine(bundle):
-    for more in (("--engine", "native"), ("--precision", "int8")):
-        error = call("generate", bundle, "ROM", "--beam", 2, *more).exception
-        assert isinstance(error, ConfigError)
-        assert "the native engine searches with no beam in language models." in str(error)
+def test_generate_searches_with_a_beam_on_either_engine(bundle):
+    asked = "generate", bundle, "ROM", "--beam", 3, "--max-tokens", 9
+    expected = call(*asked, "--engine", "torch").stdout
+    assert expected.startswith("ROM")
+    assert call(*asked, "--engine", "native").stdout == expected
+    assert call(*asked, "--precision", "int8").stdout.startswith("ROM")
     error = call("generate", bundle, "--precision", "int8", "--engine", "torch").exception
     assert "int8 needs the native engine." in str(error)
 

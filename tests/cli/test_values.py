@@ -198,4 +198,4 @@ def test_a_folder_of_pictures_is_told_how_to_be_named(tmp_path: Path) -> None:
 
 
 def test_length_penalties_of_moderate_size_rank() -> None:
-    assert DecodingOptions(length_penalty=10.0).ranker().penalties(1000).isfinite().all()
+    assert DecodingOptions(length_penalty=10.0).ranker().penalties(1000).max() < float("inf")

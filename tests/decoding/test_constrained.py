@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from jumok.decoding import DecodingOptions, decode
 from jumok.decoding.beam import beam_search
-from jumok.decoding.constrained import Extension, allocate, constrained_search
+from jumok.decoding.constrained import constrained_search
 from jumok.decoding.constraints import ConstraintAutomaton, Constraints
 from jumok.decoding.ensemble import Ensemble, join_memories
 from jumok.decoding.limits import Limits
 from jumok.decoding.rank import Ranker, google_length_penalty
+from jumok.decoding.steps.banks import Extension, allocate
 from jumok.errors import ConfigError, ModelError
 from tests.decoding.tables import TABLES, CachedTable, every_hypothesis, mixed_logits, sentences
 

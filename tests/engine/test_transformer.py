@@ -103,7 +103,7 @@ def rules_of(options: DecodingOptions, sources: Sequence[Sequence[int]]) -> Sear
         lengths[row, len(source) :] = False
     memory = Memory(torch.zeros(*lengths.shape, 1), lengths)
     longest = limits.longest(memory).tolist()
-    penalties = options.ranker().penalties(max(longest)).double().tolist()
+    penalties = options.ranker().penalties(max(longest)).tolist()
     patience = options.patience
     enough = 0 if patience is None else max(1, ceil(options.beam * patience))
     return SearchRules(

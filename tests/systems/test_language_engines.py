@@ -31,6 +31,8 @@ from jumok.engine.language import NativeCausal
 from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError
 from jumok.systems.language_model import DEFAULTS, LanguageModel
+from jumok.systems.language_on_torch import searched_on_torch
+from jumok.systems.native.language import searched
 from jumok.tracing.recording.record import record
 from tests.systems.lm import CONTEXT, write_lm
 
@@ -90,7 +92,6 @@ def test_both_write_the_same_tokens_with_the_same_log_probabilities(native, on_t
     assert native.computed_by == {"name": "native", "precision": "fp32"}
     assert on_torch.computed_by == {"name": "torch", "precision": "fp32"}
     assert unread(native)
-    assert native.left == on_torch.left == 0
 
 
 def test_the_engine_scores_texts_as_torch_does(native, on_torch):
@@ -178,18 +179,40 @@ def test_an_int8_bundle_writes_what_its_floats_do_in_int8(folder, tmp_path):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
-def test_beams_are_left_to_torch_and_counted(native, on_torch):
-    """The engine stays in charge of what it serves: nobody else has had the model."""
-    options = DecodingOptions(beam=3, maximum_length=7)
-    searched = [
-        list(each.generate_tokens("a", options, max_tokens=6)) for each in (native, on_torch)
-    ]
-    assert searched[0] == searched[1]
-    assert not unread(native)
-    assert (native.left, on_torch.left) == (1, 0)
-    assert native.computed_by["name"] == "native"
-    assert written(native) == written(on_torch)
-    assert native.left == 1
+@pytest.mark.parametrize("prompt", ["", "a", "ROMEO: what is"])
+@pytest.mark.parametrize("repeat", [0, 3])
+def test_beams_are_those_of_torch(native, on_torch, prompt, repeat):
+    """Over several windows: the context has eight tokens."""
+    for beam, most in ((2, 40), (3, 6), (5, 25)):
+        options = DecodingOptions(
+            beam=beam, no_repeat_ngram=repeat, patience=None, forbidden=(0, 1, 2)
+        )
+        found, expected = (
+            list(each.generate_tokens(prompt, options, max_tokens=most))
+            for each in (native, on_torch)
+        )
+        assert found == expected
+    assert unread(native)
+
+
+def test_the_log_probabilities_of_beams_are_those_of_torch(native, on_torch):
+    prompt = native.tokenizer.encode("ROM")
+    options = DecodingOptions(
+        beam=4, nbest=4, maximum_length=len(prompt) + 30, minimum_length=20, forbidden=(0, 1, 2)
+    )
+    (expected,) = searched_on_torch(on_torch.model, on_torch.decoder, prompt, options)
+    assert native.engine is not None
+    found = searched(native.engine, prompt, options)
+    assert [each.tokens for each in found] == [each.tokens for each in expected]
+    for ours, theirs in zip(found, expected, strict=True):
+        values = ours.token_log_probabilities, theirs.token_log_probabilities
+        np.testing.assert_allclose(*values, atol=1e-4)
+
+
+def test_a_coverage_penalty_of_a_beam_is_refused_as_on_torch(native, on_torch):
+    for system in (native, on_torch):
+        with pytest.raises(ConfigError, match="needs the model's attention weights"):
+            list(system.generate_tokens("a", DecodingOptions(beam=2, coverage_penalty=1.0)))
 
 
 def test_listeners_and_global_hooks_are_answered_by_torch(native):

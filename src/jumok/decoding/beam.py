@@ -13,8 +13,7 @@ from jumok.decoding.filters import largest
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.limits import Limits, Prefixes, check_beam
 from jumok.decoding.pool import Pool
-from jumok.decoding.rank import Ranker, log_coverage, no_probability
-from jumok.errors import ConfigError
+from jumok.decoding.rank import Ranker, log_coverage, no_attention, no_probability
 from jumok.halting import heed
 from jumok.models.memory import Decoder, Memory
 from jumok.shapes import Bool, Float, Int, Tensor
@@ -203,10 +202,7 @@ def _begin_with(
 def check_attention(ranker: Ranker, attention: ReadAttention | None) -> None:
     """Raises ConfigError for a coverage penalty without the model's attention."""
     if ranker.coverage_penalty and attention is None:
-        raise ConfigError(
-            "the coverage penalty needs the model's attention weights.",
-            do="use a model with attention over the source, or coverage_penalty=0",
-        )
+        raise no_attention()
 
 
 class Search:
@@ -230,7 +226,7 @@ class Search:
         self.beam, self.limits, self.ranker, self.pool = beam, limits, ranker, pool
         self.allowed, self.longest = allowed, longest
         most = int(longest.max()) if len(longest) else 0
-        self.penalties = ranker.penalties(most).to(longest.device)
+        self.penalties = torch.from_numpy(ranker.penalties(most)).to(longest.device)
         self.first_limit = int(longest.min()) if len(longest) else 0
 
     def begin(self, memory: Memory, watched: bool) -> Beams:
@@ -270,7 +266,7 @@ class Search:
         live_values = values.masked_fill(ended, -inf)
         live_values, order = live_values.sort(dim=1, descending=True, stable=True)
         live_values, order = live_values[:, : self.beam], order[:, : self.beam]
-        settled = self.pool.settled(beams.sentences, self._bound(beams, live_values[:, 0], length))
+        settled = self._settled(beams, live_values[:, 0], length)
         going = (~(settled | at_limit)).nonzero()[:, 0]
         order = order[going]
         if self.heard_by:
@@ -287,6 +283,14 @@ class Search:
             live_values[going], tokens[going].gather(1, order), chosen[going].gather(1, order)
         )
         return extended, rows
+
+    def _settled(
+        self, beams: Beams, best: Float[Tensor, " sentences"], length: int
+    ) -> Bool[Tensor, " sentences"]:
+        """Whether no live hypothesis, of which these are the best, can change the result."""
+        bound = self._bound(beams, best, length)
+        settled = self.pool.settled(beams.sentences.cpu().numpy(), bound.cpu().numpy())
+        return torch.from_numpy(settled).to(best.device)
 
     def _bound(
         self, beams: Beams, best: Float[Tensor, " sentences"], length: int

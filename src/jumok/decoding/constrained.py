@@ -8,7 +8,7 @@ Dynamic Beam Allocation for Neural Machine Translation"; overlapping phrases aft
 from dataclasses import replace
 from itertools import islice
 from math import ceil, inf
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import torch
 
@@ -19,13 +19,11 @@ from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.limits import Limits, Prefixes, check_beam
 from jumok.decoding.pool import Pool
 from jumok.decoding.rank import Ranker
+from jumok.decoding.steps.banks import Extension, allocate, width_of, within
 from jumok.models.memory import Decoder, Memory
 from jumok.shapes import Float, Int, Tensor
 
 State = TypeVar("State")
-
-WIDEST = 24
-"""A row's beam is one wider than the number of its constraints' tokens, up to this size."""
 
 
 @torch.inference_mode()
@@ -75,16 +73,6 @@ def constrained_search(
     return run(search, decoder, memory, forced, attention)
 
 
-class Extension(NamedTuple):
-    """One hypothesis of a sentence with one token more; it still lacks `missing` tokens."""
-
-    total: float
-    parent: int
-    token: int
-    missing: int
-    ways: Ways
-
-
 class ConstrainedSearch(Search):
     """A beam search whose beam is divided by the number of missing constraint tokens."""
 
@@ -97,9 +85,7 @@ class ConstrainedSearch(Search):
         self.repeats = self.limits.no_repeat_ngram
         self.limits = replace(self.limits, no_repeat_ngram=0)
         self.ways: list[list[Ways]] = []
-        self.widths = [
-            max(self.beam, min(each.missing(each.start) + 1, WIDEST)) for each in progress
-        ]
+        self.widths = [width_of(self.beam, each) for each in progress]
 
     def advance(
         self,
@@ -123,8 +109,8 @@ class ConstrainedSearch(Search):
             live = [each for each in candidates if each.token != self.limits.end]
             chosen.append(allocate(live, width))
         best = [max((each.total for each in live), default=-inf) for live in chosen]
-        bound = self._bound(beams, torch.tensor(best, device=beams.scores.device), length)
-        settled = self.pool.settled(beams.sentences, bound).tolist()
+        of_best = torch.tensor(best, device=beams.scores.device)
+        settled = self._settled(beams, of_best, length).tolist()
         going = [place for place, live in enumerate(chosen) if live and not settled[place]]
         return self._next(beams, log_probabilities, going, [chosen[place] for place in going])
 
@@ -172,7 +158,10 @@ class ConstrainedSearch(Search):
         free = log_probabilities
         if self.repeats:
             flat = log_probabilities.flatten(0, 1)
-            free = no_repeat(beams.written, self.repeats)(flat).view_as(log_probabilities)
+            others = no_repeat(beams.written, self.repeats)(flat).view_as(log_probabilities)
+            here = [self._is_free(sentence, length) for sentence in beams.sentences.tolist()]
+            at = torch.tensor(here, device=free.device)[:, None, None]
+            free = torch.where(at, others, log_probabilities)
         totals = (beams.scores[..., None] + free).flatten(1)
         most = 2 * max(self.widths[sentence] for sentence in beams.sentences.tolist())
         values, places = largest(totals, min(most, width * vocabulary))
@@ -201,29 +190,12 @@ class ConstrainedSearch(Search):
                 for (parent, token), value in zip(needed, extra, strict=True):
                     if value > -inf:
                         options[parent, token] = scores[place][parent] + value
-            found.append(self._within(options, ways, progress, left))
+            found.append(within(options, ways, progress, left, self.limits.end))
         return found
 
     def _is_free(self, sentence: int, length: int) -> bool:
         forced = self.forced[sentence]
         return length >= len(forced) or forced[length] < 0
-
-    def _within(
-        self,
-        options: dict[tuple[int, int], float],
-        ways: list[Ways],
-        progress: ConstraintAutomaton,
-        left: int,
-    ) -> list[Extension]:
-        """Those that can write their missing tokens in `left` steps; END only if none are left."""
-        candidates = []
-        for (parent, token), total in options.items():
-            ended = token == self.limits.end
-            state = ways[parent] if ended else progress.after(ways[parent], token)
-            missing = progress.missing(state)
-            if missing <= (0 if ended else left):
-                candidates.append(Extension(total, parent, token, missing, state))
-        return sorted(candidates, key=lambda each: (-each.total, each.parent, each.token))
 
     def _end(
         self,
@@ -247,30 +219,3 @@ class ConstrainedSearch(Search):
         at_limit = self.longest[beams.sentences] == length
         if bool(at_limit.any()):
             self._close(beams, log_probabilities, at_limit)
-
-
-def allocate(candidates: list[Extension], beam: int) -> list[Extension]:
-    """At most `beam` of the candidates (best first), divided among the banks.
-
-    A bank holds those that lack the same number of tokens. Every bank gets an equal share, the
-    banks that lack the fewest get the remainder, and a bank with fewer candidates leaves its places
-    to the others, first to those that lack the fewest.
-    """
-    banks: dict[int, list[Extension]] = {}
-    for each in candidates:
-        banks.setdefault(each.missing, []).append(each)
-    if not banks:
-        return []
-    order = sorted(banks)
-    share, over = divmod(beam, len(order))
-    sizes = {
-        missing: min(share + (place < over), len(banks[missing]))
-        for place, missing in enumerate(order)
-    }
-    unused = beam - sum(sizes.values())
-    for missing in order:
-        more = min(unused, len(banks[missing]) - sizes[missing])
-        sizes[missing] += more
-        unused -= more
-    chosen = [each for missing in order for each in banks[missing][: sizes[missing]]]
-    return sorted(chosen, key=lambda each: -each.total)

@@ -153,25 +153,36 @@ class Limits:
         """
         if prefixes is None:
             return torch.empty((len(longest), 0), dtype=torch.long, device=longest.device)
-        if len(prefixes) != len(longest):
-            raise ModelError(
-                "every sentence needs a forced prefix, which may be empty.",
-                expected=f"{len(longest)} prefixes",
-                got=str(len(prefixes)),
-            )
-        for row, (prefix, maximum) in enumerate(zip(prefixes, longest.tolist(), strict=True)):
-            if len(prefix) > maximum:
-                raise ModelError(
-                    f"the forced prefix of sentence {row} is longer than its target may get.",
-                    expected=f"at most {maximum} tokens",
-                    got=f"{len(prefix)} tokens",
-                    do="raise maximum_length (or maximum_ratio), or shorten the prefix",
-                )
-            check_tokens(prefix, self, vocabulary_size, f"the forced prefix of sentence {row}")
+        check_prefixes(prefixes, self, longest.tolist(), vocabulary_size)
         width = max(map(len, prefixes), default=0)
         padded = [[*prefix, *[filters.FREE] * (width - len(prefix))] for prefix in prefixes]
         table = torch.tensor(padded, dtype=torch.long, device=longest.device)
         return table.view(len(prefixes), width)
+
+
+def check_prefixes(
+    prefixes: Prefixes, limits: Limits, longest: Sequence[int], vocabulary_size: int
+) -> None:
+    """Raises ModelError if a prefix is missing, too long, or has tokens that cannot be forced.
+
+    Args:
+        longest: the maximum length of every row.
+    """
+    if len(prefixes) != len(longest):
+        raise ModelError(
+            "every sentence needs a forced prefix, which may be empty.",
+            expected=f"{len(longest)} prefixes",
+            got=str(len(prefixes)),
+        )
+    for row, (prefix, maximum) in enumerate(zip(prefixes, longest, strict=True)):
+        if len(prefix) > maximum:
+            raise ModelError(
+                f"the forced prefix of sentence {row} is longer than its target may get.",
+                expected=f"at most {maximum} tokens",
+                got=f"{len(prefix)} tokens",
+                do="raise maximum_length (or maximum_ratio), or shorten the prefix",
+            )
+        check_tokens(prefix, limits, vocabulary_size, f"the forced prefix of sentence {row}")
 
 
 def check_tokens(tokens: Sequence[int], limits: Limits, vocabulary_size: int, name: str) -> None:

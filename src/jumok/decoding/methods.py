@@ -12,7 +12,6 @@ from jumok.decoding.hypothesis import Hypothesis, Same
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.options import DecodingOptions
 from jumok.decoding.sample import sample
-from jumok.errors import ConfigError
 from jumok.models.memory import Decoder, Memory
 
 State = TypeVar("State")
@@ -46,17 +45,14 @@ def decode(
         ModelError: a prefix or a constraint that cannot be forced, or logits that are not numbers.
     """
     limits, ranker = options.limits(), replace(options.ranker(), same=same)
+    if constraints is not None and any(constraints):
+        options.check_constrained()
     if options.sample:
-        if constraints is not None and any(constraints):
-            raise ConfigError(
-                "constraints need beam search.", do="search with a beam: sample=False"
-            )
         return sample(
             decoder, memory, limits, options.seed, options.filters(), options.nbest, ranker,
             prefixes, options.penalties(),
         )  # fmt: skip
     if constraints is not None and any(constraints):
-        _refuse_penalties(options)
         return constrained_search(
             decoder, memory, options.beam, limits, constraints, ranker,
             options.nbest, options.patience, prefixes, attention,
@@ -76,12 +72,3 @@ def decode(
         prefixes,
         attention,
     )
-
-
-def _refuse_penalties(options: DecodingOptions) -> None:
-    if options.penalised:
-        raise ConfigError(
-            "frequency and presence penalties need one token after the other, and constraints a "
-            "search.",
-            do="leave out frequency_penalty and presence_penalty, or the constraints",
-        )

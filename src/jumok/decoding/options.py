@@ -113,6 +113,19 @@ class DecodingOptions:
                 do="set beam=1 and coverage_penalty=0, or sample=True",
             )
 
+    def check_constrained(self) -> None:
+        """Raises ConfigError if phrases cannot be forced with these options."""
+        if self.sample:
+            raise ConfigError(
+                "constraints need beam search.", do="search with a beam: sample=False"
+            )
+        if self.penalised:
+            raise ConfigError(
+                "frequency and presence penalties need one token after the other, and constraints "
+                "a search.",
+                do="leave out frequency_penalty and presence_penalty, or the constraints",
+            )
+
     @property
     def penalised(self) -> bool:
         """Whether tokens that were written before are penalised, or favoured."""

@@ -1,12 +1,12 @@
-"""The pool of hypotheses that have left the beam."""
+"""The pool of hypotheses that have left the beam. Importing it imports no torch."""
 
 from collections.abc import Hashable, Sequence
 from math import inf
 
-import torch
+import numpy as np
+import numpy.typing as npt
 
 from jumok.decoding.hypothesis import Hypothesis, Same
-from jumok.shapes import Bool, Float, Int, Tensor
 
 
 class Pool:
@@ -28,8 +28,8 @@ class Pool:
         self.wanted, self.enough, self.same = wanted, enough, same
         self.finished: list[list[Hypothesis]] = [[] for _ in range(sentences)]
         self.cut: list[list[Hypothesis]] = [[] for _ in range(sentences)]
-        self.worst_kept = torch.full((sentences,), -inf)
-        self.full = torch.zeros(sentences, dtype=torch.bool)
+        self.worst_kept = np.full(sentences, -inf, np.float32)
+        self.full = np.zeros(sentences, np.bool_)
 
     def add(self, sentences: Sequence[int], hypotheses: Sequence[Hypothesis]) -> None:
         """One hypothesis for each of `sentences`; the earlier of two equals stays ahead."""
@@ -42,12 +42,15 @@ class Pool:
                 self.worst_kept[sentence] = finished[self.wanted - 1].score
 
     def settled(
-        self, sentences: Int[Tensor, " sentences"], bound: Float[Tensor, " sentences"]
-    ) -> Bool[Tensor, " sentences"]:
-        """Whether no hypothesis with a score of `bound` or less can change the result."""
-        where = sentences.cpu()
-        worst, full = self.worst_kept[where].to(bound.device), self.full[where].to(bound.device)
-        return full | (bound <= worst)
+        self, sentences: npt.NDArray[np.int64], bound: npt.NDArray[np.float32]
+    ) -> npt.NDArray[np.bool_]:
+        """Whether no hypothesis with a score of `bound` or less can change the result.
+
+        Args:
+            bound: in float32, in which the scores are compared; one for each of `sentences`.
+        """
+        enough: npt.NDArray[np.bool_] = bound <= self.worst_kept[sentences]
+        return self.full[sentences] | enough
 
     def best(self) -> list[list[Hypothesis]]:
         """The `wanted` best hypotheses of every sentence, or all if there are fewer."""

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from math import fsum, isfinite
 from typing import TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
 from jumok.decoding.hypothesis import Hypothesis, Same
 from jumok.errors import ConfigError, ModelError
 from jumok.late import late_imports
@@ -56,6 +59,14 @@ def no_probability(got: str) -> ModelError:
         expected="a finite log-probability",
         got=got,
         do="look for NaN in the model's weights, or for a forced prefix that it rules out",
+    )
+
+
+def no_attention() -> ConfigError:
+    """The error for a coverage penalty without the model's attention."""
+    return ConfigError(
+        "the coverage penalty needs the model's attention weights.",
+        do="use a model with attention over the source, or coverage_penalty=0",
     )
 
 
@@ -125,7 +136,7 @@ class Ranker:
             finished=len(token_log_probabilities) > len(tokens),
         )
 
-    def penalties(self, maximum_length: int) -> shapes.Float[torch.Tensor, " length"]:
+    def penalties(self, maximum_length: int) -> npt.NDArray[np.float32]:
         """The length penalty of the lengths 0 to `maximum_length` + 1 (END counts)."""
         lengths = range(1, maximum_length + 2)
-        return torch.tensor([1.0, *map(self.length_penalty, lengths)], dtype=torch.float32)
+        return np.array([1.0, *map(self.length_penalty, lengths)], np.float32)

@@ -75,7 +75,7 @@ class NativeCausal:
         Raises:
             MemoryError: there is not enough memory.
         """
-        return GrowingText(self, self._begun([self.context]))
+        return GrowingText(self, self.begun([self.context]))
 
     def pass_reader(self) -> PassReader:
         """What reads texts of this model.
@@ -83,7 +83,7 @@ class NativeCausal:
         Raises:
             MemoryError: there is not enough memory.
         """
-        return PassReader(self, self._session())
+        return PassReader(self, self.session())
 
     def score(self, texts: Sequence[Sequence[int]]) -> list[Array]:
         """The log-probability of every token of each text but its first one, in one pass.
@@ -106,24 +106,35 @@ class NativeCausal:
                 got=str(longest + 1),
             )
         with (
-            self._session() as session,
-            self._begun([len(text) - 1 for text in texts]) as request,
+            self.session() as session,
+            self.begun([len(text) - 1 for text in texts]) as request,
         ):
             return request.read(session, texts, self._layers)
 
-    def _session(self) -> AbstractContextManager[int]:
-        """Room to compute in."""
+    def session(self) -> AbstractContextManager[int]:
+        """Room to compute in, for one thread at a time.
+
+        Raises:
+            MemoryError: there is not enough memory.
+        """
         engine = library()
         assert engine is not None
         return session_of(engine.jumok_begin(self._packed.layout))
 
     @contextmanager
-    def _begun(self, lengths: Sequence[int]) -> Iterator[Request]:
-        """A request for texts without sources that are so long; any session may read them."""
-        rules = SearchRules(1, 0, 0, (), 0, [length - 1 for length in lengths], (), 0)
+    def begun(self, lengths: Sequence[int], slots: int = 1) -> Iterator[Request]:
+        """A request for texts without sources that are so long; any session may read them.
+
+        Args:
+            slots: the number of places for what is read of a text.
+
+        Raises:
+            MemoryError: there is not enough memory.
+        """
+        rules = SearchRules(slots, 0, 0, (), 0, [length - 1 for length in lengths], (), 0)
         request = Request([None] * len(lengths), rules, Keeping((), 1))
         with ExitStack() as held:
-            with self._session() as session:
+            with self.session() as session:
                 held.enter_context(request.read_by(session))
             yield request
 

@@ -28,6 +28,11 @@ class NativeModel(ABC):
     _depth: Depth
     _running: RunningBatch | None = None
 
+    @property
+    def cross_layers(self) -> int:
+        """The number of the decoder's attentions to the source."""
+        return self._depth.cross
+
     def search_together(self) -> RunningBatch:
         """From now on the searches of all threads are made in one batch, which is returned.
 
@@ -121,6 +126,25 @@ class NativeModel(ABC):
             return request.force(
                 session, targets, self._depth.decoder if log_probabilities else None
             )
+
+    @contextmanager
+    def read_sources(
+        self, sources: Sequence[Source], longest: Sequence[int], slots: int
+    ) -> Iterator[tuple[int, Request]]:
+        """A session, and these sources as it has read them, for single steps (`engine/steps.py`).
+
+        Args:
+            longest: the maximum number of tokens of each target, without END.
+            slots: the number of places for what is read of the targets of a source.
+
+        Raises:
+            ModelError: as `search`.
+            MemoryError: there is not enough memory.
+        """
+        rules = SearchRules(slots, 0, 0, (), 0, longest, (), 0)
+        check_sources(sources, rules, self.vocabulary, self.positions, self.dim)
+        with self._read(sources, rules, ()) as read:
+            yield read
 
     @contextmanager
     def _read(

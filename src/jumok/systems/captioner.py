@@ -31,7 +31,7 @@ from jumok.systems.device import EngineName, EnginePrecision, PrecisionName
 from jumok.systems.given import pictures_in, texts_in
 from jumok.systems.loading import load_one, load_tokenizer, read_bundles, reading_of
 from jumok.systems.native.beside_torch import BesideTorch
-from jumok.systems.translation.on_engine import choose_engine, precision_of, rules_of, searches
+from jumok.systems.translation.on_engine import choose_engine, hypotheses_of, precision_of, serves
 
 DEFAULTS = DecodingOptions()
 FEATURE_AXES = 2  # cells and their width; pixels have three
@@ -228,17 +228,14 @@ class Captioner(BesideTorch[NativeModel]):
 
     def _search(self, memory: Memory, options: DecodingOptions) -> list[list[Hypothesis]]:
         """For each image its hypotheses, best first."""
-        engine = self.engine if searches(options) else None
-        memories = [] if engine is None else list(memory.states.float().numpy())
-        rules = rules_of(options, list(map(len, memories))) if memories else None
-        reach = None if engine is None else engine.positions
-        if engine is None or rules is None or (reach is not None and max(rules.longest) >= reach):
-            return decode(self.model.decoder, memory, options)
-        ranker = options.ranker()
-        return [
-            [ranker.rate(found.tokens, found.log_probabilities)]
-            for found in engine.search(memories, rules)
-        ]
+        searched = serves(options) and not options.coverage_penalty  # which is refused for images
+        engine = self.engine if searched else None
+        if engine is not None:
+            memories = list(memory.states.float().numpy())
+            longest = [options.limits().longest_of(len(each)) for each in memories]
+            if engine.positions is None or max(longest, default=0) < engine.positions:
+                return hypotheses_of(engine, memories, options)
+        return decode(self.model.decoder, memory, options)
 
     def _caption(self, hypothesis: Hypothesis, looks: Looks | None) -> Caption:
         return Caption(

@@ -1,7 +1,7 @@
 """A language model as a callable object: it continues a prompt, and scores texts.
 
 On the native engine, importing and using this imports no torch. The model on torch is loaded when
-it is first needed: for beams, listeners and changes, and for code that asks for it.
+it is first needed: for listeners and changes, and for code that asks for it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from jumok.systems.native.language import (
     Watch,
     WrittenElsewhere,
     next_tokens,
-    serves,
+    searched,
 )
 from jumok.systems.native.models import native_causal
 from jumok.systems.translation.on_engine import choose_engine, precision_of
@@ -118,7 +118,6 @@ class LanguageModel(BesideTorch[NativeCausal]):
     Attributes:
         model: on torch. One on the native engine loads it when it is first read, and from then on
             torch computes, with what the model is then.
-        left: the number of texts that the native engine has left to torch.
 
     Args:
         model: in evaluation mode.
@@ -131,7 +130,6 @@ class LanguageModel(BesideTorch[NativeCausal]):
     """
 
     task = "language-model"
-    left = 0
     model: Shown[models_causal.CausalLanguageModel] = Shown()
     decoder: Shown[window.Window[models_decoder.TransformerState]] = Shown()
 
@@ -245,7 +243,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
         engine = self._writing_engine(options)
         if engine is not None:
             return next_tokens(engine, ids, options, watch)
-        return self.each_at_work(self._tokens(ids, options, watch))
+        return self._written(ids, options, watch)
 
     def writer(
         self,
@@ -265,7 +263,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
         engine = self._writing_engine(options)
         if engine is not None:
             return NativeWriter(engine, ids, options, watch)
-        return WrittenElsewhere(self.each_at_work(self._tokens(ids, options, watch)))
+        return WrittenElsewhere(self._written(ids, options, watch))
 
     def _asked(
         self, prompt: str, options: DecodingOptions, max_tokens: int
@@ -278,12 +276,21 @@ class LanguageModel(BesideTorch[NativeCausal]):
         )  # fmt: skip
 
     def _writing_engine(self, options: DecodingOptions) -> NativeCausal | None:
-        """The native engine if it writes with these options."""
-        engine = self.engine
-        if engine is None or serves(options):
-            return engine
-        self.left += 1
-        return None
+        """The native engine, if it is there and the text is written token by token."""
+        return self.engine if options.sample or options.beam == 1 else None
+
+    def _written(
+        self, prompt: list[int], options: DecodingOptions, watch: Watch | None
+    ) -> Iterator[int]:
+        """Tokens that torch writes, or that a search finds."""
+        if self.engine is None:
+            return self.each_at_work(self._tokens(prompt, options, watch))
+        return self._found(self.engine, prompt, options)
+
+    def _found(
+        self, engine: NativeCausal, prompt: list[int], options: DecodingOptions
+    ) -> Iterator[int]:
+        yield from searched(engine, prompt, options)[0].tokens[len(prompt) :]
 
     def _tokens(
         self, prompt: list[int], options: DecodingOptions, watch: Watch | None

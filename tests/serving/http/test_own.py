@@ -55,10 +55,7 @@ def test_a_translation_has_all_that_was_asked_for(client, translator):
     times = found["timing_ms"]
     assert [*times] == ["queue", "encode", "decode", "compute"]
     assert 0 < times["encode"] + times["decode"] < times["compute"]
-    # the best translation and its attention are the engine's; a second one needs torch
-    assert found["engine"]["name"] == "native and torch"
-    (plain,) = [client.post("/v1/translate", json={"text": text}).json()["engine"]]
-    assert (plain["name"], plain["precision"]) == ("native", "fp32")
+    assert (found["engine"]["name"], found["engine"]["precision"]) == ("native", "fp32")
 
 
 def test_the_attention_is_that_of_the_layer_and_the_head(client, translator):

@@ -136,7 +136,9 @@ def test_a_translator_is_served_where_torch_cannot_be_imported(folders, tmp_path
     blocked.mkdir()
     (blocked / "torch.py").write_text("raise ImportError('there is no torch here')\n")
     text = "the cat sat on the mat."
-    expected = Translator.load(folders["en-ko"], device="cpu").translate([text])[0]
+    here = Translator.load(folders["en-ko"], device="cpu", engine="torch")
+    kept = "the {name} sat"
+    (expected,), (forced,) = here.translate([text]), here.translate([kept], nbest=3)
     path = os.pathsep.join(filter(None, (str(blocked), os.environ.get("PYTHONPATH"))))
     with (
         serving(tmp_path, f"m={folders['en-ko']}", variables={"PYTHONPATH": path}) as server,
@@ -149,6 +151,15 @@ def test_a_translator_is_served_where_torch_cannot_be_imported(folders, tmp_path
         assert [link[:2] for link in answer["alignment"]] == list(map(list, expected.alignment))
         form = {"q": text, "source": "en", "target": "ko"}
         assert client.post("/translate", data=form).json() == {"translatedText": expected.text}
+        # a string to be kept, which the translation lacks, and further translations
+        found = client.post("/v1/translate", json={"text": kept, "alternatives": 2}).json()
+        (answer,) = found["answers"]
+        assert found["engine"]["name"] == "native"
+        assert [answer["text"], *(each["text"] for each in answer["alternatives"])] == [
+            forced.text, *(each.text for each in forced.alternatives)
+        ]  # fmt: skip
+        assert "{name}" in forced.text
+        assert forced.forced == ("{name}",)
 
 
 @pytest.mark.skipif(library() is None, reason="needs a C compiler")

@@ -106,13 +106,7 @@ def generate(
         no_repeat_ngram=no_repeat_ngram,
     )
     form_of(output, as_json, (".txt", *JSON))
-    if beam > 1 and (engine == "native" or precision == "int8"):
-        raise ConfigError(
-            "the native engine searches with no beam in language models.",
-            got=f"--beam {beam}",
-            do="leave out --engine native and --precision int8: torch searches, or sample",
-        )
-    system = load_writer(model, device, "torch" if beam > 1 else engine, precision, threads)
+    system = load_writer(model, device, engine, precision, threads)
     prompt = read_prompt(prompt)
     say_what_is_forgotten(system, prompt)
     with open_output(output) as stream:

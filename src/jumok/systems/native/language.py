@@ -11,24 +11,22 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from jumok.data.tokenizer import END, START
-from jumok.decoding import DecodingOptions
+from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.drawing import Draws
-from jumok.decoding.rank import no_probability
+from jumok.decoding.rank import no_attention, no_probability
+from jumok.decoding.steps.methods import searches_of
+from jumok.decoding.steps.sentence import run
 from jumok.engine.choosing import Sampling, WrittenCounts, draw, repeats
 from jumok.engine.language import NativeCausal, Reading
 from jumok.engine.packing import Array
 from jumok.halting import heed
+from jumok.systems.native.windowed import WindowedSteps
 
 Watch = Callable[[Array], None]
 """Receives the log-probabilities of a step, (vocabulary), before its token."""
 
 Choose = Callable[[Array], int]
 """The next token, from the log-probabilities of all, lowered by penalties."""
-
-
-def serves(options: DecodingOptions) -> bool:
-    """Whether the engine writes with these options: it has no beams of language models."""
-    return options.sample or options.beam == 1
 
 
 def next_tokens(
@@ -135,6 +133,28 @@ class WrittenElsewhere:
     def close(self) -> None:
         """Lets go of what writes them."""
         self._tokens = iter(())
+
+
+def searched(
+    engine: NativeCausal, prompt: Sequence[int], options: DecodingOptions
+) -> list[Hypothesis]:
+    """The hypotheses of a beam search, which begin with the prompt, best first.
+
+    Raises:
+        ConfigError: a coverage penalty.
+        ModelError: log-probabilities are not numbers.
+        MemoryError: there is not enough memory.
+    """
+    if options.coverage_penalty:
+        raise no_attention()
+    longest = options.limits().longest_of(0)
+    ((search,),) = searches_of(options, [longest], engine.vocabulary, [prompt])
+    with (
+        engine.session() as session,
+        engine.begun([engine.context], search.slots) as request,
+    ):
+        run([(0, search)], WindowedSteps(session, request, engine.context, engine.vocabulary))
+    return search.found()
 
 
 def _chooser(options: DecodingOptions) -> Choose:

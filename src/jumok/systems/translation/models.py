@@ -57,6 +57,7 @@ class TranslationModels(BesideTorch[EngineSearcher], GivenTranslations):
         self.readings, self._unread = [reading_on_engine(bundle)], (bundle,)
         self._engine = EngineSearcher(
             native_model(bundle, self._precision),
+            self.tokenizer,
             looks_of(bundle),
             reading_on_engine(bundle),
             lambda: self.on_torch,

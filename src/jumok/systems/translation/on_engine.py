@@ -2,17 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from typing import Literal
 
 from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.alignment.words import Weights
 from jumok.bundle.reading import Bundle, Precision
-from jumok.data.tokenizer import END, START
+from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.constraints import Constraints
+from jumok.decoding.hypothesis import Same
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.rank import Ranker
+from jumok.decoding.steps.methods import decode_natively
 from jumok.engine.forced import WatchedAttention
 from jumok.engine.native import NativeModel
 from jumok.engine.searching import SearchRules, Source
@@ -20,6 +23,7 @@ from jumok.errors import ConfigError, Place
 from jumok.systems.device import EngineName, EnginePrecision, has_gpu
 from jumok.systems.loading import reading_of
 from jumok.systems.native.models import FURTHEST, lacking, looks_of
+from jumok.systems.translation.part_writer import written_text
 from jumok.systems.translation.searching import ReadSources, Searcher
 
 TORCH = "--engine torch"
@@ -101,6 +105,7 @@ class EngineSearcher:
     """A model on the engine; any number of threads may search with it at once.
 
     Args:
+        tokenizer: of hypotheses with one text only the best counts.
         layers: the number of its cross-attentions.
         setting: where alignments are extracted; None: the model has no attention.
         on_torch: gives the same model on torch, for what the engine does not do.
@@ -111,16 +116,18 @@ class EngineSearcher:
     def __init__(
         self,
         model: NativeModel,
+        tokenizer: Tokenizer,
         layers: int,
         setting: AlignmentSetting | None,
         on_torch: Callable[[], Searcher],
     ) -> None:
-        self.model, self.setting, self.on_torch = model, setting, on_torch
+        self.model, self.tokenizer = model, tokenizer
+        self.setting, self.on_torch = setting, on_torch
         self.layers = layers
 
-    def serves(self, options: DecodingOptions, prefixes: Prefixes | None = None) -> bool:
+    def serves(self, options: DecodingOptions) -> bool:
         """Whether the engine searches with these options."""
-        return searches(options) and not any(prefixes or ())
+        return serves(options)
 
     def read(self, sources: Sequence[Sequence[int]]) -> ReadSources:
         """These sources in one batch."""
@@ -157,14 +164,13 @@ class EngineSources:
         prefixes: Prefixes | None = None,
         constraints: Sequence[Constraints] | None = None,
     ) -> list[list[Hypothesis]]:
-        """For each source the best hypothesis."""
-        if any(prefixes or ()) or any(constraints or ()) or not self._fits():
+        """For each source its hypotheses, best first (samples: as sampled)."""
+        if not self._fits():
             return self._on_torch().search(options, prefixes, constraints)
-        rules, ranker = rules_of(options, list(map(len, self._ended))), options.ranker()
-        return [
-            [ranker.rate(found.tokens, found.log_probabilities)]
-            for found in self._searcher.model.search(self._ended, rules)
-        ]
+        same = partial(written_text, self._searcher.tokenizer) if options.nbest > 1 else None
+        return hypotheses_of(
+            self._searcher.model, self._ended, options, prefixes, constraints, same
+        )
 
     def score(self, targets: Sequence[Sequence[int]], ranker: Ranker) -> list[Hypothesis]:
         """A given target for each source, with its log-probabilities."""
@@ -198,15 +204,44 @@ class EngineSources:
         return self._again
 
 
-def searches(options: DecodingOptions) -> bool:
+def serves(options: DecodingOptions) -> bool:
     """Whether the engine searches with these options."""
+    return options.maximum_length <= FURTHEST
+
+
+def hypotheses_of(
+    model: NativeModel,
+    sources: Sequence[Source],
+    options: DecodingOptions,
+    prefixes: Prefixes | None = None,
+    constraints: Sequence[Constraints] | None = None,
+    same: Same | None = None,
+) -> list[list[Hypothesis]]:
+    """For each source its hypotheses, best first (samples: as sampled).
+
+    The best hypothesis alone is searched for in C, and anything else in Python over steps in C.
+
+    Args:
+        sources: their tokens, END included, or Memories.
+        prefixes, constraints, same: see `decode_natively`.
+    """
+    if any(prefixes or ()) or any(constraints or ()) or not _is_plain(options):
+        return decode_natively(model, sources, options, prefixes, constraints, same)
+    rules, ranker = rules_of(options, list(map(len, sources))), options.ranker()
+    return [
+        [ranker.rate(found.tokens, found.log_probabilities)]
+        for found in model.search(sources, rules)
+    ]
+
+
+def _is_plain(options: DecodingOptions) -> bool:
+    """Whether the engine's search in C has these options."""
     return not (
         options.sample
         or options.nbest > 1
         or options.coverage_penalty
         or options.no_repeat_ngram
         or options.penalised
-        or options.maximum_length > FURTHEST
     )
 
 

@@ -217,7 +217,7 @@ class Translator(TranslationModels, FileTranslator):
             DataError: one text was given instead of a list, or an item of the list is not a text; a
                 glossary cannot be read or spelt; a line is not cut and is longer than the model's
                 positions allow.
-            ModelError: a prefix or a term cannot be forced.
+            ModelError: a prefix or a term cannot be forced; a coverage penalty, but no attention.
         """
         texts = texts_in(texts)
         options = self._settled(options, beam, nbest)
@@ -247,7 +247,7 @@ class Translator(TranslationModels, FileTranslator):
     ) -> list[list[Translation]]:
         """For each segment its translations."""
         searcher, left = self.searcher, set[int]()
-        if isinstance(searcher, EngineSearcher) and not searcher.serves(options, forced):
+        if isinstance(searcher, EngineSearcher) and not searcher.serves(options):
             searcher, left = self.on_torch, {part.line for part in parts}
         found: list[list[Translation]] = [[] for _ in parts]
 
@@ -358,6 +358,8 @@ class Translator(TranslationModels, FileTranslator):
     def _settled(
         self, options: DecodingOptions, beam: int | None, nbest: int | None
     ) -> DecodingOptions:
+        if options.coverage_penalty:
+            self.check_alignments()
         longest = options.maximum_length
         if self.longest_target is not None:
             longest = min(longest, self.longest_target)
