@@ -196,6 +196,11 @@ BODIES = [
     (b"<q/>", "text/xml", 415),
     (b"--", "multipart/form-data", 400),
     (b"--x\r\n\r\n", "multipart/form-data; boundary=x", 400),
+    (
+        b"--x\r\nContent-Disposition: form-data; name=q; filename*=utf-8\0''%ff\r\n\r\na\r\n--x--",
+        "multipart/form-data; boundary=x",
+        400,
+    ),
 ]
 
 

@@ -68,10 +68,13 @@ def _multipart(kind: str, body: bytes) -> Mapping[str, str | SentFile]:
     message = BytesParser().parsebytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + body)
     found: dict[str, str | SentFile] = {}
     for part in message.walk():
-        name = part.get_param("name", header="content-disposition")
         content = part.get_payload(decode=True)
+        try:
+            name, file = part.get_param("name", header="content-disposition"), part.get_filename()
+        except ValueError:  # the name of a character set holds a zero byte
+            raise invalid("Invalid request: the head of a part of the form is wrong.") from None
         if isinstance(name, str) and isinstance(content, bytes):
-            if (file := part.get_filename()) is not None:
+            if file is not None:
                 found[name] = SentFile(file, content)
                 continue
             try:
