@@ -54,24 +54,19 @@ def check_alignment(bundle: Bundle, layers: int) -> None:
     Args:
         layers: the number of the decoder's cross-attentions.
     """
-    wanted = bundle.config.alignment_layer
-    if wanted is not None and wanted >= layers:
-        raise BundleError(
-            "the alignment setting names a layer that this model does not have.",
-            expected=f"alignment_layer below {layers}, or null",
-            got=str(wanted),
-            do="get an undamaged copy of the bundle",
-            place=Place(bundle.folder / CONFIG),
-        )
-    head, heads = bundle.config.alignment_head, bundle.config.model.get("heads")
-    if head is not None and isinstance(heads, int) and head >= heads:
-        raise BundleError(
-            "the alignment setting names a head that this model does not have.",
-            expected=f"alignment_head below {heads}, or null",
-            got=str(head),
-            do="get an undamaged copy of the bundle",
-            place=Place(bundle.folder / CONFIG),
-        )
+    config, heads = bundle.config, bundle.config.model.get("heads")
+    for what, wanted, count in (
+        ("layer", config.alignment_layer, layers),
+        ("head", config.alignment_head, heads),
+    ):
+        if wanted is not None and isinstance(count, int) and wanted >= count:
+            raise BundleError(
+                f"the alignment setting names a {what} that this model does not have.",
+                expected=f"alignment_{what} below {count}, or null",
+                got=str(wanted),
+                do="get an undamaged copy of the bundle",
+                place=Place(bundle.folder / CONFIG),
+            )
 
 
 def check_tensors(bundle: Bundle, shapes: Mapping[str, tuple[int, ...]]) -> None:

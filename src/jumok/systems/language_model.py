@@ -171,7 +171,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
                 otherwise "fp32".
             engine: "native" is several times faster on a CPU; "auto" is that where it serves the
                 model and there is no GPU. The model on torch is loaded when it is needed: for
-                beams, listeners and changes.
+                listeners and changes.
 
         Raises:
             BundleError: a bundle is missing, damaged or unsafe, or there are several.
