@@ -170,10 +170,12 @@ def test_more_shares_than_batches_do_no_harm():
 
 
 @every_precision
-def test_the_shares_decide_the_bits_and_threads_do_not(precision):
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_the_shares_decide_the_bits_and_threads_do_not(precision, optimizer):
     found = []
     for threads in (1, 2, 3, 4):
-        learning = learner(model(**DROPPED), config("ema"), precision, threads, shares=4)
+        settings = config("ema", optimizer=optimizer)
+        learning = learner(model(**DROPPED), settings, precision, threads, shares=4)
         updates = run(learning, 1, 4)
         found.append((saved(learning), updates))
     for state, updates in found[1:]:

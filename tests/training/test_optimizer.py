@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -12,6 +13,8 @@ from jumok.training.optimization.optimizer import Optimizer, orthogonalize
 from jumok.training.optimization.parameters import FlatParameters
 
 RATE, DECAY = 0.03, 0.1
+
+POOL = ThreadPoolExecutor(2, initializer=torch.set_num_threads, initargs=(1,))
 
 
 class Small(nn.Module):
@@ -33,7 +36,7 @@ def small() -> Small:
 def optimizer(kind: str, model: nn.Module) -> tuple[Optimizer, FlatParameters, torch.Tensor, ...]:
     layout = FlatParameters(model)
     master, gradient = layout.flatten(model), torch.zeros(layout.size)
-    settings = (layout, master, gradient, (0.9, 0.98), DECAY, torch.bfloat16)
+    settings = (layout, master, gradient, (0.9, 0.98), DECAY, torch.bfloat16, POOL)
     return Optimizer(kind, *settings), layout, master, gradient
 
 

@@ -28,6 +28,7 @@ from jumok.training.optimization.average import Average
 from jumok.training.optimization.frozen import FrozenRows
 from jumok.training.optimization.optimizer import Optimizer
 from jumok.training.optimization.parameters import FlatParameters
+from jumok.training.precision import one_thread
 from jumok.training.ranks import ALONE, Ranks, halved
 from jumok.training.task import MicroBatch, Objective
 
@@ -109,6 +110,7 @@ class Learner:
             config.betas,
             config.weight_decay,
             precision,
+            self._pool,
         )
         self._average = Average(config.average, self._master)
         self._frozen = FrozenRows(model, self._flat, self._master)
@@ -198,7 +200,8 @@ class Learner:
             whole = halved(list(self._ranks.gather(self._gradient)))[0]
             self._gradient.copy_(whole)
         self._frozen.silence(self._gradient)
-        return torch.linalg.vector_norm(self._gradient)
+        with one_thread():  # several would add up the squares in another order
+            return torch.linalg.vector_norm(self._gradient)
 
     def _apply(self, norm: Float[Tensor, ""], learning_rate: float) -> None:
         clip = self._config.clip

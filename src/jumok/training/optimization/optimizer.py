@@ -13,6 +13,7 @@ Liu et al. 2025, section 2.2 (the factor).
 
 import math
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from typing import Literal
 
 import torch
@@ -60,6 +61,8 @@ class Optimizer:
 
     Args:
         precision: of the products in Muon; bfloat16 where it is faster on this machine.
+        pool: threads of one core each, which share Muon's matrices: the bits of a product may
+            depend on the number of cores that compute it.
     """
 
     def __init__(
@@ -71,12 +74,13 @@ class Optimizer:
         betas: tuple[float, float],
         weight_decay: float,
         precision: torch.dtype,
+        pool: Executor,
     ) -> None:
         hidden = layout.hidden if kind == "muon" else 0
         self._weights, self._gradient = master[:hidden], gradient[:hidden]
         self._momentum = torch.zeros_like(self._weights)
         self._matrices = layout.matrices if kind == "muon" else []
-        self._weight_decay, self._precision = weight_decay, precision
+        self._weight_decay, self._precision, self._pool = weight_decay, precision, pool
         self._betas = betas
         spans = ((hidden, layout.decayed, weight_decay), (layout.decayed, layout.size, 0.0))
         self._rows = [
@@ -108,11 +112,15 @@ class Optimizer:
         self._momentum.lerp_(self._gradient, 1 - MOMENTUM)
         ahead = torch.lerp(self._gradient, self._momentum, MOMENTUM)  # Nesterov's
         self._weights *= 1 - learning_rate * self._weight_decay
-        for start, shape in self._matrices:
+
+        def turn(stack: tuple[int, tuple[int, int, int]]) -> None:
+            start, shape = stack
             window = slice(start, start + math.prod(shape))
             update = orthogonalize(ahead[window].view(shape).to(self._precision))
             length = learning_rate * MUON_FACTOR * math.sqrt(max(shape[1:]))
             self._weights[window].view(shape).sub_(update, alpha=length)
+
+        list(self._pool.map(turn, self._matrices))
 
 
 def orthogonalize(
