@@ -152,8 +152,7 @@ class Count(Alone):
     """So many processes, of which nothing else is known."""
 
     def __init__(self, count: int) -> None:
-        self.count = self.here = count
-        self.index = 0
+        self.count = count
 
 
 def test_shares_that_the_processes_cannot_divide():

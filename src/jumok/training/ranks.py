@@ -18,12 +18,10 @@ class Ranks(Protocol):
     Attributes:
         count: of the processes.
         index: of this one, from 0.
-        here: how many of them run on this machine.
     """
 
     count: int
     index: int
-    here: int
 
     def gather(self, own: Tensor) -> Sequence[Tensor]:
         """The tensors of all ranks, in the order of the ranks; they are of one shape and kind."""
@@ -37,7 +35,7 @@ class Ranks(Protocol):
 class Alone:
     """One process."""
 
-    count, index, here = 1, 0, 1
+    count, index = 1, 0
 
     def gather(self, own: Tensor) -> Sequence[Tensor]:
         """Its own tensor."""

@@ -24,9 +24,8 @@ MEETING = timedelta(minutes=5)
 class TorchRanks:
     """The processes of torch.distributed's default group."""
 
-    def __init__(self, here: int) -> None:
+    def __init__(self) -> None:
         self.count, self.index = distributed.get_world_size(), distributed.get_rank()
-        self.here = here
 
     def gather(self, own: Tensor) -> Sequence[Tensor]:
         """The tensors of all ranks, in the order of the ranks; they are of one shape and kind.
@@ -73,14 +72,13 @@ def joined(variables: Mapping[str, str]) -> Iterator[TorchRanks]:
     """The ranks that the environment names, as torchrun sets it, while entered.
 
     Args:
-        variables: the environment: RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
+        variables: the environment: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
 
     Raises:
         ConfigError: a variable is missing, or the ranks do not meet.
     """
     try:
         rank, count = int(variables["RANK"]), int(variables["WORLD_SIZE"])
-        here = int(variables.get("LOCAL_WORLD_SIZE", count))
         host, port = variables["MASTER_ADDR"], int(variables["MASTER_PORT"])
     except (KeyError, ValueError) as error:
         raise ConfigError(
@@ -107,7 +105,7 @@ def joined(variables: Mapping[str, str]) -> Iterator[TorchRanks]:
             do="start all of them, with an address that all of them reach and a port that is free",
         ) from error
     try:
-        yield TorchRanks(here)
+        yield TorchRanks()
     finally:
         distributed.destroy_process_group()
 

@@ -89,13 +89,10 @@ def in_processes(count: int, arguments: Sequence[str], variables: Mapping[str, s
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(free_port()),
         "WORLD_SIZE": str(count),
-        "LOCAL_WORLD_SIZE": str(count),
         "JUMOK_THREADS": variables.get("JUMOK_THREADS") or str(max(1, device.cores() // count)),
     }
     running = [
-        subprocess.Popen(
-            command, env=with_variables({**common, "RANK": str(rank), "LOCAL_RANK": str(rank)})
-        )
+        subprocess.Popen(command, env=with_variables({**common, "RANK": str(rank)}))
         for rank in range(count)
     ]
 
