@@ -28,7 +28,6 @@ from jumok.training.optimization.average import Average
 from jumok.training.optimization.frozen import FrozenRows
 from jumok.training.optimization.optimizer import Optimizer
 from jumok.training.optimization.parameters import FlatParameters
-from jumok.training.precision import one_thread
 from jumok.training.ranks import ALONE, Ranks, halved
 from jumok.training.task import MicroBatch, Objective
 
@@ -173,6 +172,8 @@ class Learner:
         places = share_out(batches, self._count)
 
         def work(share: _Share) -> float:
+            # MKL has one number for all threads, which validation sets back to that of the cores.
+            torch.set_num_threads(1)
             share.gradient.zero_()
             losses = []
             for index in places[share.number]:
@@ -200,8 +201,8 @@ class Learner:
             whole = halved(list(self._ranks.gather(self._gradient)))[0]
             self._gradient.copy_(whole)
         self._frozen.silence(self._gradient)
-        with one_thread():  # several would add up the squares in another order
-            return torch.linalg.vector_norm(self._gradient)
+        # Several cores would add up the squares in another order; a thread of the pool has one.
+        return self._pool.submit(torch.linalg.vector_norm, self._gradient).result()
 
     def _apply(self, norm: Float[Tensor, ""], learning_rate: float) -> None:
         clip = self._config.clip
