@@ -93,11 +93,16 @@ def text_written_with(
     if options.penalised:
         counts = WrittenCounts(options.frequency_penalty, options.presence_penalty, vocabulary)
     return WrittenText(
-        options.limits(), options.ranker(), longest, forced, slot, _chooser(options, place), counts
+        options.limits(), options.ranker(), longest, forced, slot, chooser(options, place), counts
     )
 
 
-def _chooser(options: DecodingOptions, place: int) -> Choose:
+def chooser(options: DecodingOptions, place: int = 0) -> Choose:
+    """The most probable token, or a sample.
+
+    Args:
+        place: which of the texts that are sampled with this seed.
+    """
     if not options.sample:
         return lambda scores: int(np.argmax(scores))
     sampling = Sampling(options.temperature, options.top_k, options.top_p, options.min_p)

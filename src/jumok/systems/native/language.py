@@ -8,15 +8,13 @@ from contextlib import closing
 from math import inf, isfinite
 from typing import Protocol, runtime_checkable
 
-import numpy as np
-
 from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions, Hypothesis
-from jumok.decoding.drawing import Draws
 from jumok.decoding.rank import no_attention, no_probability
 from jumok.decoding.steps.methods import searches_of
 from jumok.decoding.steps.sentence import run
-from jumok.engine.choosing import Sampling, WrittenCounts, draw, repeats
+from jumok.decoding.steps.writing import chooser
+from jumok.engine.choosing import WrittenCounts, repeats
 from jumok.engine.language import NativeCausal, Reading
 from jumok.engine.packing import Array
 from jumok.halting import heed
@@ -24,9 +22,6 @@ from jumok.systems.native.windowed import WindowedSteps
 
 Watch = Callable[[Array], None]
 """Receives the log-probabilities of a step, (vocabulary), before its token."""
-
-Choose = Callable[[Array], int]
-"""The next token, from the log-probabilities of all, lowered by penalties."""
 
 
 def next_tokens(
@@ -83,7 +78,7 @@ class NativeWriter:
     ) -> None:
         self._options, self._watch = options, watch
         self._written, self._new = list(prompt), [START, *prompt]
-        self._choose = _chooser(options)
+        self._choose = chooser(options)
         self._counts = WrittenCounts(
             options.frequency_penalty, options.presence_penalty, engine.vocabulary
         )
@@ -155,11 +150,3 @@ def searched(
     ):
         run([(0, search)], WindowedSteps(session, request, engine.context, engine.vocabulary))
     return search.found()
-
-
-def _chooser(options: DecodingOptions) -> Choose:
-    if not options.sample:
-        return lambda scores: int(np.argmax(scores))
-    sampling = Sampling(options.temperature, options.top_k, options.top_p, options.min_p)
-    draws = Draws(options.seed)
-    return lambda scores: draw(sampling.of(scores), draws.next())
