@@ -19,7 +19,7 @@ from jumok.config import TrainingConfig
 from jumok.errors import ConfigError
 from jumok.training import checkpoint, torch_ranks
 from jumok.training.ranks import Alone, halved
-from jumok.training.run import threads_of, usual_shares
+from jumok.training.run import decide, threads_of, usual_shares
 from tests.training.test_kill import RECIPE
 
 SECONDS = 120
@@ -135,10 +135,9 @@ def test_processes_that_train_different_things_are_named(folder):
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     common = {"WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    rates = ("0.001", "0.002", "0.001")
     running = [
-        started(folder, "runs", "--set", f"training.learning_rate={rate}", RANK=str(rank), **common)
-        for rank, rate in enumerate(rates)
+        started(folder, "runs", "--set", f"training.steps={steps}", RANK=str(rank), **common)
+        for rank, steps in enumerate((24, 25, 24))
     ]
     for process in running:
         _, errors = process.communicate(timeout=SECONDS)
@@ -160,6 +159,17 @@ def test_shares_that_the_processes_cannot_divide():
         threads_of(TrainingConfig(), torch.device("cpu"), 4, Count(3))
     assert "4 shares of a step cannot be divided among 3 processes" in str(error.value)
     assert "expected: 1, 2, 4, ... processes, at most 4" in str(error.value)
+
+
+def test_a_run_that_has_other_shares_than_in_one_process_is_told():
+    said = []
+    for keys in ({"tokens_per_batch": 1000}, {}, {"tokens_per_batch": 1000, "shares": 2}):
+        training = TrainingConfig(precision="fp32", **keys)
+        decide(training, torch.device("cpu"), said.append, Count(2))
+    assert [each for each in said if "bits differ" in each] == [
+        "a step has 2 shares, one for each process, and not 1 as in one process: the last bits "
+        "differ from those of one (training.shares says how many)"
+    ]
 
 
 def test_the_shares_follow_from_the_recipe_alone():

@@ -100,7 +100,6 @@ class Learner:
         ]
         self._pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
         self._gradient = torch.empty_like(self._master)
-        self._losses = torch.zeros(shares // ranks.count, dtype=torch.float64)
         self._optimizer = Optimizer(
             config.optimizer,
             self._flat,
@@ -187,9 +186,9 @@ class Learner:
 
         # In copies of this context, so that observers of this thread also observe the others.
         running = [self._pool.submit(copy_context().run, work, share) for share in self._shares]
-        self._losses[:] = torch.tensor([each.result() for each in running], dtype=torch.float64)
-        # Rank r has the shares r, r + ranks, ...: in the order of all shares they take turns.
-        return math.fsum(torch.stack(list(self._ranks.gather(self._losses))).T.flatten().tolist())
+        losses = torch.tensor([each.result() for each in running], dtype=torch.float64)
+        # fsum rounds once, so the order of the shares does not matter.
+        return math.fsum(torch.stack(list(self._ranks.gather(losses))).flatten().tolist())
 
     def _sum_gradients(self) -> Float[Tensor, ""]:
         """The whole gradient in float32, and its norm."""

@@ -162,14 +162,19 @@ def decide(
     workers = "1 worker thread" if threads == 1 else f"{threads} worker threads"
     processes = f"{ranks.count} processes, each with " if ranks.count > 1 else ""
     say(f"device: {device.type}, {processes}{workers}, {precision.reason}")
+    if not training.shares and shares != (alone := usual_shares(training, device, ALONE)):
+        say(
+            f"a step has {shares} shares, one for each process, and not {alone} as in one process: "
+            "the last bits differ from those of one (training.shares says how many)"
+        )
     return Decisions("bf16" if precision.dtype == torch.bfloat16 else "fp32", shares)
 
 
 def usual_shares(training: TrainingConfig, device: torch.device, ranks: Ranks) -> int:
     """The number of shares on a CPU: at most that of the micro-batches, and MOST_SHARES.
 
-    It depends on the recipe alone, so that the bits do not depend on the machine. A GPU needs no
-    more shares than there are processes.
+    It depends on the recipe alone, so that the bits do not depend on the machine, unless there are
+    more processes than that: each needs a share. A GPU needs no more shares than processes.
     """
     micro_batches = math.ceil(training.tokens_per_batch / training.tokens_per_micro_batch)
     least = 1 << (ranks.count - 1).bit_length()
@@ -210,7 +215,7 @@ def check_alike(config: Config, ranks: Ranks) -> None:
     """
     if ranks.count == 1:
         return
-    facts = "\n".join([folder.fingerprint(config), version("jumok"), torch.__version__])
+    facts = "\n".join([config.model_dump_json(), version("jumok"), torch.__version__])
     digest = torch.frombuffer(bytearray(hashlib.sha256(facts.encode()).digest()), dtype=torch.uint8)
     first, *others = ranks.gather(digest)
     different = [rank for rank, its in enumerate(others, 1) if not torch.equal(its, first)]

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import torch
 from torch import distributed
-from torch._C._distributed_c10d import PrefixStore, TCPStore
 
 from jumok.errors import ConfigError, TrainingError
 from jumok.json_types import JsonObject
@@ -90,10 +89,12 @@ def joined(variables: Mapping[str, str]) -> Iterator[TorchRanks]:
     try:
         # torchrun itself keeps the store; without it the first rank does.
         kept = variables.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
-        store = TCPStore(
+        store = distributed.TCPStore(  # type: ignore[attr-defined]
             host, port, is_master=rank == 0 and not kept, timeout=MEETING, wait_for_workers=False
         )
-        own = PrefixStore(f"jumok {variables.get('TORCHELASTIC_RESTART_COUNT')}", store)
+        own = distributed.PrefixStore(  # type: ignore[attr-defined]
+            f"jumok {variables.get('TORCHELASTIC_RESTART_COUNT')}", store
+        )
         meet(own, rank, count)
         distributed.init_process_group(
             "gloo", store=own, rank=rank, world_size=count, timeout=PATIENCE

@@ -32,7 +32,8 @@ Processes = Annotated[
         min=1,
         max=256,
         help="Train in this many processes on this machine (1, 2, 4, ...). The bits are those of "
-        "one process. For several machines start jumok train by torchrun.",
+        "one process if a step has as many micro-batches. For several machines start jumok train "
+        "by torchrun.",
     ),
 ]
 
@@ -91,21 +92,24 @@ def in_processes(count: int, arguments: Sequence[str], variables: Mapping[str, s
         "WORLD_SIZE": str(count),
         "JUMOK_THREADS": variables.get("JUMOK_THREADS") or str(max(1, device.cores() // count)),
     }
-    running = [
-        subprocess.Popen(command, env=with_variables({**common, "RANK": str(rank)}))
-        for rank in range(count)
-    ]
+    running: list[subprocess.Popen[bytes]] = []
 
     def pass_on(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
         for each in running:
             each.send_signal(number)
 
-    # Ctrl-C reaches all processes of the terminal; a signal to this one alone has to be passed on.
+    def leave(number: int, frame: FrameType | None) -> None:
+        """Ctrl-C reaches all processes of the terminal by itself."""
+
+    # Handlers, which the others do not inherit: they would inherit that a signal is ignored.
     before = {
-        signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN),
+        signal.SIGINT: signal.signal(signal.SIGINT, leave),
         signal.SIGTERM: signal.signal(signal.SIGTERM, pass_on),
     }
     try:
+        for rank in range(count):
+            variables_of_rank = with_variables({**common, "RANK": str(rank)})
+            running.append(subprocess.Popen(command, env=variables_of_rank))
         return _wait(running)
     finally:
         for each in running:
