@@ -25,6 +25,9 @@ FLAGS = [
 ]
 
 
+PATIENCE = 30_000
+"""Milliseconds that anything on a page may take."""
+
 RUNNING = ExitStack()
 """What ends the browser, and its driver."""
 
@@ -34,6 +37,8 @@ def running() -> object:
     playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
     if CHROMIUM is None:
         pytest.skip("needs the Debian package chromium")
+    # Machines that run the tests are busy; a wait ends as soon as it is over.
+    playwright.expect.set_options(timeout=PATIENCE)
     driver = RUNNING.enter_context(playwright.sync_playwright())
     browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
     RUNNING.callback(browser.close)
@@ -61,7 +66,7 @@ class Reader:
     def __init__(self, browser: object, file: Path, language: str = "en-US") -> None:
         context = browser.new_context(locale=language, viewport={"width": 1200, "height": 900})
         self.page = context.new_page()
-        self.page.set_default_timeout(10_000)
+        self.page.set_default_timeout(PATIENCE)
         self.faults: list[str] = []
         self.requests: list[str] = []
         self.page.on("console", lambda message: self.hear(message.type, message.text))
@@ -140,7 +145,7 @@ def live(browser, tiny_bundle):
     server = LocalServer(lambda token: html(first, token), answers(Comparison(served)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     page = browser.new_context(locale="en-US").new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(PATIENCE)
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.goto(server.link)

@@ -226,9 +226,10 @@ def test_the_tree_shows_what_each_hypothesis_looked_at(opened):
 
 
 def test_what_heads_are_worth_is_asked_for_when_it_is_wanted(live):
-    page, _ = live
+    page, traced = live
     page.locator("#text").fill("the dog barked")
-    playwright.expect(page.locator("dl dd").nth(1)).not_to_be_empty()
+    output = traced("the dog barked").output
+    playwright.expect(page.locator("dl dd").nth(1)).to_have_text(output)
     page.get_by_role("tab", name="Head ablation").click()
     playwright.expect(page.locator(".switches button")).to_have_count(21)  # 1 + 3 x 2 sites of 3
 

@@ -22,7 +22,7 @@ from jumok.serving.pictures import ServedPictures
 from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
 from jumok.tracing.request import Analyses
-from tests.browser.conftest import Reader
+from tests.browser.conftest import PATIENCE, Reader
 from tests.conftest import TINY_TEXT
 from tests.parity.bert import bert, save
 from tests.parity.torch_weights import roughen
@@ -193,7 +193,7 @@ def served(browser, folders):
         )
         threading.Thread(target=server.serve_forever, daemon=True).start()
         page = browser.new_context(locale="en-US").new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(PATIENCE)
         faults: list[str] = []
         page.on("pageerror", lambda error: faults.append(str(error)))
         running.append((server, page, faults))

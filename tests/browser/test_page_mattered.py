@@ -185,9 +185,10 @@ def test_a_word_that_is_clicked_out_is_blanked(live):
 
 
 def test_what_mattered_is_asked_for_when_it_is_wanted(live):
-    page, _ = live
+    page, traced = live
     page.locator("#text").fill("the dog barked")
-    playwright.expect(page.locator("dl dd").nth(1)).not_to_be_empty()
+    output = traced("the dog barked").output
+    playwright.expect(page.locator("dl dd").nth(1)).to_have_text(output)
     page.get_by_role("tab", name=VIEW).click()
     playwright.expect(page.locator("#panel canvas")).to_have_count(1)
 

@@ -14,6 +14,7 @@ from jumok.kinds import KINDS, Kind
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
 from jumok.tracing.comparison import Comparison
+from tests.browser.conftest import PATIENCE
 from tests.inspection.traces import node, softmax, trace
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
@@ -211,7 +212,7 @@ def empty(browser):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     context = browser.new_context(locale="ko-KR")
     page = context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(PATIENCE)
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.goto(server.link)
@@ -285,7 +286,7 @@ def test_an_example_is_one_click_away(browser):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     context = browser.new_context(locale="en-US")
     page = context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(PATIENCE)
     page.goto(server.link)
     buttons = page.locator(".examples button")
     assert buttons.all_inner_texts() == texts

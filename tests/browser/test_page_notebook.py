@@ -5,6 +5,7 @@ import json
 import pytest
 
 import jumok
+from tests.browser.conftest import PATIENCE
 from tests.inspection.traces import HOSTILE, trace
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -36,7 +37,7 @@ def cell(browser, tmp_path):
         file.write_text("<!doctype html><title>notebook</title><div id='cell'></div>", "utf-8")
         page = browser.new_context(locale="en-US").new_page()
         opened.append(page)
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.goto(file.as_uri())
         state = jumok.page(recorded).widget().get_state()

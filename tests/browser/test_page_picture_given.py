@@ -18,6 +18,7 @@ from jumok.serving.local import LocalServer
 from jumok.serving.pictures import ServedPictures
 from jumok.tracing.catalog import Family, check_given, load_family
 from jumok.tracing.comparison import Comparison
+from tests.browser.conftest import PATIENCE
 from tests.systems.pictures import write_captioner, write_pictures
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
@@ -57,7 +58,7 @@ def shown(browser, families, tmp_path, request) -> Iterator[Live]:
     server = LocalServer(partial(html, traces[0]), answer, 0, given.receive)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     page = browser.new_context(locale=request.param).new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(PATIENCE)
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.goto(server.link)

@@ -17,6 +17,7 @@ from jumok.serving.local import LocalServer
 from jumok.serving.pictures import ServedPictures
 from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
+from tests.browser.conftest import PATIENCE
 from tests.inspection.traces import HOSTILE, found, trace
 from tests.systems.pictures import READER, write_captioner, write_pictures
 from tests.systems.untrained import write_classifier
@@ -247,7 +248,7 @@ def test_a_live_picture_can_be_looked_at_without_a_head(browser, captioner, pict
     server = LocalServer(lambda token: html(first, token), answers(Comparison(traced), pictures))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     page = browser.new_context(locale="en-US").new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(PATIENCE)
     try:
         page.goto(server.link)
         assert page.locator("#text").input_value() == Path(picture).name

@@ -177,7 +177,7 @@ class Serving:
             self.folders,
             self.computing,
         )
-        # What is loaded stays: when the collector looked through it, no request was read for 40 ms.
+        # What is loaded stays: when the collector looked through it, no request was read meanwhile.
         service.when_loaded = gc.freeze
         return service
 
