@@ -86,9 +86,9 @@ def evaluations(recipe: Path, run: Path) -> list[list[str]]:
 def _train(recipe: Path, run: Path, changes: list[str]) -> Facts:
     before, started = _processor_seconds(), time.perf_counter()
     sets = [word for change in changes for word in ("--set", change)]
-    _jumok("train", str(recipe), "--name", run.name, "--runs", str(run.parent), *sets)
+    jumok("train", str(recipe), "--name", run.name, "--runs", str(run.parent), *sets)
     seconds = time.perf_counter() - started
-    info = json.loads(_jumok("info", str(run / "model"), "--json"))
+    info = json.loads(jumok("info", str(run / "model"), "--json"))
     return {
         "parameters": info["sizes"]["parameters"],
         "seconds": seconds,
@@ -102,14 +102,14 @@ def _evaluate(recipe: Path, run: Path) -> dict[str, float]:
     for number, words in enumerate(evaluations(recipe, run), start=1):
         kept = run / f"evaluation-{number}.json"
         if not kept.is_file():
-            kept.write_text(_jumok(*words, "--json", "--output", str(run / f"output-{number}.txt")))
+            kept.write_text(jumok(*words, "--json", "--output", str(run / f"output-{number}.txt")))
         for score in json.loads(kept.read_text())["scores"]:
             named = f"{score['name']} {score['on']}".strip()
             scores[named if named not in scores else f"{named} ({number})"] = score["value"]
     return scores
 
 
-def _jumok(*words: str) -> str:
+def jumok(*words: str) -> str:
     """The output of one command; its progress goes to our own stderr."""
     command = [str(python_of(OURS).with_name("jumok")), *words]
     environment = os.environ | {"JUMOK_DATA": str(data_folder())}
