@@ -12,27 +12,28 @@ from time import thread_time
 import torch
 import torch.nn.functional as F
 
-from jumok.attention.core import causal
-from jumok.kernels.attention import attend
-from jumok.shapes import Bool, Float, Tensor
+from jumok.attention.core import attend
+from jumok.attention.masks import AttentionMask, Documents
+from jumok.shapes import Float, Tensor
 from jumok.training.precision import choose
 
 TURNS = 20
-Mask = Bool[Tensor, "1 1 queries keys"]
+LOOK_AHEAD = AttentionMask(causal=True)
 
 
-def packed(length: int, each: int) -> Mask:
+def packed(length: int, each: int) -> AttentionMask:
     """Texts of `each` tokens side by side in a row, every one with a look-ahead mask."""
-    text = torch.arange(length) // each
-    same: Mask = (text[:, None] == text)[None, None]
-    return same & causal(length, length, text.device)
+    numbers = (torch.arange(length) // each)[None]
+    return AttentionMask(causal=True, documents=Documents(numbers))
 
 
 CPU = torch.device("cpu")
-CASES: dict[str, tuple[int, int, int, int, Mask]] = {  # rows, heads, tokens, width of a head
-    "look-ahead, 64 tokens": (16, 4, 64, 32, causal(64, 64, CPU)),
-    "look-ahead, 128 tokens": (8, 4, 128, 64, causal(128, 128, CPU)),
-    "look-ahead, 512 tokens": (2, 4, 512, 64, causal(512, 512, CPU)),
+Case = tuple[int, int, int, int, AttentionMask]  # rows, heads, tokens, width of a head, mask
+CASES: dict[str, Case] = {
+    "look-ahead, 64 tokens": (16, 4, 64, 32, LOOK_AHEAD),
+    "look-ahead, 128 tokens": (8, 4, 128, 64, LOOK_AHEAD),
+    "look-ahead, 512 tokens": (2, 4, 512, 64, LOOK_AHEAD),
+    "window of 64 of 512 tokens": (2, 4, 512, 64, AttentionMask(causal=True, window=64)),
     "five captions of 23 in a row": (11, 4, 115, 32, packed(115, 23)),
 }
 
@@ -40,7 +41,7 @@ CASES: dict[str, tuple[int, int, int, int, Mask]] = {  # rows, heads, tokens, wi
 def seconds(
     of: Callable[..., Tensor],
     inputs: list[Float[Tensor, "rows heads tokens dim"]],
-    mask: Mask | None,
+    mask: AttentionMask | Tensor | None,
 ) -> float:
     """Processor time of a pass and one back."""
     best = float("inf")
@@ -62,7 +63,8 @@ def main() -> None:
         shape = rows, heads, tokens, dim
         inputs = [torch.randn(shape, dtype=precision.dtype, requires_grad=True) for _ in range(3)]
         ours, whole = (seconds(attend, inputs, each) for each in (mask, None))
-        theirs = seconds(F.scaled_dot_product_attention, inputs, mask)
+        drawn = mask.draw(tokens, tokens, CPU)
+        theirs = seconds(F.scaled_dot_product_attention, inputs, drawn)
         print(f"| {name} | {ours * 1e3:.2f} | {ours / whole:.2f} | {ours / theirs:.2f} |")
 
 

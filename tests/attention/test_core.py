@@ -6,25 +6,31 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from jumok.attention import fused
 from jumok.attention.core import (
-    _fused,  # what a GPU runs; on a CPU it can be called, if not reached
     attend,
     attend_with_weights,
-    causal,
     merge_heads,
     repeat_heads,
     split_heads,
 )
+from jumok.attention.masks import AttentionMask
 from jumok.kernels.noise import DropoutMask
 
 CPU = torch.device("cpu")
 
+
+def drawn(allowed: torch.Tensor | None) -> AttentionMask | None:
+    return None if allowed is None else AttentionMask(matrix=allowed)
+
+
 PATHS = {
-    "fast": attend,
-    "readable": lambda *arguments: attend_with_weights(*arguments)[0],
-    "fused": lambda query, key, value, allowed=None, bias=None: _fused(
-        query, key, value, allowed, bias
+    "fast": lambda q, k, v, allowed=None, bias=None, drop=None: attend(
+        q, k, v, drawn(allowed), bias, drop
     ),
+    "readable": lambda *arguments: attend_with_weights(*arguments)[0],
+    # what a GPU runs; on a CPU it can be called, if not reached
+    "fused": lambda q, k, v, allowed=None, bias=None: fused.attend(q, k, v, drawn(allowed), bias),
 }
 every_path = pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
 every_width = pytest.mark.parametrize(("dim", "value_dim"), [(7, 11), (16, 48)])
@@ -78,7 +84,7 @@ def test_the_scale_is_a_factor_of_the_products(dim, value_dim):
     for found in (
         attend(query, key, value, scale=0.7),
         attend_with_weights(query, key, value, scale=0.7)[0],
-        _fused(query, key, value, None, None, 0.7),
+        fused.attend(query, key, value, None, None, 0.7),
     ):
         torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
         ours = torch.autograd.grad((found * slopes).sum(), (query, key, value))
@@ -91,10 +97,13 @@ def test_the_scale_is_a_factor_of_the_products(dim, value_dim):
 
 SHARED_MASKS = {
     "none": None,
-    "causal": causal(5, 13, CPU),
-    "rows": allowed_of(5, 13),
-    "keys": allowed_of(1, 13),
-    "heads": torch.arange(2 * 6 * 5 * 13).mul(7).remainder(11).view(2, 6, 5, 13) < 7,
+    "causal": AttentionMask(causal=True),
+    "causal window": AttentionMask(causal=True, window=2),
+    "window": AttentionMask(window=3),
+    "rows": drawn(allowed_of(5, 13)),
+    "keys": drawn(allowed_of(1, 13)),
+    "heads": drawn(torch.arange(2 * 6 * 5 * 13).mul(7).remainder(11).view(2, 6, 5, 13) < 7),
+    "real and causal": AttentionMask(causal=True, real=allowed_of(1, 13)[:, 0, 0]),
 }
 
 
@@ -107,10 +116,11 @@ def test_shared_keys_are_repeated_keys_gradients_and_dropout_too(kv_heads, mask,
     shapes = [(2, 6, 5, dim), (2, kv_heads, 13, dim), (2, kv_heads, 13, value_dim)]
     query, key, value = (torch.randn(shape).requires_grad_() for shape in shapes)
     bias, drop = torch.arange(6.0 * 5 * 13).sin().view(1, 6, 5, 13), DropoutMask(0.3, 12345)
-    more = SHARED_MASKS[mask], bias, drop, 0.7
-    found = attend(query, key, value, *more)
+    said = SHARED_MASKS[mask]
+    found = attend(query, key, value, said, bias, drop, 0.7)
     repeated = (part[:, torch.arange(6) // (6 // kv_heads)] for part in (key, value))
-    expected, _ = attend_with_weights(query, *repeated, *more)
+    matrix = None if said is None else said.draw(5, 13, CPU)
+    expected, _ = attend_with_weights(query, *repeated, matrix, bias, drop, 0.7)
     torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
     assert torch.equal(repeat_heads(key, 6), key[:, torch.arange(6) // (6 // kv_heads)])
     slopes = torch.arange(found.numel()).cos().view(found.shape)
@@ -138,7 +148,7 @@ def test_query_that_may_attend_to_nothing_gets_zeros(path, dim, value_dim):
 def test_paths_drop_the_same_weights(dim, value_dim):
     inputs = tensors(5, 13, dim, value_dim)
     drop = DropoutMask(0.3, 12345)
-    fast = attend(*inputs, allowed_of(5, 13), drop=drop)
+    fast = PATHS["fast"](*inputs, allowed_of(5, 13), drop=drop)
     slow, weights = attend_with_weights(*inputs, allowed_of(5, 13), drop=drop)
     torch.testing.assert_close(fast, slow, atol=1e-6, rtol=0)
     torch.testing.assert_close(slow, drop.apply(weights) @ inputs[2], atol=1e-6, rtol=0)
@@ -194,28 +204,6 @@ def test_lecture_exp_710_overflows_and_attention_does_not(path, dtype):
     share = 1 / (1 + math.exp(-4))
     expected = torch.tensor([share, 1 - share], dtype=dtype)
     torch.testing.assert_close(found, expected, atol=1e-3, rtol=0)
-
-
-@pytest.mark.parametrize(
-    ("queries", "keys", "rows"),
-    [
-        (1, 1, ["1"]),
-        (1, 3, ["111"]),  # torch's is_causal=True would see the first key alone
-        (2, 3, ["110", "111"]),
-        (3, 3, ["100", "110", "111"]),
-        (3, 2, ["00", "10", "11"]),
-    ],
-)
-def test_causal_mask_is_aligned_to_the_end_of_the_keys(queries, keys, rows):
-    mask = causal(queries, keys, CPU)
-    assert mask.shape == (1, 1, queries, keys)
-    assert mask[0, 0].int().tolist() == [[int(sign) for sign in row] for row in rows]
-
-
-def test_causal_attention_is_torchs():
-    inputs = tensors(7, 7, 5, 11)
-    expected = F.scaled_dot_product_attention(*inputs, is_causal=True)
-    torch.testing.assert_close(attend(*inputs, causal(7, 7, CPU)), expected, atol=1e-6, rtol=0)
 
 
 def test_split_heads_cuts_the_last_axis_and_merge_heads_mends_it():

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from jumok.attention.core import causal
 from jumok.attention.layers import GeneralAttention, ManyHeads, RawAttention, SelfAttention
+from jumok.attention.masks import AttentionMask
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.observe import observe
 from jumok.attention.scores import DotScore, ScaledDotScore
@@ -48,7 +48,8 @@ def test_thinking_looks_at_itself_by_88_percent():
 def test_raw_self_attention_follows_the_first_formula():
     """Lecture 000: y_3 = a_31 x_1 + a_32 x_2 + a_33 x_3 with a_3j = softmax(x_3 . x_j)."""
     inputs = rows([1.0, 0.0], [0.0, 2.0], [1.0, 1.0])
-    found = RawAttention(DotScore())(inputs, inputs, causal(3, 3, inputs.device)[0])
+    mask = AttentionMask(causal=True).draw(3, 3, inputs.device)[0]
+    found = RawAttention(DotScore())(inputs, inputs, mask)
     e1, e2 = math.e, math.e**2  # x_3 . x_j = 1, 2, 2
     whole = e1 + 2 * e2
     assert found[0, 2].tolist() == pytest.approx([(e1 + e2) / whole, 3 * e2 / whole])
@@ -119,8 +120,9 @@ def test_many_heads_are_multi_head_attention_read_slowly(build):
         fast.value.weight.copy_(torch.cat([head.general.value.weight for head in slow.heads]))
         fast.output.weight.copy_(slow.output.weight)
     inputs = torch.randn(2, 7, 12)
-    mask = causal(7, 7, inputs.device)
-    assert torch.allclose(slow(inputs, mask[0]), fast(inputs, inputs, mask), atol=1e-6)
+    mask = AttentionMask(causal=True)
+    drawn = mask.draw(7, 7, inputs.device)[0]
+    assert torch.allclose(slow(inputs, drawn), fast(inputs, inputs, mask), atol=1e-6)
 
 
 def test_every_layer_can_be_watched():

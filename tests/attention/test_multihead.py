@@ -7,6 +7,7 @@ from torch import nn
 
 from jumok.attention.core import split_heads
 from jumok.attention.interfaces import HeadParts
+from jumok.attention.masks import mask_of_keys
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.observe import observe
 from jumok.attention.scores import AdditiveScore
@@ -40,7 +41,7 @@ def test_multihead_is_torchs_on_the_same_weights(dim, heads, masked):
     queries, memory, real = states(dim)
     hidden = ~real if masked else None  # torch's mask says what is hidden, ours what is allowed
     expected, _ = theirs(queries, memory, memory, key_padding_mask=hidden)
-    found = ours(queries, memory, real[:, None, None] if masked else None)
+    found = ours(queries, memory, mask_of_keys(real) if masked else None)
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
 
 
@@ -60,7 +61,7 @@ def test_heads_may_have_sizes_of_their_own(head_dim, value_dim):
         value = F.linear(memory, attention.value.weight[find], attention.value.bias[find])
         heads.append(F.scaled_dot_product_attention(query, key, value, real[:, None]))
     expected = F.linear(torch.cat(heads, -1), attention.output.weight, attention.output.bias)
-    found = attention(queries, memory, real[:, None, None])
+    found = attention(queries, memory, mask_of_keys(real))
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
 
 
@@ -97,7 +98,7 @@ def test_bias_is_added_to_the_scores_of_each_head():
         scores = scores.masked_fill(~real[:, None], -torch.inf)
         seen.append(scores.softmax(-1) @ value[:, head])
     expected = attention.output(torch.cat(seen, -1))
-    found = attention.look(queries, key, value, real[:, None, None], position=2)
+    found = attention.look(queries, key, value, mask_of_keys(real), position=2)
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
 
 
@@ -139,9 +140,9 @@ def test_shared_keys_are_those_of_an_attention_with_repeated_weights(sizes, kv_h
     queries, memory, real = states(sizes[0])
     seen = []
     for attention in (shared, whole):
-        found = attention(queries, memory, real[:, None, None])
+        found = attention(queries, memory, mask_of_keys(real))
         with observe(attention, lambda _, heard: seen.append(heard)):
-            watched = attention(queries, memory, real[:, None, None])
+            watched = attention(queries, memory, mask_of_keys(real))
         torch.testing.assert_close(found, watched, atol=1e-5, rtol=0)
         seen.append(found)
     ours, found, theirs, expected = seen

@@ -7,7 +7,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from jumok.attention.core import attend_with_weights, causal, merge_heads, split_heads
+from jumok.attention.core import attend_with_weights, merge_heads, split_heads
+from jumok.attention.masks import AttentionMask, Documents
 from jumok.kernels import attention as kernel
 from jumok.kernels.noise import DropoutMask
 from tests.kernels.twins import TOLERANCE, assert_twins
@@ -28,7 +29,11 @@ def some(*shape: int) -> torch.Tensor:
 def packed(queries: int, keys: int) -> torch.Tensor:
     """Sentences of eleven side by side: most keys lie outside what a block of 16 queries sees."""
     of_query, of_key = torch.arange(queries) // 11, torch.arange(keys) // 11
-    return (of_query[:, None] == of_key)[None, None] & causal(queries, keys, torch.device("cpu"))
+    return (of_query[:, None] == of_key)[None, None] & causal(queries, keys)
+
+
+def causal(queries: int, keys: int) -> torch.Tensor:
+    return torch.ones(1, 1, queries, keys, dtype=torch.bool).tril(keys - queries)
 
 
 MASKS = {
@@ -39,7 +44,7 @@ MASKS = {
     "padding": lambda q, k: some(BATCH, 1, 1, k),
     "heads": lambda q, k: some(1, HEADS, 1, k),
     "one row": lambda q, k: some(1, 1, 1, k),
-    "causal": lambda q, k: causal(q, k, torch.device("cpu")),
+    "causal": causal,
     "packed": packed,
     "a mask a head, packed": lambda q, k: torch.cat([packed(q, k), ~packed(q, k), packed(q, k)], 1),
     "strided": lambda q, k: some(BATCH, 1, k, q).transpose(2, 3),
@@ -59,7 +64,7 @@ def tensors(queries: int, keys: int, dim: int, value_dim: int) -> list[torch.Ten
 def assert_kernel_is_its_twin(inputs, allowed, drop, dtype, bias=None):
     assert kernel.serves(*[tensor.to(dtype) for tensor in inputs])
     assert_twins(
-        lambda q, k, v: kernel.attend(q, k, v, allowed, bias, drop),
+        lambda q, k, v: kernel.attend(q, k, v, None, allowed, bias, drop),
         lambda q, k, v: attend_with_weights(q, k, v, allowed, bias, drop)[0],
         inputs,
         dtype,
@@ -93,7 +98,7 @@ def test_kernel_agrees_with_twin_under_a_bias(bias, mask, dtype):
         allowed, added = MASKS[mask](queries, keys), BIASES[bias](queries, keys)
         assert_kernel_is_its_twin(inputs, allowed, drop, dtype, added)
         with torch.no_grad():  # few queries: the path of decoding
-            found = kernel.attend(*inputs, allowed, added)
+            found = kernel.attend(*inputs, None, allowed, added)
         expected = attend_with_weights(*inputs, allowed, added)[0]
         torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
 
@@ -106,7 +111,7 @@ def test_kernel_agrees_with_twin_where_nothing_is_learned(mask, dtype):
         allowed = MASKS[mask](queries, keys)
         inputs = [tensor.to(dtype) for tensor in tensors(queries, keys, 32, 16)]
         with torch.no_grad():
-            found = kernel.attend(*inputs, allowed).float()
+            found = kernel.attend(*inputs, None, allowed).float()
         expected = attend_with_weights(*[tensor.float() for tensor in inputs], allowed)[0]
         limit = TOLERANCE[dtype] * max(float(expected.abs().max()), 1e-3)
         torch.testing.assert_close(found, expected, atol=limit, rtol=0)
@@ -127,11 +132,10 @@ def test_kernel_reads_and_writes_strided_heads(dtype):
         return [split_heads(part, HEADS) for part in joint.split([48, 48, 96], dim=-1)]
 
     def fast(joint):
-        return merge_heads(kernel.attend(*heads(joint), causal(17, 17, joint.device)))
+        return merge_heads(kernel.attend(*heads(joint), None, causal(17, 17)))
 
     def slow(joint):
-        mask = causal(17, 17, joint.device)
-        return merge_heads(attend_with_weights(*heads(joint), mask)[0])
+        return merge_heads(attend_with_weights(*heads(joint), causal(17, 17))[0])
 
     torch.manual_seed(1)
     assert_twins(fast, slow, [torch.randn(BATCH, 17, 192)], dtype)
@@ -148,7 +152,7 @@ def test_kernel_reads_the_front_of_a_roomier_cache():
 def test_kernel_agrees_with_torch_and_its_gradients():
     allowed = some(BATCH, 1, 13, 17)
     assert_twins(
-        lambda q, k, v: kernel.attend(q, k, v, allowed),
+        lambda q, k, v: kernel.attend(q, k, v, None, allowed),
         lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=allowed),
         tensors(13, 17, 16, 16),
         torch.float32,
@@ -158,11 +162,11 @@ def test_kernel_agrees_with_torch_and_its_gradients():
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_kernel_gives_zeros_and_no_gradient_where_nothing_is_allowed(dtype):
     query, key, value = (x.to(dtype).requires_grad_() for x in tensors(13, 17, 16, 16))
-    found = kernel.attend(query, key, value, torch.zeros(1, 1, 1, 17, dtype=torch.bool))
+    found = kernel.attend(query, key, value, None, torch.zeros(1, 1, 1, 17, dtype=torch.bool))
     found.float().sum().backward()
     with torch.no_grad():
         step = kernel.attend(
-            query[:, :, :1], key, value, torch.zeros(1, 1, 1, 17, dtype=torch.bool)
+            query[:, :, :1], key, value, None, torch.zeros(1, 1, 1, 17, dtype=torch.bool)
         )
     for nothing in (found, query.grad, key.grad, value.grad, step):
         assert not nothing.any()
@@ -199,3 +203,58 @@ def test_kernel_leaves_to_torch_what_it_cannot_read():
     assert not kernel.serves(query.transpose(2, 3), key, value)
     long = torch.empty(1, 1, kernel.LONGEST + 1, 16)
     assert not kernel.serves(query, long, long)
+
+
+def two_sided(queries: int, keys: int) -> AttentionMask:
+    """Rows of documents, each of another division, and a window."""
+    del queries
+    lengths = torch.stack((torch.arange(keys) // 7, (torch.arange(keys) + 3) // 19))
+    return AttentionMask(window=4, documents=Documents(lengths))
+
+
+KINDS = {
+    "causal": lambda q, k: AttentionMask(causal=True),
+    "causal window": lambda q, k: AttentionMask(causal=True, window=5),
+    "window": lambda q, k: AttentionMask(window=3),
+    "real and window": lambda q, k: AttentionMask(
+        causal=True, window=9, real=torch.arange(k) < torch.tensor([[k // 2], [k]])
+    ),
+    "real": lambda q, k: AttentionMask(real=torch.arange(k) < torch.tensor([[0], [k]])),
+    "matrix and causal": lambda q, k: AttentionMask(causal=True, matrix=some(BATCH, HEADS, q, k)),
+    "documents": lambda q, k: two_sided(q, k) if q == k else AttentionMask(window=40),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_kernel_by_ranges_agrees_with_its_twin_under_the_drawn_matrix(kind, dtype):
+    drop = DropoutMask(0.3, 12345)
+    for queries, keys in [*LENGTHS, (3, 33), (2, 5)]:
+        mask, inputs = KINDS[kind](queries, keys), tensors(queries, keys, 16, 32)
+        matrix = mask.draw(queries, keys, torch.device("cpu"))
+        ranges, others = mask.ranges(queries, keys, matrix.device), mask.forbidden_keys()
+        assert_twins(
+            lambda q, k, v: kernel.attend(q, k, v, ranges, others, None, drop),  # noqa: B023
+            lambda q, k, v: attend_with_weights(q, k, v, matrix, None, drop)[0],  # noqa: B023
+            inputs,
+            dtype,
+        )
+        with torch.no_grad():  # few queries: the path of decoding
+            found = kernel.attend(*inputs, ranges, others)
+        expected = attend_with_weights(*inputs, matrix)[0]
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_ranges_and_a_matrix_of_the_same_keys_give_the_same_bits(dtype):
+    window = AttentionMask(causal=True, window=9)
+    for mask in (AttentionMask(causal=True), two_sided(70, 70), window):
+        inputs = [each.to(dtype).requires_grad_() for each in tensors(70, 70, 16, 32)]
+        matrix = mask.draw(70, 70, torch.device("cpu"))
+        found = [
+            kernel.attend(*inputs, mask.ranges(70, 70, matrix.device)),
+            kernel.attend(*inputs, None, matrix),
+        ]
+        assert torch.equal(*found)
+        slopes = [torch.autograd.grad(each.float().sin().sum(), inputs) for each in found]
+        assert all(map(torch.equal, *slopes))

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from jumok.attention.core import causal
+from jumok.attention.masks import AttentionMask, mask_of_keys
 from jumok.layers.block import Block
 from jumok.layers.residual import PostNorm, PreNorm
 from tests.layers.parts import block, torch_layer
@@ -57,7 +57,7 @@ def test_encoder_block_is_torchs(dim, heads, norm, activation):
     ours, theirs = twins(dim, heads, norm, activation, cross=False)
     first = put_norms(ours, copy_block(ours, theirs), norm)
     states = torch.randn(2, 7, dim).requires_grad_()
-    stream, _ = ours(states, first(states), SOURCE_REAL[:, None, None])
+    stream, _ = ours(states, first(states), mask_of_keys(SOURCE_REAL))
     assert_same(stream, theirs(states, src_key_padding_mask=~SOURCE_REAL), [states])
 
 
@@ -69,12 +69,12 @@ def test_decoder_block_is_torchs(dim, heads, norm, activation):
         torch.randn(2, 5, dim).requires_grad_(),
         torch.randn(2, 7, dim).requires_grad_(),
     )
-    allowed = causal(5, 5, states.device)
-    stream, _ = ours(states, first(states), allowed, memory, SOURCE_REAL[:, None, None])
+    allowed = AttentionMask(causal=True)
+    stream, _ = ours(states, first(states), allowed, memory, mask_of_keys(SOURCE_REAL))
     expected = theirs(
         states,
         memory,
-        tgt_mask=~allowed[0, 0],  # True hides in torch
+        tgt_mask=~allowed.draw(5, 5, states.device)[0, 0],  # True hides in torch
         memory_key_padding_mask=~SOURCE_REAL,
     )
     assert_same(stream, expected, [states, memory])
@@ -85,9 +85,9 @@ def test_steps_of_a_block_are_its_forward(dim, heads, norm, activation):
     torch.manual_seed(1)
     ours = roughen(block(dim, heads, norm, activation, cross=True))
     (stream, normed), memory = torch.randn(2, 2, 5, dim), torch.randn(2, 7, dim)
-    real = SOURCE_REAL[:, None, None]
+    real = mask_of_keys(SOURCE_REAL)
     with torch.no_grad():
-        expected = ours(stream, normed, causal(5, 5, stream.device), memory, real)
+        expected = ours(stream, normed, AttentionMask(causal=True), memory, real)
         state = ours.start(memory)
         steps = [
             ours(stream[:, t : t + 1], normed[:, t : t + 1], None, None, real, state)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 
+from jumok.attention.masks import mask_of_keys
 from jumok.attention.observe import Attention, observe
 from jumok.attention.scores import DotScore
 from jumok.config import TransformerConfig
@@ -160,7 +161,7 @@ def attentions_of_steps(block: Block, rows: int, dtype: torch.dtype) -> list[Att
     """What the observers of one block are told in a walk; a row may look at nothing."""
     torch.manual_seed(7)
     state = block.start(torch.randn(rows, 5, 48, dtype=dtype))
-    allowed = torch.arange(5) < torch.arange(rows)[:, None, None, None] % 6
+    allowed = mask_of_keys(torch.arange(5) < torch.arange(rows)[:, None] % 6)
     seen: list[Attention] = []
     with observe(block, lambda site, attention: seen.append(attention)):
         for _ in range(STEPS):

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from jumok.attention.masks import Documents
 from jumok.config.causal import CausalConfig
-from jumok.layers.packing import indexes_inside
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.memory import Decoder, PrefillDecoder, TrainableDecoder
 from tests.parity.torch_weights import roughen
@@ -79,7 +79,7 @@ def test_documents_packed_into_a_row_are_read_as_documents_of_their_own(variant)
     row = torch.cat([*own, torch.zeros(1, 1, dtype=torch.long)], 1)
     other = torch.cat([TEXTS[:1], torch.zeros(1, 3, dtype=torch.long)], 1)
     documents = torch.tensor([[0, 0, 0, 0, 1, 1, 2, 2, 2, -1], [0] * 7 + [-1] * 3])
-    packed = model.hidden(torch.cat([row, other]), documents)
+    packed = model.hidden(torch.cat([row, other]), Documents(documents))
     separate = torch.cat([model.hidden(one) for one in own], 1)
     assert_close(packed[:1, :9], separate)
     assert_close(packed[1:, :7], model.hidden(TEXTS[:1]))
@@ -101,7 +101,7 @@ def test_packed_documents_learn_as_documents_of_their_own():
         model = build("rotary kernels")
         own = [torch.tensor([[2, 5, 6, 7]]), torch.tensor([[2, 8, 9]])]
         documents = torch.tensor([[3, 3, 3, 3, 5, 5, 5]])
-        model.hidden(torch.cat(own, 1), documents).square().sum().backward()
+        model.hidden(torch.cat(own, 1), Documents(documents)).square().sum().backward()
         packed = {name: p.grad.clone() for name, p in model.named_parameters()}
         model.zero_grad()
         sum(model.hidden(one).square().sum() for one in own).backward()
@@ -112,7 +112,7 @@ def test_packed_documents_learn_as_documents_of_their_own():
 def test_indexes_count_from_the_start_of_each_document():
     documents = torch.tensor([[0, 0, 0, 1, 1, 2], [7, 4, 4, 4, 7, 7]])
     expected = torch.tensor([[0, 1, 2, 0, 1, 0], [0, 0, 1, 2, 0, 1]])
-    assert torch.equal(indexes_inside(documents), expected)
+    assert torch.equal(Documents(documents).indexes(), expected)
 
 
 def test_it_is_decoded_as_any_decoder_and_reads_prompts():

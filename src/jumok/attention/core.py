@@ -11,9 +11,8 @@ Source: Vaswani et al. 2017, section 3.2.1; lectures 000 and 003; shared keys: A
 
 import math
 
-import torch
-import torch.nn.functional as F
-
+from jumok.attention import fused
+from jumok.attention.masks import AttentionMask
 from jumok.kernels import attention as kernel
 from jumok.kernels.noise import DropoutMask
 from jumok.shapes import Bool, Float, Tensor
@@ -23,7 +22,7 @@ def attend(
     query: Float[Tensor, "batch heads query dim"],
     key: Float[Tensor, "batch kv_heads key dim"],
     value: Float[Tensor, "batch kv_heads key value_dim"],
-    allowed: Bool[Tensor, "#batch #heads #query key"] | None = None,
+    allowed: AttentionMask | None = None,
     bias: Float[Tensor, "#batch #heads #query key"] | None = None,
     drop: DropoutMask | None = None,
     scale: float | None = None,
@@ -33,21 +32,27 @@ def attend(
     Args:
         key, value: may have fewer heads than the queries: each of them then serves as many
             adjacent heads of queries as `repeat_heads` would repeat it.
-        allowed: True where a query may attend; None allows all. A query that may attend to
+        allowed: what each query may attend to; None allows all. A query that may attend to
             nothing gets zeros.
         bias: added to the scaled scores (ALiBi); None adds nothing.
         drop: which weights to drop while training; None drops none.
         scale: the factor of the products; None: 1 / sqrt(dim).
     """
+    if query.is_cuda and drop is None:
+        return fused.attend(query, key, value, allowed, bias, scale)
     if key.shape[1] != query.shape[1]:
         return _grouped(query, key, value, allowed, bias, drop, scale)
     scale = query.shape[-1] ** -0.5 if scale is None else scale
+    queries, keys = query.shape[2], key.shape[2]
     learnt = bias is not None and bias.requires_grad
     if not learnt and kernel.serves(query, key, value):
-        return kernel.attend(query, key, value, allowed, bias, drop, scale)
-    if query.is_cuda and drop is None:
-        return _fused(query, key, value, allowed, bias, scale)
-    return attend_with_weights(query, key, value, allowed, bias, drop, scale)[0]
+        ranges = others = None
+        if allowed is not None:
+            ranges = allowed.ranges(queries, keys, query.device)
+            others = allowed.forbidden_keys()
+        return kernel.attend(query, key, value, ranges, others, bias, drop, scale)
+    drawn = None if allowed is None else allowed.draw(queries, keys, query.device)
+    return attend_with_weights(query, key, value, drawn, bias, drop, scale)[0]
 
 
 def attend_with_weights(
@@ -95,7 +100,7 @@ def _grouped(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    allowed: Tensor | None,
+    allowed: AttentionMask | None,
     bias: Tensor | None,
     drop: DropoutMask | None,
     scale: float | None,
@@ -109,8 +114,8 @@ def _grouped(
         whole = rows.expand(-1, group if rows.shape[1] == 1 else heads, queries, -1)
         return whole.reshape(rows.shape[0], -1, group * queries, rows.shape[3])
 
-    if allowed is not None and allowed.shape[1:3] != (1, 1):
-        allowed = folded(allowed)
+    if allowed is not None:
+        allowed = allowed.folded(heads, key.shape[1])
     bias = None if bias is None else folded(bias)
     found = attend(folded(query), key, value, allowed, bias, drop, scale)
     return found.unflatten(2, (group, queries)).flatten(1, 2)
@@ -125,22 +130,6 @@ def repeat_heads(
     return states.repeat_interleave(heads // states.shape[1], dim=1)
 
 
-def _fused(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    allowed: Tensor | None,
-    bias: Tensor | None,
-    scale: float | None = None,
-) -> Tensor:
-    """torch's fused kernel; its boolean mask also means True = may attend."""
-    mask = allowed
-    if bias is not None:
-        bias = bias.to(query.dtype)
-        mask = bias if allowed is None else bias.masked_fill(~allowed, -math.inf)
-    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)
-
-
 def split_heads(
     states: Float[Tensor, "batch length width"], heads: int
 ) -> Float[Tensor, "batch {heads} length width//{heads}"]:
@@ -153,9 +142,3 @@ def merge_heads(
 ) -> Float[Tensor, "batch length heads*dim"]:
     """Concatenates the heads; a view if `attend` wrote them that way."""
     return states.transpose(1, 2).flatten(2)
-
-
-def causal(queries: int, keys: int, device: torch.device) -> Bool[Tensor, "1 1 {queries} {keys}"]:
-    """The look-ahead mask, aligned to the end of the keys: the last query attends to every key."""
-    mask = torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)
-    return mask[None, None]

@@ -17,6 +17,7 @@ from jumok.attention.core import (
     split_heads,
 )
 from jumok.attention.interfaces import HeadParts, HeadProcess, OutputProcess, product_scale
+from jumok.attention.masks import AttentionMask
 from jumok.attention.observe import Attention, Observable
 from jumok.attention.role import Role
 from jumok.attention.scores import DotScore, ScaledDotScore
@@ -24,7 +25,7 @@ from jumok.kernels.linear import Linear
 from jumok.kernels.noise import DropoutMask, Noise
 from jumok.kernels.step import AttentionWeights
 from jumok.kernels.step_part import StepPart, weights_for_step
-from jumok.shapes import Bool, Float, States, Tensor
+from jumok.shapes import Float, States, Tensor
 
 KeysValues = tuple[
     Float[Tensor, "batch kv_heads length head_dim"],
@@ -84,7 +85,7 @@ class MultiHeadAttention(Observable, StepPart):
         self,
         queries: Float[Tensor, "batch query dim"],
         memory: Float[Tensor, "batch key dim"] | KeysValues,
-        allowed: Bool[Tensor, "#batch 1 #query _"] | None = None,
+        allowed: AttentionMask | None = None,
         position: int = 0,
         past: KeyValueCache | None = None,
     ) -> Float[Tensor, "batch query dim"]:
@@ -118,7 +119,7 @@ class MultiHeadAttention(Observable, StepPart):
         queries: Float[Tensor, "batch query dim"],
         key: Float[Tensor, "batch kv_heads key head_dim"],
         value: Float[Tensor, "batch kv_heads key value_dim"],
-        allowed: Bool[Tensor, "#batch 1 #query key"] | None = None,
+        allowed: AttentionMask | None = None,
         position: int = 0,
     ) -> Float[Tensor, "batch query dim"]:
         """The output for each query; `position` is that of the first query."""
@@ -159,7 +160,7 @@ class MultiHeadAttention(Observable, StepPart):
         query: Float[Tensor, "batch heads query head_dim"],
         key: Float[Tensor, "batch kv_heads key head_dim"],
         value: Float[Tensor, "batch kv_heads key value_dim"],
-        allowed: Bool[Tensor, "#batch 1 #query key"] | None,
+        allowed: AttentionMask | None,
         bias: Float[Tensor, "#batch #heads query key"] | None,
         drop: DropoutMask | None,
         position: int,
@@ -167,11 +168,12 @@ class MultiHeadAttention(Observable, StepPart):
         """The readable path, for any score; calls the observers, with a key for each query."""
         score = self.score
         key, value = repeat_heads(key, self.heads), repeat_heads(value, self.heads)
+        drawn = None if allowed is None else allowed.draw(query.shape[2], key.shape[2], key.device)
         scale = product_scale(score)
         if scale is None:
-            found, weights = attend_by_scores(score(query, key), value, allowed, bias, drop)
+            found, weights = attend_by_scores(score(query, key), value, drawn, bias, drop)
         else:
-            found, weights = attend_with_weights(query, key, value, allowed, bias, drop, scale)
+            found, weights = attend_with_weights(query, key, value, drawn, bias, drop, scale)
         if self.edit is not None:
             weights = self.edited(weights, position)
             found = weights @ value
@@ -186,7 +188,7 @@ class MultiHeadAttention(Observable, StepPart):
                     scale=score.scale,
                     energy=score.energy,
                     bias=bias,
-                    allowed=allowed,
+                    allowed=drawn,
                 )
             )
         return found

@@ -1,7 +1,9 @@
 /* Attention: a few queries in decoding, and whole sentences in training. Tensors are
  * (batch, heads, positions, dim) with any strides but the last, which is 1; weights are kept as (batch,
- * heads, queries, padded keys). `reach` is the range of keys that a block of 16 queries may attend to;
- * nothing outside is computed: half of a causal mask, and most of one that keeps packed sentences apart.
+ * heads, queries, padded keys). A mask is a range of keys of each query, the same for all heads
+ * (look-ahead masks, windows, packed sentences), and bytes for what ranges do not say; either may be
+ * missing. `reach` is the range of keys that a block of 16 queries may attend to; nothing outside is
+ * computed: half of a causal mask, and most of one that keeps packed sentences apart.
  * Included by kernels.c, once for each element type.
  */
 
@@ -17,18 +19,18 @@ static void F(scatter)(const float *from, TYPE *to, int64_t stride, int64_t posi
         for (int64_t d = 0; d < dim; d += LANES) F(store)(to + i * stride + d, load_f32(from + i * dim + d));
 }
 
-/* softmax of one row of scores, in place; keys beyond `keys` and forbidden ones get zero. bias: as
- * wide as the row, or NULL */
-static void F(softmax_row)(float *row, const uint8_t *allowed, const float *bias, int64_t keys, float scale) {
-    int64_t width = padded(keys);
+/* softmax of one row of `width` scores, in place; keys before `first` and from `end` on, and forbidden ones
+ * get zero. bias: as wide as the row, or NULL */
+static void F(softmax_row)(float *row, const uint8_t *allowed, const float *bias, int64_t width, int64_t first,
+                           int64_t end, float scale) {
     floats most = spread(-INFINITY);
     for (int64_t j = 0; j < width; j += LANES) {
         floats score = load_f32(row + j) * scale;
         if (bias) score += load_f32(bias + j);
-        ints open = (ints)(COUNT + (uint32_t)j < (uint32_t)keys);
-        if (allowed) {
+        ints open = (ints)(COUNT + (uint32_t)(j - first) < (uint32_t)(end - first));
+        if (allowed && j < end) {
             bytes may = {};
-            memcpy(&may, allowed + j, keys - j < LANES ? keys - j : LANES);
+            memcpy(&may, allowed + j, end - j < LANES ? end - j : LANES);
             open &= __builtin_convertvector(may, ints) != 0;
         }
         score = choose(open, score, spread(-INFINITY));
@@ -52,30 +54,34 @@ static void F(softmax_row)(float *row, const uint8_t *allowed, const float *bias
 }
 
 /* One head of a decoding step: few queries, which read keys and values in place. */
-static void F(attend_few)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out, const uint8_t *allowed,
-                          const float *bias, const Sizes *size, const Strides *stride, float scale, float *score) {
+static void F(attend_few)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out, const Reach *range,
+                          const uint8_t *allowed, const float *bias, const Sizes *size, const Strides *stride,
+                          float scale, float *score) {
     const Strides *sq = stride, *sk = stride + 1, *sv = stride + 2, *so = stride + 3, *sm = stride + 4;
     const Strides *sb = sm + (allowed != NULL);
     for (int64_t i = 0; i < size->queries; i++) {
         const TYPE *query = q + i * sq->position;
-        for (int64_t j = 0; j < size->keys; j++) {
+        int64_t first = range ? range[i].first : 0, end = range ? range[i].end : size->keys;
+        for (int64_t j = first; j < end; j++) {
             floats dot = {};
             for (int64_t d = 0; d < size->dim; d += LANES)
                 dot += F(load)(query + d) * F(load)(k + j * sk->position + d);
             score[j] = sum_of(dot);
         }
         F(softmax_row)(score, allowed ? allowed + i * sm->position : NULL, bias ? bias + i * sb->position : NULL,
-                       size->keys, scale);
+                       padded(size->keys), first, end, scale);
         for (int64_t d = 0; d < size->value_dim; d += LANES) {
             floats found = {};
-            for (int64_t j = 0; j < size->keys; j++) found += score[j] * F(load)(v + j * sv->position + d);
+            for (int64_t j = first; j < end; j++) found += score[j] * F(load)(v + j * sv->position + d);
             F(store)(out + i * so->position + d, found);
         }
     }
 }
 
-void F(attention_step)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out, const uint8_t *allowed,
-                       const float *bias, const Sizes *size, const Strides *stride, double scale) {
+/* ranges: (rows, queries); ranges_apart: those of one sentence from those of the next, or 0. */
+void F(attention_step)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out, const Reach *ranges,
+                       int64_t ranges_apart, const uint8_t *allowed, const float *bias, const Sizes *size,
+                       const Strides *stride, double scale) {
     const Strides *sq = stride, *sk = stride + 1, *sv = stride + 2, *so = stride + 3, *sm = stride + 4;
     const Strides *sb = sm + (allowed != NULL);
     float *score = aligned_alloc(64, sizeof(float) * padded(size->keys));
@@ -83,19 +89,29 @@ void F(attention_step)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out, c
         for (int64_t h = 0; h < size->heads; h++)
             F(attend_few)(q + b * sq->batch + h * sq->head, k + b * sk->batch + h * sk->head,
                           v + b * sv->batch + h * sv->head, out + b * so->batch + h * so->head,
+                          ranges ? ranges + b * ranges_apart : NULL,
                           allowed ? allowed + b * sm->batch + h * sm->head : NULL,
                           bias ? bias + b * sb->batch + h * sb->head : NULL, size, stride, (float)scale, score);
     free(score);
 }
 
-/* Every block's reach under a mask, NULL if all is allowed; rows of the mask are `position` apart. */
-static void F(measure)(const uint8_t *allowed, int64_t position, int64_t queries, int64_t keys, Reach *reach) {
+/* Every block's reach under a mask: by the ranges of its queries, and inside of these by the bytes, whose
+ * rows are `position` apart. */
+static void F(measure)(const Reach *range, const uint8_t *allowed, int64_t position, int64_t queries, int64_t keys,
+                       Reach *reach) {
     for (int64_t row = 0; row < queries; row += LANES, reach++) {
-        int64_t first = allowed ? keys : 0, end = allowed ? 0 : keys;
-        for (int64_t i = row; allowed && i < queries && i < row + LANES; i++) {
-            const uint8_t *may = allowed + i * position, *found = memchr(may, 1, first);
+        int64_t first = keys, end = 0;
+        for (int64_t i = row; i < queries && i < row + LANES; i++) {
+            int64_t low = range ? range[i].first : 0, high = range ? range[i].end : keys;
+            if (low >= high) continue;
+            if (!allowed) {
+                if (low < first) first = low;
+                if (high > end) end = high;
+                continue;
+            }
+            const uint8_t *may = allowed + i * position, *found = low < first ? memchr(may + low, 1, first - low) : NULL;
             if (found) first = found - may;
-            for (int64_t j = keys; j > end; j--)
+            for (int64_t j = high; j > end && j > low; j--)
                 if (may[j - 1]) end = j;
         }
         reach->first = first < end ? first / LANES * LANES : 0;
@@ -104,11 +120,11 @@ static void F(measure)(const uint8_t *allowed, int64_t position, int64_t queries
 }
 
 /* out = dropout(softmax(scale q k^T)) v; weights, before dropout, and `reach` are kept for the
- * backward pass. allowed: bytes, or NULL; bias: rows of padded keys, or NULL; their strides come after
- * those of q, k, v and out. */
+ * backward pass. ranges: as in attention_step, or NULL; allowed: bytes, or NULL; bias: rows of padded keys,
+ * or NULL; the strides of the last two come after those of q, k, v and out. */
 void F(attention_forward)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out, TYPE *weights, Reach *reach,
-                          const uint8_t *allowed, const float *bias, const Sizes *size, const Strides *stride,
-                          double scale, int64_t threshold, int64_t seed) {
+                          const Reach *ranges, int64_t ranges_apart, const uint8_t *allowed, const float *bias,
+                          const Sizes *size, const Strides *stride, double scale, int64_t threshold, int64_t seed) {
     int64_t n = size->queries, m = size->keys, d = size->dim, e = size->value_dim;
     int64_t rows = padded(n), width = padded(m), blocks = rows / LANES;
     Drop drop = drop_of(threshold, seed);
@@ -120,10 +136,11 @@ void F(attention_forward)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out
     for (int64_t head = 0; head < size->batch * size->heads; head++, reach += blocks) {
         int64_t b = head / size->heads, h = head % size->heads;
         const uint8_t *mask = allowed ? allowed + b * sm->batch + h * sm->head : NULL;
+        const Reach *range = ranges ? ranges + b * ranges_apart : NULL;
         if (h && !(allowed && sm->head))
             memcpy(reach, reach - blocks, sizeof(Reach) * blocks); /* the heads of a sentence share its mask */
         else
-            F(measure)(mask, allowed ? sm->position : 0, n, m, reach);
+            F(measure)(range, mask, allowed ? sm->position : 0, n, m, reach);
         F(gather)(q + b * sq->batch + h * sq->head, sq->position, query, n, d);
         F(gather)(k + b * sk->batch + h * sk->head, sk->position, key, m, d);
         F(gather)(v + b * sv->batch + h * sv->head, sv->position, value, m, e);
@@ -136,8 +153,10 @@ void F(attention_forward)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out
             for (int64_t i = row; i < row + count; i++) {
                 float *line = score + i * width;
                 const float *more = bias ? bias + b * sb->batch + h * sb->head + i * sb->position + first : NULL;
-                F(softmax_row)(line + first, mask ? mask + i * sm->position + first : NULL, more, inside,
-                               (float)scale);
+                int64_t from = range ? range[i].first - first : 0, to = range ? range[i].end - first : inside;
+                if (from >= to) from = to = 0; /* a query that sees nothing may have a range outside of the reach */
+                F(softmax_row)(line + first, mask ? mask + i * sm->position + first : NULL, more, end - first, from,
+                               to, (float)scale);
                 TYPE *save = weights + (head * n + i) * width;
                 for (int64_t j = first; j < end; j += LANES) {
                     floats weight = load_f32(line + j);

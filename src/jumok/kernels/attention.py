@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from jumok.kernels import native
 from jumok.kernels.context import Context
 from jumok.kernels.noise import DropoutMask
-from jumok.shapes import Bool, Float, Tensor
+from jumok.shapes import Bool, Float, Int, Tensor
 
 LONGEST = 1024
 """Keys beyond which the products are large enough for torch's own kernels."""
@@ -37,6 +37,7 @@ def attend(
     query: Float[Tensor, "batch heads query dim"],
     key: Float[Tensor, "batch heads key dim"],
     value: Float[Tensor, "batch heads key value_dim"],
+    ranges: Int[Tensor, "#batch query 2"] | None = None,
     allowed: Bool[Tensor, "#batch #heads #query key"] | None = None,
     bias: Float[Tensor, "#batch #heads #query key"] | None = None,
     drop: DropoutMask | None = None,
@@ -47,19 +48,23 @@ def attend(
     No gradient flows to `bias`.
 
     Args:
+        ranges: of each query the first key that it may attend to, and their end, for all heads;
+            int32, and neither is below 0 or beyond the last key. None: all keys.
+        allowed: which keys of its range a query may attend to; None: all.
         scale: None: 1 / sqrt(dim).
     """
     scale = query.shape[-1] ** -0.5 if scale is None else float(scale)
     learning = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
     if query.shape[2] <= FEW and drop is None and not learning:
-        return _step(query, key, value, allowed, bias, scale)
-    return _Attention.apply(query, key, value, allowed, bias, drop, scale)
+        return _step(query, key, value, ranges, allowed, bias, scale)
+    return _Attention.apply(query, key, value, ranges, allowed, bias, drop, scale)
 
 
 def _step(
     query: Tensor,
     key: Tensor,
     value: Tensor,
+    ranges: Tensor | None,
     allowed: Tensor | None,
     bias: Tensor | None,
     scale: float,
@@ -68,7 +73,7 @@ def _step(
     found = _side_by_side(query, value.shape[-1])
     allowed, bias = _expanded(allowed, query, key), _whole_rows(bias, query, key)
     native.call(
-        "attention_step", query.dtype, query, key, value, found, allowed, bias,
+        "attention_step", query.dtype, query, key, value, found, *_rows_of(ranges), allowed, bias,
         _sizes(query, value), _strides(query, key, value, found, allowed, bias), scale,
     )  # fmt: skip
     return found
@@ -81,6 +86,7 @@ class _Attention(torch.autograd.Function):
         query: Tensor,
         key: Tensor,
         value: Tensor,
+        ranges: Tensor | None,
         allowed: Tensor | None,
         bias: Tensor | None,
         drop: DropoutMask | None,
@@ -96,7 +102,7 @@ class _Attention(torch.autograd.Function):
         allowed, bias = _expanded(allowed, query, key), _whole_rows(bias, query, key)
         native.call(
             "attention_forward", query.dtype, query, key, value, found, weights, reach,
-            allowed, bias, _sizes(query, value),
+            *_rows_of(ranges), allowed, bias, _sizes(query, value),
             _strides(query, key, value, found, allowed, bias), scale, *native.numbers(drop),
         )  # fmt: skip
         ctx.save_for_backward(query, key, value, weights, reach)
@@ -114,7 +120,7 @@ class _Attention(torch.autograd.Function):
             *slopes, _sizes(query, value), _strides(query, key, value, d_found, *slopes),
             ctx.scale, *native.numbers(ctx.drop),
         )  # fmt: skip
-        return (*slopes, None, None, None, None)
+        return (*slopes, None, None, None, None, None)
 
 
 def _side_by_side(like: Tensor, dim: int) -> Tensor:
@@ -126,6 +132,15 @@ def _side_by_side(like: Tensor, dim: int) -> Tensor:
 def _sizes(query: Tensor, value: Tensor) -> ctypes.Array[ctypes.c_int64]:
     batch, heads, queries, dim = query.shape
     return (ctypes.c_int64 * 6)(batch, heads, queries, *value.shape[-2:-1], dim, value.shape[-1])
+
+
+def _rows_of(ranges: Tensor | None) -> tuple[Tensor | None, int]:
+    """The ranges, and how far those of one sentence are from those of the next."""
+    if ranges is None:
+        return None, 0
+    assert ranges.dtype == torch.int32
+    assert ranges.is_contiguous()
+    return ranges, 0 if ranges.shape[0] == 1 else ranges.shape[1]
 
 
 def _expanded(allowed: Tensor | None, query: Tensor, key: Tensor) -> Tensor | None:

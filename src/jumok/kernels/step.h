@@ -27,7 +27,7 @@ typedef struct {
     TYPE *past_key, *past_value;
     const TYPE *memory_key, *memory_value;
     const uint8_t *allowed; /* (rows, source), or NULL */
-    int64_t allowed_row, length, source;
+    int64_t allowed_row, first, length, source; /* first: the first written position that is attended to */
     Strides key, value; /* of the Memory */
     F(Seen) self, cross;
 } F(Places);
@@ -85,7 +85,7 @@ static void F(look)(const TYPE *query, const TYPE *key, const TYPE *value, TYPE 
             F(attend_few)(query + (row * size->heads + head) * size->head_dim,
                           key + row * of_key.batch + head * of_key.head,
                           value + row * of_value.batch + head * of_value.head,
-                          found + (row * size->heads + head) * size->value_dim,
+                          found + (row * size->heads + head) * size->value_dim, NULL,
                           allowed ? allowed + row * allowed_row : NULL, NULL, &few, strides, scale, score);
             if (!weights) continue;
             for (int64_t j = 0; j < width; j += LANES, weights += LANES) F(store)(weights, load_f32(score + j));
@@ -120,8 +120,9 @@ void F(block_step)(const F(Weights) *weights, const F(Places) *places, const Ste
     F(linear)(normed, weights->query, query, rows, dim, key_width, 0);
     F(linear)(normed, weights->key, new_key, rows, dim, key_width, 0);
     F(linear)(normed, weights->value, new_value, rows, dim, value_width, 0);
-    F(look)(query, places->past_key, places->past_value, found, of_key, of_value, length + 1, NULL, 0, size,
-            (float)scale, score, places->self.weights);
+    F(look)(query, places->past_key + places->first * of_key.position,
+            places->past_value + places->first * of_value.position, found, of_key, of_value,
+            length + 1 - places->first, NULL, 0, size, (float)scale, score, places->self.weights);
     F(linear)(found, weights->output, update, rows, value_width, dim, 0);
     F(after)(stream, update, normed, weights->after_self, size, facts, epsilon);
 

@@ -157,6 +157,7 @@ class StepKernel:
         | None,
         allowed: Bool[Tensor, "#rows 1 1 source"] | None,
         seen: tuple[Seen | None, Seen | None] = (None, None),
+        first: int = 0,
     ) -> None:
         """Changes `stream` and `normed` in place, and writes the key and value of this position.
 
@@ -166,15 +167,17 @@ class StepKernel:
             allowed: which positions of the Memory may be attended to.
             seen: space for the queries and weights of the self-attention and the cross-attention,
                 made by `room`; None: they are not written.
+            first: the first of all positions that this one attends to.
         """
         rows = stream.shape[0]
         key, value = memory if memory is not None else (None, None)
         mask = None if allowed is None else allowed.expand(rows, 1, 1, -1)
         if mask is not None and mask.stride(-1) != 1:
             mask = mask.contiguous()
-        places = (ctypes.c_int64 * 18)(
+        places = (ctypes.c_int64 * 19)(
             past[0].data_ptr(), past[1].data_ptr(), _address(key), _address(value), _address(mask),
-            0 if mask is None else mask.stride(0), length, 0 if key is None else key.shape[2],
+            0 if mask is None else mask.stride(0), first, length,
+            0 if key is None else key.shape[2],
             *_strides(key), *_strides(value), *_addresses(seen[0]), *_addresses(seen[1]),
         )  # fmt: skip
         sizes = (ctypes.c_int64 * 7)(rows, *self.sizes)

@@ -15,13 +15,11 @@ from typing import cast
 from torch import nn
 
 from jumok.attention.cache import KeyValueCache
+from jumok.attention.masks import AttentionMask
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.layers.block_step import in_one_call
 from jumok.layers.interfaces import FeedForward, Residual
-from jumok.shapes import Bool, Float, Int, States, Tensor
-
-Mask = Bool[Tensor, "#batch 1 #length key"]
-MemoryMask = Bool[Tensor, "#batch 1 1 source"]
+from jumok.shapes import Float, Int, States, Tensor
 
 
 @dataclass
@@ -58,9 +56,9 @@ class Block(nn.Module):
         self,
         stream: States,
         normed: States,
-        allowed: Mask | None,
+        allowed: AttentionMask | None,
         memory: Float[Tensor, "batch source dim"] | None = None,
-        memory_allowed: MemoryMask | None = None,
+        memory_allowed: AttentionMask | None = None,
         state: BlockState | None = None,
     ) -> tuple[States, States]:
         """All positions at once, or the next ones; returns (stream, normed) for the next block.
@@ -85,8 +83,8 @@ class Block(nn.Module):
         self,
         stream: States,
         normed: States,
-        allowed: Mask | None,
-        memory_allowed: MemoryMask | None,
+        allowed: AttentionMask | None,
+        memory_allowed: AttentionMask | None,
         state: BlockState,
     ) -> tuple[States, States]:
         position = state.past.length
@@ -115,9 +113,9 @@ class Stack(nn.ModuleList):
         self,
         stream: States,
         normed: States,
-        allowed: Mask | None,
+        allowed: AttentionMask | None,
         memory: Float[Tensor, "batch source dim"] | None = None,
-        memory_allowed: MemoryMask | None = None,
+        memory_allowed: AttentionMask | None = None,
         states: list[BlockState] | None = None,
     ) -> States:
         """All positions at once, or the next ones; returns the output of the last block's norm.

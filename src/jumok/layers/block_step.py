@@ -6,6 +6,7 @@ Its readable twin is `Block.forward` in `jumok.layers.block`.
 from torch import nn
 
 from jumok.attention.cache import KeyValueCache, by_rows
+from jumok.attention.masks import AttentionMask
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.observe import Attention
 from jumok.kernels import native, step
@@ -59,7 +60,7 @@ class BlockStep:
         past: KeyValueCache,
         memory: tuple[Float[Tensor, "batch heads source _"], Float[Tensor, "batch heads source _"]]
         | None,
-        memory_allowed: Bool[Tensor, "#batch 1 1 source"] | None,
+        memory_allowed: AttentionMask | None,
     ) -> tuple[Float[Tensor, "batch 1 dim"], Float[Tensor, "batch 1 dim"]]:
         """(stream, normed) for the next block; `past` grows in place, and observers are called."""
         sizes = self._kernel.sizes
@@ -69,14 +70,15 @@ class BlockStep:
         rows = stream.shape[0]
         seen = self._room(self._own, rows, length + 1)
         crossing = None if memory is None else self._room(self._crossing, rows, memory[0].shape[2])
-        self._kernel(stream, normed, room, length, memory, memory_allowed, (seen, crossing))
+        real = None if memory_allowed is None else memory_allowed.forbidden_keys()
+        self._kernel(stream, normed, room, length, memory, real, (seen, crossing))
         if seen is not None:
             key, value = (by_rows(each[: length + 1]) for each in room)
             _tell(self._own, seen, key, value, None)
         if crossing is not None:
             assert self._crossing is not None
             assert memory is not None
-            _tell(self._crossing, crossing, *memory, memory_allowed)
+            _tell(self._crossing, crossing, *memory, real)
         return stream, normed
 
     def _room(self, attention: MultiHeadAttention | None, rows: int, keys: int) -> step.Seen | None:

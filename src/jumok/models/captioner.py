@@ -15,6 +15,7 @@ from torch import nn
 
 from jumok.attention.heard import heard
 from jumok.attention.here import Here
+from jumok.attention.masks import mask_of_keys
 from jumok.config.captioner import (
     CaptionerConfig,
     CnnConfig,
@@ -27,7 +28,7 @@ from jumok.layers.convolution import ConvolutionStack, scale_pixels
 from jumok.layers.dropout import Dropout
 from jumok.layers.embedding import StateEdit, embedding_table
 from jumok.models.builder import BlockBuilder
-from jumok.models.decoder import TransformerDecoder, row_mask
+from jumok.models.decoder import TransformerDecoder
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.models.recurrent import RecurrentParts
 from jumok.positions.grid import GridPositions
@@ -160,7 +161,7 @@ class GridReader(nn.Module):
         self, cells: Float[Tensor, "batch cells dim"], allowed: Allowed | None = None
     ) -> Float[Tensor, "batch cells dim"]:
         """One vector a cell."""
-        return self.blocks(cells, self.first_norm(cells), row_mask(allowed))
+        return self.blocks(cells, self.first_norm(cells), mask_of_keys(allowed))
 
 
 class VectorWriter(nn.Module):

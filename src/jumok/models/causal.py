@@ -10,6 +10,7 @@ Source: Radford et al. 2018 and 2019 (GPT, GPT-2); the look-ahead mask: lectures
 from torch import nn
 
 from jumok.attention.heard import heard
+from jumok.attention.masks import Documents
 from jumok.config.causal import CausalConfig
 from jumok.kernels.noise import Noise
 from jumok.layers.embedding import embedding_table
@@ -44,13 +45,12 @@ class CausalLanguageModel(nn.Module):
     def hidden(
         self,
         tokens: Int[Tensor, "batch length"],
-        documents: Int[Tensor, "batch length"] | None = None,
+        documents: Documents | None = None,
     ) -> Float[Tensor, "batch length dim"]:
         """The states from which the logits after every prefix of `tokens` are read.
 
         Args:
-            documents: a number for each token, the same for the tokens of a document, which are
-                adjacent. Attention and positions are then limited to a token's own document.
-                None: a row is one document.
+            documents: where several share a row: attention and positions are then limited to a
+                token's own document. None: a row is one document.
         """
         return self.decoder.hidden(None, tokens, documents)

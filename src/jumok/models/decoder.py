@@ -6,11 +6,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from jumok.attention.core import causal
 from jumok.attention.heard import heard
+from jumok.attention.masks import AttentionMask, Documents, mask_of_keys
 from jumok.kernels.linear import Projection
-from jumok.layers.block import BlockState, MemoryMask, reorder_blocks
-from jumok.layers.packing import indexes_inside, same_document
+from jumok.layers.block import BlockState, reorder_blocks
 from jumok.models.builder import BlockBuilder
 from jumok.models.memory import Memory
 from jumok.shapes import Allowed, Float, Int, Tensor
@@ -62,25 +61,21 @@ class TransformerDecoder(nn.Module):
         self,
         memory: Memory | None,
         tokens: Int[Tensor, "batch target"],
-        documents: Int[Tensor, "batch target"] | None = None,
+        documents: Documents | None = None,
     ) -> Float[Tensor, "batch target dim"]:
         """The states from which the logits are read; training projects only the real ones.
 
         Args:
             memory: None for a language model.
-            documents: where several share a row, the number of each token's document; None: a row
-                is one document.
+            documents: where several share a row; None: a row is one document.
         """
-        allowed = causal(tokens.shape[1], tokens.shape[1], tokens.device)
-        indexes = None
-        if documents is not None:
-            allowed = allowed & same_document(documents)
-            indexes = indexes_inside(documents)
+        allowed = AttentionMask(causal=True, documents=documents)
+        indexes = None if documents is None else documents.indexes()
         stream = self.embedding(tokens, indexes=indexes)
         normed = self.first_norm(stream)
         if memory is None:
             return self.blocks(stream, normed, allowed)
-        return self.blocks(stream, normed, allowed, memory.states, row_mask(memory.allowed))
+        return self.blocks(stream, normed, allowed, memory.states, mask_of_keys(memory.allowed))
 
     def logits(self, hidden: Float[Tensor, "*axes dim"]) -> Float[Tensor, "*axes vocabulary"]:
         """The scores of every entry of the vocabulary."""
@@ -102,10 +97,10 @@ class TransformerDecoder(nn.Module):
         if state is None:
             return self.logits(self.hidden(memory, tokens))
         new = tokens.shape[1]
-        allowed = None if new == 1 else causal(new, state.position + new, tokens.device)
+        allowed = None if new == 1 else AttentionMask(causal=True)
         stream = self.embedding(tokens, state.position)
         normed = self.first_norm(stream)
-        row = row_mask(state.memory_allowed)
+        row = mask_of_keys(state.memory_allowed)
         normed = self.blocks(stream, normed, allowed, None, row, state.blocks)
         state.position += new
         return self.logits(normed), state
@@ -142,8 +137,3 @@ class TransformerDecoder(nn.Module):
             state.memory_allowed = state.memory_allowed[rows]
         state.memory_rows = memory_rows
         return state
-
-
-def row_mask(allowed: Allowed | None) -> MemoryMask | None:
-    """One row of permissions for all heads and queries."""
-    return None if allowed is None else allowed[:, None, None, :]

@@ -9,11 +9,12 @@ Source: Vaswani et al. 2017; lectures 000 to 004.
 from torch import nn
 
 from jumok.attention.heard import heard
+from jumok.attention.masks import mask_of_keys
 from jumok.config import TransformerConfig
 from jumok.kernels.noise import Noise
 from jumok.layers.embedding import embedding_table, sentence_lengths
 from jumok.models.builder import BlockBuilder
-from jumok.models.decoder import TransformerDecoder, row_mask
+from jumok.models.decoder import TransformerDecoder
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.shapes import Allowed, Float, Int, Tensor
 
@@ -67,4 +68,4 @@ class TransformerEncoder(nn.Module):
     ) -> Float[Tensor, "batch source dim"]:
         """One vector for each position."""
         stream = self.embedding(tokens, lengths=sentence_lengths(tokens, allowed))
-        return self.blocks(stream, self.first_norm(stream), row_mask(allowed))
+        return self.blocks(stream, self.first_norm(stream), mask_of_keys(allowed))

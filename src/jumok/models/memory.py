@@ -98,7 +98,7 @@ class TrainableDecoder(Decoder[State], Protocol[State]):
     Attributes:
         output: states to logits; training projects only the real positions.
         packs: whether several documents may share a row, so that `hidden` takes their numbers too
-            (`layers/packing.py`): captions of one image, which then read one Memory.
+            (`attention/masks.py`): captions of one image, which then read one Memory.
     """
 
     output: Projection

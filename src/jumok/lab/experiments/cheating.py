@@ -10,6 +10,7 @@ Source: Vaswani et al. 2017, section 3.2.3; lectures 001, 002 ("cheating을 방�
 import torch
 from torch import nn
 
+from jumok.attention.masks import mask_of_keys
 from jumok.data.pairs.batches import Batch
 from jumok.data.tokenizer import PAD
 from jumok.kernels.cross_entropy import smoothed_cross_entropy
@@ -35,7 +36,7 @@ def peeking(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tensor, "
     memory = model.encode(batch.source, batch.source_allowed)
     decoder = model.decoder
     stream = decoder.embedding(batch.target_input)
-    allowed = None if memory.allowed is None else memory.allowed[:, None, None, :]
+    allowed = mask_of_keys(memory.allowed)
     hidden = decoder.blocks(stream, decoder.first_norm(stream), None, memory.states, allowed)
     real = batch.target_output != PAD
     return smoothed_cross_entropy(

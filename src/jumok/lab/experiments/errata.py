@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import torch
 
-from jumok.attention.core import attend_with_weights, causal
+from jumok.attention.core import attend_with_weights
+from jumok.attention.masks import AttentionMask
 from jumok.config.transformer import TransformerConfig
 from jumok.lab.experiments.scale import softmax_as_written, softmax_stable, softness
 from jumok.lab.findings import Bars, Column, Findings, Grid, Setting, judged
@@ -72,7 +73,7 @@ def width_of_heads() -> Erratum:
 def masked(seed: int) -> tuple[Float[Tensor, "query key"], Float[Tensor, "query key"]]:
     """Attention weights behind a look-ahead mask: scores times 0, and plus -infinity."""
     query, key, value = _heads(seed, length=8, dim=64)
-    allowed = causal(8, 8, query.device)
+    allowed = AttentionMask(causal=True).draw(8, 8, query.device)
     scores = query @ key.transpose(-2, -1) / math.sqrt(64)
     _, added = attend_with_weights(query, key, value, allowed)
     return (scores * allowed).softmax(-1)[0, 0], added[0, 0]

@@ -16,8 +16,8 @@ from collections.abc import Callable
 
 import torch
 
-from jumok.attention.core import causal
 from jumok.attention.layers import GeneralAttention, ManyHeads, RawAttention, SelfAttention
+from jumok.attention.masks import AttentionMask
 from jumok.attention.scores import ScaledDotScore
 from jumok.config.transformer import TransformerConfig
 from jumok.lab.findings import Bars, Column, Findings, Setting, judged
@@ -79,8 +79,7 @@ def encoders(seed: int) -> dict[str, SequenceModel]:
 
     def behind_a_mask(tokens: Tensor) -> Tensor:
         stream = masked.embedding(tokens)
-        allowed = causal(tokens.shape[1], tokens.shape[1], tokens.device)
-        return masked.blocks(stream, masked.first_norm(stream), allowed)
+        return masked.blocks(stream, masked.first_norm(stream), AttentionMask(causal=True))
 
     kinds = ("none", "sinusoidal", "learned", "rotary")
     return {**{kind: model(kind).encoder for kind in kinds}, "mask": behind_a_mask}

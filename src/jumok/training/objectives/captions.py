@@ -3,6 +3,7 @@
 import torch
 from torch import nn
 
+from jumok.attention.masks import Documents
 from jumok.attention.observe import Attention, observe
 from jumok.data.captions.batches import CaptionBatch, CaptionRows
 from jumok.kernels.cross_entropy import smoothed_cross_entropy
@@ -48,7 +49,7 @@ def _cross_entropy(
     model: CaptionerModel, memory: Memory, batch: CaptionBatch, smoothing: float
 ) -> Float[Tensor, ""]:
     rows = rows_of(model, batch)
-    documents = () if rows.documents is None else (rows.documents,)
+    documents = () if rows.documents is None else (Documents(rows.documents),)
     hidden = model.decoder.hidden(memory, rows.tokens, *documents)
     return smoothed_cross_entropy(
         hidden[rows.real],

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from jumok.attention.masks import Documents
 from jumok.data.pairs.batches import Batch, on_device
 from jumok.data.pictures.batches import PictureBatch
 from jumok.data.texts.windows import TextBatch
@@ -69,7 +70,8 @@ def picture_classification(
 def next_token(model: nn.Module, batch: TextBatch, smoothing: float) -> Float[Tensor, ""]:
     """The cross-entropy of each token, given the previous ones of its document."""
     assert isinstance(model, CausalLanguageModel)
-    hidden = model.hidden(batch.tokens, batch.documents)
+    documents = None if batch.documents is None else Documents(batch.documents)
+    hidden = model.hidden(batch.tokens, documents)
     real = batch.following != PAD
     return smoothed_cross_entropy(
         hidden[real], model.decoder.output.weight, batch.following[real], smoothing

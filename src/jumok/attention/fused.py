@@ -1,0 +1,163 @@
+"""Attention by torch's fused kernels, as GPUs run it: they get the kind of mask, not a matrix.
+
+| mask                              | kernel                         | what it gets            |
+|-----------------------------------|--------------------------------|-------------------------|
+| none; padding                     | scaled_dot_product_attention   | nothing; a row of bytes |
+| look-ahead                        | scaled_dot_product_attention   | `is_causal`             |
+| documents with offsets, windows   | varlen_attn (`varlen.py`)      | offsets and window      |
+| documents or windows, otherwise   | flex_attention                 | ranges of keys          |
+| a matrix, or a bias on the scores | scaled_dot_product_attention   | the matrix              |
+
+A matrix is drawn only in the last case, and where flex_attention cannot be used: on a CPU it has no
+backward pass.
+
+Source: Dao 2023 (FlashAttention-2); Dong et al. 2024 (flex attention).
+"""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch.nn.attention.bias import causal_lower_right
+from torch.nn.attention.flex_attention import (
+    BlockMask,
+    and_masks,
+    create_block_mask,
+    flex_attention,
+)
+
+from jumok.attention import varlen
+from jumok.attention.masks import AttentionMask
+from jumok.shapes import Float, Int, Tensor
+
+Kernel = Callable[..., Tensor]
+
+_FLEX: Any = flex_attention  # whose type has overloads
+
+
+def attend(
+    query: Float[Tensor, "batch heads query dim"],
+    key: Float[Tensor, "batch kv_heads key dim"],
+    value: Float[Tensor, "batch kv_heads key value_dim"],
+    mask: AttentionMask | None = None,
+    bias: Float[Tensor, "#batch #heads #query key"] | None = None,
+    scale: float | None = None,
+) -> Float[Tensor, "batch heads query value_dim"]:
+    """Each query's weighted sum of the values; the arguments are those of `core.attend`."""
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    shared = key.shape[1] != query.shape[1]
+    kernel: Kernel = functools.partial(F.scaled_dot_product_attention, scale=scale)
+    if shared:
+        kernel = functools.partial(kernel, enable_gqa=True)
+    if bias is None and (mask is None or _looks_ahead_alone(mask)):
+        return _by_kind(kernel, query, key, value, mask)
+    if bias is None and mask is not None and mask.matrix is None and mask.has_ranges:
+        found = _in_documents(query, key, value, mask, scale)
+        if found is not None:
+            return found
+        if query.is_cuda:
+            return by_flex(query, key, value, mask, scale)
+    drawn = None if mask is None else _matrix(mask, query, key)
+    if bias is not None:
+        bias = bias.to(query.dtype)
+        drawn = bias if drawn is None else bias.masked_fill(~drawn, -math.inf)
+    return kernel(query, key, value, attn_mask=drawn)
+
+
+def _looks_ahead_alone(mask: AttentionMask) -> bool:
+    """Whether the mask is the look-ahead mask, and nothing else."""
+    others = mask.real, mask.documents, mask.matrix, mask.window
+    return mask.causal and mask.copies == 1 and all(each is None for each in others)
+
+
+def _by_kind(
+    kernel: Kernel, query: Tensor, key: Tensor, value: Tensor, mask: AttentionMask | None
+) -> Tensor:
+    queries, keys = query.shape[2], key.shape[2]
+    if mask is None or (queries == 1 and keys):
+        return kernel(query, key, value)
+    if queries == keys:
+        return kernel(query, key, value, is_causal=True)
+    # is_causal would align the first query with the first key
+    return kernel(query, key, value, attn_mask=causal_lower_right(queries, keys))
+
+
+def _matrix(mask: AttentionMask, query: Tensor, key: Tensor) -> Tensor | None:
+    """What has to be drawn."""
+    if mask.has_ranges:
+        return mask.draw(query.shape[2], key.shape[2], query.device)
+    return mask.forbidden_keys()
+
+
+def _in_documents(
+    query: Tensor, key: Tensor, value: Tensor, mask: AttentionMask, scale: float
+) -> Tensor | None:
+    """By the kernel that gets the offsets of documents; None: it does not serve them."""
+    left = -1 if mask.window is None else mask.window - 1
+    sides = (left, 0 if mask.causal else left)
+    if mask.real is not None or mask.copies > 1 or not varlen.serves(query, value, sides):
+        return None
+    given = offsets_of(mask, query, key)
+    if given is None:
+        return None
+    return varlen.attend(query, key, value, *given, sides, scale)
+
+
+def offsets_of(
+    mask: AttentionMask, query: Tensor, key: Tensor
+) -> tuple[tuple[Int[Tensor, " slots"], Int[Tensor, " slots"]], tuple[int, int]] | None:
+    """Where documents begin, of queries and of keys, and how long the longest ones are.
+
+    Without documents each row is one. None: the mask has documents, but not their offsets.
+    """
+    if mask.documents is None:
+        rows = torch.arange(query.shape[0] + 1, dtype=torch.int32, device=query.device)
+        sizes = query.shape[2], key.shape[2]
+        return (rows * sizes[0], rows * sizes[1]), sizes
+    asked, found = mask.documents, mask.key_documents or mask.documents
+    if asked.offsets is None or found.offsets is None:
+        return None
+    longest = asked.longest or query.shape[2], found.longest or key.shape[2]
+    return (asked.offsets, found.offsets), longest
+
+
+def by_flex(
+    query: Float[Tensor, "batch heads query dim"],
+    key: Float[Tensor, "batch kv_heads key dim"],
+    value: Float[Tensor, "batch kv_heads key value_dim"],
+    mask: AttentionMask,
+    scale: float,
+) -> Float[Tensor, "batch heads query value_dim"]:
+    """By flex_attention, from the ranges of keys and a row of real keys; no gradient on a CPU."""
+    kernel: Kernel = _compiled() if query.is_cuda else _FLEX
+    blocks = _blocks(mask, query, key.shape[2])
+    shared = key.shape[1] != query.shape[1]
+    return kernel(query, key, value, block_mask=blocks, scale=scale, enable_gqa=shared)
+
+
+def _blocks(mask: AttentionMask, query: Tensor, keys: int) -> BlockMask:
+    """The mask as flex_attention reads it: which blocks of keys there are for which queries."""
+    batch, _, queries, _ = query.shape
+    ranges, real = mask.ranges(queries, keys, query.device), mask.real
+    assert ranges is not None
+    shared = len(ranges) == 1 and (real is None or len(real) == 1)  # by the rows of the batch
+    first, end = ranges.expand(batch, queries, 2).unbind(-1)
+    # lambdas, because flex_attention counts the arguments, which checked functions hide
+    parts: list[Kernel] = [
+        lambda row, _head, asks, key: (first[row, asks] <= key) & (key < end[row, asks])
+    ]
+    if real is not None:
+        padded = real.expand(batch, keys)
+        parts.append(lambda row, _head, _asks, key: padded[row, key])
+    allowed, rows = and_masks(*parts), None if shared else batch
+    return create_block_mask(allowed, rows, None, queries, keys, device=query.device)
+
+
+@functools.cache
+def _compiled() -> Kernel:
+    """flex_attention is fast only as a compiled kernel: without that it draws all scores."""
+    kernel: Kernel = torch.compile(_FLEX, dynamic=False)
+    return kernel
