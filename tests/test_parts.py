@@ -25,7 +25,7 @@ ROLES = {
     "feedforward": (FeedForward, (DIM, HIDDEN, "gelu", Dropout(0.0, Noise()), False)),
     "score": (ScoreFunction, (HEAD_DIM, HEAD_DIM, HEADS)),
     "head_process": (HeadProcess, (HEAD_DIM, 1e-5)),
-    "output_process": (OutputProcess, (HEADS, HEAD_DIM)),
+    "output_process": (OutputProcess, (HEADS, HEAD_DIM, DIM)),
 }
 ENTRIES = [(role, name) for role in (*ROLES, "positions") for name in parts.names(role)]
 

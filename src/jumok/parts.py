@@ -6,7 +6,7 @@
 | feedforward    | feedforward_kind           | dim, hidden, activation, dropout, bias | layers    |
 | score          | score; attention (of RNNs) | dim, memory_dim, heads                 | attention |
 | head_process   | process_heads              | head_dim, epsilon                      | attention |
-| output_process | process_output             | heads, value_dim                       | attention |
+| output_process | process_output             | heads, value_dim, dim                  | attention |
 | positions      | positions                  | `.of(PositionSizes)`                   | positions |
 | format         | format; a file's suffix    | called with (file, columns, report)    | data      |
 
@@ -48,6 +48,8 @@ PARTS: dict[str, dict[str, str | Part]] = {
     },
     "output_process": {
         "head-scale": "jumok.attention.head_scale:HeadScale",
+        "head-gate": "jumok.attention.variants.head_gate:HeadGate",
+        "element-gate": "jumok.attention.variants.head_gate:ElementGate",
     },
     "format": {
         "csv": "jumok.data.files.tables:read_csv",

@@ -28,4 +28,4 @@ def test_a_factor_multiplies_its_head_before_the_heads_are_mixed():
 
 def test_it_starts_as_if_it_were_not_there():
     found = torch.randn(2, 3, 7, 5)
-    assert torch.equal(HeadScale(3, 5)(found), found)
+    assert torch.equal(HeadScale(3, 5)(found, torch.randn(2, 7, 13)), found)

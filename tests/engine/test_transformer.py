@@ -192,6 +192,11 @@ def test_fewer_bits_change_the_probabilities_little(kind, apart):
     ("keys", "what"),
     [
         ({"score": "additive"}, "score = 'additive'"),
+        ({"score_cap": 30.0}, "score_cap = 30.0"),
+        ({"sinks": True}, "sinks = True"),
+        ({"logit_cap": 15.0}, "logit_cap = 15.0"),
+        ({"activation": "relu2"}, "activation = 'relu2'"),
+        ({"process_output": ("head-gate",)}, "process_output = ('head-gate',)"),
         ({"score": "bilinear", "positions": "rotary"}, "score = 'bilinear' with rotary positions"),
         (
             {"score": "bilinear", "process_heads": ("qk-norm",)},

@@ -1,6 +1,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from transformers.activations import ACT2FN
 
 from jumok.kernels.noise import Noise
 from jumok.layers.dropout import Dropout
@@ -8,7 +9,9 @@ from jumok.layers.feedforward import PlainFeedForward
 from tests.parity.torch_weights import roughen
 
 
-@pytest.mark.parametrize(("activation", "bend"), [("relu", F.relu), ("gelu", F.gelu)])
+@pytest.mark.parametrize(
+    ("activation", "bend"), [("relu", F.relu), ("gelu", F.gelu), ("relu2", ACT2FN["relu2"])]
+)
 @pytest.mark.parametrize("hidden", [29, 32])  # in torch, and in C
 def test_feedforward_is_two_layers_with_a_bend(activation, bend, hidden):
     torch.manual_seed(1)

@@ -59,4 +59,4 @@ def test_dropout_is_of_the_gated_activations_while_training():
 
 
 def test_every_activation_has_a_name():
-    assert sorted(ACTIVATIONS) == ["gelu", "relu", "silu"]
+    assert sorted(ACTIVATIONS) == ["gelu", "relu", "relu2", "silu"]

@@ -56,6 +56,9 @@ def check(config: TransformerConfig | CausalConfig, found: Tensors | None) -> No
     "keys",
     [
         {"score": "additive"},
+        {"score_cap": 30.0},
+        {"sinks": True},
+        {"process_output": ("head-gate",)},
         {"process_heads": ("mine",)},
         {"process_output": ("mine",)},
         {"positions": "mine"},

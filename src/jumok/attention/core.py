@@ -63,13 +63,14 @@ def attend_with_weights(
     bias: Float[Tensor, "#batch #heads #query key"] | None = None,
     drop: DropoutMask | None = None,
     scale: float | None = None,
+    sink: Float[Tensor, " heads"] | None = None,
 ) -> tuple[Float[Tensor, "batch heads query value_dim"], Float[Tensor, "batch heads query key"]]:
     """The readable twin of `attend`; also returns the weights, before dropout.
 
-    Each row of them sums to 1.
+    Each row of them sums to 1; with a sink, to 1 together with the sink's.
     """
     scale = query.shape[-1] ** -0.5 if scale is None else scale
-    return attend_by_scores(query @ key.transpose(-2, -1) * scale, value, allowed, bias, drop)
+    return attend_by_scores(query @ key.transpose(-2, -1) * scale, value, allowed, bias, drop, sink)
 
 
 def attend_by_scores(
@@ -78,8 +79,13 @@ def attend_by_scores(
     allowed: Bool[Tensor, "#batch #heads #query key"] | None = None,
     bias: Float[Tensor, "#batch #heads #query key"] | None = None,
     drop: DropoutMask | None = None,
+    sink: Float[Tensor, " heads"] | None = None,
 ) -> tuple[Float[Tensor, "batch heads query value_dim"], Float[Tensor, "batch heads query key"]]:
     """The weighted sums and the weights of any scores, not only of products.
+
+    Args:
+        sink: the score of one more key without a value (`attention/variants/sink.py`); None: there
+            is none.
 
     The largest score is subtracted before the exponential (as torch's softmax does), so a score
     of 710, where exp overflows float64, is as harmless as any other.
@@ -88,6 +94,11 @@ def attend_by_scores(
         scores = scores + bias.to(scores.dtype)
     if allowed is not None:
         scores = scores.masked_fill(~allowed, -math.inf)
+    if sink is not None:
+        column = sink.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)
+        wide = torch.cat((scores, column), dim=-1).softmax(dim=-1).to(value.dtype)
+        kept = wide if drop is None else drop.apply(wide)
+        return kept[..., :-1] @ value, wide[..., :-1]
     weights = scores.softmax(dim=-1).to(value.dtype)
     if allowed is not None:
         # softmax of a row of -inf is NaN; such a query attends to nothing

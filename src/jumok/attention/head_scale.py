@@ -6,18 +6,20 @@ Source: Shleifer et al. 2021 (NormFormer), section 2.2 (HeadScale).
 import torch
 from torch import nn
 
-from jumok.shapes import Float, Tensor
+from jumok.shapes import Float, States, Tensor
 
 
 class HeadScale(nn.Module):
     """gain_h x; the gains start at 1."""
 
-    def __init__(self, heads: int, _value_dim: int) -> None:
+    def __init__(self, heads: int, *_sizes: int) -> None:
         super().__init__()
         self.gain = nn.Parameter(torch.ones(heads))
 
     def forward(
-        self, found: Float[Tensor, "batch heads query value_dim"]
+        self,
+        found: Float[Tensor, "batch heads query value_dim"],
+        queries: States,  # noqa: ARG002 - gates need it
     ) -> Float[Tensor, "batch heads query value_dim"]:
         """The heads' outputs, each times its gain."""
         return found * self.gain[:, None, None]

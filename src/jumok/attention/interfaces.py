@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from jumok.shapes import Float, Tensor
+from jumok.attention.variants.sink import AttentionSink
+from jumok.shapes import Float, States, Tensor
 
 
 @runtime_checkable  # the tests check annotations while they run
@@ -68,12 +69,16 @@ class HeadProcess(Protocol):
 
 @runtime_checkable
 class OutputProcess(Protocol):
-    """Changes the heads' outputs before they are mixed."""
+    """Changes the heads' outputs before they are mixed: by factors, or by gates."""
 
     def __call__(
-        self, found: Float[Tensor, "batch heads query value_dim"]
+        self, found: Float[Tensor, "batch heads query value_dim"], queries: States
     ) -> Float[Tensor, "batch heads query value_dim"]:
-        """The weighted sums of each head's values, changed."""
+        """The weighted sums of each head's values, changed.
+
+        Args:
+            queries: (batch query dim), the states that the queries were computed from.
+        """
         ...
 
 
@@ -100,6 +105,7 @@ class HeadParts:
         process_queries, process_keys: in this order, after the projections.
         process_output: in this order, before the heads are gated and mixed.
         bias: added to the scores; None adds nothing.
+        sink: takes the weight that no key gets; None: the weights of the keys sum to 1.
     """
 
     score: ScoreFunction | None = None
@@ -107,3 +113,4 @@ class HeadParts:
     process_keys: Sequence[HeadProcess] = ()
     process_output: Sequence[OutputProcess] = ()
     bias: ScoreBias | None = None
+    sink: AttentionSink | None = None

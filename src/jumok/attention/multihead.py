@@ -80,6 +80,7 @@ class MultiHeadAttention(Observable, StepPart):
         self.process_keys = _listed(parts.process_keys)
         self.process_output = _listed(parts.process_output)
         self.bias = parts.bias
+        self.sink = parts.sink
 
     def forward(
         self,
@@ -132,10 +133,12 @@ class MultiHeadAttention(Observable, StepPart):
         scale = product_scale(self.score)
         if scale is None or self.observers or self.edit is not None:
             found = self._watched(query, key, value, allowed, bias, drop, position)
+        elif self.sink is not None:
+            found = self.sink(query, key, value, allowed, bias, drop, scale)
         else:
             found = attend(query, key, value, allowed, bias, drop, scale)
         for process in self.process_output:
-            found = process(found)
+            found = process(found, queries)
         return self.output(merge_heads(self.gated(found)))
 
     def step_weights(self) -> AttentionWeights | None:
@@ -149,7 +152,7 @@ class MultiHeadAttention(Observable, StepPart):
         scale = self.score.scale
         if query is None or key is None or value is None or output is None:
             return None
-        if scale is None or parts or self.bias is not None:
+        if scale is None or parts or self.bias is not None or self.sink is not None:
             return None
         if type(self.score) not in (DotScore, ScaledDotScore):  # others transform the vectors
             return None
@@ -169,11 +172,12 @@ class MultiHeadAttention(Observable, StepPart):
         score = self.score
         key, value = repeat_heads(key, self.heads), repeat_heads(value, self.heads)
         drawn = None if allowed is None else allowed.draw(query.shape[2], key.shape[2], key.device)
-        scale = product_scale(score)
+        scale, sink = product_scale(score), None if self.sink is None else self.sink.score
+        more = drawn, bias, drop
         if scale is None:
-            found, weights = attend_by_scores(score(query, key), value, drawn, bias, drop)
+            found, weights = attend_by_scores(score(query, key), value, *more, sink)
         else:
-            found, weights = attend_with_weights(query, key, value, drawn, bias, drop, scale)
+            found, weights = attend_with_weights(query, key, value, *more, scale, sink)
         if self.edit is not None:
             weights = self.edited(weights, position)
             found = weights @ value

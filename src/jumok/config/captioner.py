@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import Count, Layers, ModelSection, Section, Share, Side, part_name
-from jumok.config.stack import StackConfig
+from jumok.config.stack import WriterConfig
 
 
 class CnnConfig(Section):
@@ -67,7 +67,7 @@ class GivenConfig(Section):
         return self.dim
 
 
-class StackDecoderConfig(StackConfig):
+class StackDecoderConfig(WriterConfig):
     """A Transformer decoder that attends to the grid."""
 
     kind: Literal["transformer"] = "transformer"

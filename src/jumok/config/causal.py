@@ -3,10 +3,10 @@
 from typing import Literal
 
 from jumok.config.section import Count, Layers
-from jumok.config.stack import ActivationKind, PositionKind, StackConfig
+from jumok.config.stack import ActivationKind, PositionKind, WriterConfig
 
 
-class CausalConfig(StackConfig):
+class CausalConfig(WriterConfig):
     """A stack of blocks that predicts the next token (GPT, Radford et al. 2018)."""
 
     kind: Literal["causal-lm"] = "causal-lm"

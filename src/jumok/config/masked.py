@@ -51,7 +51,7 @@ SHAPE = frozenset(
         *("dim", "heads", "head_dim", "value_dim", "layers", "feedforward", "activation"),
         *("norm", "positions", "positions_join", "max_length", "embedding_norm", "kv_heads"),
         *("score", "process_heads", "process_output", "feedforward_kind", "bias", "norm_kind"),
-        *("norm_epsilon", "rotary_base"),
+        *("norm_epsilon", "rotary_base", "score_cap", "sinks"),
     }
 )
 """The keys of an encoder that determine its weights; only dropout may change after training."""

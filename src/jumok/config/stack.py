@@ -7,9 +7,11 @@ from pydantic import Field, model_validator
 from jumok.config.section import Count, ModelSection, Share, part_name
 
 PositionKind = Annotated[str, part_name("positions", "none")]
-ActivationKind = Literal["relu", "gelu", "silu"]
+ActivationKind = Literal["relu", "relu2", "gelu", "silu"]
 HeadProcessKind = Annotated[str, part_name("head_process")]
 OutputProcessKind = Annotated[str, part_name("output_process")]
+Cap = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+"""The largest score that a soft cap lets through."""
 
 
 class StackConfig(ModelSection):
@@ -21,6 +23,8 @@ class StackConfig(ModelSection):
     value_dim: Count | None = None
     kv_heads: Count | None = None
     score: Annotated[str, part_name("score")] = "scaled-dot"
+    score_cap: Cap | None = None
+    sinks: bool = False
     process_heads: tuple[HeadProcessKind, ...] = ()
     process_output: tuple[OutputProcessKind, ...] = ()
     feedforward: Count = 1024
@@ -72,3 +76,9 @@ class StackConfig(ModelSection):
                 'leave positions_join out, or choose "sinusoidal", "learned", "binary", ...'
             )
         return self
+
+
+class WriterConfig(StackConfig):
+    """Blocks that write: the states after the last one become logits of the next token."""
+
+    logit_cap: Cap | None = None

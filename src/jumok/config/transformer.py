@@ -3,10 +3,10 @@
 from typing import Literal
 
 from jumok.config.section import Layers
-from jumok.config.stack import StackConfig
+from jumok.config.stack import WriterConfig
 
 
-class TransformerConfig(StackConfig):
+class TransformerConfig(WriterConfig):
     """The encoder-decoder Transformer (Vaswani et al. 2017), pre- or post-norm."""
 
     kind: Literal["transformer"] = "transformer"

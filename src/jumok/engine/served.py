@@ -1,10 +1,12 @@
 """Which parts of a stack of blocks the engine has."""
 
-from jumok.config.stack import StackConfig
+from jumok.config.stack import StackConfig, WriterConfig
 from jumok.engine.structures import library
 
 SERVED = {
     "score": ("scaled-dot", "dot", "bilinear", "cosine"),
+    "score_cap": (None,),
+    "sinks": (False,),
     "norm_kind": ("layer", "rms"),
     "feedforward_kind": ("plain", "gated"),
     "activation": ("relu", "gelu", "silu"),
@@ -16,10 +18,14 @@ SERVED = {
 """The values of keys of recipes that the engine knows. An additive score is no product of vectors,
 and a part of a plugin is Python code: both need torch."""
 
+WRITING = {"logit_cap": (None,)}
+"""The same of what only blocks that write have."""
+
 
 def missing_part(config: StackConfig) -> str | None:
     """The key and value that the engine does not have; None if it serves the blocks."""
-    for key, known in SERVED.items():
+    keys = SERVED | WRITING if isinstance(config, WriterConfig) else SERVED
+    for key, known in keys.items():
         found = getattr(config, key)
         if found not in known:
             return f"{key} = {found!r}"

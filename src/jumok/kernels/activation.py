@@ -1,4 +1,4 @@
-"""Elementwise kernels: dropout, and ReLU with dropout."""
+"""Elementwise kernels: dropout, and ReLU with dropout; and the soft cap, in torch."""
 
 import torch
 import torch.nn.functional as F
@@ -25,6 +25,11 @@ def relu_dropout(
     if states.is_contiguous() and states.numel() % native.LANES == 0 and native.serves(states):
         return _ReluDropout.apply(states, drop)
     return dropout(F.relu(states), drop)
+
+
+def soft_cap(states: Float[Tensor, "*axes"], cap: float) -> Float[Tensor, "*axes"]:
+    """cap tanh(states / cap): small numbers stay as they are, and none is beyond the cap."""
+    return cap * torch.tanh(states / cap)
 
 
 class _Dropout(torch.autograd.Function):

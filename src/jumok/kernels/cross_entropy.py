@@ -20,6 +20,7 @@ import torch.nn.functional as F
 
 from jumok.errors import ModelError
 from jumok.kernels import native
+from jumok.kernels.activation import soft_cap
 from jumok.kernels.context import Context
 from jumok.kernels.linear import whole_rows
 from jumok.shapes import Float, Int, Tensor
@@ -33,9 +34,14 @@ def smoothed_cross_entropy(
     targets: Int[Tensor, " tokens"],
     smoothing: float,
     bias: Float[Tensor, " vocabulary"] | None = None,
+    cap: float | None = None,
 ) -> Float[Tensor, ""]:
-    """The summed loss in nats of predicting `targets` by softmax(hidden output^T + bias)."""
-    return _ChunkedCrossEntropy.apply(hidden, output, targets, smoothing, bias, None)
+    """The summed loss in nats of predicting `targets` by softmax(hidden output^T + bias).
+
+    Args:
+        cap: the soft cap of the logits (`kernels/activation.py`); None: they are not capped.
+    """
+    return _ChunkedCrossEntropy.apply(hidden, output, targets, smoothing, bias, None, cap)
 
 
 def smoothed_cross_entropy_plainly(
@@ -44,9 +50,11 @@ def smoothed_cross_entropy_plainly(
     targets: Int[Tensor, " tokens"],
     smoothing: float,
     bias: Float[Tensor, " vocabulary"] | None = None,
+    cap: float | None = None,
 ) -> Float[Tensor, ""]:
     """The readable twin of `smoothed_cross_entropy`."""
     logits = F.linear(hidden, output, bias)
+    logits = logits if cap is None else soft_cap(logits, cap)
     return F.cross_entropy(logits.float(), targets, label_smoothing=smoothing, reduction="sum")
 
 
@@ -56,14 +64,16 @@ def consistent_cross_entropy(
     targets: Int[Tensor, " tokens"],
     smoothing: float,
     weight: float,
+    cap: float | None = None,
 ) -> Float[Tensor, ""]:
     """The summed loss in nats of two forward passes over each target, and of their divergences.
 
     Args:
         weight: the factor of both divergences, each in nats.
+        cap: of the logits, as in `smoothed_cross_entropy`.
     """
     pairs = hidden.flatten(0, 1)
-    return _ChunkedCrossEntropy.apply(pairs, output, targets, smoothing, None, weight)
+    return _ChunkedCrossEntropy.apply(pairs, output, targets, smoothing, None, weight, cap)
 
 
 def consistent_cross_entropy_plainly(
@@ -72,12 +82,14 @@ def consistent_cross_entropy_plainly(
     targets: Int[Tensor, " tokens"],
     smoothing: float,
     weight: float,
+    cap: float | None = None,
 ) -> Float[Tensor, ""]:
     """The readable twin of `consistent_cross_entropy`."""
-    log_p = F.linear(hidden, output).float().log_softmax(dim=-1)
+    logits = F.linear(hidden, output)
+    log_p = (logits if cap is None else soft_cap(logits, cap)).float().log_softmax(dim=-1)
     a, b = log_p.unbind(dim=1)
     loss = sum(
-        smoothed_cross_entropy_plainly(side, output, targets, smoothing)
+        smoothed_cross_entropy_plainly(side, output, targets, smoothing, cap=cap)
         for side in hidden.unbind(dim=1)
     )
     return loss + weight * ((a.exp() - b.exp()) * (a - b)).sum()
@@ -93,6 +105,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         smoothing: float,
         bias: Tensor | None,
         weight: float | None,
+        cap: float | None,
     ) -> Tensor:
         total = torch.zeros((), dtype=torch.float32, device=hidden.device)
         rows = hidden.shape[0]
@@ -106,7 +119,12 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             chunk = slice(start, start + _CHUNK)
             answers = targets[start // readings : chunk.stop // readings]
             logits = F.linear(hidden[chunk], output, bias)
+            slope = None
+            if cap is not None:
+                bent = torch.tanh(logits / cap)
+                logits, slope = cap * bent, 1.0 - bent * bent
             loss, grad_logits = _loss_and_gradient(logits, answers, smoothing, weight)
+            grad_logits = grad_logits if slope is None else grad_logits * slope
             total += loss
             torch.mm(grad_logits, output, out=grad_hidden[chunk])
             grad_output.addmm_(grad_logits.t(), hidden[chunk])
@@ -120,7 +138,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         grad_hidden, grad_output, grad_bias = ctx.saved_tensors
         scale = grad.to(grad_hidden.dtype)
         grad_bias = None if grad_bias is None else grad_bias * scale
-        return grad_hidden * scale, grad_output * scale, None, None, grad_bias, None
+        return grad_hidden * scale, grad_output * scale, None, None, grad_bias, None, None
 
 
 def _loss_and_gradient(

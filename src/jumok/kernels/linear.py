@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from jumok.kernels import native
+from jumok.kernels.activation import soft_cap
 from jumok.kernels.context import Context
 from jumok.kernels.packed import AT_WORK, Look, Stamp, can_be_packed
 from jumok.kernels.step_part import StepPart
@@ -103,16 +104,22 @@ class Linear(nn.Linear, StepPart):
 
 
 class Projection(nn.Module):
-    """States to logits, by a table that an embedding may share; no bias."""
+    """States to logits, by a table that an embedding may share; no bias.
 
-    def __init__(self, table: nn.Parameter) -> None:
+    Attributes:
+        cap: the soft cap of the logits (`soft_cap`); None: they are not capped.
+    """
+
+    def __init__(self, table: nn.Parameter, cap: float | None = None) -> None:
         super().__init__()
         self.weight = table
+        self.cap = cap
 
     def forward(self, states: Float[Tensor, "*axes dim"]) -> Float[Tensor, "*axes vocabulary"]:
-        """The dot product of each state with each row of the table."""
+        """The dot product of each state with each row of the table, capped if there is a cap."""
         packed = packed_weight(self, states)
-        return F.linear(states, self.weight) if packed is None else packed_linear(states, packed)
+        logits = F.linear(states, self.weight) if packed is None else packed_linear(states, packed)
+        return logits if self.cap is None else soft_cap(logits, self.cap)
 
 
 def packed_linear(

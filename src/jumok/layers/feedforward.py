@@ -26,7 +26,18 @@ def silu_dropout(states: States, drop: DropoutMask | None) -> States:
     return dropout(F.silu(states), drop)
 
 
-ACTIVATIONS = {"relu": relu_dropout, "gelu": gelu_dropout, "silu": silu_dropout}
+def squared_relu_dropout(states: States, drop: DropoutMask | None) -> States:
+    """dropout(max(states, 0)^2); So et al. 2021 (Primer), section 4.1."""
+    bent = relu_dropout(states, None)
+    return dropout(bent * bent, drop)
+
+
+ACTIVATIONS = {
+    "relu": relu_dropout,
+    "relu2": squared_relu_dropout,
+    "gelu": gelu_dropout,
+    "silu": silu_dropout,
+}
 
 
 class PlainFeedForward(nn.Module, StepPart):

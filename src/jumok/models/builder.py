@@ -9,9 +9,11 @@ from typing import Any
 
 from torch import nn
 
-from jumok.attention.interfaces import HeadParts, HeadProcess
+from jumok.attention.interfaces import HeadParts, HeadProcess, ScoreFunction
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.role import Part, Role
+from jumok.attention.variants.sink import AttentionSink
+from jumok.attention.variants.soft_cap import SoftCapScore
 from jumok.config.stack import StackConfig
 from jumok.kernels.noise import Noise
 from jumok.layers.block import Block, Stack
@@ -96,14 +98,20 @@ class BlockBuilder:
             config.kv_heads,
             config.bias,
             HeadParts(
-                resolve("score", config.score)(head_dim, head_dim, config.heads),
+                self._score(head_dim),
                 [*self._processes(), *turn],
                 [*self._processes(), *turn],
-                [process(config.heads, value_dim) for process in output],
+                [process(config.heads, value_dim, config.dim) for process in output],
                 self._encoding("scores") if positions else None,
+                AttentionSink(config.heads) if config.sinks and positions else None,
             ),
             role,
         )
+
+    def _score(self, head_dim: int) -> ScoreFunction:
+        config = self.config
+        score: ScoreFunction = resolve("score", config.score)(head_dim, head_dim, config.heads)
+        return score if config.score_cap is None else SoftCapScore(score, config.score_cap)
 
     def _processes(self) -> list[HeadProcess]:
         """The processes of queries, or of keys: each has its own."""

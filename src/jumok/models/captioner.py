@@ -71,7 +71,9 @@ class CaptionerModel(SequenceToSequence):
         else:
             table = embedding_table(vocabulary_size, dim)
             parts = BlockBuilder(config.decoder, self.noise)
-            self.decoder = TransformerDecoder(parts, config.decoder.layers, table, table)
+            self.decoder = TransformerDecoder(
+                parts, config.decoder.layers, table, table, cap=config.decoder.logit_cap
+            )
 
     @heard
     def encode(self, pictures: Tensor, allowed: Allowed | None = None) -> Memory:

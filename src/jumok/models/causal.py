@@ -34,7 +34,9 @@ class CausalLanguageModel(nn.Module):
         table = embedding_table(vocabulary_size, config.dim)
         output = table if config.tied else embedding_table(vocabulary_size, config.dim)
         parts = BlockBuilder(config, self.noise)
-        self.decoder = TransformerDecoder(parts, config.layers, table, output, cross=False)
+        self.decoder = TransformerDecoder(
+            parts, config.layers, table, output, cross=False, cap=config.logit_cap
+        )
 
     def nothing(self, batch: int = 1) -> Memory:
         """The empty Memory of `batch` texts, for decoding."""

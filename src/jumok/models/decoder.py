@@ -37,6 +37,7 @@ class TransformerDecoder(nn.Module):
         table: (vocabulary dim), the vectors of the tokens that are read.
         output: (vocabulary dim), the matrix from states to logits.
         cross: False for a language model, which has no cross-attention.
+        cap: the soft cap of the logits; None: they are not capped.
     """
 
     packs = True
@@ -48,13 +49,14 @@ class TransformerDecoder(nn.Module):
         table: nn.Parameter,
         output: nn.Parameter,
         cross: bool = True,
+        cap: float | None = None,
     ) -> None:
         super().__init__()
         self.vocabulary_size = output.shape[0]
         self.embedding = parts.embedding("decoder", table)
         self.first_norm = parts.first_norm()
         self.blocks = parts.stack("decoder", layers, cross=cross)
-        self.output = Projection(output)
+        self.output = Projection(output, cap)
 
     @heard
     def hidden(

@@ -40,7 +40,9 @@ class Transformer(SequenceToSequence):
         )
         output = embedding_table(vocabulary_size, config.dim) if config.tied == "none" else table
         self.encoder = TransformerEncoder(parts, config.encoder_layers, source_table)
-        self.decoder = TransformerDecoder(parts, config.decoder_layers, table, output)
+        self.decoder = TransformerDecoder(
+            parts, config.decoder_layers, table, output, cap=config.logit_cap
+        )
 
     @heard
     def encode(self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None) -> Memory:

@@ -14,6 +14,8 @@ Shape = tuple[int, ...]
 
 KNOWN = {
     "score": ("dot", "scaled-dot", "bilinear", "cosine"),
+    "score_cap": (None,),
+    "sinks": (False,),
     "norm_kind": ("layer", "rms"),
     "feedforward_kind": ("plain", "gated"),
     "positions": (

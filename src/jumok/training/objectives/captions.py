@@ -56,6 +56,7 @@ def _cross_entropy(
         model.decoder.output.weight,
         batch.target_output[batch.real],
         smoothing,
+        cap=model.decoder.output.cap,
     )
 
 

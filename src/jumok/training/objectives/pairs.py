@@ -28,9 +28,9 @@ def translation(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tenso
     assert isinstance(model, SequenceToSequence)
     memory = model.encode(batch.source, batch.source_allowed)
     hidden = model.decoder.hidden(memory, batch.target_input)
-    real = batch.target_output != PAD
+    real, output = batch.target_output != PAD, model.decoder.output
     return smoothed_cross_entropy(
-        hidden[real], model.decoder.output.weight, batch.target_output[real], smoothing
+        hidden[real], output.weight, batch.target_output[real], smoothing, cap=output.cap
     )
 
 
@@ -54,8 +54,10 @@ class ConsistentTranslation:
         hidden = model.decoder.hidden(memory, batch.target_input.repeat(2, 1))
         real = batch.target_output != PAD
         readings = hidden.unflatten(0, (2, -1))[:, real].transpose(0, 1)
-        targets, table = batch.target_output[real], model.decoder.output.weight
-        return 0.5 * consistent_cross_entropy(readings, table, targets, smoothing, self.weight / 2)
+        targets, output = batch.target_output[real], model.decoder.output
+        return 0.5 * consistent_cross_entropy(
+            readings, output.weight, targets, smoothing, self.weight / 2, output.cap
+        )
 
 
 def picture_classification(
@@ -72,9 +74,9 @@ def next_token(model: nn.Module, batch: TextBatch, smoothing: float) -> Float[Te
     assert isinstance(model, CausalLanguageModel)
     documents = None if batch.documents is None else Documents(batch.documents)
     hidden = model.hidden(batch.tokens, documents)
-    real = batch.following != PAD
+    real, output = batch.following != PAD, model.decoder.output
     return smoothed_cross_entropy(
-        hidden[real], model.decoder.output.weight, batch.following[real], smoothing
+        hidden[real], output.weight, batch.following[real], smoothing, cap=output.cap
     )
 
 
