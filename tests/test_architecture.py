@@ -43,6 +43,11 @@ OPTIONS = {
         *("model", "--output", "-o", "--to", "--title", "--precision", "--beam", "-b"),
     },
     "recipes": set(),
+    "plan": {
+        *("recipe", "--set", "--gpus", "--card", "--nodes", "--gpus-per-node", "--memory"),
+        *("--network", "--share", "--length", "--source-length", "--vocabulary"),
+        *("--price-per-hour", "--json"),
+    },
     "plot": {"runs", "--to", "--over"},
     "smallworld": {
         *(

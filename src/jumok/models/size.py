@@ -143,3 +143,9 @@ _COUNTED: dict[type[ModelSection], Callable[[ModelSection, int, int], int]] = {
     TextClassifierConfig: taking(TextClassifierConfig, _encoder),
     ImageClassifierConfig: taking(ImageClassifierConfig, _picture),
 }
+
+
+def block_parts(config: StackConfig) -> tuple[int, int]:
+    """The weights of one attention, and of the feed-forward layer, of a block."""
+    attention = _block(config, cross=True) - _block(config)
+    return attention, _block(config) - attention

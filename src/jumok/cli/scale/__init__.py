@@ -1,0 +1,1 @@
+"""What `jumok plan` and `jumok sweep` do: tables, grids, and runs side by side."""

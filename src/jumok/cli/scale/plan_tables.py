@@ -1,0 +1,216 @@
+"""A plan for people: one number of cards in full, several as a table; and as JSON."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+from jumok.json_types import JsonObject
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok.planning import plan as planning
+
+if TYPE_CHECKING:
+    from jumok.config import Config
+    from jumok.planning.advice import Warned
+    from jumok.planning.cards import Accelerator
+    from jumok.planning.network import Cluster
+    from jumok.planning.plan import Assumptions, ModelNumbers, Plan
+
+
+def say_plan(
+    screen: Console,
+    config: "Config",
+    model: "ModelNumbers",
+    cluster: "Cluster",
+    assumed: "Assumptions",
+    found: "Plan",
+    warned: "Sequence[Warned]",
+) -> None:
+    """Everything about one number of cards."""
+    _say_model(screen, config, model)
+    _say_memory(screen, found)
+    _say_time(screen, config, model, found)
+    _say_assumptions(screen, config, cluster.card, assumed)
+    _say_warnings(screen, [warned])
+
+
+def say_table(
+    screen: Console,
+    config: "Config",
+    model: "ModelNumbers",
+    card: "Accelerator",
+    assumed: "Assumptions",
+    plans: "Sequence[Plan]",
+    warned: "Sequence[Sequence[Warned]]",
+) -> None:
+    """One row for each number of cards."""
+    screen.print(_model_line(config, model), soft_wrap=True)
+    table = _table(
+        *(card.name, model.unit, "computing", "exchange", "busy", "run", "GB", "cost"),
+    )
+    for found in plans:
+        fits = "" if found.memory.total <= found.capacity else " too much"
+        table.add_row(
+            f"{found.cards:,}",
+            f"{found.targets:,.0f}",
+            duration(found.computing),
+            duration(found.sent.seconds + found.optimizer),
+            f"{found.busy:.0%}",
+            duration(3600 * found.hours),
+            f"{found.memory.total / 1e9:.1f}{fits}",
+            "-" if found.cost is None else f"{found.cost:,.2f}",
+        )
+    screen.print(table)
+    screen.print(
+        f"{model.unit}: a card and update; computing, exchange (with the optimizer): seconds of an "
+        "update; busy: the share of the time in which products are computed.",
+        soft_wrap=True,
+    )
+    _say_assumptions(screen, config, card, assumed)
+    _say_warnings(screen, warned, [found.cards for found in plans])
+
+
+def as_json_object(
+    name: str,
+    model: "ModelNumbers",
+    card: "Accelerator",
+    assumed: "Assumptions",
+    plans: "Sequence[Plan]",
+    warned: "Sequence[Sequence[Warned]]",
+) -> JsonObject:
+    """The same as JSON: bytes, seconds and FLOP."""
+    found = [
+        asdict(each)
+        | {"memory_total": each.memory.total}
+        | {"warnings": [asdict(one) for one in its]}
+        for each, its in zip(plans, warned, strict=True)
+    ]
+    return {
+        "recipe": name,
+        "model": asdict(model),
+        "card": asdict(card),
+        "assumptions": asdict(assumed),
+        "plans": found,
+    }
+
+
+def _model_line(config: "Config", model: "ModelNumbers") -> str:
+    unit = model.unit.removesuffix("s")
+    return (
+        f"{config.name}: {config.model.summary}; {model.parameters / 1e6:,.1f} M parameters, "
+        f"{amount(model.flop)}FLOP a target {unit}"
+    )
+
+
+def _say_model(screen: Console, config: "Config", model: "ModelNumbers") -> None:
+    screen.print(_model_line(config, model), soft_wrap=True)
+    table = _table("part", "parameters", "forward", "backward", "share")
+    whole = sum(part.both for part in model.parts) or 1.0
+    for part in model.parts:
+        table.add_row(
+            part.name,
+            f"{part.weights:,}",
+            amount(part.forward),
+            amount(part.backward),
+            f"{part.both / whole:.0%}",
+        )
+    screen.print(table)
+
+
+def _say_memory(screen: Console, found: "Plan") -> None:
+    memory, state = found.memory, found.memory.state
+    table = _table("memory of one card", "GB")
+    for name, size in (
+        ("weights", state.weights),
+        ("gradients", state.gradients),
+        ("master weights", state.master),
+        ("moments of the optimizer", state.moments),
+        ("averaged weights", state.average),
+        (f"activations of {found.micro_batch:,.0f} targets", memory.activations),
+        ("logits and loss", memory.loss),
+        ("driver and libraries", memory.framework),
+        (f"all, of {found.capacity / 1e9:.1f}", memory.total),
+    ):
+        table.add_row(name, f"{size / 1e9:.2f}")
+    screen.print(table)
+
+
+def _say_time(screen: Console, config: "Config", model: "ModelNumbers", found: "Plan") -> None:
+    sent = found.sent
+    nodes = f" in {found.nodes:,} nodes" if found.nodes > 1 else ""
+    table = _table("one update", f"{found.cards:,} x{nodes}")
+    batch = config.training.tokens_per_batch
+    for name, text in (
+        (f"{model.unit} of all", f"{batch:,}"),
+        (f"{model.unit} of one card", f"{found.targets:,.0f}"),
+        ("computing", duration(found.computing)),
+        ("optimizer", duration(found.optimizer)),
+        ("exchange", duration(sent.seconds)),
+        ("sent to cards of the node", f"{sent.inside / 1e6:,.1f} MB"),
+        ("sent to other nodes", f"{sent.outside / 1e6:,.1f} MB"),
+        ("busy", f"{found.busy:.0%}"),
+        (f"{model.unit} a second", f"{batch / found.update:,.0f}"),
+        (f"the run of {found.steps:,.0f} updates", duration(3600 * found.hours)),
+        ("card-hours", f"{found.hours * found.cards:,.2f}"),
+    ):
+        table.add_row(name, text)
+    if found.cost is not None:
+        table.add_row("cost", f"{found.cost:,.2f}")
+    screen.print(table)
+
+
+def _say_assumptions(
+    screen: Console, config: "Config", card: "Accelerator", assumed: "Assumptions"
+) -> None:
+    lengths = assumed.lengths
+    texts = f"targets of {lengths.target:g} tokens"
+    texts += f", sources of {lengths.source:g}" if lengths.source else ""
+    peak = card.peak("fp32" if planning.bytes_of(config, card) == 4 else "bf16")
+    reason = card.because if assumed.share == card.share else "as given"
+    vocabulary = f"; {assumed.vocabulary:,} in the vocabulary" if assumed.vocabulary else ""
+    for line in (
+        f"assumed: {assumed.share:.0%} of {amount(peak)}FLOP/s ({reason}); "
+        f"{texts}{vocabulary}; nothing overlaps; validation and preparation are left out",
+        f"{card.name}: {card.source}",
+    ):
+        screen.print(line, soft_wrap=True)
+
+
+def _say_warnings(
+    screen: Console, warned: "Sequence[Sequence[Warned]]", cards: Sequence[int] = ()
+) -> None:
+    for number, its in enumerate(warned):
+        of = f" ({cards[number]:,})" if cards else ""
+        for one in its:
+            screen.print(f"warning{of}: {one.text}", soft_wrap=True)
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if number else "left", no_wrap=True)
+    return table
+
+
+def amount(number: float) -> str:
+    """365.3 M for 365,300,000."""
+    for unit, size in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if number >= size:
+            return f"{number / size:,.1f} {unit}"
+    return f"{number:,.0f} "
+
+
+def duration(seconds: float) -> str:
+    """With the unit that suits: 8.2 ms, 3.5 s, 12 min, 5.1 h, 3.2 days."""
+    if seconds < 0.0005:
+        return f"{1e6 * seconds:,.0f} us"
+    if seconds < 1:
+        return f"{1e3 * seconds:,.1f} ms"
+    for unit, size, least in (("s", 1, 120), ("min", 60, 120), ("h", 3600, 48)):
+        if seconds / size < least:
+            return f"{seconds / size:,.1f} {unit}"
+    return f"{seconds / 86400:,.1f} days"

@@ -1,0 +1,129 @@
+"""The memory of one card in training, part by part."""
+
+from dataclasses import dataclass
+
+from jumok.config import Config, TrainingConfig
+from jumok.planning.activations import kept_numbers
+from jumok.planning.products import Lengths, readings_of
+
+LOGIT_ROWS = 512
+"""Targets whose logits exist at the same time."""
+FRAMEWORK = 1e9
+"""Bytes of the driver's context and of libraries on a card; an assumption."""
+USABLE = 0.95
+"""The share of a card's memory that an allocator can give out; an assumption."""
+
+
+@dataclass(frozen=True)
+class State:
+    """Bytes that one card holds between updates.
+
+    Attributes:
+        weights: those of the products.
+        gradients: of the products, and their sum in float32.
+        master: the weights in float32.
+        moments: of the optimizer.
+        average: averaged weights.
+    """
+
+    weights: float
+    gradients: float
+    master: float
+    moments: float
+    average: float
+
+    @property
+    def total(self) -> float:
+        """All of them."""
+        return self.weights + self.gradients + self.master + self.moments + self.average
+
+
+@dataclass(frozen=True)
+class CardMemory:
+    """Bytes that one card needs at most.
+
+    Attributes:
+        state: between updates.
+        activations: of one micro-batch, which the backward pass reads.
+        loss: the logits of some targets, and the gradient of the output's weights.
+        framework: what the driver and the libraries take.
+        target: bytes of activations for each target of a micro-batch.
+    """
+
+    state: State
+    activations: float
+    loss: float
+    framework: float
+    target: float
+
+    @property
+    def total(self) -> float:
+        """All of them."""
+        return self.state.total + self.activations + self.loss + self.framework
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What a model has of each.
+
+    Attributes:
+        parameters: all.
+        turned: the parameters that Muon updates: the matrices inside the model.
+        logits: the vocabulary, and the width of what it is predicted from.
+    """
+
+    parameters: int
+    turned: int
+    logits: tuple[int, int]
+
+
+def state_of(
+    training: TrainingConfig, numbers: Numbers, size: int, slices: int, shares: int
+) -> State:
+    """The state of one card.
+
+    Args:
+        size: bytes of a number in products.
+        slices: the cards that share master weights, moments, averages and the summed gradient.
+        shares: gradients that one card sums.
+    """
+    own = numbers.parameters / slices
+    turned = numbers.turned / slices if training.optimizer == "muon" else 0.0
+    average = training.average
+    averages = {"ema": 1, "last": average.last, "none": 0}[average.kind]
+    return State(
+        weights=size * numbers.parameters,
+        gradients=shares * size * numbers.parameters + 4 * own,
+        master=4 * own,
+        moments=8 * own - 4 * turned,
+        average=4 * averages * own,
+    )
+
+
+def memory_of(
+    config: Config,
+    numbers: Numbers,
+    lengths: Lengths,
+    state: State,
+    *,
+    size: int,
+    micro_batch: float,
+    at_once: int,
+    framework: float = FRAMEWORK,
+) -> CardMemory:
+    """The memory of one card.
+
+    Args:
+        size: bytes of a number in products.
+        micro_batch: its targets.
+        at_once: micro-batches computed at the same time, by threads.
+    """
+    doubled = readings_of(config.training)
+    target = doubled * size * kept_numbers(config, lengths)
+    vocabulary, width = numbers.logits
+    rows = min(LOGIT_ROWS, doubled * micro_batch)
+    # Logits, their softmax in float32 and their gradient; the output's gradient.
+    loss = rows * vocabulary * (2 * size + 4) + size * vocabulary * width
+    return CardMemory(
+        state, at_once * micro_batch * target, at_once * loss, framework, at_once * target
+    )

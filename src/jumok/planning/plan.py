@@ -1,0 +1,264 @@
+"""The plan of a run: what it needs on a number of cards, before it is started.
+
+    seconds of an update = FLOP / (cards x peak x share of the peak) + optimizer + exchange
+
+Nothing overlaps in this formula, so it is rather too slow than too fast.
+"""
+
+import math
+from dataclasses import dataclass
+
+from jumok.config import Config
+from jumok.config.causal import CausalConfig
+from jumok.config.families import (
+    CaptionConfig,
+    ImageClassificationConfig,
+    LanguageModelConfig,
+    MaskedLanguageModelConfig,
+    TextClassificationConfig,
+    TranslationConfig,
+)
+from jumok.errors import ConfigError
+from jumok.planning.cards import Accelerator
+from jumok.planning.memory import FRAMEWORK, USABLE, CardMemory, Numbers, memory_of, state_of
+from jumok.planning.network import Cluster, Exchange, exchange
+from jumok.planning.products import Lengths, Part, parts_of, readings_of
+
+USUAL_LENGTH = 25
+"""Tokens of a sentence, if nothing is known: about the mean of news."""
+USUAL_CAPTION = 12
+BYTES_VOCABULARY = 260
+"""Bytes, and four special tokens."""
+MOST_SHARES = 8
+"""Gradients that the threads of one process sum, at most."""
+ADAM_BYTES = 36
+"""Reading and writing master weights, both moments and averages; reading the gradient."""
+PROCESS = 0.3e9
+"""Bytes of a process on processors, without the model."""
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What is neither in the recipe nor on a data sheet.
+
+    Attributes:
+        share: of the peak that training reaches.
+        lengths: of sentences.
+        vocabulary: of the tokenizer.
+        summed, gathered: bytes of a gradient's and of a weight's element on their way.
+        price: of a card and hour; None: no cost is computed.
+    """
+
+    share: float
+    lengths: Lengths
+    vocabulary: int
+    summed: int = 4
+    gathered: int = 2
+    price: float | None = None
+
+
+@dataclass(frozen=True)
+class ModelNumbers:
+    """A model by arithmetic.
+
+    Attributes:
+        parameters: numbers in its matrices; biases and norms are left out.
+        parts: with FLOP for one target.
+        flop: forward and backward, for one target, all parts.
+        unit: the name of a target: "tokens", "images".
+    """
+
+    parameters: int
+    parts: tuple[Part, ...]
+    flop: float
+    unit: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run on so many cards.
+
+    Attributes:
+        targets: a card and update.
+        computing, optimizer: seconds of an update.
+        sent: the exchange of an update.
+        update: seconds of an update.
+        busy: the share of the time in which products are computed, 0 to 1.
+        enough: targets a card and update at which `busy` would be 0.9.
+        steps, hours: of the whole run, without validation and preparation.
+        cost: of all cards; None: there is no price.
+        memory: of one card, or of one process on processors.
+        capacity: bytes that it may have.
+        micro_batch: targets of a micro-batch.
+        fits: the micro-batch that would fit; below 1 none does.
+    """
+
+    cards: int
+    nodes: int
+    targets: float
+    computing: float
+    optimizer: float
+    sent: Exchange
+    update: float
+    busy: float
+    enough: float
+    steps: float
+    hours: float
+    cost: float | None
+    memory: CardMemory
+    capacity: float
+    micro_batch: float
+    fits: float
+
+
+def usual_lengths(config: Config) -> Lengths:
+    """The lengths of texts that are assumed where nothing is known.
+
+    Language models read windows of their context; other texts have USUAL_LENGTH tokens, unless the
+    recipe allows fewer.
+    """
+    if isinstance(config.model, CausalConfig):
+        return Lengths(0.0, float(config.model.max_length))
+    if isinstance(config, ImageClassificationConfig):
+        return Lengths(1.0, 1.0)
+    if isinstance(config, CaptionConfig):
+        return Lengths(0.0, float(min(USUAL_CAPTION, config.data.max_tokens)))
+    if isinstance(config, TranslationConfig | MaskedLanguageModelConfig | TextClassificationConfig):
+        most = float(min(USUAL_LENGTH, config.data.max_tokens))
+        return Lengths(most, most)
+    return Lengths(float(USUAL_LENGTH), float(USUAL_LENGTH))
+
+
+def vocabulary_of(config: Config) -> int:
+    """The size of the vocabulary that the recipe asks for; of characters it is an upper limit."""
+    if isinstance(config, LanguageModelConfig) and config.tokenizer.kind == "byte":
+        return BYTES_VOCABULARY
+    if isinstance(
+        config,
+        TranslationConfig
+        | CaptionConfig
+        | LanguageModelConfig
+        | MaskedLanguageModelConfig
+        | TextClassificationConfig,
+    ):
+        return config.tokenizer.size
+    return 0
+
+
+def numbers_of(config: Config, vocabulary: int, lengths: Lengths) -> ModelNumbers:
+    """The model of a recipe.
+
+    Raises:
+        ConfigError: its products are not known, or it is trained further.
+    """
+    if config.start is not None:
+        raise ConfigError(
+            "the sizes of a model that is trained further are in its bundle.",
+            got=f"start.model = {config.start.model}",
+            do="plan the recipe that it was trained with: recipe.toml in the folder of its run",
+        )
+    parts = tuple(parts_of(config, vocabulary, lengths))
+    flop = readings_of(config.training) * sum(part.both for part in parts)
+    unit = "images" if isinstance(config, ImageClassificationConfig) else "tokens"
+    return ModelNumbers(sum(part.weights for part in parts), parts, flop, unit)
+
+
+def plan(config: Config, cluster: Cluster, assumed: Assumptions) -> Plan:
+    """The plan of a recipe on these cards.
+
+    Raises:
+        ConfigError: see `numbers_of`.
+    """
+    model = numbers_of(config, assumed.vocabulary, assumed.lengths)
+    training, card = config.training, cluster.card
+    size = bytes_of(config, card)
+    rate = assumed.share * card.peak("fp32" if size == 4 else "bf16")
+    processes = _processes(cluster)
+    targets = training.tokens_per_batch / cluster.count
+    computing = targets * model.flop / rate
+    bandwidth = card.bandwidth * cluster.count / processes.count
+    optimizer = model.parameters * (ADAM_BYTES + 3 * size) / processes.count / bandwidth
+    sent = exchange(model.parameters, assumed.summed, assumed.gathered, processes)
+    update = computing + optimizer + sent.seconds
+    steps = float(training.steps)
+    if training.minutes is not None:
+        steps = 60.0 * training.minutes / update
+    memory, micro_batch = _memory(config, model, cluster, processes, assumed)
+    capacity = USABLE * card.memory * (cluster.count / processes.count)
+    room = capacity - (memory.total - memory.activations)
+    hours = steps * update / 3600.0
+    return Plan(
+        cards=cluster.count,
+        nodes=cluster.nodes,
+        targets=targets,
+        computing=computing,
+        optimizer=optimizer,
+        sent=sent,
+        update=update,
+        busy=computing / update,
+        enough=9.0 * (optimizer + sent.seconds) * rate / model.flop,
+        steps=steps,
+        hours=hours,
+        cost=None if assumed.price is None else assumed.price * cluster.count * hours,
+        memory=memory,
+        capacity=capacity,
+        micro_batch=micro_batch,
+        fits=room / memory.target,
+    )
+
+
+def bytes_of(config: Config, card: Accelerator) -> int:
+    """Bytes of a number in products: 2 in bfloat16."""
+    return 4 if config.training.precision == "fp32" or card.bf16 is None else 2
+
+
+def on_processors(cluster: Cluster) -> bool:
+    """Whether cores are counted instead of cards."""
+    return cluster.card.name == "cpu"
+
+
+def _processes(cluster: Cluster) -> Cluster:
+    """The processes of a run: one for each card, or for all cores of a machine."""
+    if not on_processors(cluster):
+        return cluster
+    network = cluster.network or cluster.card.network * cluster.each
+    return Cluster(cluster.card, cluster.nodes, 1, network)
+
+
+def _memory(
+    config: Config,
+    model: ModelNumbers,
+    cluster: Cluster,
+    processes: Cluster,
+    assumed: Assumptions,
+) -> tuple[CardMemory, float]:
+    """The memory of one process, and the targets of its micro-batches."""
+    training, size = config.training, bytes_of(config, cluster.card)
+    threads = cluster.count // processes.count
+    micro_batch = min(
+        float(training.tokens_per_micro_batch), training.tokens_per_batch / cluster.count
+    )
+    shares = 1
+    if on_processors(cluster):
+        micro_batches = math.ceil(training.tokens_per_batch / training.tokens_per_micro_batch)
+        usual: int = training.shares or min(MOST_SHARES, 1 << (micro_batches.bit_length() - 1))
+        shares = max(1, usual // processes.count)
+        micro_batch = float(training.tokens_per_micro_batch)
+    logits = next((part for part in model.parts if part.name == "embeddings and logits"), None)
+    # The logits' FLOP say their width: 2 vocabulary width.
+    width = 0
+    if logits is not None and assumed.vocabulary:
+        width = round(logits.forward / (2.0 * assumed.vocabulary))
+    turned = model.parameters - (logits.weights if logits is not None else 0)
+    numbers = Numbers(model.parameters, turned, (assumed.vocabulary, width))
+    memory = memory_of(
+        config,
+        numbers,
+        assumed.lengths,
+        state_of(training, numbers, size, processes.count, shares),
+        size=size,
+        micro_batch=micro_batch,
+        at_once=min(threads, shares),
+        framework=PROCESS if on_processors(cluster) else FRAMEWORK,
+    )
+    return memory, micro_batch

@@ -1,0 +1,321 @@
+"""The products of matrices in a training step, part by part.
+
+A product of an (m k) and a (k n) matrix takes 2 m k n FLOP. The backward pass takes twice those of
+the forward pass: one product for the gradient of each factor. Sums, norms, activations and
+softmaxes are not counted, and nothing is for masked scores: a row of T tokens has T^2 of them.
+
+Source: Chowdhery et al. 2022 (PaLM), appendix B, has the same definition for decoders.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jumok.config import Config
+from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
+from jumok.config.captions import CaptionDataConfig
+from jumok.config.causal import CausalConfig
+from jumok.config.families import CaptionConfig, MaskedLanguageModelConfig
+from jumok.config.masked import EncoderConfig, MaskedConfig, TextClassifierConfig
+from jumok.config.pictures import ImageClassifierConfig
+from jumok.config.recurrent import GATES, PARTS, RecurrentConfig
+from jumok.config.section import ModelSection
+from jumok.config.stack import StackConfig
+from jumok.config.training import TrainingConfig, TranslationTrainingConfig
+from jumok.config.transformer import TransformerConfig
+from jumok.errors import ConfigError
+from jumok.models.size import TABLES, block_parts
+from jumok.narrowing import taking
+
+LABELS = 10
+"""Labels of a classifier, which only the data knows; their number hardly matters."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a model.
+
+    Attributes:
+        name: in words.
+        weights: the numbers in its matrices; biases and the gains of norms are left out.
+        forward: FLOP of its products for one target, forward.
+        backward: FLOP of their gradients.
+    """
+
+    name: str
+    weights: int
+    forward: float
+    backward: float
+
+    @property
+    def both(self) -> float:
+        """FLOP forward and backward."""
+        return self.forward + self.backward
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """The mean numbers of tokens, END included, of a text and of its source.
+
+    A classifier and a masked language model read `target` tokens; images count as one.
+    """
+
+    source: float
+    target: float
+
+    @property
+    def ratio(self) -> float:
+        """Source tokens for each target token."""
+        return self.source / self.target
+
+
+def parts_of(config: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
+    """The parts of a recipe's model with their products for one target.
+
+    A target is what `training.tokens_per_batch` counts: a target token, of a masked language model
+    and a text classifier a token, of an image classifier an image.
+
+    Raises:
+        ConfigError: the kind of model is a plugin's, or its sizes are in another model.
+    """
+    counted = _COUNTED.get(type(config.model))
+    if counted is None:
+        raise ConfigError(
+            "the products of this kind of model are not known.",
+            expected=", ".join(str(kind.model_fields["kind"].default) for kind in _COUNTED),
+            got=config.model.kind,
+        )
+    if isinstance(config.model, TextClassifierConfig) and config.model.pretrained is not None:
+        raise ConfigError(
+            "the sizes of this model are those of a pretrained one, which a plan does not read.",
+            got=f"model.pretrained = {config.model.pretrained}",
+            do="plan the recipe with its sizes: model.dim, model.layers, ...",
+        )
+    return counted(config.model, config, vocabulary, lengths)
+
+
+def readings_of(training: TrainingConfig) -> int:
+    """How often each target is computed in a step: twice with R-Drop."""
+    doubled = isinstance(training, TranslationTrainingConfig) and training.consistency
+    return 2 if doubled else 1
+
+
+def _part(name: str, weights: int, forward: float) -> Part:
+    return Part(name, weights, forward, 2.0 * forward)
+
+
+def _attended(config: StackConfig, keys: float) -> float:
+    """FLOP of one query's scores and of its sum of the values."""
+    head_dim = config.head_dim or config.dim // config.heads
+    return 2.0 * keys * config.heads * (head_dim + (config.value_dim or head_dim))
+
+
+def _stack(
+    name: str, config: StackConfig, layers: int, keys: float, positions: float
+) -> list[Part]:
+    """Blocks of self-attention.
+
+    Args:
+        keys: that each query attends to.
+        positions: of the stack for each target.
+    """
+    attention, feedforward = block_parts(config)
+    own = 2.0 * attention + _attended(config, keys)
+    return [
+        _part(f"{name}: attention", layers * attention, layers * positions * own),
+        _part(f"{name}: feed-forward", layers * feedforward, layers * positions * 2 * feedforward),
+    ]
+
+
+def _cross(config: StackConfig, layers: int, keys: float, positions: float) -> Part:
+    """Attention of a decoder to the Memory, which has `positions` for each target."""
+    weights = block_parts(config)[0]
+    of_queries = weights * config.heads / (config.heads + (config.kv_heads or config.heads))
+    projected = 2.0 * (of_queries + positions * (weights - of_queries))
+    forward = layers * (projected + _attended(config, keys))
+    return _part("decoder: cross-attention", layers * weights, forward)
+
+
+def _logits(vocabulary: int, width: int, tables: int, share: float = 1.0) -> Part:
+    """The tables of embeddings, of which the last one is a product."""
+    weights = tables * vocabulary * width
+    return _part("embeddings and logits", weights, share * 2.0 * vocabulary * width)
+
+
+def _learned(config: StackConfig) -> list[Part]:
+    """Position vectors, if they are learned."""
+    found = []
+    if config.positions == "learned":
+        found.append(Part("positions", config.max_length * config.dim, 0.0, 0.0))
+    if config.positions_join == "concatenate":
+        found.append(_part("positions", 2 * config.dim**2, 4.0 * config.dim**2))
+    return found
+
+
+def _transformer(
+    model: TransformerConfig, _: Config, vocabulary: int, lengths: Lengths
+) -> list[Part]:
+    source, target, ratio = lengths.source, lengths.target, lengths.ratio
+    return [
+        *_stack("encoder", model, model.encoder_layers, source, ratio),
+        *_stack("decoder", model, model.decoder_layers, target, 1.0),
+        _cross(model, model.decoder_layers, source, ratio),
+        _logits(vocabulary, model.dim, TABLES[model.tied]),
+        *2 * _learned(model),
+    ]
+
+
+def _causal(model: CausalConfig, _: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
+    blocks = _stack("blocks", model, model.layers, lengths.target, 1.0)
+    return [*blocks, _logits(vocabulary, model.dim, 1 if model.tied else 2), *_learned(model)]
+
+
+def _masked(model: MaskedConfig, config: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
+    assert isinstance(config, MaskedLanguageModelConfig)
+    share = config.masking.share
+    head = _part("prediction head", model.dim**2, share * 2.0 * model.dim**2)
+    return [
+        *_encoder(model, lengths),
+        head,
+        _logits(vocabulary + 1, model.dim, 1, share),  # the mask is a token
+        *_learned(model),
+    ]
+
+
+def _texts(model: TextClassifierConfig, _: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
+    labels = LABELS * model.dim
+    return [
+        *_encoder(model, lengths),
+        _part("labels", labels, 2.0 * labels / lengths.target),
+        Part("embeddings", (vocabulary + 1) * model.dim, 0.0, 0.0),  # the mask is a token
+        *_learned(model),
+    ]
+
+
+def _encoder(model: EncoderConfig, lengths: Lengths) -> list[Part]:
+    return _stack("blocks", model, model.layers, lengths.target, 1.0)
+
+
+def _recurrent(model: RecurrentConfig, _: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
+    gates, ratio = GATES[model.cell], lengths.ratio
+    reads = model.embedding + (model.encoder_layers - 1) * model.dim
+    each = model.dim // (1 + model.bidirectional)
+    encoder = gates * model.dim * (reads + model.encoder_layers * each)
+    tables = TABLES[model.tied]
+    return [
+        _part("encoder: cells", encoder, ratio * 2.0 * encoder),
+        *_writer(model, lengths.source, lengths.target, ratio),
+        _logits(vocabulary, model.embedding, tables),
+    ]
+
+
+def _writer(model: RecurrentConfig, source: float, target: float, ratio: float) -> list[Part]:
+    """The cells of an RNN decoder, its attention and its readout."""
+    gates, dim = GATES[model.cell], model.dim
+    widths = [sum(model.word_inputs), *[sum(model.upper_inputs)] * (model.decoder_layers - 1)]
+    cells = sum(gates * dim * (width + dim) for width in widths)
+    first = model.decoder_layers * PARTS[model.cell] * dim**2
+    readout = sum(model.readout_inputs) * model.embedding
+    found = [
+        _part("decoder: cells", cells + first, 2.0 * (cells + first / target)),
+        _part("decoder: readout", readout, 2.0 * readout),
+    ]
+    if not model.looks:
+        return found
+    queries = dim**2 if model.attention == "additive" or model.coverage else 0
+    keys = dim**2 if queries or model.attention == "bilinear" else 0
+    # An additive score is computed element by element; others are products, as the sum of values.
+    products = 1 if queries else 2
+    forward = 2.0 * (queries + ratio * keys + products * source * dim)
+    return [*found, _part("decoder: cross-attention", queries + keys, forward)]
+
+
+def _captioner(
+    model: CaptionerConfig, config: Config, vocabulary: int, lengths: Lengths
+) -> list[Part]:
+    assert isinstance(config, CaptionConfig)
+    encoder, decoder, dim = model.encoder, model.decoder, model.decoder.dim
+    images = 1.0 / (lengths.target * _captions(config.data))
+    cells, grid = encoder.grid[0] * encoder.grid[1], model.memory == "grid"
+    found = []
+    if isinstance(encoder, CnnConfig):
+        side = encoder.size // encoder.patch
+        found += _convolutions(encoder.channels, encoder.blocks, 3, encoder.patch, side, side)
+    if grid:
+        written = encoder.width * dim
+        found.append(_part("cells to states", written, 2.0 * written * cells))
+        found += _stack("cells", model.reader.stack(dim), model.reader.layers, cells, cells)
+    else:
+        share = max(1, dim // 4)
+        joined = share * cells * 2 * dim + 2 * dim * dim
+        squeezed = encoder.width * share
+        forward = 2.0 * (squeezed * cells + joined)
+        found.append(_part("cells to one vector", squeezed + joined, forward))
+    found = [
+        Part(each.name, each.weights, images * each.forward, images * each.backward)
+        for each in found
+        if each.weights
+    ]
+    keys = cells if grid else 1
+    if isinstance(decoder, RnnDecoderConfig):
+        recurrent = decoder.recurrent(looks=grid)
+        written_by = _writer(recurrent, keys, lengths.target, keys / lengths.target)
+        return [*found, *written_by, _logits(vocabulary, decoder.embedding, 1)]
+    return [
+        *found,
+        *_stack("decoder", decoder, decoder.layers, lengths.target, 1.0),
+        _cross(decoder, decoder.layers, keys, images * keys),
+        _logits(vocabulary, dim, 1),
+        *_learned(decoder),
+    ]
+
+
+def _captions(data: CaptionDataConfig) -> int:
+    """Captions for which an image is read once: those of a batch."""
+    return data.captions_per_picture
+
+
+def _convolutions(
+    channels: tuple[int, ...], blocks: int, colours: int, patch: int, rows: int, columns: int
+) -> list[Part]:
+    """The convolutions over one image, of which the first stage has these rows and columns."""
+    stem = colours * (2 * patch + 1) ** 2 * channels[0]
+    forward = 2.0 * rows * columns * stem
+    found = [Part("convolutions: first", stem, forward, forward)]  # pixels need no gradient
+    inner = None
+    for number, width in enumerate(channels, 1):
+        weights = blocks * 18 * width**2
+        if inner is not None:
+            rows, columns = -(-rows // 2), -(-columns // 2)
+            weights += 9 * inner * width
+        found.append(
+            _part(f"convolutions: stage {number}", weights, 2.0 * rows * columns * weights)
+        )
+        inner = width
+    return found
+
+
+def _image(model: ImageClassifierConfig, *_: object) -> list[Part]:
+    rows, columns = -(-model.height // model.patch), -(-model.width // model.patch)
+    found = _convolutions(model.channels, model.blocks, model.colours, model.patch, rows, columns)
+    for stage, width in enumerate(model.channels, 1):
+        cells = rows * columns
+        if stage in model.attention_after:
+            forward = cells * (8.0 * width**2 + 4.0 * cells * width)
+            found.append(_part(f"attention after stage {stage}", 4 * width**2, forward))
+        if stage in model.mixing_after:
+            forward = 8.0 * cells * width**2
+            found.append(_part(f"mixing after stage {stage}", 4 * width**2, forward))
+        rows, columns = -(-rows // 2), -(-columns // 2)
+    labels = LABELS * model.channels[-1]
+    return [*found, _part("labels", labels, 2.0 * labels)]
+
+
+_COUNTED: dict[type[ModelSection], Callable[[ModelSection, Config, int, Lengths], list[Part]]] = {
+    TransformerConfig: taking(TransformerConfig, _transformer),
+    RecurrentConfig: taking(RecurrentConfig, _recurrent),
+    CaptionerConfig: taking(CaptionerConfig, _captioner),
+    CausalConfig: taking(CausalConfig, _causal),
+    MaskedConfig: taking(MaskedConfig, _masked),
+    TextClassifierConfig: taking(TextClassifierConfig, _texts),
+    ImageClassifierConfig: taking(ImageClassifierConfig, _image),
+}

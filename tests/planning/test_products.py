@@ -1,0 +1,186 @@
+"""The arithmetic against torch: products counted while they run, tensors that autograd keeps."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
+
+from jumok.attention import core, multihead
+from jumok.errors import ConfigError
+from jumok.kernels import native
+from jumok.models.size import numbers_in
+from jumok.planning.activations import kept_numbers
+from jumok.planning.plan import numbers_of
+from jumok.planning.products import Lengths, parts_of
+from tests.planning.models import (
+    SOURCE,
+    TARGET,
+    VOCABULARY,
+    loss,
+    model_of,
+    recipe,
+    states,
+    targets_of,
+)
+
+LENGTHS = Lengths(SOURCE, TARGET)
+SMALL = {"dim": 24, "heads": 3, "feedforward": 40}
+GRID = {"kind": "cnn", "size": 32, "channels": [6, 8]}
+MODELS = {
+    "transformer": SMALL | {"encoder_layers": 2, "decoder_layers": 3},
+    "transformer with parts": SMALL
+    | {"kv_heads": 1, "tied": "none", "feedforward_kind": "gated", "value_dim": 5}
+    | {"positions": "learned"},
+    "causal": SMALL | {"kind": "causal-lm", "layers": 2, "tied": False},
+    "masked": SMALL | {"kind": "masked-lm", "layers": 2},
+    "text classifier": SMALL | {"kind": "text-classifier", "layers": 2},
+    "gru, additive": {"kind": "rnn", "dim": 20, "embedding": 14},
+    "lstm, one vector": {
+        "kind": "rnn",
+        "dim": 20,
+        "embedding": 14,
+        "cell": "lstm",
+        "attention": "none",
+        "decoder_layers": 2,
+        "encoder_layers": 2,
+    },
+    "luong": {"kind": "rnn", "dim": 20, "embedding": 14, "attention": "dot", "order": "luong"},
+    "images": {
+        "kind": "image-classifier",
+        "height": 20,
+        "width": 16,
+        "channels": [6, 8],
+        "attention_after": [2],
+        "mixing_after": [1],
+        "patch": 2,
+    },
+    "captions": {
+        "kind": "captioner",
+        "encoder": GRID,
+        "decoder": {"kind": "transformer", **SMALL},
+        "reader": {"layers": 1, "heads": 2, "feedforward": 30},
+    },
+    "captions, one vector": {
+        "kind": "captioner",
+        "encoder": GRID,
+        "memory": "one",
+        "decoder": {"kind": "rnn", "dim": 24, "embedding": 12},
+    },
+}
+
+
+class FlopCounter(TorchDispatchMode):
+    """Counts by the table of torch's FlopCounterMode, whose start takes ten seconds."""
+
+    total = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        found = func(*args, **kwargs)
+        formula = flop_registry.get(func._overloadpacket)
+        if formula is not None:
+            self.total += formula(*args, **kwargs, out_val=found)
+        return found
+
+
+@pytest.fixture(autouse=True)
+def without_own_kernels(monkeypatch):
+    monkeypatch.setattr(native, "library", lambda: None)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_products_are_those_that_torch_counts(name):
+    masked = {"masking": {"share": 0.5}} if name == "masked" else {}
+    config = recipe(MODELS[name], **masked)
+    model = model_of(config)
+    # One call of oneDNN is a whole LSTM; without it, torch's is made of products.
+    with torch.backends.mkldnn.flags(enabled=False), FlopCounter() as counter:
+        value = loss(model, config)
+        forward = counter.total
+        value.backward()
+    parts, targets = parts_of(config, VOCABULARY, LENGTHS), targets_of(config)
+    assert sum(part.forward for part in parts) * targets == pytest.approx(forward, rel=1e-9)
+    # An RNN's first state is a constant, whose gradient torch leaves out.
+    both = pytest.approx(counter.total, rel=0.006)
+    assert sum(part.both for part in parts) * targets == both
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_weights_are_the_matrices_of_the_model(name):
+    config = recipe(MODELS[name])
+    model = model_of(config)
+    matrices = sum(each.numel() for each in model.parameters() if each.dim() > 1)
+    found = sum(part.weights for part in parts_of(config, VOCABULARY, LENGTHS))
+    assert found == pytest.approx(matrices, rel=0.002)
+
+
+def test_weights_are_those_by_which_bundles_are_checked():
+    """The other count has the vectors of computed positions, too."""
+    config = recipe(MODELS["transformer"])
+    found = sum(part.weights for part in parts_of(config, VOCABULARY, LENGTHS))
+    assert found == numbers_in(config.model, VOCABULARY, labels=0) - 2 * 1024 * 24
+
+
+def saved_numbers(config, model) -> float:
+    """Numbers in the tensors that autograd keeps, weights left out, for each target."""
+    weights = {each.untyped_storage().data_ptr() for each in model.parameters()}
+    kept = {}
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in weights:
+            kept[storage.data_ptr()] = storage.nbytes(), tensor
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        alive = states(model, config)
+    assert alive.requires_grad
+    return sum(size for size, _ in kept.values()) / 4 / targets_of(config)
+
+
+@pytest.mark.parametrize(
+    ("model", "tolerance"),
+    [
+        (SMALL | {"encoder_layers": 4, "decoder_layers": 4, "dropout": 0.0}, 0.08),
+        (SMALL | {"encoder_layers": 4, "decoder_layers": 4, "dropout": 0.1}, 0.08),
+        (SMALL | {"kind": "causal-lm", "layers": 4, "activation": "gelu"}, 0.05),
+        (SMALL | {"kind": "causal-lm", "layers": 4, "feedforward_kind": "gated"}, 0.05),
+        (SMALL | {"kind": "masked-lm", "layers": 4, "norm_kind": "rms"}, 0.06),
+        ({"kind": "rnn", "dim": 40, "embedding": 30, "dropout": 0.0}, 0.3),
+        ({"kind": "rnn", "dim": 40, "embedding": 30, "cell": "lstm"}, 0.3),
+        ({"kind": "image-classifier", "channels": [8, 16], "blocks": 2}, 0.2),
+    ],
+)
+def test_activations_are_what_autograd_keeps(model, tolerance, monkeypatch):
+    def fused(query, key, value, allowed=None, bias=None, drop=None, scale=None):
+        """The path of GPUs; on processors torch keeps the weights of attention, too."""
+        assert drop is None
+        return F.scaled_dot_product_attention(query, key, value, allowed, scale=scale)
+
+    if model.get("kind") != "rnn":
+        monkeypatch.setattr(multihead, "attend", fused)
+    config = recipe(model)
+    measured = saved_numbers(config, model_of(config))
+    assert kept_numbers(config, LENGTHS) == pytest.approx(measured, rel=tolerance)
+
+
+def test_attention_without_fused_kernels_keeps_its_weights():
+    assert multihead.attend is core.attend
+    config = recipe(SMALL | {"kind": "causal-lm", "layers": 4, "dropout": 0.0, "heads": 6})
+    measured = saved_numbers(config, model_of(config))
+    assert kept_numbers(config, LENGTHS, fused=False) == pytest.approx(measured, rel=0.05)
+
+
+def test_r_drop_computes_every_target_twice():
+    once, twice = (
+        numbers_of(recipe(SMALL, training={"consistency": alpha}), VOCABULARY, LENGTHS).flop
+        for alpha in (0.0, 5.0)
+    )
+    assert twice == 2 * once
+
+
+def test_sizes_in_another_model_are_refused():
+    config = recipe({"kind": "text-classifier", "pretrained": "bert"})
+    with pytest.raises(ConfigError, match=r"which a plan does not read\.\n  got: .*bert"):
+        parts_of(config, VOCABULARY, LENGTHS)
