@@ -11,6 +11,8 @@ Source: Vaswani et al. 2017, section 3.2.1; lectures 000 and 003; shared keys: A
 
 import math
 
+import torch
+
 from jumok.attention import fused
 from jumok.attention.masks import AttentionMask
 from jumok.kernels import attention as kernel
@@ -84,7 +86,7 @@ def attend_by_scores(
     """The weighted sums and the weights of any scores, not only of products.
 
     Args:
-        sink: the score of one more key without a value (`attention/variants/sink.py`); None: there
+        sink: the score of a first key without a value (`attention/variants/sink.py`); None: there
             is none.
 
     The largest score is subtracted before the exponential (as torch's softmax does), so a score
@@ -96,9 +98,9 @@ def attend_by_scores(
         scores = scores.masked_fill(~allowed, -math.inf)
     if sink is not None:
         column = sink.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)
-        wide = torch.cat((scores, column), dim=-1).softmax(dim=-1).to(value.dtype)
+        wide = torch.cat((column, scores), dim=-1).softmax(dim=-1).to(value.dtype)
         kept = wide if drop is None else drop.apply(wide)
-        return kept[..., :-1] @ value, wide[..., :-1]
+        return kept[..., 1:] @ value, wide[..., 1:]
     weights = scores.softmax(dim=-1).to(value.dtype)
     if allowed is not None:
         # softmax of a row of -inf is NaN; such a query attends to nothing

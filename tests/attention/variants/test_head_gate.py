@@ -6,8 +6,8 @@ import torch
 from transformers import Qwen3NextConfig
 from transformers.models.qwen3_next.modeling_qwen3_next import Qwen3NextAttention
 
-from jumok.attention.core import causal
 from jumok.attention.interfaces import HeadParts
+from jumok.attention.masks import AttentionMask
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.qk_norm import QueryKeyNorm
 from jumok.attention.variants.head_gate import ElementGate, HeadGate
@@ -44,8 +44,9 @@ def test_element_gates_are_those_of_qwen():
     for norm, other in zip(norms, (theirs.q_norm, theirs.k_norm), strict=True):
         norm.weight.copy_(1 + other.weight)
     states = torch.randn(2, 7, DIM)
-    allowed = causal(7, 7, states.device)
-    expected, _ = theirs(states, *at_no_position(states, HEAD_DIM, allowed))
+    allowed = AttentionMask(causal=True)
+    drawn = allowed.draw(7, 7, states.device)
+    expected, _ = theirs(states, *at_no_position(states, HEAD_DIM, drawn))
     torch.testing.assert_close(ours(states, states, allowed), expected, atol=1e-5, rtol=0)
 
 

@@ -7,8 +7,8 @@ import torch
 from transformers import Gemma2Config
 from transformers.models.gemma2.modeling_gemma2 import Gemma2Attention
 
-from jumok.attention.core import causal
 from jumok.attention.interfaces import HeadParts
+from jumok.attention.masks import AttentionMask
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.observe import Attention, observe
 from jumok.attention.scores import ScaledDotScore
@@ -52,8 +52,9 @@ def test_capped_scores_are_those_of_gemma():
     )
     copy_projections(ours, theirs)
     states, heard = torch.randn(2, 7, DIM) * 3, []
-    allowed = causal(7, 7, states.device)
-    expected, weights = theirs(states, *at_no_position(states, HEAD_DIM, allowed))
+    allowed = AttentionMask(causal=True)
+    drawn = allowed.draw(7, 7, states.device)
+    expected, weights = theirs(states, *at_no_position(states, HEAD_DIM, drawn))
     torch.testing.assert_close(ours(states, states, allowed), expected, atol=1e-5, rtol=0)
     with observe(ours, lambda _, attention: heard.append(attention)):
         ours(states, states, allowed)

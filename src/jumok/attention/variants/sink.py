@@ -14,9 +14,10 @@ import torch.nn.functional as F
 from torch import nn
 
 from jumok.attention.core import attend, attend_with_weights, repeat_heads
+from jumok.attention.masks import AttentionMask
 from jumok.kernels import native
 from jumok.kernels.noise import DropoutMask
-from jumok.shapes import Bool, Float, Tensor
+from jumok.shapes import Float, Tensor
 
 FEW = 4
 """Queries up to which the weights are computed plainly: keys and values need not be copied."""
@@ -38,31 +39,45 @@ class AttentionSink(nn.Module):
         query: Float[Tensor, "batch heads query dim"],
         key: Float[Tensor, "batch kv_heads key dim"],
         value: Float[Tensor, "batch kv_heads key value_dim"],
-        allowed: Bool[Tensor, "#batch #heads #query key"] | None,
+        allowed: AttentionMask | None,
         bias: Float[Tensor, "#batch #heads #query key"] | None,
         drop: DropoutMask | None,
         scale: float,
     ) -> Float[Tensor, "batch heads query value_dim"]:
         """What `attend_with_weights` gives with this sink, by the fastest path.
 
-        The sink becomes a key without a value. Queries and keys get one dimension more: it is 0 in
+        The sink becomes a key without a value, before all others, so that each query may still
+        attend to the keys up to its own. Queries and keys get one dimension more: it is 0 in
         all other keys, 1 in that of the sink, and the sink's score, divided by the scale, in the
         queries. So the kernels for products compute its weight and its gradient.
         """
         if query.shape[2] <= FEW:
             heads = query.shape[1]
             key, value = repeat_heads(key, heads), repeat_heads(value, heads)
-            return attend_with_weights(query, key, value, allowed, bias, drop, scale, self.score)[0]
+            drawn = (
+                None if allowed is None else allowed.draw(query.shape[2], key.shape[2], key.device)
+            )
+            return attend_with_weights(query, key, value, drawn, bias, drop, scale, self.score)[0]
         lanes, dim = native.LANES, query.shape[-1]
         wide = dim + lanes - dim % lanes  # as wide as the kernels want it, and one more at least
         column = (self.score / scale).to(query.dtype)[None, :, None, None]
         column = column.expand(*query.shape[:3], 1)
         query = F.pad(torch.cat((query, column), dim=-1), (0, wide - dim - 1))
-        last = F.one_hot(torch.tensor(dim, device=key.device), wide).to(key.dtype)
-        last = last.expand(*key.shape[:2], 1, wide)
-        key = torch.cat((F.pad(key, (0, wide - dim)), last), dim=2)
-        value = F.pad(value, (0, 0, 0, 1))
-        if allowed is not None:
-            allowed = F.pad(allowed, (0, 1), value=True)
-        bias = None if bias is None else F.pad(bias, (0, 1))
-        return attend(query, key, value, allowed, bias, drop, scale)
+        sink = F.one_hot(torch.tensor(dim, device=key.device), wide).to(key.dtype)
+        sink = sink.expand(*key.shape[:2], 1, wide)
+        mask = None if allowed is None else _with_sink(allowed, query.shape[2], key)
+        key = torch.cat((sink, F.pad(key, (0, wide - dim))), dim=2)
+        value = F.pad(value, (0, 0, 1, 0))
+        bias = None if bias is None else F.pad(bias, (1, 0))
+        return attend(query, key, value, mask, bias, drop, scale)
+
+
+def _with_sink(
+    allowed: AttentionMask, queries: int, key: Float[Tensor, "batch heads key dim"]
+) -> AttentionMask:
+    """The mask with the sink as the first key, which every query may attend to."""
+    if allowed.window is None and allowed.documents is None and allowed.matrix is None:
+        real = None if allowed.real is None else F.pad(allowed.real, (1, 0), value=True)
+        return AttentionMask(causal=allowed.causal, real=real, copies=allowed.copies)
+    drawn = allowed.draw(queries, key.shape[2], key.device)
+    return AttentionMask(matrix=F.pad(drawn, (1, 0), value=True))
