@@ -45,7 +45,7 @@ def attend(
     learnt = bias is not None and bias.requires_grad
     if not learnt and kernel.serves(query, key, value):
         return kernel.attend(query, key, value, allowed, bias, drop, scale)
-    if query.is_cuda and drop is None:
+    if query.device.type != "cpu" and drop is None:
         return _fused(query, key, value, allowed, bias, scale)
     return attend_with_weights(query, key, value, allowed, bias, drop, scale)[0]
 

@@ -13,12 +13,12 @@ from torch import nn
 from jumok.data.pairs.batches import Batch, on_device
 from jumok.data.pictures.batches import PictureBatch
 from jumok.data.texts.windows import TextBatch
-from jumok.data.tokenizer import PAD
 from jumok.kernels.cross_entropy import consistent_cross_entropy, smoothed_cross_entropy
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.image_classifier import ImageClassifier
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
+from jumok.training.objectives.real import real_states
 from jumok.training.task import MicroBatch, Objective, finite
 
 
@@ -27,9 +27,9 @@ def translation(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tenso
     assert isinstance(model, SequenceToSequence)
     memory = model.encode(batch.source, batch.source_allowed)
     hidden = model.decoder.hidden(memory, batch.target_input)
-    real = batch.target_output != PAD
+    targets = batch.target_output.flatten()[batch.places]
     return smoothed_cross_entropy(
-        hidden[real], model.decoder.output.weight, batch.target_output[real], smoothing
+        real_states(hidden, batch.places), model.decoder.output.weight, targets, smoothing
     )
 
 
@@ -51,9 +51,9 @@ class ConsistentTranslation:
         allowed = None if batch.source_allowed is None else batch.source_allowed.repeat(2, 1)
         memory = model.encode(batch.source.repeat(2, 1), allowed)
         hidden = model.decoder.hidden(memory, batch.target_input.repeat(2, 1))
-        real = batch.target_output != PAD
-        readings = hidden.unflatten(0, (2, -1))[:, real].transpose(0, 1)
-        targets, table = batch.target_output[real], model.decoder.output.weight
+        both = hidden.unflatten(0, (2, -1)).flatten(1, 2)
+        readings = both.index_select(1, batch.places).transpose(0, 1)
+        targets, table = batch.target_output.flatten()[batch.places], model.decoder.output.weight
         return 0.5 * consistent_cross_entropy(readings, table, targets, smoothing, self.weight / 2)
 
 
@@ -70,9 +70,9 @@ def next_token(model: nn.Module, batch: TextBatch, smoothing: float) -> Float[Te
     """The cross-entropy of each token, given the previous ones of its document."""
     assert isinstance(model, CausalLanguageModel)
     hidden = model.hidden(batch.tokens, batch.documents)
-    real = batch.following != PAD
+    targets = batch.following.flatten()[batch.places]
     return smoothed_cross_entropy(
-        hidden[real], model.decoder.output.weight, batch.following[real], smoothing
+        real_states(hidden, batch.places), model.decoder.output.weight, targets, smoothing
     )
 
 
