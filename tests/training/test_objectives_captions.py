@@ -79,11 +79,11 @@ def test_overlooked_is_the_square_of_what_each_cell_lacks():
     # Two steps of a caption over three cells, and one of another.
     weights = torch.tensor([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0], [0.0, 0.5, 0.5]])
     # sums 0.75, 1.25 and 0: 0.0625 + 0.0625 + 1; and 1 + 0.25 + 0.25
-    assert float(overlooked(weights, torch.tensor([0, 0, 1]))) == pytest.approx(1.125 + 1.5)
+    assert float(overlooked(weights, torch.tensor([0, 0, 1]), 2)) == pytest.approx(1.125 + 1.5)
 
 
 def test_cells_that_are_all_looked_at_once_cost_nothing():
-    assert float(overlooked(torch.eye(4), torch.zeros(4, dtype=torch.long))) == 0.0
+    assert float(overlooked(torch.eye(4), torch.zeros(4, dtype=torch.long), 1)) == 0.0
 
 
 def test_the_term_has_its_weight_and_reaches_the_attention():

@@ -77,5 +77,5 @@ def places_of(
         places = encoding(position, length, lengths)
     else:
         places = encoding(position, length)[None]
-    places = places.to(states)
+    places = places.to(states.device, states.dtype, non_blocking=True)
     return places if indexes is None else F.embedding(indexes, places[0])

@@ -20,6 +20,7 @@ direction as a way for encoders (attention_with_linear_biases, issue 5).
 import torch
 from torch import nn
 
+from jumok.positions.constant import Constant
 from jumok.positions.interfaces import PositionSizes
 from jumok.shapes import Float, Tensor
 
@@ -44,8 +45,7 @@ class AlibiPositions(nn.Module):
 
     def __init__(self, heads: int) -> None:
         super().__init__()
-        # no buffer: the module's .to(bfloat16) must not round the slopes
-        self._slopes = torch.tensor(slopes(heads))
+        self._slopes = Constant(torch.tensor(slopes(heads)))
 
     @classmethod
     def of(cls, sizes: PositionSizes) -> "AlibiPositions":
@@ -62,5 +62,5 @@ class AlibiPositions(nn.Module):
         here = torch.arange(position, position + query.shape[2], device=query.device)
         there = torch.arange(key.shape[2], device=query.device)
         back = here[:, None] - there[None, :]
-        slope = self._slopes.to(query.device)[:, None, None]
+        slope = self._slopes.on(query.device)[:, None, None]
         return torch.where(back >= 0, -slope * back, slope.flip(0) * back)[None]

@@ -11,6 +11,7 @@ import math
 import torch
 from torch import nn
 
+from jumok.positions.constant import Constant
 from jumok.positions.interfaces import PositionSizes
 from jumok.shapes import Float, Tensor
 
@@ -29,8 +30,7 @@ class RotaryPositions(nn.Module):
         super().__init__()
         self.dim = head_dim
         exponent = torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim
-        # no buffer: the module's .to(bfloat16) must not round the frequencies
-        self._frequency = torch.exp(exponent * -math.log(base)).float()
+        self._frequency = Constant(torch.exp(exponent * -math.log(base)).float())
 
     @classmethod
     def of(cls, sizes: PositionSizes) -> "RotaryPositions":
@@ -44,7 +44,7 @@ class RotaryPositions(nn.Module):
         end = position + states.shape[2]
         # angles in float32: a bfloat16 position would be off by whole turns
         place = torch.arange(position, end, device=states.device, dtype=torch.float32)
-        angle = place[:, None] * self._frequency.to(states.device)
+        angle = place[:, None] * self._frequency.on(states.device)
         sine, cosine = angle.sin().to(states.dtype), angle.cos().to(states.dtype)
         even, odd = states[..., 0::2], states[..., 1::2]
         turned = torch.stack((even * cosine - odd * sine, even * sine + odd * cosine), dim=-1)

@@ -13,7 +13,6 @@ Source: Micikevicius et al. 2018 (master weights).
 import copy
 import math
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
 
@@ -24,12 +23,14 @@ from jumok.config import TrainingConfig
 from jumok.data.pairs.batches import on_device
 from jumok.kernels.noise import Noise
 from jumok.shapes import Float, Tensor
+from jumok.training.devices.ahead import fed
+from jumok.training.devices.workers import workers
 from jumok.training.optimization.average import Average
 from jumok.training.optimization.frozen import FrozenRows
 from jumok.training.optimization.optimizer import Optimizer
 from jumok.training.optimization.parameters import FlatParameters
 from jumok.training.ranks import ALONE, Ranks, halved
-from jumok.training.task import MicroBatch, Objective
+from jumok.training.task import MicroBatch, Objective, UpdateSource
 
 CHUNK = 1 << 18
 """Elements of the gradients that are summed at once: those of all shares fit in a core's cache."""
@@ -98,7 +99,7 @@ class Learner:
             self._share(number, model if number == ranks.index else copy.deepcopy(model))
             for number in range(ranks.index, shares, ranks.count)
         ]
-        self._pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
+        self._pool = workers(threads, self._master.device)
         self._gradient = torch.empty_like(self._master)
         self._optimizer = Optimizer(
             config.optimizer,
@@ -113,20 +114,27 @@ class Learner:
         self._average = Average(config.average, self._master)
         self._frozen = FrozenRows(model, self._flat, self._master)
 
+    def fed(self, updates: UpdateSource) -> UpdateSource:
+        """The updates in the way that keeps the device busy."""
+        return fed(updates, self._master.device)
+
     def update(self, batches: Sequence[MicroBatch], step: int, learning_rate: float) -> Update:
         """One step, counted from 1, on all `batches` together."""
         tokens = sum(batch.targets for batch in batches)
-        loss = self._backward(batches, step, 1.0 / tokens)
+        losses = self._backward(batches, step, 1.0 / tokens)
         norm = self._sum_gradients()
-        finite = bool(torch.isfinite(norm)) and math.isfinite(loss)
+        # The only numbers of a step that are read: a GPU is waited for once.
+        *parts, length = torch.cat([losses, norm.double()[None]]).cpu().tolist()
+        loss = math.fsum(parts)  # rounds once, so the order of the shares does not matter
+        finite = math.isfinite(length) and math.isfinite(loss)
         if finite:
-            self._apply(norm, learning_rate)
+            self._apply(norm, length, learning_rate)
             self._average.follow(self._master, step)
         return Update(
             loss=loss / tokens,
             tokens=tokens,
             source_tokens=sum(batch.sources for batch in batches),
-            gradient_norm=float(norm),
+            gradient_norm=length,
             skipped=not finite,
         )
 
@@ -166,35 +174,37 @@ class Learner:
         self._flat.attach(model, self._computed, gradient)
         return _Share(number, model.train(), _noise(model), gradient)
 
-    def _backward(self, batches: Sequence[MicroBatch], step: int, scale: float) -> float:
-        """Accumulates the gradient of each share; returns the summed loss of all."""
+    def _backward(
+        self, batches: Sequence[MicroBatch], step: int, scale: float
+    ) -> Float[Tensor, " shares"]:
+        """Accumulates the gradient of each share; returns the summed losses of all shares."""
         places = share_out(batches, self._count)
 
-        def work(share: _Share) -> float:
+        def work(share: _Share) -> Tensor:
             # MKL has one number for all threads, which validation sets back to that of the cores.
             torch.set_num_threads(1)
             share.gradient.zero_()
-            losses = []
+            total = torch.zeros((), dtype=torch.float64, device=share.gradient.device)
             for index in places[share.number]:
                 share.noise.rekey(self._seed, step, index)
                 smoothing = self._config.label_smoothing
                 batch = on_device(batches[index], share.gradient.device)
                 loss = self._objective(share.model, batch, smoothing)
                 (loss * scale).backward()
-                losses.append(float(loss.detach()))
-            return math.fsum(losses)
+                total += loss.detach()
+            return total
 
         # In copies of this context, so that observers of this thread also observe the others.
         running = [self._pool.submit(copy_context().run, work, share) for share in self._shares]
-        losses = torch.tensor([each.result() for each in running], dtype=torch.float64)
-        # fsum rounds once, so the order of the shares does not matter.
-        return math.fsum(torch.stack(list(self._ranks.gather(losses))).flatten().tolist())
+        losses = torch.stack([each.result() for each in running])
+        return torch.cat(list(self._ranks.gather(losses)))
 
     def _sum_gradients(self) -> Float[Tensor, ""]:
         """The whole gradient in float32, and its norm."""
         own = [share.gradient for share in self._shares]
-        for start in range(0, len(self._gradient), CHUNK):
-            window = slice(start, start + CHUNK)
+        size = CHUNK if self._gradient.device.type == "cpu" else len(self._gradient)
+        for start in range(0, len(self._gradient), size):
+            window = slice(start, start + size)
             self._gradient[window] = halved([each[window] for each in own])[0]
         if self._ranks.count > 1:
             whole = halved(list(self._ranks.gather(self._gradient)))[0]
@@ -203,9 +213,9 @@ class Learner:
         # Several cores would add up the squares in another order; a thread of the pool has one.
         return self._pool.submit(torch.linalg.vector_norm, self._gradient).result()
 
-    def _apply(self, norm: Float[Tensor, ""], learning_rate: float) -> None:
+    def _apply(self, norm: Float[Tensor, ""], length: float, learning_rate: float) -> None:
         clip = self._config.clip
-        if clip is not None and norm > clip:
+        if clip is not None and length > clip:
             self._gradient *= clip / norm
         self._optimizer.step(learning_rate)
         self._frozen.restore(self._master)

@@ -114,6 +114,7 @@ class Loop:
     ) -> None:
         self.config, self.folder, self.ranks = config, folder, ranks
         self.learner, self.task, self.dtype, self.screen = learner, task, dtype, screen
+        self.updates = learner.fed(task.updates)
         self.files: Sequence[Log] = ()
         self.progress = Progress()
         self._saved, self._saved_at = 0, 0.0
@@ -141,7 +142,7 @@ class Loop:
             raise _not_of_this_run(self.folder, f"a different run state: {strange}")
         if _shapes(self.learner.state()) != _shapes(saved.tensors):
             raise _not_of_this_run(self.folder, "weights of different sizes")
-        self.task.updates.restore(saved.run["cursor"])
+        self.updates.restore(saved.run["cursor"])
         self.learner.load_state(saved.tensors)
         self.progress = Progress(**saved.run["progress"])
         self._saved, self._saved_at = self.progress.step, self.progress.seconds
@@ -207,7 +208,7 @@ class Loop:
             progress.share(training),
             timed=training.minutes is not None,
         )
-        update = self.learner.update(next(self.task.updates), step, rate)
+        update = self.learner.update(next(self.updates), step, rate)
         progress.step = step
         progress.step_seconds += time.perf_counter() - wall
         self._count_time(time.process_time() - cpu)
@@ -323,7 +324,7 @@ class Loop:
             run: dict[str, object] = {
                 "recipe": fingerprint(self.config),
                 "progress": asdict(self.progress),
-                "cursor": self.task.updates.cursor,
+                "cursor": self.updates.cursor,
                 "plugins": digests_of(self.config.plugins),
             }
             for log in self.files:

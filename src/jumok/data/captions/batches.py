@@ -7,12 +7,13 @@ captions.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from jumok.data.pairs.batches import fill, with_end
+from jumok.data.pairs.batches import fill, places_of, with_end
 from jumok.data.pairs.sampler import UpdateCursor, check_plan
 from jumok.data.tokenizer import PAD, START
 from jumok.shapes import Bool, Int, Tensor
@@ -33,6 +34,11 @@ class CaptionRows:
     tokens: Int[Tensor, "rows length"]
     real: Bool[Tensor, "rows length"]
     documents: Int[Tensor, "rows length"] | None = None
+
+    @cached_property
+    def places(self) -> Int[Tensor, " targets"]:
+        """Which positions are tokens (`places_of`)."""
+        return places_of(self.real)
 
 
 @dataclass(frozen=True)
@@ -64,12 +70,17 @@ class CaptionBatch:
         """True where a position is not padding."""
         return self.target_output != PAD
 
-    @property
+    @cached_property
+    def captions(self) -> Int[Tensor, " targets"]:
+        """The caption of each token."""
+        return torch.arange(len(self.rows)).repeat_interleave(self.real.sum(1))
+
+    @cached_property
     def apart(self) -> CaptionRows:
         """One caption per row."""
         return CaptionRows(self.target_input, self.real)
 
-    @property
+    @cached_property
     def packed(self) -> CaptionRows:
         """All captions of an image in one row, which needs far less padding."""
         lengths = self.real.sum(1)

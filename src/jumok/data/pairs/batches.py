@@ -1,8 +1,9 @@
 """Pairs as tensors: the input of a model in training, validation and decoding."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, is_dataclass, replace
+from functools import cached_property
 from random import Random
 from typing import Generic, TypeVar
 
@@ -23,10 +24,35 @@ Micro = TypeVar("Micro")
 
 
 def on_device(batch: Micro, device: torch.device) -> Micro:
-    """A batch of any kind, its tensors moved to the device."""
-    tensors = {name: each for name, each in vars(batch).items() if isinstance(each, Tensor)}
-    moved = {name: tensor.to(device) for name, tensor in tensors.items()}
-    return replace(batch, **moved)  # type: ignore[type-var]  # every batch is a dataclass
+    """A batch of any kind, its tensors moved to the device; see `changed`."""
+    if device.type == "cpu":
+        return batch
+    return changed(batch, lambda tensor: tensor.to(device, non_blocking=True))
+
+
+def changed(batch: Micro, change: Callable[[Tensor], Tensor]) -> Micro:
+    """A batch with every tensor changed, also in the dataclasses that it is made of.
+
+    What it computes only once (`cached_property`) is computed before: on a GPU the host would wait
+    for sizes that depend on numbers.
+    """
+
+    def of(value: object) -> object:
+        if isinstance(value, Tensor):
+            return change(value)
+        return changed(value, change) if is_dataclass(value) else value
+
+    once = [name for name, each in vars(type(batch)).items() if isinstance(each, cached_property)]
+    computed = {name: of(getattr(batch, name)) for name in once}
+    own = {name: of(each) for name, each in vars(batch).items() if name not in once}
+    other = replace(batch, **own)  # type: ignore[type-var]  # every batch is a dataclass
+    vars(other).update(computed)
+    return other
+
+
+def places_of(real: Bool[Tensor, "batch length"]) -> Int[Tensor, " real"]:
+    """Where a mask is True, as indexes into its elements row by row."""
+    return real.flatten().nonzero()[:, 0]
 
 
 @dataclass(frozen=True)
@@ -48,6 +74,11 @@ class Batch:
     target_output: Int[Tensor, "batch target"]
     sources: int
     targets: int
+
+    @cached_property
+    def places(self) -> Int[Tensor, " targets"]:
+        """Which positions of the targets are tokens (`places_of`)."""
+        return places_of(self.target_output != PAD)
 
     @property
     def work(self) -> int:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from jumok.data.pairs.batches import Updates, fill, framed, gather
+from jumok.data.pairs.batches import Updates, fill, framed, gather, places_of
 from jumok.data.pairs.blocks import Rows, StoredLengths
 from jumok.data.pairs.sampler import PairSampler, plan_epoch
 from jumok.data.texts.examples import ExampleStore
@@ -34,6 +35,11 @@ class MaskedBatch:
     chosen: Bool[Tensor, "batch length"]
     answers: Int[Tensor, " chosen"]
     sources: int
+
+    @cached_property
+    def places(self) -> Int[Tensor, " chosen"]:
+        """Which positions are masked (`places_of`)."""
+        return places_of(self.chosen)
 
     @property
     def targets(self) -> int:

@@ -9,6 +9,7 @@ Source: random sampling: Karpathy's nanoGPT; packing: Krell et al. 2021.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TypedDict
 
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from jumok.data.pairs.batches import places_of
 from jumok.data.pairs.sampler import UpdateCursor, check_plan
 from jumok.data.texts.store import TextStore
 from jumok.data.tokenizer import PAD, START
@@ -42,6 +44,11 @@ class TextBatch:
     following: Int[Tensor, "batch length"]
     documents: Int[Tensor, "batch length"] | None
     targets: int
+
+    @cached_property
+    def places(self) -> Int[Tensor, " targets"]:
+        """Which positions have a next token (`places_of`)."""
+        return places_of(self.following != PAD)
 
     @property
     def sources(self) -> int:

@@ -10,6 +10,7 @@ from jumok.kernels.cross_entropy import smoothed_cross_entropy
 from jumok.models.captioner import CaptionerModel
 from jumok.models.memory import Memory
 from jumok.shapes import Float, Int, Tensor
+from jumok.training.objectives.real import real_states
 
 
 def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float[Tensor, ""]:
@@ -31,12 +32,11 @@ def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float
 
     with observe(model, keep, lambda site: site in seen):
         loss = _cross_entropy(model, memory, batch, smoothing)
-    real = rows_of(model, batch).real
-    captions = torch.arange(len(batch.rows), device=real.device)
-    captions = captions.repeat_interleave(batch.real.sum(1))
+    places = rows_of(model, batch).places
     # An RNN attends step by step; a Transformer's layer computes all steps at once.
-    looked = (torch.cat(steps, dim=1)[real] for steps in seen.values())
-    terms = [overlooked(weights, captions) for weights in looked]
+    looked = (real_states(torch.cat(steps, dim=1), places) for steps in seen.values())
+    count = len(batch.rows)
+    terms = [overlooked(weights, batch.captions, count) for weights in looked]
     return loss + model.doubly_stochastic * torch.stack(terms).mean()
 
 
@@ -52,16 +52,16 @@ def _cross_entropy(
     documents = () if rows.documents is None else (Documents(rows.documents),)
     hidden = model.decoder.hidden(memory, rows.tokens, *documents)
     return smoothed_cross_entropy(
-        hidden[rows.real],
+        real_states(hidden, rows.places),
         model.decoder.output.weight,
-        batch.target_output[batch.real],
+        batch.target_output.flatten()[batch.apart.places],
         smoothing,
         cap=model.decoder.output.cap,
     )
 
 
 def overlooked(
-    weights: Float[Tensor, "positions cells"], captions: Int[Tensor, " positions"]
+    weights: Float[Tensor, "positions cells"], captions: Int[Tensor, " positions"], count: int
 ) -> Float[Tensor, ""]:
     """sum over captions and cells of (1 - sum over steps of the cell's weight)^2.
 
@@ -70,8 +70,9 @@ def overlooked(
 
     Args:
         captions: the caption of each position, from 0.
+        count: the number of captions.
 
     Source: Xu et al. 2015, section 4.2.1, formula 14.
     """
-    looked = weights.new_zeros(int(captions[-1]) + 1, weights.shape[1], dtype=torch.float32)
+    looked = weights.new_zeros(count, weights.shape[1], dtype=torch.float32)
     return ((1.0 - looked.index_add(0, captions, weights.float())) ** 2).sum()

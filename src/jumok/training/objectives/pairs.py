@@ -14,12 +14,12 @@ from jumok.attention.masks import Documents
 from jumok.data.pairs.batches import Batch, on_device
 from jumok.data.pictures.batches import PictureBatch
 from jumok.data.texts.windows import TextBatch
-from jumok.data.tokenizer import PAD
 from jumok.kernels.cross_entropy import consistent_cross_entropy, smoothed_cross_entropy
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.image_classifier import ImageClassifier
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
+from jumok.training.objectives.real import real_states
 from jumok.training.task import MicroBatch, Objective, finite
 
 
@@ -28,9 +28,9 @@ def translation(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tenso
     assert isinstance(model, SequenceToSequence)
     memory = model.encode(batch.source, batch.source_allowed)
     hidden = model.decoder.hidden(memory, batch.target_input)
-    real, output = batch.target_output != PAD, model.decoder.output
+    targets, output = batch.target_output.flatten()[batch.places], model.decoder.output
     return smoothed_cross_entropy(
-        hidden[real], output.weight, batch.target_output[real], smoothing, cap=output.cap
+        real_states(hidden, batch.places), output.weight, targets, smoothing, cap=output.cap
     )
 
 
@@ -52,9 +52,9 @@ class ConsistentTranslation:
         allowed = None if batch.source_allowed is None else batch.source_allowed.repeat(2, 1)
         memory = model.encode(batch.source.repeat(2, 1), allowed)
         hidden = model.decoder.hidden(memory, batch.target_input.repeat(2, 1))
-        real = batch.target_output != PAD
-        readings = hidden.unflatten(0, (2, -1))[:, real].transpose(0, 1)
-        targets, output = batch.target_output[real], model.decoder.output
+        both = hidden.unflatten(0, (2, -1)).flatten(1, 2)
+        readings = both.index_select(1, batch.places).transpose(0, 1)
+        targets, output = batch.target_output.flatten()[batch.places], model.decoder.output
         return 0.5 * consistent_cross_entropy(
             readings, output.weight, targets, smoothing, self.weight / 2, output.cap
         )
@@ -74,9 +74,9 @@ def next_token(model: nn.Module, batch: TextBatch, smoothing: float) -> Float[Te
     assert isinstance(model, CausalLanguageModel)
     documents = None if batch.documents is None else Documents(batch.documents)
     hidden = model.hidden(batch.tokens, documents)
-    real, output = batch.following != PAD, model.decoder.output
+    targets, output = batch.following.flatten()[batch.places], model.decoder.output
     return smoothed_cross_entropy(
-        hidden[real], output.weight, batch.following[real], smoothing, cap=output.cap
+        real_states(hidden, batch.places), output.weight, targets, smoothing, cap=output.cap
     )
 
 

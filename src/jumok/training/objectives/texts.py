@@ -8,13 +8,14 @@ from jumok.kernels.cross_entropy import smoothed_cross_entropy
 from jumok.models.classifier import TextClassifier
 from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Float, Tensor
+from jumok.training.objectives.real import real_states
 
 
 def guess_masked(model: nn.Module, batch: MaskedBatch, smoothing: float) -> Float[Tensor, ""]:
     """The cross-entropy of the masked tokens; only their positions are projected."""
     assert isinstance(model, MaskedLanguageModel)
     head = model.head
-    states = model.encoder(batch.tokens, batch.allowed)[batch.chosen]
+    states = real_states(model.encoder(batch.tokens, batch.allowed), batch.places)
     return smoothed_cross_entropy(
         head.transform(states), head.output.weight, batch.answers, smoothing, head.bias
     )

@@ -1,0 +1,1 @@
+"""What training does for the device that it runs on."""
