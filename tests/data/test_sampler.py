@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jumok.data.pairs.blocks import StoredLengths
 from jumok.data.pairs.sampler import SPAN, Cursor, PairSampler, plan_epoch
 from jumok.errors import DataError
 
@@ -19,9 +20,13 @@ def lengths(count: int, seed: int = 1) -> tuple[Lengths, Lengths]:
     return source, np.maximum(1, source + random.integers(-3, 4, count)).astype(np.int32)
 
 
+def stored(count: int, seed: int = 1) -> StoredLengths:
+    return StoredLengths(*lengths(count, seed))
+
+
 def sampler(seed: int = 1, **changes: object) -> PairSampler:
     given_ = {"weights": None, "update_tokens": 400, "micro_tokens": 100, "seed": seed} | changes
-    return PairSampler([lengths(997), lengths(499, seed=2)], **given_)  # type: ignore[arg-type]
+    return PairSampler([stored(997), stored(499, seed=2)], **given_)  # type: ignore[arg-type]
 
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=1, max_size=150)
@@ -109,7 +114,7 @@ def test_a_cursor_of_other_data_is_refused(changes: dict[str, object]) -> None:
 
 
 def test_an_epoch_of_the_stream_gives_every_pair_once() -> None:
-    one = PairSampler([lengths(997)], None, update_tokens=400, micro_tokens=100, seed=3)
+    one = PairSampler([stored(997)], None, update_tokens=400, micro_tokens=100, seed=3)
     seen: list[int] = []
     while one.cursor["corpora"][0]["epoch"] < 3:
         seen += [row for _, rows in one.next_update() for row in rows.tolist()]
@@ -118,7 +123,7 @@ def test_an_epoch_of_the_stream_gives_every_pair_once() -> None:
 
 
 def test_updates_hold_about_the_tokens_asked_for() -> None:
-    one = PairSampler([lengths(9973)], None, update_tokens=4000, micro_tokens=1000, seed=3)
+    one = PairSampler([stored(9973)], None, update_tokens=4000, micro_tokens=1000, seed=3)
     target = lengths(9973)[1] + 1
     tokens = [sum(int(target[rows].sum()) for _, rows in one.next_update()) for _ in range(300)]
     # Both ends of an update are off by half a micro-batch of at most 1,100 tokens at most.
@@ -127,7 +132,7 @@ def test_updates_hold_about_the_tokens_asked_for() -> None:
 
 
 def test_an_update_smaller_than_a_micro_batch_still_has_one() -> None:
-    one = PairSampler([lengths(97)], None, update_tokens=1, micro_tokens=100, seed=3)
+    one = PairSampler([stored(97)], None, update_tokens=1, micro_tokens=100, seed=3)
     assert len(one.next_update()) == 1
 
 
@@ -147,7 +152,7 @@ def test_corpora_without_weights_end_their_epochs_together() -> None:
 
 
 def test_epochs_count_what_was_drawn() -> None:
-    one = PairSampler([lengths(997)], None, update_tokens=400, micro_tokens=100, seed=3)
+    one = PairSampler([stored(997)], None, update_tokens=400, micro_tokens=100, seed=3)
     counts = []
     for _ in range(80):
         counts.append(one.epochs[0])

@@ -1,88 +1,17 @@
-"""Sequences of numbers on disk: created once, memory-mapped, found by a hash of their content."""
+"""Stores: folders that are created once, checked whole, and found by a hash of their content."""
 
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
-
-import numpy as np
-import numpy.typing as npt
 
 from jumok.data.files.atomic import atomic_folder
 from jumok.errors import DataError, Place
 from jumok.json_types import JsonObject
 
 STORE = "store.json"
-LAYOUT = 2  # of every store: 2 has the digests of its files
-
-Lengths = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Flat:
-    """Sequences one after another: the i-th is `values[ends[i] - lengths[i] : ends[i]]`."""
-
-    values: npt.NDArray[np.unsignedinteger]
-    ends: Lengths
-    lengths: npt.NDArray[np.int32]
-
-    def __getitem__(self, index: int) -> npt.NDArray[np.unsignedinteger]:
-        end = int(self.ends[index])
-        return self.values[end - int(self.lengths[index]) : end]
-
-
-def map_flat(folder: Path, name: str, kind: np.dtype[np.unsignedinteger], limit: int) -> Flat:
-    """The sequences of this name in a store's folder, mapped into memory.
-
-    Values and ends are used as indices of tables and of C arrays, so all of them are checked here,
-    once.
-
-    Args:
-        limit: every value is below it: the size of the vocabulary, or the number of labels.
-
-    Raises:
-        ValueError: a value or an end is out of range.
-        OSError: a file cannot be read.
-    """
-    ends = np.memmap(folder / f"{name}.ends", dtype=np.int64, mode="r")
-    values = np.memmap(folder / f"{name}.values", dtype=kind, mode="r")
-    lengths = np.diff(ends, prepend=0)
-    if lengths.min() < 0 or lengths.max() > np.iinfo(np.int32).max:
-        raise ValueError(f"{name}.ends: an end comes before the previous one")
-    if len(values) != ends[-1]:
-        raise ValueError(f"{name}.values holds {len(values)} values, not {ends[-1]}")
-    if len(values) and values.max() >= limit:
-        raise ValueError(f"{name}.values holds {values.max()}; every value is below {limit}")
-    return Flat(values, ends, lengths.astype(np.int32))
-
-
-class FlatWriter:
-    """A `Flat` that grows on disk. It is a context manager, which closes the files."""
-
-    def __init__(self, folder: Path, name: str, kind: np.dtype[np.unsignedinteger]) -> None:
-        self._kind, self._end = kind, 0
-        self._files: list[BinaryIO] = [
-            (folder / f"{name}.values").open("wb"),
-            (folder / f"{name}.ends").open("wb"),
-        ]
-
-    def __enter__(self) -> "FlatWriter":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with ExitStack() as stack:
-            for file in self._files:
-                stack.enter_context(file)
-
-    def append(self, values: npt.NDArray[np.unsignedinteger], lengths: Lengths) -> None:
-        """Adds sequences of these lengths, whose values follow one another."""
-        ends = self._end + np.cumsum(lengths, dtype=np.int64)
-        self._files[0].write(values.astype(self._kind).tobytes())
-        self._files[1].write(ends.tobytes())
-        self._end += int(lengths.sum())
+LAYOUT = 3  # of every store: 3 has the lengths of sequences in files of their own
 
 
 def cached_folder(
@@ -106,11 +35,7 @@ def cached_folder(
     if folder.is_dir():
         return folder
     try:
-        with atomic_folder(folder) as partial:
-            about = fill(partial)
-            files = {path.name: digest(path) for path in sorted(partial.iterdir())}
-            described = {"about": about, "files": files, "sha256": _digest_of(about, files)}
-            (partial / STORE).write_text(json.dumps(described, ensure_ascii=False), "utf-8")
+        write_store(folder, fill)
     except OSError as error:
         raise DataError(
             f"the {what} cannot be written.",
@@ -119,6 +44,19 @@ def cached_folder(
             place=Place(cache),
         ) from None
     return folder
+
+
+def write_store(folder: Path, fill: Callable[[Path], Mapping[str, object]]) -> None:
+    """Writes a store atomically: the files of `fill`, and `store.json` with their digests.
+
+    Raises:
+        OSError: the disk refuses; nothing is left behind.
+    """
+    with atomic_folder(folder) as partial:
+        about = fill(partial)
+        files = {path.name: digest(path) for path in sorted(partial.iterdir())}
+        described = {"about": about, "files": files, "sha256": _digest_of(about, files)}
+        (partial / STORE).write_text(json.dumps(described, ensure_ascii=False), "utf-8")
 
 
 @contextmanager

@@ -75,6 +75,16 @@ class CorpusReport:
             raise error
         self.skip(error.what[0].lower() + error.what[1:].rstrip("."), line)
 
+    def join(self, other: "CorpusReport") -> None:
+        """Adds the counts of another part of the same corpus."""
+        self.read += other.read
+        self.kept += other.kept
+        for own, its in ((self.mended, other.mended), (self.dropped, other.dropped)):
+            for reason, count in its.items():
+                known = own.setdefault(reason, Count())
+                known.lines += count.lines
+                known.first = (known.first + count.first)[:EXAMPLES]
+
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.read:,} {self.unit} read, {self.kept:,} kept"]
         lines += [f"  dropped, {reason}: {count}" for reason, count in self.dropped.items()]

@@ -29,7 +29,7 @@ PREVIOUS = "checkpoint.previous.safetensors"
 PARTIAL = "checkpoint.partial"
 UNNAMED = ".tmp??????"  # the temporary file of safetensors
 DAMAGED = "checkpoint.damaged"
-FORMAT = 2  # 2 has a digest of everything
+FORMAT = 3  # 3 has the block of each corpus in the cursor
 
 
 @dataclass(frozen=True)

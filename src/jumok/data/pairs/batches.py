@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from jumok.data.cache import Flat
+from jumok.data.flat import Flat
+from jumok.data.pairs.blocks import StoredLengths
 from jumok.data.pairs.rows import batched_rows
 from jumok.data.pairs.sampler import Cursor, PairSampler, plan_epoch
 from jumok.data.pairs.store import PairStore
@@ -171,7 +172,8 @@ def collate(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) 
 
 def validation_batches(store: PairStore, tokens: int) -> Iterator[Batch]:
     """Every pair of the store once, shortest sources first, about `tokens` tokens per batch."""
-    plan = plan_epoch(store.source.lengths, store.target.lengths, tokens, np.random.default_rng(0))
+    lengths = StoredLengths(store.source.lengths, store.target.lengths).read(0, len(store))
+    plan = plan_epoch(*lengths, tokens, np.random.default_rng(0))
     for first, end in zip(plan.starts, plan.starts[1:], strict=False):
         yield gather_batch(store, plan.order[first:end].astype(np.int64))
 

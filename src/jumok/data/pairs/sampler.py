@@ -2,7 +2,8 @@
 
 A *micro-batch* holds pairs whose sources have exactly the same length, neighbours by target
 length, so that almost nothing is padded. An *update* is several micro-batches that share one
-optimizer step. Everything here works on lengths alone, in numpy: ten million pairs are 80 MB.
+optimizer step. Everything here works on lengths alone, in numpy, and on a block of at most about
+ten million pairs at a time (`blocks.py`), so a larger corpus takes no more memory.
 """
 
 from collections.abc import Sequence
@@ -12,10 +13,8 @@ from typing import TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from jumok.data.pairs.blocks import BLOCK, Lengths, PairBlock, PairLengths, Rows, blocks_of_epoch
 from jumok.errors import DataError
-
-Lengths = npt.NDArray[np.int32]
-Rows = npt.NDArray[np.int64]
 
 SPREAD = 0.6  # what doubling the target length inside a group costs, in micro-batches
 SPAN = 1.1  # sparse source lengths share a micro-batch up to this quotient of longest and shortest
@@ -23,11 +22,17 @@ SPAN = 1.1  # sparse source lengths share a micro-batch up to this quotient of l
 
 @dataclass(frozen=True)
 class EpochPlan:
-    """One pass over a corpus: micro-batch i is `order[starts[i] : starts[i + 1]]`."""
+    """One pass over pairs: micro-batch i is `order[starts[i] : starts[i + 1]]`.
 
-    order: npt.NDArray[np.uint32]
+    Attributes:
+        shuffled: the order of the micro-batches.
+        tokens: target tokens of each, END included.
+    """
+
+    order: npt.NDArray[np.unsignedinteger]
     starts: npt.NDArray[np.int64]
     shuffled: npt.NDArray[np.int64]
+    tokens: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.shuffled)
@@ -41,7 +46,7 @@ class EpochPlan:
 def plan_epoch(
     source: Lengths, target: Lengths, micro_tokens: int, random: np.random.Generator
 ) -> EpochPlan:
-    """Divides all pairs into micro-batches, every pair in exactly one, and shuffles them.
+    """Divides pairs into micro-batches, every pair in exactly one, and shuffles them.
 
     Args:
         source, target: each pair's length in tokens.
@@ -51,7 +56,7 @@ def plan_epoch(
     """
     groups = _source_groups(source, target, micro_tokens)
     # A random order first, and then a stable sort: equal pairs stay in random order.
-    order = np.arange(len(source), dtype=np.uint32)
+    order = np.arange(len(source), dtype=np.min_scalar_type(len(source)))
     random.shuffle(order)
     order = order[np.argsort(_keys(groups[source], target)[order], kind="stable")]
     first, starts = 0, [np.zeros(1, dtype=np.int64)]
@@ -61,7 +66,9 @@ def plan_epoch(
         starts.append(first + _ends(target[rows] + 1, tokens / micro_tokens))
         first += size
     bounds = np.concatenate(starts)
-    return EpochPlan(order, bounds, random.permutation(len(bounds) - 1))
+    shuffled = random.permutation(len(bounds) - 1)
+    tokens = np.add.reduceat(target[order], bounds[:-1], dtype=np.int64) + np.diff(bounds)
+    return EpochPlan(order, bounds, shuffled, tokens)
 
 
 def _keys(group: Lengths, target: Lengths) -> npt.NDArray[np.unsignedinteger]:
@@ -107,9 +114,12 @@ def _source_groups(source: Lengths, target: Lengths, micro_tokens: int) -> npt.N
 
 
 class CorpusCursor(TypedDict):
-    """The position in one corpus: its epoch, the next micro-batch, the target tokens so far."""
+    """The position in one corpus: its epoch, the block in it, the next micro-batch of the block,
+    and the target tokens so far.
+    """
 
     epoch: int
+    block: int
     micro: int
     tokens: int
 
@@ -122,6 +132,73 @@ class Cursor(TypedDict):
     corpora: list[CorpusCursor]
 
 
+class CorpusOrder:
+    """The endless order of one corpus's micro-batches; only the plan of one block is in memory.
+
+    Args:
+        number: the corpus's, for the seeds of its epochs and blocks.
+    """
+
+    def __init__(
+        self, lengths: PairLengths, micro_tokens: int, seed: int, number: int, block_pairs: int
+    ) -> None:
+        self._lengths, self._micro_tokens = lengths, micro_tokens
+        self._seed, self._block_pairs = (seed, number), block_pairs
+        self._pairs = sum(lengths.shards)
+        self.place = CorpusCursor(epoch=0, block=0, micro=0, tokens=0)
+        self._blocks: list[PairBlock] | None = None
+        self._plan: EpochPlan | None = None
+
+    def restore(self, place: CorpusCursor) -> None:
+        """Continues at this position."""
+        self.place, self._blocks, self._plan = place.copy(), None, None
+
+    @property
+    def epochs(self) -> float:
+        """The number of epochs so far."""
+        done = sum(map(len, self.blocks[: self.place["block"]]))
+        part = self.place["micro"] / len(self.plan) * len(self.blocks[self.place["block"]])
+        return self.place["epoch"] + (done + part) / self._pairs
+
+    @property
+    def tokens(self) -> int:
+        """Target tokens of the next micro-batch, END included."""
+        return int(self.plan.tokens[self.plan.shuffled[self.place["micro"]]])
+
+    def draw(self) -> Rows:
+        """The rows of the next micro-batch."""
+        place, tokens = self.place, self.tokens
+        rows = self.blocks[place["block"]].rows(self.plan.rows(place["micro"]))
+        place["tokens"] += tokens
+        place["micro"] += 1
+        if place["micro"] == len(self.plan):
+            place["block"], place["micro"], self._plan = place["block"] + 1, 0, None
+        if place["block"] == len(self.blocks):
+            place["epoch"], place["block"], self._blocks = place["epoch"] + 1, 0, None
+        return rows
+
+    @property
+    def blocks(self) -> list[PairBlock]:
+        """Those of the epoch."""
+        if self._blocks is None:
+            seed = (*self._seed, self.place["epoch"])
+            self._blocks = blocks_of_epoch(self._lengths.shards, self._block_pairs, seed)
+        return self._blocks
+
+    @property
+    def plan(self) -> EpochPlan:
+        """That of the block."""
+        if self._plan is None:
+            seed = [*self._seed, self.place["epoch"]]
+            if len(self.blocks) > 1:
+                # From 1: numpy gives the same numbers with and without a 0 at the end of a seed.
+                seed.append(1 + self.place["block"])
+            lengths = self.blocks[self.place["block"]].lengths(self._lengths)
+            random = np.random.default_rng(seed)
+            self._plan = plan_epoch(*lengths, self._micro_tokens, random)
+        return self._plan
+
+
 class PairSampler:
     """An endless, repeatable stream of updates over one or several corpora.
 
@@ -130,28 +207,28 @@ class PairSampler:
     epoch in a new order.
 
     Args:
-        lengths: the source and target lengths of each corpus, in tokens.
+        lengths: those of each corpus.
         weights: the share of each corpus in the target tokens; None: by its size.
         update_tokens: target tokens of one update on average, END included; an update ends where
             the stream comes closest to it.
         micro_tokens: the approximate number of tokens of a micro-batch on its longer side.
-        seed: the seed of the orders, together with the corpus and its epoch.
+        seed: the seed of the orders, together with the corpus, its epoch and the block.
         identity: names the content of the corpora, so that a cursor is not used with other data.
+        block_pairs: the number of pairs that are planned at once.
     """
 
     def __init__(
         self,
-        lengths: Sequence[tuple[Lengths, Lengths]],
+        lengths: Sequence[PairLengths],
         weights: Sequence[float] | None,
         update_tokens: int,
         micro_tokens: int,
         seed: int,
         identity: str = "",
+        block_pairs: int = BLOCK,
     ) -> None:
-        self._lengths, self._seed = lengths, seed
-        # An update has at least one micro-batch, so a larger one would exceed it.
-        self._update_tokens, self._micro_tokens = update_tokens, min(micro_tokens, update_tokens)
-        sizes = np.array([target.sum() + len(target) for _, target in lengths], dtype=np.float64)
+        self._update_tokens = update_tokens
+        sizes = np.array([each.target_tokens + sum(each.shards) for each in lengths], np.float64)
         share = sizes if weights is None else np.array(weights, dtype=np.float64)
         self._share = share / share.sum()
         self.epoch_tokens = int(sizes.sum())
@@ -160,14 +237,18 @@ class PairSampler:
             f"corpora {identity} of {self.epoch_tokens} tokens, shares {shares}, "
             f"update {update_tokens}, micro-batch {micro_tokens}, seed {seed}"
         )
-        self._places = [CorpusCursor(epoch=0, micro=0, tokens=0) for _ in lengths]
-        self._plans: list[EpochPlan | None] = [None] * len(lengths)
+        # An update has at least one micro-batch, so a larger one would exceed it.
+        most = min(micro_tokens, update_tokens)
+        self._corpora = [
+            CorpusOrder(each, most, seed, number, block_pairs)
+            for number, each in enumerate(lengths)
+        ]
         self.update = 0
 
     @property
     def cursor(self) -> Cursor:
         """The position of the stream: a sampler with this cursor continues with the next update."""
-        places = [place.copy() for place in self._places]
+        places = [corpus.place.copy() for corpus in self._corpora]
         return Cursor(plan=self._plan, update=self.update, corpora=places)
 
     def restore(self, cursor: Cursor) -> None:
@@ -178,8 +259,8 @@ class PairSampler:
         """
         check_plan(cursor["plan"], self._plan)
         self.update = cursor["update"]
-        self._places = [place.copy() for place in cursor["corpora"]]
-        self._plans = [None] * len(self._places)
+        for corpus, place in zip(self._corpora, cursor["corpora"], strict=True):
+            corpus.restore(place)
 
     @property
     def epoch_steps(self) -> float:
@@ -189,50 +270,26 @@ class PairSampler:
     @property
     def epochs(self) -> list[float]:
         """The number of epochs of each corpus."""
-        return [
-            place["epoch"] + place["micro"] / len(self._epoch_plan(index))
-            for index, place in enumerate(self._places)
-        ]
+        return [corpus.epochs for corpus in self._corpora]
 
     def next_update(self) -> list[tuple[int, Rows]]:
         """The micro-batches of the next update: the corpus's index and the pairs' indices."""
         micros: list[tuple[int, Rows]] = []
-        drawn = sum(place["tokens"] for place in self._places)
+        drawn = sum(corpus.place["tokens"] for corpus in self._corpora)
         goal = (self.update + 1) * self._update_tokens
         while True:
-            corpus = self._furthest_behind()
-            place, plan = self._places[corpus], self._epoch_plan(corpus)
-            rows = plan.rows(place["micro"])
-            target = self._lengths[corpus][1]
-            tokens = int(target[rows].sum()) + len(rows)
+            index = self._furthest_behind()
+            tokens = self._corpora[index].tokens
             if micros and drawn + tokens / 2 > goal:
                 break
-            micros.append((corpus, rows))
+            micros.append((index, self._corpora[index].draw()))
             drawn += tokens
-            self._advance(corpus, tokens, len(plan))
         self.update += 1
         return micros
 
     def _furthest_behind(self) -> int:
-        drawn = np.array([place["tokens"] for place in self._places], dtype=np.float64)
+        drawn = np.array([corpus.place["tokens"] for corpus in self._corpora], dtype=np.float64)
         return int(np.argmin(drawn / self._share))
-
-    def _advance(self, corpus: int, tokens: int, size: int) -> None:
-        place = self._places[corpus]
-        place["tokens"] += tokens
-        place["micro"] += 1
-        if place["micro"] == size:
-            place["epoch"], place["micro"] = place["epoch"] + 1, 0
-            self._plans[corpus] = None
-
-    def _epoch_plan(self, corpus: int) -> EpochPlan:
-        plan = self._plans[corpus]
-        if plan is None:
-            epoch = self._places[corpus]["epoch"]
-            random = np.random.default_rng((self._seed, corpus, epoch))
-            plan = plan_epoch(*self._lengths[corpus], self._micro_tokens, random)
-            self._plans[corpus] = plan
-        return plan
 
 
 class UpdateCursor(TypedDict):

@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from jumok.data.cache import Flat, FlatWriter, Lengths, cached_folder, digest, map_flat, opened
+from jumok.data.cache import cached_folder, digest, opened
+from jumok.data.flat import Flat, FlatWriter, Lengths, map_flat
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.pairs.pair import Pair
 from jumok.data.report import CorpusReport
@@ -145,7 +146,7 @@ def prepare_pairs(
     described = [VERSION, identity, source.hash, target.hash, asdict(filters), keep_texts]
 
     def fill(folder: Path) -> dict[str, object]:
-        encoder = _Encoder((source, target), filters, keep_texts, threads)
+        encoder = PairEncoder((source, target), filters, keep_texts, threads)
         encoder.write(folder, pairs, report, progress)
         if report.kept == 0:
             raise DataError("no pair is left after the filters.", got=str(report))
@@ -193,8 +194,8 @@ def _kinds(sizes: tuple[int, int], texts: bool) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class _Encoder:
-    """Processes every chunk of pairs for the store."""
+class PairEncoder:
+    """Writes the ids of pairs, and their texts if they are kept, into the files of a store."""
 
     tokenizers: tuple[Tokenizer, Tokenizer]
     filters: Filters
@@ -206,8 +207,14 @@ class _Encoder:
         folder: Path,
         pairs: Iterable[Pair],
         report: CorpusReport,
-        progress: Callable[[int], None] | None,
-    ) -> None:
+        progress: Callable[[int], None] | None = None,
+    ) -> tuple[int, int]:
+        """Writes all files but `store.json`; returns the number of tokens of both sides.
+
+        Args:
+            report: counts what is read, kept and left out.
+            progress: called after each chunk of pairs with the number of those read so far.
+        """
         source, target = self.tokenizers
         kinds = _kinds((source.size, target.size), self.keep_texts)
         with ExitStack() as stack:
@@ -219,6 +226,7 @@ class _Encoder:
                 self._append(chunk, writers[:2], writers[2:], report)
                 if progress:
                     progress(report.read)
+            return writers[0].values, writers[1].values
 
     def _append(
         self,

@@ -8,7 +8,8 @@ import numpy.typing as npt
 import torch
 
 from jumok.data.pairs.batches import Updates, fill, framed, gather
-from jumok.data.pairs.sampler import PairSampler, Rows, plan_epoch
+from jumok.data.pairs.blocks import Rows, StoredLengths
+from jumok.data.pairs.sampler import PairSampler, plan_epoch
 from jumok.data.texts.examples import ExampleStore
 from jumok.data.texts.masking import Masking
 from jumok.shapes import Bool, Int, Tensor
@@ -69,10 +70,8 @@ def text_sampler(
     store: ExampleStore, update_tokens: int, micro_tokens: int, seed: int
 ) -> PairSampler:
     """Batches of texts of similar length, so that almost nothing is padded."""
-    lengths = store.texts.lengths
-    return PairSampler(
-        [(lengths, lengths)], None, update_tokens, micro_tokens, seed, identity=store.key
-    )
+    lengths = StoredLengths(store.texts.lengths, store.texts.lengths)
+    return PairSampler([lengths], None, update_tokens, micro_tokens, seed, identity=store.key)
 
 
 class MaskedUpdates(Updates[MaskedBatch]):
@@ -139,7 +138,7 @@ def labelled_batch(store: ExampleStore, rows: Rows) -> LabelledBatch:
 
 def every_text(store: ExampleStore, tokens: int) -> Iterator[Rows]:
     """The rows of every text once, in batches of similar length and of about `tokens` tokens."""
-    lengths = store.texts.lengths
+    lengths = store.texts.lengths.astype(np.int32)
     plan = plan_epoch(lengths, lengths, tokens, np.random.default_rng(0))
     for first, end in zip(plan.starts, plan.starts[1:], strict=False):
         yield plan.order[first:end].astype(np.int64)

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from jumok.data.cache import Flat, FlatWriter, cached_folder, digest, map_flat, opened
+from jumok.data.cache import cached_folder, digest, opened
+from jumok.data.flat import Flat, FlatWriter, map_flat
 from jumok.data.report import CorpusReport
 from jumok.data.texts.corpus import Example, TextCorpus
 from jumok.data.tokenizer import Tokenizer

@@ -1,8 +1,8 @@
 """Texts as token ids on disk: created once, memory-mapped, and found by a hash of their content.
 
 A store is a folder: `tokens.values` holds the ids of all documents one after another, each as
-START, its tokens and END (uint16, or uint32 for a vocabulary beyond 65,536), `tokens.ends` where
-each document ends (int64), and `store.json` the dtypes.
+START, its tokens and END (uint16, or uint32 for a vocabulary beyond 65,536), `tokens.lengths` and
+`tokens.ends` where they are (`data/flat.py`), and `store.json` their size in bytes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from jumok.data.cache import Flat, FlatWriter, cached_folder, map_flat, opened
+from jumok.data.cache import cached_folder, opened
+from jumok.data.flat import Flat, FlatWriter, map_flat
 from jumok.data.texts.tokenizer import TextTokenizer
 from jumok.data.tokenizer import END, START
 from jumok.errors import DataError

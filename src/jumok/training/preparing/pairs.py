@@ -13,6 +13,7 @@ from jumok.config.data import DataConfig, SmallworldConfig
 from jumok.data.cache import digest
 from jumok.data.files.atomic import atomic_folder, write_durably
 from jumok.data.pairs.batches import Resampling, UpdateStream, padding
+from jumok.data.pairs.blocks import StoredLengths
 from jumok.data.pairs.cleaning.findings import CleaningReport
 from jumok.data.pairs.cleaning.surveyed import surveyed
 from jumok.data.pairs.corpus import Corpus, read_pairs
@@ -180,7 +181,7 @@ def update_stream(
     """The batches of every optimizer step, from the first one on."""
     weights = [one.weight for one in config.data.train if one.weight is not None]
     sampler = PairSampler(
-        [(store.source.lengths, store.target.lengths) for store in stores],
+        [StoredLengths(store.source.lengths, store.target.lengths) for store in stores],
         weights or None,
         config.training.tokens_per_batch,
         config.training.tokens_per_micro_batch,

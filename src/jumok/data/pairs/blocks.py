@@ -1,0 +1,137 @@
+"""Divides large corpora into blocks: the memory of a plan does not grow with the corpus.
+
+A corpus of more than BLOCK pairs consists of *stretches* of neighbouring pairs: its shards, or
+parts of large shards. An epoch brings the stretches into a new order and forms blocks of about
+BLOCK pairs from them; each block is planned by itself. So a pair meets others from all over the
+corpus, and only the stretches of one block are read at a time. A smaller corpus is one block.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+Lengths = npt.NDArray[np.int32]
+Rows = npt.NDArray[np.int64]
+
+BLOCK = 10_000_000
+STRETCHES = 16  # in a block, at least: fewer would bring less order into a sorted corpus
+READ = 1 << 20  # lengths converted at once
+
+
+@runtime_checkable
+class PairLengths(Protocol):
+    """The lengths of a corpus's pairs, in tokens."""
+
+    @property
+    def shards(self) -> Sequence[int]:
+        """The number of pairs in each shard, in order."""
+        ...
+
+    @property
+    def target_tokens(self) -> int:
+        """The tokens of all targets."""
+        ...
+
+    def read(self, first: int, end: int) -> tuple[Lengths, Lengths]:
+        """The source and the target lengths of the pairs from `first` to before `end`."""
+        ...
+
+
+@dataclass(frozen=True)
+class StoredLengths:
+    """Those of one store, whose lengths may be mapped into memory and of any integer type."""
+
+    source: npt.NDArray[np.integer]
+    target: npt.NDArray[np.integer]
+
+    @property
+    def shards(self) -> tuple[int, ...]:
+        return (len(self.source),)
+
+    @property
+    def target_tokens(self) -> int:
+        return int(self.target.sum(dtype=np.int64))
+
+    def read(self, first: int, end: int) -> tuple[Lengths, Lengths]:
+        """See `PairLengths`."""
+        source, target = self.source[first:end], self.target[first:end]
+        return source.astype(np.int32), target.astype(np.int32)
+
+
+@dataclass(frozen=True)
+class PairBlock:
+    """Some stretches of a corpus, whose pairs are counted through.
+
+    Attributes:
+        firsts: the row of the first pair of each stretch; rows are 64 bits wide.
+        ends: the number of pairs in the block up to the end of each stretch.
+    """
+
+    firsts: Rows
+    ends: Rows
+
+    def __len__(self) -> int:
+        return int(self.ends[-1])
+
+    @property
+    def stretches(self) -> list[tuple[int, int]]:
+        """The rows of each: its first, and the one after its last."""
+        sizes = np.diff(self.ends, prepend=0)
+        return list(zip(self.firsts.tolist(), (self.firsts + sizes).tolist(), strict=True))
+
+    def rows(self, indices: npt.NDArray[np.integer]) -> Rows:
+        """The rows in the corpus of these pairs of the block."""
+        before = np.append(0, self.ends[:-1])
+        stretch = np.searchsorted(self.ends, indices, side="right")
+        rows: Rows = (self.firsts - before)[stretch] + indices.astype(np.int64)
+        return rows
+
+    def lengths(self, corpus: PairLengths) -> tuple[Lengths, Lengths]:
+        """The source and the target lengths of the block's pairs."""
+        source, target = (np.empty(len(self), dtype=np.int32) for _ in range(2))
+        place = 0
+        for first, end in self.stretches:
+            for start in range(first, end, READ):
+                some = slice(place, place + min(READ, end - start))
+                source[some], target[some] = corpus.read(start, min(start + READ, end))
+                place = some.stop
+        return source, target
+
+
+def blocks_of_epoch(
+    shards: Sequence[int], block_pairs: int, seed: Sequence[int]
+) -> list[PairBlock]:
+    """The blocks of one epoch, in order: every pair is in exactly one.
+
+    Args:
+        shards: the number of pairs in each shard of the corpus; none is 0.
+        block_pairs: a block has at most about as many, and more than half as many if there are
+            several.
+        seed: of the order of the stretches.
+    """
+    total = sum(shards)
+    if total <= block_pairs:
+        return [PairBlock(np.array([0]), np.array([total]))]
+    firsts, sizes = _stretches(shards, max(block_pairs // STRETCHES, 1))
+    order = np.random.default_rng(seed).permutation(len(sizes))
+    firsts, sizes = firsts[order], sizes[order]
+    count = -(-total // block_pairs)
+    # A stretch belongs to the block in which its middle lies; twice the numbers stay integers.
+    block = (2 * np.cumsum(sizes) - sizes) * count // (2 * total)
+    bounds = np.searchsorted(block, np.arange(count + 1)).tolist()
+    return [PairBlock(firsts[a:b], np.cumsum(sizes[a:b])) for a, b in pairwise(bounds)]
+
+
+def _stretches(shards: Sequence[int], most: int) -> tuple[Rows, Rows]:
+    """The first row and the number of pairs of each: shards, or even parts of at most `most`."""
+    starts, first = [], 0
+    for size in shards:
+        parts = -(-size // most)
+        starts.append(first + size * np.arange(parts, dtype=np.int64) // parts)
+        first += size
+    firsts = np.concatenate(starts)
+    return firsts, np.diff(firsts, append=first)

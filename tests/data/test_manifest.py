@@ -1,0 +1,154 @@
+"""A prepared corpus says what it holds, and a manifest that cannot be true is refused."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jumok.data.files.manifest import FileRecord, Manifest, parse_manifest
+from jumok.data.pairs.pair import Pair
+from jumok.data.pairs.shards import shard_name, write_manifest, write_shard
+from jumok.data.pairs.store import Filters, open_store
+from jumok.data.report import CorpusReport
+from jumok.data.tokenizer import Tokenizer
+from jumok.errors import DataError, Place
+from tests.data.sentences import ENGLISH
+
+PLACE = Place("manifest.json")
+ROWS = [Pair(source, target, line) for line, (source, target) in
+        enumerate(zip(ENGLISH, reversed(ENGLISH), strict=True), 1)]  # fmt: skip
+
+
+def write(folder: Path, tokenizer: Tokenizer, shards: int = 3, **options: Any) -> Manifest:
+    each = -(-len(ROWS) // shards)
+    for number in range(shards):
+        rows = ROWS[number * each : (number + 1) * each]
+        report = CorpusReport("rows")
+        assert write_shard(folder, number, rows, tokenizer, Filters(), report=report, **options)
+    return write_manifest(folder, tokenizer, name="rows", about={"filters": "none"})
+
+
+def test_a_manifest_names_every_file_with_its_size_and_digest(tokenizer: Tokenizer, tmp_path: Path):
+    written = write(tmp_path, tokenizer)
+    content = (tmp_path / "manifest.json").read_bytes()
+    manifest = parse_manifest(content, PLACE)
+    assert manifest == written
+    assert manifest.pairs == json.loads(content)["pairs"] == len(ENGLISH)
+    assert [shard.pairs for shard in manifest.shards] == [7, 7, 6]
+    assert manifest.tokenizer == tokenizer.hash
+    assert manifest.about == {"filters": "none"}
+    tokens = sum(len(tokenizer.encode(text)) for text in ENGLISH)
+    assert sum(shard.source_tokens for shard in manifest.shards) == tokens
+    assert sum(shard.target_tokens for shard in manifest.shards) == tokens
+    for shard in manifest.shards:
+        files = {each.name: each for each in (tmp_path / shard.name).iterdir()}
+        assert shard.files.keys() == files.keys()
+        for name, record in shard.files.items():
+            content = files[name].read_bytes()
+            assert record == FileRecord(len(content), hashlib.sha256(content).hexdigest())
+    report = CorpusReport.from_json(manifest.report)
+    assert (report.read, report.kept) == (len(ENGLISH), len(ENGLISH))
+
+
+def test_each_shard_is_a_store(tokenizer: Tokenizer, tmp_path: Path):
+    write(tmp_path, tokenizer)
+    store = open_store(tmp_path / shard_name(1), (tokenizer.size, tokenizer.size))
+    assert store.source[0].tolist() == tokenizer.encode(ENGLISH[7])
+
+
+def test_a_shard_of_which_nothing_is_left_is_not_written(tokenizer: Tokenizer, tmp_path: Path):
+    report = CorpusReport("rows")
+    assert not write_shard(tmp_path, 0, ROWS, tokenizer, Filters(2), report=report)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(DataError, match="there are no shards in this folder"):
+        write_manifest(tmp_path, tokenizer, name="rows")
+
+
+def test_a_shard_is_written_anew(tokenizer: Tokenizer, tmp_path: Path):
+    write(tmp_path, tokenizer)
+    report = CorpusReport("rows")
+    write_shard(tmp_path, 1, ROWS[:1], tokenizer, Filters(), report=report)
+    assert [shard.pairs for shard in write_manifest(tmp_path, tokenizer, name="r").shards] == [
+        *(7, 1, 6)
+    ]
+
+
+def test_shards_of_two_tokenizers_are_refused(tokenizer: Tokenizer, tmp_path: Path):
+    other = Tokenizer.train(ENGLISH, "bpe", 311)
+    write(tmp_path, tokenizer)
+    write_shard(tmp_path, 1, ROWS, other, Filters(), report=CorpusReport("rows"))
+    with pytest.raises(DataError) as caught:
+        write_manifest(tmp_path, tokenizer, name="rows")
+    assert str(caught.value) == (
+        f"{tmp_path / shard_name(1)}: the shard was written with another tokenizer.\n"
+        f"  expected: SHA-256 {tokenizer.hash}\n"
+        f"  got:      SHA-256 {other.hash}\n"
+        "  do:       remove the shards, and write all of them again"
+    )
+
+
+def test_a_shard_that_lost_a_file_is_incomplete(tokenizer: Tokenizer, tmp_path: Path):
+    write(tmp_path, tokenizer)
+    (tmp_path / shard_name(2) / "target.ends").unlink()
+    with pytest.raises(
+        DataError, match=r"shard-000002: the shard is incomplete\.[^$]*target\.ends"
+    ):
+        write_manifest(tmp_path, tokenizer, name="rows")
+
+
+def sealed(described: dict[str, Any]) -> bytes:
+    """With the digest of what it says now: whoever changed it knows how it is made."""
+    described.pop("sha256", None)
+    text = json.dumps(described, sort_keys=True)
+    return json.dumps({**described, "sha256": hashlib.sha256(text.encode()).hexdigest()}).encode()
+
+
+def changed(key: str, value: object) -> Callable[[dict[str, Any]], object]:
+    return lambda described: described.__setitem__(key, value)
+
+
+LIES = {
+    "pairs": (changed("pairs", 21), "the manifest's number of pairs is not that of its shards"),
+    "shards": (changed("shards", []), "a corpus has at least one shard"),
+    "twice": (lambda m: m["shards"].append(m["shards"][0]), "two shards have the same name"),
+    "path": (lambda m: m["shards"][0].update(name="../x"), "'../x' is not a name of a file"),
+    "file": (lambda m: m["shards"][0]["files"].update({"a/b": {"bytes": 1, "sha256": "0" * 64}}),
+             "'a/b' is not a name of a file"),
+    "digest": (lambda m: m["files"]["tokenizer.model"].update(sha256="x"), "'x' is not a SHA-256"),
+    "count": (lambda m: m["shards"][0].update(pairs=-3), "-3 is not a number of something"),
+    "empty": (lambda m: m["shards"][0].update(pairs=0), "a shard at least one pair"),
+    "tokenizer": (lambda m: m["files"].clear(), "tokenizer.model is missing"),
+    "kind": (changed("kind", "a zoo"), "got:      'a zoo', version 1"),
+    "newer": (changed("version", 2), "of a newer version.\n  expected: version 1"),
+    "none": (lambda m: m.pop("shards"), "KeyError: 'shards'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_manifest_that_cannot_be_true_is_refused(lie: str, tokenizer: Tokenizer, tmp_path: Path):
+    write(tmp_path, tokenizer)
+    described = json.loads((tmp_path / "manifest.json").read_bytes())
+    change, text = LIES[lie]
+    change(described)
+    with pytest.raises(DataError) as caught:
+        parse_manifest(sealed(described), PLACE)
+    assert str(caught.value).startswith("manifest.json: ")
+    assert text in str(caught.value)
+
+
+def test_a_changed_manifest_is_refused(tokenizer: Tokenizer, tmp_path: Path):
+    write(tmp_path, tokenizer)
+    content = (tmp_path / "manifest.json").read_text("utf-8")
+    with pytest.raises(DataError) as caught:
+        parse_manifest(content.replace('"pairs": 7', '"pairs": 8').encode(), PLACE)
+    assert "the manifest has changed since it was written." in str(caught.value)
+    assert "do:       copy it again from where the corpus was prepared" in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"\xff", b'{"kind": 1, "version": "a"}'])
+def test_other_files_are_no_manifests(content: bytes):
+    with pytest.raises(DataError, match="this is not the manifest of a prepared corpus"):
+        parse_manifest(content, PLACE)
