@@ -27,6 +27,7 @@ from jumok.config.captions import (
     ScenesConfig,
 )
 from jumok.config.causal import CausalConfig
+from jumok.config.data import CleanConfig
 from jumok.config.families import LanguageModelConfig
 from jumok.config.labelled import LabelledCorpusConfig, TextsConfig
 from jumok.config.stack import StackConfig
@@ -90,6 +91,7 @@ def test_the_defaults_in_the_manual_are_the_real_ones():
         ("", TranslationConfig),
         ("data.", TranslationConfig.model_fields["data"].annotation),
         ("data.train.", CorpusConfig),
+        ("data.clean.", CleanConfig),
         ("tokenizer.", TranslationConfig.model_fields["tokenizer"].annotation),
         ("model.", TransformerConfig),
         ("training.", TranslationConfig.model_fields["training"].annotation),

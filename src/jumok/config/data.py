@@ -1,11 +1,20 @@
 """The sections [data] and [tokenizer]."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SerializationInfo,
+    field_serializer,
+    model_serializer,
+    model_validator,
+)
 
 from jumok.config.section import Count, DataPath, Section, part_name
 
+Part = Annotated[float, Field(gt=0.0, le=1.0)]
 Format = Annotated[str, part_name("format", "auto", "text")]
 
 
@@ -41,6 +50,66 @@ class SmallworldConfig(Section):
     maximum_words: Annotated[int, Field(ge=3, le=60)] = 16
 
 
+class CleanConfig(Section):
+    """The section [data.clean]: filters of pairs, in their order.
+
+    None, in recipes false: a filter is not applied.
+    """
+
+    equal: bool = True
+    encoding: bool = True
+    markup: bool = True
+    length: Count | None = 1000
+    ratio: Annotated[float, Field(gt=1.0)] | None = 4.0
+    letters: Part | None = 0.4
+    script: Part | None = 0.7
+    addresses: Part | None = 0.3
+    long_words: Count | None = 40
+    numbers: Annotated[int, Field(ge=0)] | None = 2
+    language: Part | None = 0.8
+    duplicates: Literal["pair", "target"] | None = "pair"
+    near_duplicates: Part | None = 0.9
+
+    @model_validator(mode="before")
+    @classmethod
+    def _switched(cls, values: object) -> object:
+        """`true` is a filter with its usual threshold, `false` none."""
+        if not isinstance(values, Mapping):
+            return values
+        simple = {name for name, field in cls.model_fields.items() if field.annotation is bool}
+        return {
+            name: value if name in simple or value is not False else None
+            for name, value in values.items()
+            if value is not True
+        }
+
+    @model_serializer
+    def _written(self, info: SerializationInfo) -> dict[str, object]:
+        """As in recipes: None is false, which `exclude_none` leaves in its place."""
+        names = self.model_fields_set if info.exclude_unset else type(self).model_fields
+        values = {name: getattr(self, name) for name in type(self).model_fields if name in names}
+        return {name: False if value is None else value for name, value in values.items()}
+
+
+def clean_section(value: object) -> object:
+    """The section of `clean = true`, of a list of filters with their usual thresholds, or itself.
+
+    Raises:
+        ValueError: it is neither of these, or names a filter that does not exist.
+    """
+    names = list(CleanConfig.model_fields)
+    if value is True or value is False:
+        return {} if value else None
+    if isinstance(value, list | tuple):
+        unknown = [each for each in value if each not in names]
+        if unknown:
+            raise ValueError(f"there is no filter {unknown[0]!r}; there are {', '.join(names)}")
+        return {name: name in value for name in names} if value else None
+    if value is None or isinstance(value, Mapping | CleanConfig):
+        return value
+    raise ValueError("is true, false, a list of filters, or a section with their thresholds")
+
+
 class DataConfig(Section):
     """The training and validation data."""
 
@@ -54,7 +123,7 @@ class DataConfig(Section):
     max_tokens: Count = 128
     max_ratio: Annotated[float, Field(gt=1.0)] = 9.0
     skip_damaged: bool = False
-    clean: bool | tuple[Literal["duplicates", "equal", "markup", "script"], ...] = False
+    clean: Annotated[CleanConfig | None, BeforeValidator(clean_section)] = None
 
     @model_validator(mode="after")
     def _something_to_read(self) -> "DataConfig":
@@ -65,6 +134,10 @@ class DataConfig(Section):
         if len({corpus.weight is None for corpus in self.train}) > 1:
             raise ValueError("needs a `weight` for every [[data.train]] corpus, or for none")
         return self
+
+    @field_serializer("clean")
+    def _clean_written(self, clean: CleanConfig | None) -> CleanConfig | Literal[False]:
+        return clean or False
 
 
 class PiecesConfig(Section):

@@ -35,10 +35,9 @@ class Count:
 class CorpusReport:
     """The lines that were read, corrected and dropped in one corpus.
 
-    Corrected lines were changed and kept; `dropped` pairs are not in the store;
-    `noticed` ones are suspicious, and kept unchanged. All are counted by reason, in the words of
-    the report. `unit` is what is counted: "pairs", "texts". With `skip_damaged`, a row that cannot
-    be read is dropped too, and is not an error.
+    Corrected lines were changed and kept; `dropped` pairs are not in the store. Both are counted by
+    reason, in the words of the report. `unit` is what is counted: "pairs", "texts". With
+    `skip_damaged`, a row that cannot be read is dropped too, and is not an error.
     """
 
     name: str
@@ -46,16 +45,11 @@ class CorpusReport:
     kept: int = 0
     mended: dict[str, Count] = field(default_factory=dict)
     dropped: dict[str, Count] = field(default_factory=dict)
-    noticed: dict[str, Count] = field(default_factory=dict)
     unit: str = "pairs"
     skip_damaged: bool = False
 
     def mend(self, reason: str, line: int) -> None:
         self.mended.setdefault(reason, Count()).add([line])
-
-    def notice(self, reason: str, line: int) -> None:
-        """Counts a suspicious pair that is kept."""
-        self.noticed.setdefault(reason, Count()).add([line])
 
     def drop(self, reason: str, lines: Iterable[int]) -> None:
         """Counts pairs that are left out, and keeps the first few line numbers."""
@@ -85,11 +79,7 @@ class CorpusReport:
         """Adds the counts of another part of the same corpus."""
         self.read += other.read
         self.kept += other.kept
-        for own, its in (
-            (self.mended, other.mended),
-            (self.dropped, other.dropped),
-            (self.noticed, other.noticed),
-        ):
+        for own, its in ((self.mended, other.mended), (self.dropped, other.dropped)):
             for reason, count in its.items():
                 known = own.setdefault(reason, Count())
                 known.lines += count.lines
@@ -99,18 +89,13 @@ class CorpusReport:
         lines = [f"{self.name}: {self.read:,} {self.unit} read, {self.kept:,} kept"]
         lines += [f"  dropped, {reason}: {count}" for reason, count in self.dropped.items()]
         lines += [f"  corrected, {reason}: {count}" for reason, count in self.mended.items()]
-        lines += [f"  suspicious, {reason}: {count}" for reason, count in self.noticed.items()]
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, object]:
         """The report as plain dicts, lists, numbers and strings."""
         counts = {
             kind: {reason: [c.lines, c.first] for reason, c in group.items()}
-            for kind, group in (
-                ("mended", self.mended),
-                ("dropped", self.dropped),
-                ("noticed", self.noticed),
-            )
+            for kind, group in (("mended", self.mended), ("dropped", self.dropped))
         }
         return {
             "name": self.name,
@@ -123,9 +108,8 @@ class CorpusReport:
     @classmethod
     def from_json(cls, stored: JsonObject) -> "CorpusReport":
         """The report from the result of `to_json`."""
-        mended, dropped, noticed = (
+        mended, dropped = (
             {reason: Count(lines, first) for reason, (lines, first) in stored[kind].items()}
-            for kind in ("mended", "dropped", "noticed")
+            for kind in ("mended", "dropped")
         )
-        counts = stored["read"], stored["kept"]
-        return cls(stored["name"], *counts, mended, dropped, noticed, stored["unit"])
+        return cls(stored["name"], stored["read"], stored["kept"], mended, dropped, stored["unit"])

@@ -8,6 +8,7 @@ checkpoint.safetensors  the last checkpoint, and checkpoint.previous.safetensors
 model/                  the bundle of the best validation
 steps/000500/           the bundle of each validation, if the recipe keeps all
 test.tsv                the held-out test data
+cleaning.json           what the filters found in pairs of sentences
 smallworld/, scenes/    the built-in corpus, if it is used
 start.json, earlier/    the model that is trained further, and the data of its earlier training
 .lock, .lock.json       the process that is training here (lock.py)
@@ -32,6 +33,7 @@ from jumok.training import checkpoint
 CONFIG, TOKENIZER, MODEL = "config.json", "tokenizer.model", "model"
 RECIPE = "recipe.toml"
 STEPS = "steps"
+CLEANING = "cleaning.json"
 SMALLWORLD, SCENES, TEST = "smallworld", "scenes", "test.tsv"  # generated training data
 START, EARLIER = "start.json", "earlier"  # the model that is trained further, and its data
 # What a resumed run may change: its length, its log and its speed, but not its steps.

@@ -1,14 +1,16 @@
 """A corpus is a stream of pairs, from one file or two, in any format."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import zip_longest
+from dataclasses import dataclass, field
+from itertools import compress, zip_longest
 from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
 
 from jumok.data.files.formats import bare_name, kind_of_name
 from jumok.data.files.reading import read_lines
 from jumok.data.files.tables import Column
-from jumok.data.pairs.cleaning import cleaned
 from jumok.data.pairs.drift import explain_drift
 from jumok.data.pairs.pair import Pair
 from jumok.data.report import CorpusReport
@@ -33,8 +35,7 @@ class Corpus:
         weight: the sampling weight of this corpus relative to the others; None: its size.
         name: its name in reports; empty: the file's name.
         skip_damaged: leave out table rows and lines that cannot be read, and count them.
-        clean: the kinds of suspicious pairs to leave out (`jumok.data.pairs.cleaning`).
-        languages: codes of source and target, to detect a wrong script; "" if unknown.
+        left: which of its pairs are read, one value for each pair in their order; None: all.
     """
 
     source: Path | None = None
@@ -47,8 +48,7 @@ class Corpus:
     weight: float | None = None
     name: str = ""
     skip_damaged: bool = False
-    clean: tuple[str, ...] = ()
-    languages: tuple[str, str] = ("", "")
+    left: npt.NDArray[np.bool_] | None = field(default=None, compare=False, repr=False)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -74,7 +74,6 @@ def read_pairs(corpus: Corpus, report: CorpusReport | None = None) -> Iterator[P
         DataError: a file cannot be read in its format; the text says where.
         MissingExtraError: the format's library is not installed.
     """
-    looked_at = report is not None or corpus.clean
     report = report or corpus.report()
     if corpus.file is None:
         if corpus.source is None or corpus.target is None:
@@ -95,8 +94,8 @@ def read_pairs(corpus: Corpus, report: CorpusReport | None = None) -> Iterator[P
             Pair(source, target, line, tuple(further))
             for (source, target, *further), line in reader(corpus.file, columns, report)
         )
-    if looked_at:
-        pairs = cleaned(pairs, report, corpus.clean, corpus.languages)
+    if corpus.left is not None:
+        pairs = compress(pairs, corpus.left)
     first = next(pairs, None)
     if first is None:
         raise DataError(

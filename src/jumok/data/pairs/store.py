@@ -6,6 +6,7 @@ another (uint16, or uint32 for a vocabulary beyond 65,536), `*.ends` where each 
 and END are not stored.
 """
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -109,7 +110,7 @@ def prepare(
         "format": corpus.format,
         "suffixes": [path.suffixes for path in corpus.files],
         "skip_damaged": corpus.skip_damaged,
-        "clean": [corpus.clean, corpus.languages],
+        "left": digest_of_left(corpus),
     }
     report = corpus.report()
     pairs = read_pairs(corpus, report)
@@ -117,6 +118,13 @@ def prepare(
         pairs, identity, source, target, cache, filters,
         report=report, keep_texts=keep_texts, threads=threads, progress=progress,
     )  # fmt: skip
+
+
+def digest_of_left(corpus: Corpus) -> str | None:
+    """The SHA-256 of which pairs of a corpus are read; None: all."""
+    if corpus.left is None:
+        return None
+    return hashlib.sha256(np.packbits(corpus.left).tobytes()).hexdigest()
 
 
 def prepare_pairs(

@@ -1,7 +1,8 @@
 """From a recipe's data section to token ids on disk and a stream of batches."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
@@ -13,15 +14,16 @@ from jumok.data.cache import digest
 from jumok.data.files.atomic import atomic_folder, write_durably
 from jumok.data.pairs.batches import Resampling, UpdateStream, padding
 from jumok.data.pairs.blocks import StoredLengths
-from jumok.data.pairs.cleaning import CLEAN
+from jumok.data.pairs.cleaning.findings import CleaningReport
+from jumok.data.pairs.cleaning.surveyed import surveyed
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.pairs.pair import Pair
 from jumok.data.pairs.sampler import PairSampler
-from jumok.data.pairs.store import Filters, PairStore, prepare_pairs
+from jumok.data.pairs.store import Filters, PairStore, digest_of_left, prepare_pairs
 from jumok.data.pairs.store import prepare as prepare_corpus
 from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer
-from jumok.training.folder import SMALLWORLD, TEST
+from jumok.training.folder import CLEANING, SMALLWORLD, TEST
 from jumok.training.preparing.held_out import HeldOut
 from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import Reporter
@@ -53,14 +55,11 @@ def corpora(
     """The training and validation corpora; smallworld is generated in the run's folder first."""
     world = config.data.smallworld
     if world is None:
-        data = config.data
-        kinds = tuple(CLEAN) if data.clean is True else data.clean or ()
-        languages = data.source_language, data.target_language
-        train = [
-            replace(corpus_of_pairs(one, data.skip_damaged), clean=kinds, languages=languages)
-            for one in data.train
-        ]
-        return train, [corpus_of_pairs(one, data.skip_damaged) for one in data.validation]
+        skip = config.data.skip_damaged
+        return (
+            [corpus_of_pairs(one, skip) for one in config.data.train],
+            [corpus_of_pairs(one, skip) for one in config.data.validation],
+        )
     home = write_world(world, config.seed, folder, say)
     train, validation = (
         [Corpus(home / f"{split}.en", home / f"{split}.ko", name=f"smallworld {split}")]
@@ -101,7 +100,8 @@ def corpus_of_pairs(config: CorpusConfig, skip_damaged: bool) -> Corpus:
 def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Reporter) -> PreparedPairs:
     """Trains or loads the tokenizer, writes token ids, and reports what was dropped and why.
 
-    Pairs held out for a test are written to test.tsv in the run's folder: source, target.
+    Pairs held out for a test are written to test.tsv in the run's folder: source, target; what the
+    filters found in the training corpora to cleaning.json.
 
     Args:
         folder: the run's; the tokenizer is stored there, and loaded from there if it exists.
@@ -112,6 +112,8 @@ def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Reporter)
         ConfigError: a vocabulary that the text does not allow.
     """
     train, check = corpora(config, folder, say)
+    if config.data.smallworld is None:
+        train = cleaned(config.data, train, folder, cache, say)
     held, tested = _held_out(config.data, train, bool(check), say)
     if tested:
         test = (pair for pair in _read_all(train) if pair.source in tested)
@@ -127,10 +129,7 @@ def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Reporter)
     resampled = config.tokenizer.sampling_alpha > 0.0
     for one in train:
         stores.append(_store(one, unseen, tokenizer, cache, filters, resampled))
-        report = stores[-1].report
-        say(str(report))
-        if set(report.noticed) & set(CLEAN.values()):
-            say("  data.clean = true leaves these pairs out: --set data.clean=true")
+        say(str(stores[-1].report))
     pairs = (pair for pair in _read_all(check or train) if check or pair.source in held)
     texts = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
     report = CorpusReport("validation")
@@ -146,6 +145,34 @@ def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Reporter)
         [pair.target for pair in chosen],
         held_out=not check,
     )
+
+
+def cleaned(
+    data: DataConfig, train: Sequence[Corpus], folder: Path, cache: Path, say: Reporter
+) -> list[Corpus]:
+    """The training corpora without the pairs that `data.clean` leaves out.
+
+    Without `data.clean`, nothing is left out, and what would be worth it is said. The numbers and
+    examples are written to cleaning.json in the run's folder.
+
+    Raises:
+        ConfigError: a filter needs a language that is not known.
+        MissingExtraError: a filter that the recipe names needs a package that is not installed.
+        DataError: a corpus that cannot be read, or none of whose pairs are left.
+    """
+    languages = data.source_language, data.target_language
+    left, reports = surveyed(train, data.clean, languages, cache)
+    for report in reports:
+        for line in report.lines():
+            say(line)
+    write_report(folder / CLEANING, reports)
+    return left
+
+
+def write_report(file: Path, reports: Sequence[CleaningReport]) -> None:
+    """What the filters found, as JSON."""
+    values = [report.to_json() for report in reports]
+    write_durably(file, (json.dumps(values, ensure_ascii=False, indent=2) + "\n").encode())
 
 
 def update_stream(
@@ -228,7 +255,8 @@ def _store(
     if not held:
         return prepare_corpus(one, tokenizer, tokenizer, cache, filters, keep_texts=keep_texts)
     report = one.report()
-    identity = [str(one), [digest(path) for path in one.files], sorted(held.hashes)]
+    digests = [digest(path) for path in one.files]
+    identity = [str(one), digests, digest_of_left(one), sorted(held.hashes)]
     pairs = (pair for pair in read_pairs(one, report) if pair.source not in held)
     return prepare_pairs(
         pairs,
