@@ -149,7 +149,7 @@ def test_what_killed_runs_left_half_written_goes(tmp_path, make_config, recorder
     train(make_config("training.steps=3"), tmp_path, recorder(), resume=True)
     assert {each.name for each in home.iterdir()} == {
         *(".lock", "checkpoint.previous.safetensors", "checkpoint.safetensors", "config.json"),
-        *("log.jsonl", "model", "recipe.toml", "tokenizer.model"),
+        *("cleaning.json", "log.jsonl", "model", "recipe.toml", "tokenizer.model"),
     }
     assert {each.name for each in cache.iterdir()} == before
 

@@ -40,7 +40,7 @@ def attend(
         drop: which weights to drop while training; None drops none.
         scale: the factor of the products; None: 1 / sqrt(dim).
     """
-    if query.is_cuda and drop is None:
+    if query.device.type != "cpu" and drop is None:
         return fused.attend(query, key, value, allowed, bias, scale)
     if key.shape[1] != query.shape[1]:
         return _grouped(query, key, value, allowed, bias, drop, scale)
