@@ -13,7 +13,7 @@ PARTS = {
     "differential": {"attention_kind": "differential", "kv_heads": 2},
     "linear": {"attention_kind": "linear", "kv_heads": 1},
     "latent": {"attention_kind": "latent", "latent_dim": 11, "rotary_dim": 6, "value_dim": 7},
-    "latent, compressed": {"attention_kind": "latent", "query_latent_dim": 9},
+    "latent, compressed": {"attention_kind": "latent", "query_latent_dim": 9, "positions": "none"},
 }
 
 

@@ -58,7 +58,7 @@ def check(config: TransformerConfig | CausalConfig, found: Tensors | None) -> No
         {"score": "additive"},
         {"score_cap": 30.0},
         {"sinks": True},
-        {"attention_kind": "latent"},
+        {"attention_kind": "linear"},
         {"value_residual": True},
         {"experts": 4},
         {"process_output": ("head-gate",)},

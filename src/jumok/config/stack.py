@@ -65,7 +65,8 @@ class StackConfig(ModelSection):
         head_dim = self.head_dim or self.dim // self.heads
         if self.attention_kind != "latent":
             return head_dim
-        return self.rotary_dim or (head_dim // 2 if self.positions == "rotary" else 0)
+        half = max(2, head_dim // 4 * 2)
+        return self.rotary_dim or (half if self.positions == "rotary" else 0)
 
     @model_validator(mode="after")
     def _kinds_fit(self) -> "StackConfig":
@@ -137,7 +138,7 @@ def kind_faults(config: StackConfig) -> Iterator[str]:
     if kind == "differential" and (config.heads % 2 or (config.kv_heads or 2) % 2):
         yield f"{named} needs an even number of heads and of kv_heads, which form pairs"
     if kind == "latent" and config.turned_dim >= (config.head_dim or config.dim // config.heads):
-        yield f"rotary_dim = {config.rotary_dim} is part of head_dim: choose a smaller one"
+        yield f"rotary_dim = {config.turned_dim} is part of head_dim: choose a smaller one"
     if kind != "latent":
         yield from (
             f'{key} belongs to attention_kind = "latent": leave it out'

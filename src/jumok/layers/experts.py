@@ -11,13 +11,15 @@ Source: Shazeer et al. 2017; Jiang et al. 2024 (Mixtral), section 2.1; the term:
 (Switch Transformers), section 2.2.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 from torch import nn
 
-from jumok.attention.heard import tell
+from jumok.attention.heard import Ear, listening_to_each, tell
 from jumok.kernels.linear import Linear
 from jumok.layers.interfaces import FeedForward
 from jumok.shapes import Float, Int, States, Tensor
@@ -53,6 +55,41 @@ def balance_of(routing: Routing) -> Float[Tensor, ""]:
     """
     shares, means = routing.shares, routing.probabilities.mean(dim=0)
     return len(shares) * (shares * means).sum()
+
+
+@dataclass
+class Balance:
+    """What the mixtures of a model reported in one pass.
+
+    Attributes:
+        found: for each call the factor of its term, and its balance.
+    """
+
+    found: list[tuple[float, Tensor]] = field(default_factory=list)
+
+    @property
+    def mean(self) -> Float[Tensor, ""] | None:
+        """The mean balance of the layers; None: the model has no mixture."""
+        return torch.stack([each for _, each in self.found]).mean() if self.found else None
+
+    @property
+    def term(self) -> Float[Tensor, ""] | None:
+        """What is added to the loss of one target: the mean over the layers, times the factor."""
+        weighed = [factor * each for factor, each in self.found]
+        return torch.stack(weighed).mean() if weighed else None
+
+
+@contextmanager
+def balance_heard(model: nn.Module) -> Iterator[Balance]:
+    """The balance of the passes that the model makes inside the block."""
+    balance = Balance()
+
+    def hear(mixture: MixtureOfExperts, routing: Routing) -> None:
+        balance.found.append((mixture.balance, balance_of(routing)))
+
+    mixtures = (each for each in model.modules() if isinstance(each, MixtureOfExperts))
+    with listening_to_each((each, ROUTED, Ear(partial(hear, each))) for each in mixtures):
+        yield balance
 
 
 class MixtureOfExperts(nn.Module):

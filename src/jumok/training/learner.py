@@ -23,6 +23,7 @@ from torch import nn
 from jumok.config import TrainingConfig
 from jumok.data.pairs.batches import on_device
 from jumok.kernels.noise import Noise
+from jumok.layers.experts import balance_heard
 from jumok.shapes import Float, Tensor
 from jumok.training.optimization.average import Average
 from jumok.training.optimization.frozen import FrozenRows
@@ -44,6 +45,8 @@ class Update:
         tokens, source_tokens: `targets` and `sources` of its micro-batches.
         gradient_norm: before clipping.
         skipped: the loss or the gradient was not finite, and the weights were not changed.
+        balance: of the experts of mixtures (`layers/experts.py`), 1 if all are used equally, as a
+            mean over layers and targets; None: the model has none. The loss does not contain it.
     """
 
     loss: float
@@ -51,6 +54,7 @@ class Update:
     source_tokens: int
     gradient_norm: float
     skipped: bool
+    balance: float | None = None
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ class Learner:
     def update(self, batches: Sequence[MicroBatch], step: int, learning_rate: float) -> Update:
         """One step, counted from 1, on all `batches` together."""
         tokens = sum(batch.targets for batch in batches)
-        loss = self._backward(batches, step, 1.0 / tokens)
+        loss, balance = self._backward(batches, step, 1.0 / tokens)
         norm = self._sum_gradients()
         finite = bool(torch.isfinite(norm)) and math.isfinite(loss)
         if finite:
@@ -128,6 +132,7 @@ class Learner:
             source_tokens=sum(batch.sources for batch in batches),
             gradient_norm=float(norm),
             skipped=not finite,
+            balance=balance / tokens or None,  # it is never 0 where there are experts
         )
 
     def snapshot(self) -> None:
@@ -166,29 +171,36 @@ class Learner:
         self._flat.attach(model, self._computed, gradient)
         return _Share(number, model.train(), _noise(model), gradient)
 
-    def _backward(self, batches: Sequence[MicroBatch], step: int, scale: float) -> float:
-        """Accumulates the gradient of each share; returns the summed loss of all."""
+    def _backward(
+        self, batches: Sequence[MicroBatch], step: int, scale: float
+    ) -> tuple[float, float]:
+        """Accumulates the gradient of each share; returns the summed loss and balance of all."""
         places = share_out(batches, self._count)
 
-        def work(share: _Share) -> float:
+        def work(share: _Share) -> tuple[float, float]:
             # MKL has one number for all threads, which validation sets back to that of the cores.
             torch.set_num_threads(1)
             share.gradient.zero_()
-            losses = []
+            losses, balances = [], []
             for index in places[share.number]:
                 share.noise.rekey(self._seed, step, index)
                 smoothing = self._config.label_smoothing
                 batch = on_device(batches[index], share.gradient.device)
-                loss = self._objective(share.model, batch, smoothing)
-                (loss * scale).backward()
+                with balance_heard(share.model) as balance:
+                    loss = self._objective(share.model, batch, smoothing)
                 losses.append(float(loss.detach()))
-            return math.fsum(losses)
+                if balance.term is not None and balance.mean is not None:
+                    loss = loss + balance.term * batch.targets
+                    balances.append(float(balance.mean.detach()) * batch.targets)
+                (loss * scale).backward()
+            return math.fsum(losses), math.fsum(balances)
 
         # In copies of this context, so that observers of this thread also observe the others.
         running = [self._pool.submit(copy_context().run, work, share) for share in self._shares]
         losses = torch.tensor([each.result() for each in running], dtype=torch.float64)
         # fsum rounds once, so the order of the shares does not matter.
-        return math.fsum(torch.stack(list(self._ranks.gather(losses))).flatten().tolist())
+        both = torch.stack(list(self._ranks.gather(losses))).flatten(0, 1).T
+        return math.fsum(both[0].tolist()), math.fsum(both[1].tolist())
 
     def _sum_gradients(self) -> Float[Tensor, ""]:
         """The whole gradient in float32, and its norm."""
