@@ -35,8 +35,9 @@ def traced(request, tmp_path_factory) -> tuple[str, Path, Trace]:
             if name.endswith("sink.score"):
                 parameter.add_(torch.randn_like(parameter))
     made = jumok.trace(system, "the cat sat", "개가 짖었다", level="qk")
-    made.save(folder / "t.trace")
-    return request.param, folder, load_trace(folder / "t.trace")
+    file = folder.parent / "t.trace"
+    made.save(file)
+    return request.param, folder, load_trace(file)
 
 
 def test_rows_are_whole_and_the_rest_is_the_sinks(traced):
