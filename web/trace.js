@@ -77,6 +77,8 @@ export class Site {
       return weights.window(Number(head) * size, (Number(head) + 1) * size);
     }
     const [all, unit] = weights.bytes ? [weights.bytes, 1 / 255] : [weights.numbers, 1];
+    const signs = this.array("factors")?.values;
+    if (signs && head === "mean") return this.difference(signs, all, unit);
     const factor = head === "mean" ? unit / this.heads : unit;
     const out = new Float32Array(size);
     for (let h = 0; h < this.heads; h++) {
@@ -85,6 +87,17 @@ export class Site {
       else for (let i = 0; i < size; i++) if (all[start + i] > out[i]) out[i] = all[start + i];
     }
     for (let i = 0; i < size; i++) out[i] *= factor;
+    return out;
+  }
+
+  /** The mean over the pairs of heads of what is left when one map of each is subtracted from the other. */
+  difference(signs, all, unit) {
+    const size = this.rows * this.columns;
+    const out = new Float32Array(size);
+    const pairs = signs.filter((sign) => sign > 0).length;
+    for (let h = 0; h < this.heads; h++) {
+      for (let i = 0; i < size; i++) out[i] += (all[h * size + i] * unit * signs[h]) / pairs;
+    }
     return out;
   }
 
@@ -179,8 +192,9 @@ export function visible(text) {
  *
  * `places`: the rows and columns of the matrix behind each row and column of the map. `rest`: for each
  * row the weight of tokens that are not words (END, [CLS], [SEP]), whose columns are `left`.
+ * `sunk`: whether the rest of each row, up to 1, is counted as rest, too: it is the weight of a sink.
  */
-export function board(trace, site, matrix, unit, reading) {
+export function board(trace, site, matrix, unit, reading, sunk = false) {
   const queries = trace.axes[site.queries];
   const keys = trace.axes[site.keys];
   const shifted = site.writes && reading === "writes";
@@ -198,13 +212,20 @@ export function board(trace, site, matrix, unit, reading) {
       columns: columns.map((each) => readable(each.token)),
       values: matrix.slice(0, rows.length * site.columns),
       places: { rows: rows.map(({ row }) => [row]), columns: columns.map(({ column }) => [column]) },
+      rest: sunk ? Float32Array.from(rows, ({ row }) => sinkOf(site, matrix, row)) : [],
       left: [],
+      sunk,
     };
   }
-  return byWords(site, matrix, queries, keys, rows, columns);
+  return byWords(site, matrix, queries, keys, rows, columns, sunk);
 }
 
-function byWords(site, matrix, queries, keys, rows, columns) {
+/** The weight of the sink in one row. */
+function sinkOf(site, matrix, row) {
+  return 1 - total([...matrix.subarray(row * site.columns, (row + 1) * site.columns)]);
+}
+
+function byWords(site, matrix, queries, keys, rows, columns, sunk) {
   const width = keys.texts.length;
   const values = new Float32Array(queries.texts.length * width);
   const rest = new Float32Array(queries.texts.length);
@@ -214,6 +235,7 @@ function byWords(site, matrix, queries, keys, rows, columns) {
   for (const { row, word } of rows) {
     if (word === null) continue;
     places.rows[word].push(row);
+    if (sunk) rest[word] += sinkOf(site, matrix, row);
     for (const { column, word: other } of columns) {
       const weight = matrix[row * site.columns + column];
       if (other === null) rest[word] += weight;
@@ -225,12 +247,12 @@ function byWords(site, matrix, queries, keys, rows, columns) {
     rest[word] /= count;
     for (let other = 0; other < width; other++) values[word * width + other] /= count;
   });
-  return { rows: queries.texts, columns: keys.texts, values, places, rest, left };
+  return { rows: queries.texts, columns: keys.texts, values, places, rest, left, sunk };
 }
 
-/** The map with a last column for the weight of tokens that are not words, if there are any. */
+/** The map with a last column for the weight of sinks and of tokens that are not words, if there are any. */
 export function withRest(map, name) {
-  if (!map.left.length) return map;
+  if (!map.left.length && !map.sunk) return map;
   const width = map.columns.length;
   const values = new Float32Array(map.rows.length * (width + 1));
   map.rest.forEach((rest, r) => {

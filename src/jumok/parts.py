@@ -6,6 +6,7 @@
 | feedforward    | feedforward_kind           | dim, hidden, activation, dropout, bias | layers    |
 | score          | score; attention (of RNNs) | dim, memory_dim, heads                 | attention |
 | head_process   | process_heads              | head_dim, epsilon                      | attention |
+| attention      | attention_kind             | `.of(AttentionSizes, ...)`             | attention |
 | output_process | process_output             | heads, value_dim, dim                  | attention |
 | positions      | positions                  | `.of(PositionSizes)`                   | positions |
 | format         | format; a file's suffix    | called with (file, columns, report)    | data      |
@@ -45,6 +46,12 @@ PARTS: dict[str, dict[str, str | Part]] = {
     },
     "head_process": {
         "qk-norm": "jumok.attention.qk_norm:QueryKeyNorm",
+    },
+    "attention": {
+        "heads": "jumok.attention.multihead:MultiHeadAttention",
+        "differential": "jumok.attention.variants.differential:DifferentialAttention",
+        "latent": "jumok.attention.variants.latent:LatentAttention",
+        "linear": "jumok.attention.variants.linear:LinearAttention",
     },
     "output_process": {
         "head-scale": "jumok.attention.head_scale:HeadScale",

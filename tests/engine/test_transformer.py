@@ -195,6 +195,9 @@ def test_fewer_bits_change_the_probabilities_little(kind, apart):
         ({"score_cap": 30.0}, "score_cap = 30.0"),
         ({"sinks": True}, "sinks = True"),
         ({"logit_cap": 15.0}, "logit_cap = 15.0"),
+        ({"attention_kind": "linear"}, "attention_kind = 'linear'"),
+        ({"value_residual": True}, "value_residual = True"),
+        ({"experts": 4}, "experts = 4"),
         ({"activation": "relu2"}, "activation = 'relu2'"),
         ({"process_output": ("head-gate",)}, "process_output = ('head-gate',)"),
         ({"score": "bilinear", "positions": "rotary"}, "score = 'bilinear' with rotary positions"),
@@ -219,6 +222,7 @@ def test_what_the_engine_does_not_have_is_named(keys, what):
         ("positions", "positions"),
         ("head_process", "process_heads"),
         ("output_process", "process_output"),
+        ("attention", "attention_kind"),
     ],
 )
 def test_a_part_from_outside_is_refused(monkeypatch, role, key):

@@ -15,8 +15,10 @@ export function siteOf(trace, state) {
 
 export function currentMap(trace, state) {
   const site = siteOf(trace, state);
-  const matrix = site.matrix(headChosen(site, state), valueChosen(site, state));
-  return board(trace, site, matrix, state.get("unit"), state.get("reading"));
+  const [head, value] = [headChosen(site, state), valueChosen(site, state)];
+  const sunk = Boolean(site.array("sink")) && value === "weights" && head !== "max";
+  const map = board(trace, site, site.matrix(head, value), state.get("unit"), state.get("reading"), sunk);
+  return site.array("factors") && head === "mean" ? { ...map, diverging: true } : map;
 }
 
 export function siteChoices(trace, state, words, { heads = true } = {}) {
@@ -38,8 +40,10 @@ export function siteChoices(trace, state, words, { heads = true } = {}) {
 }
 
 export function headChoices(site, words) {
-  const numbers = Array.from({ length: site.heads }, (_, h) => [String(h), String(h + 1)]);
-  return [["mean", words.mean], ["max", words.max], ...numbers];
+  const signs = site.array("factors")?.values;
+  const named = (h) => (signs && signs[h] !== 1 ? `${h + 1} (× ${signs[h].toFixed(2)})` : String(h + 1));
+  const numbers = Array.from({ length: site.heads }, (_, h) => [String(h), named(h)]);
+  return [["mean", signs ? words.difference : words.mean], ["max", words.max], ...numbers];
 }
 
 /** What is drawn: weights, or norms if they were recorded. */
@@ -78,6 +82,7 @@ export function scaleChoice(map, state, words) {
 /** The tokens that are not words, listed if they are few. */
 export function restName(trace, site, map, words) {
   const names = [...new Set(map.left.map((column) => trace.axes[site.keys].tokens[column]))];
+  if (map.sunk) return [...(names.length ? [words.rest] : []), words.sink].join(", ");
   return names.length > 2 ? words.rest : `${words.rest} (${names.map(readable).join(" ")})`;
 }
 
@@ -127,9 +132,18 @@ export function boardView(trace, state, words) {
   return {
     help: words.boardHelp,
     controls,
-    body: [shown, scale, note, gold ? goldNote(gold, plain, words) : "", headsTable(trace, site, state, words)],
+    body: [shown, scale, note, ...kindNotes(site, words), gold ? goldNote(gold, plain, words) : "", headsTable(trace, site, state, words)],
     figure: mapFigure(map),
   };
+}
+
+/** What the map shows where it is not the softmax of the scores over the keys. */
+function kindNotes(site, words) {
+  const notes = [];
+  if (site.kind === "linear") notes.push(words.linearNote);
+  if (site.array("factors")) notes.push(words.differenceNote);
+  if (site.array("sink")) notes.push(words.sinkNote);
+  return notes.map((text) => element("p", { class: "muted kind-note" }, text));
 }
 
 /** The frames and squares of links; cell numbers are converted, because links do not count the rest column. */
@@ -159,7 +173,7 @@ export function rowName(trace, site, row, words) {
  */
 function openCell(site, map, r, c, state) {
   const [rows, columns] = [map.places.rows[r], map.places.columns[c]];
-  if (!rows.length) return;
+  if (!rows.length || !columns.length) return; // a sink has no key
   const chosen = headChosen(site, state);
   const all = chosen === "mean" || chosen === "max";
   const head = all ? strongestHead(site, rows, columns) : Number(chosen);

@@ -27,9 +27,10 @@ export function redo(site, head, query) {
   const bias = site.array("bias")?.values;
   const added = (k) => (bias ? bias[(head * site.rows + query) * site.columns + k] : 0);
   const scores = products.map((product, k) => (hidden(k) ? -Infinity : product * site.scale + added(k)));
-  const most = Math.max(...scores);
+  const sink = site.array("sink")?.values[head] ?? -Infinity;
+  const most = Math.max(...scores, sink);
   const powers = scores.map((score) => Math.exp(score - most));
-  const sum = powers.reduce((total, power) => total + power, 0);
+  const sum = powers.reduce((total, power) => total + power, Math.exp(sink - most));
   return products.map((product, k) => ({
     product,
     score: scores[k],
@@ -69,6 +70,8 @@ export function rowView(trace, state, words, ask) {
     ];
   });
   const total = cells.reduce((sum, cell) => sum + cell.weight, 0);
+  const sink = site.array("sink")?.values;
+  if (sink) rows.push([words.sink, "", sink[head].toFixed(4), (1 - total).toFixed(4), "0", ""]);
   rows.push([words.sum, "", "", total.toFixed(4), "", ""]);
   const additive = Boolean(site.array("energy"));
   const score = site.scale === 1 ? words.score : `${words.scaled} ${site.scale.toFixed(4)}`;
@@ -92,6 +95,7 @@ rowView.needs = (trace) => trace.sites.some((site) => site.kind !== "given");
 
 /** The explanation of the row, which differs by the score: only products and additive ones can be recomputed. */
 function helpOf(site, words) {
+  if (site.kind === "linear") return words.linearNote;
   if (site.scale === null) return words.rowHelpOther(site.kind);
   if (site.array("energy")) return words.rowHelpAdditive;
   return site.scale === 1 ? words.rowHelpUnscaled : words.rowHelp;

@@ -69,4 +69,4 @@ def changes_outputs(model: nn.Module, site: str) -> bool:
     """Whether the heads' outputs are changed before they are mixed: norms of what each key
     contributes are then not those of weight x value x output projection."""
     module = model.get_submodule(site)
-    return isinstance(module, MultiHeadAttention) and len(module.process_output) > 0
+    return isinstance(module, MultiHeadAttention) and module.changes_outputs

@@ -16,11 +16,19 @@ from jumok.attention.core import (
     repeat_heads,
     split_heads,
 )
-from jumok.attention.interfaces import HeadParts, HeadProcess, OutputProcess, product_scale
+from jumok.attention.interfaces import (
+    AttentionSizes,
+    HeadParts,
+    HeadProcess,
+    OutputProcess,
+    product_scale,
+)
 from jumok.attention.masks import AttentionMask
 from jumok.attention.observe import Attention, Observable
 from jumok.attention.role import Role
 from jumok.attention.scores import DotScore, ScaledDotScore
+from jumok.attention.variants.linear_state import LinearState
+from jumok.attention.variants.value_residual import FirstValues
 from jumok.kernels.linear import Linear
 from jumok.kernels.noise import DropoutMask, Noise
 from jumok.kernels.step import AttentionWeights
@@ -37,6 +45,11 @@ class MultiHeadAttention(Observable, StepPart):
     """Each head attends with its own projections; their outputs are concatenated and mixed.
 
     head_i = attend(X W_i^Q, Y W_i^K, Y W_i^V);  output = [head_1 ... head_h] W^O
+
+    Other kinds of attention (`attention/variants/`) replace some of its methods.
+
+    Attributes:
+        outputs: the number of heads' outputs that are mixed.
 
     Args:
         dim: width of the states at input and output.
@@ -80,7 +93,32 @@ class MultiHeadAttention(Observable, StepPart):
         self.process_keys = _listed(parts.process_keys)
         self.process_output = _listed(parts.process_output)
         self.bias = parts.bias
-        self.sink = parts.sink
+        self.sink, self.value_residual = parts.sink, parts.value_residual
+        self.outputs = heads
+
+    @classmethod
+    def of(
+        cls, sizes: AttentionSizes, parts: HeadParts, noise: Noise, dropout: float, role: Role
+    ) -> "MultiHeadAttention":
+        """For a block of these sizes."""
+        return cls(
+            sizes.dim, sizes.heads, sizes.head_dim, sizes.value_dim, noise, dropout,
+            sizes.kv_heads, sizes.bias, parts, role,
+        )  # fmt: skip
+
+    @property
+    def changes_outputs(self) -> bool:
+        """Whether the heads' outputs are changed before they are mixed."""
+        return len(self.process_output) > 0
+
+    @property
+    def factors(self) -> Float[Tensor, " heads"] | None:
+        """The factors of the heads' maps in the output; None: all are 1."""
+        return None
+
+    def new_past(self) -> KeyValueCache | LinearState:
+        """The past before the first step of decoding."""
+        return KeyValueCache()
 
     def forward(
         self,
@@ -88,7 +126,8 @@ class MultiHeadAttention(Observable, StepPart):
         memory: Float[Tensor, "batch key dim"] | KeysValues,
         allowed: AttentionMask | None = None,
         position: int = 0,
-        past: KeyValueCache | None = None,
+        past: KeyValueCache | LinearState | None = None,
+        first: FirstValues | None = None,
     ) -> Float[Tensor, "batch query dim"]:
         """The output for each query; self-attention if `queries` and `memory` are the same states.
 
@@ -97,23 +136,29 @@ class MultiHeadAttention(Observable, StepPart):
             allowed: which of all keys, those of the past first, each query may attend to.
             position: of the first query, and of the first state if there is no past.
             past: keys and values before the states of `memory`, which are added to it.
+            first: where there are value residuals, those of this pass.
         """
         if isinstance(memory, tuple):
             return self.look(queries, *memory, allowed, position)
         if past is None:
-            return self.look(queries, *self.keys_values(memory, position), allowed, position)
+            made = self.keys_values(memory, position, first)
+            return self.look(queries, *made, allowed, position)
+        assert isinstance(past, KeyValueCache)
         position = past.length
-        seen = past.append(*self.keys_values(memory, position))
+        seen = past.append(*self.keys_values(memory, position, first))
         return self.look(queries, *seen, allowed, position)
 
     def keys_values(
-        self, memory: States, position: int = 0
+        self, memory: States, position: int = 0, first: FirstValues | None = None
     ) -> tuple[Float[Tensor, "batch kv_heads length _"], Float[Tensor, "batch kv_heads length _"]]:
         """The keys and values; `position` is that of the first state, for rotary encoding."""
         key = split_heads(self.key(memory), self.kv_heads)
         for process in self.process_keys:
             key = process(key, position)
-        return self.score.keys(key), split_heads(self.value(memory), self.kv_heads)
+        value = split_heads(self.value(memory), self.kv_heads)
+        if self.value_residual is not None and first is not None:
+            value = self.value_residual(value, first)
+        return self.score.keys(key), value
 
     def look(
         self,
@@ -128,15 +173,39 @@ class MultiHeadAttention(Observable, StepPart):
         for process in self.process_queries:
             query = process(query, position)
         query = self.score.queries(query)
+        found = self.attended(query, key, self.paired(value), allowed, position)
+        return self.mixed(found, queries)
+
+    def paired(self, value: Tensor) -> Tensor:
+        """The values that each head's weights are applied to: (batch kv_heads key _)."""
+        return value
+
+    def attended(
+        self,
+        query: Float[Tensor, "batch heads query _"],
+        key: Float[Tensor, "batch kv_heads key _"],
+        value: Float[Tensor, "batch kv_heads key value_dim"],
+        allowed: AttentionMask | None,
+        position: int,
+    ) -> Float[Tensor, "batch heads query value_dim"]:
+        """The heads' weighted sums of values, by the fastest path, or by one that is observed."""
         bias = self.bias(query, key, position) if self.bias is not None else None
         drop = self.noise.mask(self.dropout) if self.training and self.dropout else None
         scale = product_scale(self.score)
         if scale is None or self.observers or self.edit is not None:
-            found = self._watched(query, key, value, allowed, bias, drop, position)
-        elif self.sink is not None:
-            found = self.sink(query, key, value, allowed, bias, drop, scale)
-        else:
-            found = attend(query, key, value, allowed, bias, drop, scale)
+            return self._watched(query, key, value, allowed, bias, drop, position)
+        if self.sink is not None:
+            return self.sink(query, key, value, allowed, bias, drop, scale)
+        return attend(query, key, value, allowed, bias, drop, scale)
+
+    def mixed(
+        self, found: Float[Tensor, "batch heads query value_dim"], queries: States
+    ) -> Float[Tensor, "batch query dim"]:
+        """The heads' outputs, processed, gated and mixed.
+
+        Args:
+            queries: (batch query dim), the states that the queries were computed from.
+        """
         for process in self.process_output:
             found = process(found, queries)
         return self.output(merge_heads(self.gated(found)))
@@ -152,7 +221,8 @@ class MultiHeadAttention(Observable, StepPart):
         scale = self.score.scale
         if query is None or key is None or value is None or output is None:
             return None
-        if scale is None or parts or self.bias is not None or self.sink is not None:
+        more = self.bias, self.sink, self.value_residual
+        if scale is None or parts or any(part is not None for part in more):
             return None
         if type(self.score) not in (DotScore, ScaledDotScore):  # others transform the vectors
             return None
@@ -193,6 +263,8 @@ class MultiHeadAttention(Observable, StepPart):
                     energy=score.energy,
                     bias=bias,
                     allowed=drawn,
+                    sink=sink,
+                    factors=self.factors,
                 )
             )
         return found

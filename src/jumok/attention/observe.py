@@ -29,13 +29,17 @@ class Attention:
     """One call of an attention module.
 
     Attributes:
-        weights: before dropout; each row sums to 1, or to 0 where nothing was allowed.
+        weights: before dropout; each row sums to 1, or to 0 where nothing was allowed; with a sink,
+            the rest is the sink's.
         kind: the score function, by its name in `attention/scores.py`; "convolution": of pixels.
         scale: the factor of the products of queries and keys, or of v . tanh(q + k); None: the
             score is neither, and cannot be recomputed from the vectors.
         energy: the vector v of an additive score; None for other scores.
         bias: added to the scores before the softmax; None: nothing.
         allowed: True where a query may attend to a key; None: everywhere.
+        sink: the score of each head's sink; None: there are no sinks.
+        factors: of each head's map in the output: 1, or negative for maps that are subtracted
+            (differential attention); None: all are 1.
     """
 
     query: Float[Tensor, "batch heads query dim"]
@@ -47,6 +51,8 @@ class Attention:
     energy: Float[Tensor, " hidden"] | None = None
     bias: Float[Tensor, "#batch #heads query key"] | None = None
     allowed: Bool[Tensor, "#batch #heads #query key"] | None = None
+    sink: Float[Tensor, " heads"] | None = None
+    factors: Float[Tensor, " heads"] | None = None
 
 
 Observer = Callable[[Attention], None]

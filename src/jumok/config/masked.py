@@ -52,6 +52,8 @@ SHAPE = frozenset(
         *("norm", "positions", "positions_join", "max_length", "embedding_norm", "kv_heads"),
         *("score", "process_heads", "process_output", "feedforward_kind", "bias", "norm_kind"),
         *("norm_epsilon", "rotary_base", "score_cap", "sinks"),
+        *("attention_kind", "latent_dim", "query_latent_dim", "rotary_dim", "value_residual"),
+        *("experts", "experts_used"),
     }
 )
 """The keys of an encoder that determine its weights; only dropout may change after training."""

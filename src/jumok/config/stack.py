@@ -1,5 +1,6 @@
 """The keys that all models of Transformer blocks share."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -25,11 +26,19 @@ class StackConfig(ModelSection):
     score: Annotated[str, part_name("score")] = "scaled-dot"
     score_cap: Cap | None = None
     sinks: bool = False
+    attention_kind: Annotated[str, part_name("attention")] = "heads"
+    latent_dim: Count | None = None
+    query_latent_dim: Count | None = None
+    rotary_dim: Count | None = None
+    value_residual: bool = False
     process_heads: tuple[HeadProcessKind, ...] = ()
     process_output: tuple[OutputProcessKind, ...] = ()
     feedforward: Count = 1024
     feedforward_kind: Annotated[str, part_name("feedforward")] = "plain"
     activation: ActivationKind = "relu"
+    experts: Annotated[int, Field(ge=2, le=1000)] | None = None
+    experts_used: Count = 2
+    experts_balance: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] = 0.01
     bias: bool = True
     norm: Literal["pre", "post"] = "pre"
     norm_kind: Annotated[str, part_name("norm")] = "layer"
@@ -50,6 +59,26 @@ class StackConfig(ModelSection):
             return 1 << max(1, (self.max_length - 1).bit_length())
         return self.max_length if self.positions == "learned" else None
 
+    @property
+    def turned_dim(self) -> int:
+        """How much of a head's query and key rotary positions turn: all but in latent attention."""
+        head_dim = self.head_dim or self.dim // self.heads
+        if self.attention_kind != "latent":
+            return head_dim
+        half = max(2, head_dim // 4 * 2)
+        return self.rotary_dim or (half if self.positions == "rotary" else 0)
+
+    @model_validator(mode="after")
+    def _kinds_fit(self) -> "StackConfig":
+        faults = list(kind_faults(self))
+        if self.experts is not None and self.experts_used > self.experts:
+            faults.append(
+                f"experts_used = {self.experts_used} of experts = {self.experts}: choose fewer"
+            )
+        if faults:
+            raise ValueError("; ".join(faults))
+        return self
+
     @model_validator(mode="after")
     def _heads_fit(self) -> "StackConfig":
         if self.head_dim is None and self.dim % self.heads:
@@ -62,9 +91,8 @@ class StackConfig(ModelSection):
                 f"heads = {self.heads} cannot share kv_heads = {self.kv_heads} heads of keys and "
                 "values: choose a divisor of heads"
             )
-        head_dim = self.head_dim or self.dim // self.heads
-        if self.positions == "rotary" and head_dim % 2:
-            raise ValueError(f"rotary positions need an even head size, not {head_dim}")
+        if self.positions == "rotary" and self.turned_dim % 2:
+            raise ValueError(f"rotary positions need an even head size, not {self.turned_dim}")
         if self.positions == "binary" and self.dim < (self.max_length - 1).bit_length():
             raise ValueError(
                 f"binary positions up to max_length = {self.max_length} have more bits than "
@@ -82,3 +110,38 @@ class WriterConfig(StackConfig):
     """Blocks that write: the states after the last one become logits of the next token."""
 
     logit_cap: Cap | None = None
+
+
+PLAIN: dict[str, dict[str, object]] = {
+    "latent": {
+        "kv_heads": None,
+        "score": "scaled-dot",
+        "process_heads": (),
+        "value_residual": False,
+    },
+    "linear": {"score": "scaled-dot", "score_cap": None, "sinks": False},
+    "differential": {"process_output": ()},
+}
+"""By kind of attention the keys that have to keep their defaults, because it has no such part."""
+
+LATENT = ("latent_dim", "query_latent_dim", "rotary_dim")
+
+
+def kind_faults(config: StackConfig) -> Iterator[str]:
+    """What the kind of attention cannot be combined with."""
+    kind, named = config.attention_kind, f'attention_kind = "{config.attention_kind}"'
+    for key, plain in PLAIN.get(kind, {}).items():
+        if getattr(config, key) != plain:
+            yield f"{named} has no {key}: leave it out"
+    if kind == "linear" and config.positions == "alibi":
+        yield f'{named} has no scores that positions = "alibi" could be added to: choose others'
+    if kind == "differential" and (config.heads % 2 or (config.kv_heads or 2) % 2):
+        yield f"{named} needs an even number of heads and of kv_heads, which form pairs"
+    if kind == "latent" and config.turned_dim >= (config.head_dim or config.dim // config.heads):
+        yield f"rotary_dim = {config.turned_dim} is part of head_dim: choose a smaller one"
+    if kind != "latent":
+        yield from (
+            f'{key} belongs to attention_kind = "latent": leave it out'
+            for key in LATENT
+            if getattr(config, key) is not None
+        )

@@ -37,7 +37,7 @@ import numpy.typing as npt
 from jumok.inspection.findings import Attributions
 from jumok.inspection.gradients_and_occlusion import ForcedTarget, gradients, occlude_words
 from jumok.inspection.heads.ranks import rank_correlations
-from jumok.inspection.rollout import Layers, decoder_flow, decoder_rollout
+from jumok.inspection.rollout import Layers, attended_by, decoder_flow, decoder_rollout
 from jumok.inspection.trace import Axis, Site
 from jumok.shapes import Tensor
 
@@ -109,7 +109,7 @@ def _looked(sites: Sequence[Site], text: ForcedTarget) -> dict[str, Measure]:
     layers = Layers.of(sites)
     over = [site for site in sites if site.part == ("cross" if layers.cross else "decoder")]
     last = max(over, key=lambda site: site.layer)
-    found = {"weights": {last.keys: last.weights.mean(axis=0, dtype=np.float64)}}
+    found = {"weights": {last.keys: attended_by(last)}}
     if last.norms is not None:
         found["norms"] = {last.keys: last.norms.astype(np.float64)}
     # An RNN has one attention, not a stack of layers to follow.

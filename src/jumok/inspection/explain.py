@@ -29,13 +29,20 @@ class KeyTerms:
 
 @dataclass(frozen=True)
 class ExplainedRow:
-    """One row of one head; `recorded` is the largest difference from the model's own weights."""
+    """One row of one head; `recorded` is the largest difference from the model's own weights.
+
+    Attributes:
+        sink: the weight of the head's sink; None: it has none.
+        factor: of the head's map in the output, negative where it is subtracted.
+    """
 
     site: Site
     head: int
     query: str
     looks: tuple[KeyTerms, ...]
     recorded: float
+    sink: float | None = None
+    factor: float = 1.0
 
 
 def readable(token: str) -> str:
@@ -177,8 +184,10 @@ def explain(trace: Trace, site: Site, row: int, head: int | None = None) -> Expl
         scores = scores + site.bias[head, row]
     if site.allowed is not None:
         scores = np.where(site.allowed[row], scores, -np.inf)
-    powers = np.exp(scores - scores.max())
-    weights = powers / powers.sum()
+    sink = -np.inf if site.sink is None else float(site.sink[head])
+    most = max(scores.max(), sink)
+    powers, rest = np.exp(scores - most), float(np.exp(sink - most))
+    weights = powers / (powers.sum() + rest)
     given = weights * np.linalg.norm(site.value[head], axis=-1)
     keys = [readable(token) for token in trace.axes[site.keys].tokens]
     looks = tuple(
@@ -187,7 +196,11 @@ def explain(trace: Trace, site: Site, row: int, head: int | None = None) -> Expl
     )
     query = readable(trace.axes[site.queries].tokens[row])
     off = float(np.abs(weights - site.weights[head, row]).max())
-    return ExplainedRow(site, head, query, looks, off)
+    return ExplainedRow(
+        site, head, query, looks, off,
+        sink=None if site.sink is None else rest / float(powers.sum() + rest),
+        factor=1.0 if site.factors is None else float(site.factors[head]),
+    )  # fmt: skip
 
 
 def _products(site: Site, head: int, row: int) -> npt.NDArray[np.float64]:

@@ -49,8 +49,22 @@ class Layers:
         """The weights of a trace."""
         by_part: dict[str, list[Matrix]] = {}
         for site in sorted(sites, key=lambda site: site.layer):
-            by_part.setdefault(site.part, []).append(heads_mean(site.weights))
+            by_part.setdefault(site.part, []).append(attended_by(site))
         return cls(*(tuple(by_part.get(part, ())) for part in ("encoder", "decoder", "cross")))
+
+
+def attended_by(site: Site) -> Matrix:
+    """(query key): the mean of the heads.
+
+    Where maps are subtracted (differential attention), of the pairs' differences: what is left is
+    what a query attends to, so negative ones count as 0, and rows are scaled to sum to 1. Where
+    there are sinks, rows sum to less: a sink holds no word.
+    """
+    if site.factors is None:
+        return heads_mean(site.weights)
+    kept: Matrix = np.maximum(site.mean, 0).astype(np.float64)
+    sums = kept.sum(axis=1, keepdims=True)
+    return np.divide(kept, sums, out=np.zeros_like(kept), where=sums > 0)
 
 
 def heads_mean(weights: Array) -> Matrix:

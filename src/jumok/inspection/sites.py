@@ -89,6 +89,12 @@ class Scored(Protocol):
     @property
     def energy(self) -> Tensor | None: ...
 
+    @property
+    def sink(self) -> Tensor | None: ...
+
+    @property
+    def factors(self) -> Tensor | None: ...
+
 
 @dataclass(frozen=True)
 class SiteBuilder:
@@ -146,6 +152,8 @@ class SiteBuilder:
             value=value,
             scale=call.scale,
             residual_gate=residual_gate_of(self.model, name),
+            sink=None if call.sink is None else numpy_of(call.sink),
+            factors=None if call.factors is None else numpy_of(call.factors),
         )
 
     def _norms(self, name: str, weights: Array, value: Array) -> Array | None:

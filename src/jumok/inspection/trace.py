@@ -40,7 +40,10 @@ BEST = 5
 
 Number = TypeVar("Number", bound=np.generic)
 
-ARRAYS = ("weights", "norms", "bias", "allowed", "energy", "query", "key", "value")
+ARRAYS = (
+    *("weights", "norms", "bias", "allowed", "energy", "query", "key", "value"),
+    *("sink", "factors"),
+)
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class Site:
             over the pixels of an image.
         layer: from 0.
         queries, keys: names of the axes.
-        weights: (heads query key), before dropout; each row sums to 1.
+        weights: (heads query key), before dropout; each row sums to 1, where there is no sink.
         norms: (query key), the norm of each key's attended value for each query: the sum over the
             heads of weight x value x output projection. None where the outputs of heads are changed
             before the projection.
@@ -104,6 +107,9 @@ class Site:
             are neither products nor additive, and cannot be recomputed from the vectors.
         residual_gate: the learned factor on the output of attention over pixels, before it is
             added to the features; None: none.
+        sink: (heads), the score of each head's sink, which takes the rest of every row; None: none.
+        factors: (heads), the factor of each head's map in the output, negative where a map is
+            subtracted (differential attention); None: all are 1.
     """
 
     __pydantic_config__: ClassVar[dict[str, object]] = JUDGED
@@ -124,6 +130,23 @@ class Site:
     value: Array | None = None
     scale: float | None = 1.0
     residual_gate: float | None = None
+    sink: Array | None = None
+    factors: Array | None = None
+
+    @property
+    def mean(self) -> Array:
+        """(query key), the mean of the heads' maps; where some are subtracted, that of the signed
+        differences of their pairs."""
+        if self.factors is None:
+            mean: Array = self.weights.mean(axis=0)
+            return mean
+        signed: Array = np.einsum("h,hqk->qk", self.factors, self.weights)
+        return signed / np.float32((self.factors > 0).sum())
+
+    @property
+    def of_sinks(self) -> Array | None:
+        """(heads query), the weights of the sinks; None: there are none."""
+        return None if self.sink is None else 1 - self.weights.sum(axis=2)
 
 
 @dataclass(frozen=True)

@@ -233,6 +233,8 @@ def _check_site(site: Site, axes: Mapping[str, Axis]) -> None:
         "bias": (heads, queries, keys),
         "allowed": (queries, keys),
         "energy": (None,),
+        "sink": (heads,),
+        "factors": (heads,),
         "query": (heads, queries, None),
         "key": (heads, keys, None),
         "value": (heads, keys, None),

@@ -17,6 +17,8 @@ from torch import nn
 from jumok.attention.cache import KeyValueCache
 from jumok.attention.masks import AttentionMask
 from jumok.attention.multihead import MultiHeadAttention
+from jumok.attention.variants.linear_state import LinearState
+from jumok.attention.variants.value_residual import FirstValues
 from jumok.layers.block_step import in_one_call
 from jumok.layers.interfaces import FeedForward, Residual
 from jumok.shapes import Float, Int, States, Tensor
@@ -26,7 +28,7 @@ from jumok.shapes import Float, Int, States, Tensor
 class BlockState:
     """The state of a decoder block between steps: its past, and the Memory's keys and values."""
 
-    past: KeyValueCache
+    past: KeyValueCache | LinearState
     memory: tuple[Tensor, Tensor] | None
 
 
@@ -60,19 +62,21 @@ class Block(nn.Module):
         memory: Float[Tensor, "batch source dim"] | None = None,
         memory_allowed: AttentionMask | None = None,
         state: BlockState | None = None,
+        first: FirstValues | None = None,
     ) -> tuple[States, States]:
         """All positions at once, or the next ones; returns (stream, normed) for the next block.
 
         Args:
             state: the past, and the Memory's projections: one position more, or several with a
                 look-ahead mask. It grows in place. None: all positions are given.
+            first: the values of this pass's first block, for value residuals.
         """
         if state is not None:
             fast = None if allowed is not None else in_one_call(self, stream)
-            if fast is not None:
+            if fast is not None and isinstance(state.past, KeyValueCache):
                 return fast(stream, normed, state.past, state.memory, memory_allowed)
-            return self._step(stream, normed, allowed, memory_allowed, state)
-        found = self.self_attention(normed, normed, allowed)
+            return self._step(stream, normed, allowed, memory_allowed, state, first)
+        found = self.self_attention(normed, normed, allowed, first=first)
         stream, normed = self.after_self(stream, found)
         if self.cross_attention is not None:
             found = self.cross_attention(normed, memory, memory_allowed)
@@ -86,9 +90,10 @@ class Block(nn.Module):
         allowed: AttentionMask | None,
         memory_allowed: AttentionMask | None,
         state: BlockState,
+        first: FirstValues | None,
     ) -> tuple[States, States]:
         position = state.past.length
-        found = self.self_attention(normed, normed, allowed, past=state.past)
+        found = self.self_attention(normed, normed, allowed, past=state.past, first=first)
         stream, normed = self.after_self(stream, found)
         if self.cross_attention is not None and state.memory is not None:
             found = self.cross_attention(normed, state.memory, memory_allowed, position)
@@ -97,9 +102,10 @@ class Block(nn.Module):
 
     def start(self, memory: Float[Tensor, "batch source dim"] | None) -> BlockState:
         """The state before the first step; the Memory is projected once, here."""
+        past = self.self_attention.new_past()
         if self.cross_attention is None or memory is None:
-            return BlockState(KeyValueCache(), None)
-        return BlockState(KeyValueCache(), self.cross_attention.keys_values(memory))
+            return BlockState(past, None)
+        return BlockState(past, self.cross_attention.keys_values(memory))
 
 
 class Stack(nn.ModuleList):
@@ -123,9 +129,10 @@ class Stack(nn.ModuleList):
         Args:
             states: one for each block, see `Block.forward`.
         """
+        first = FirstValues()
         for number, block in enumerate(self):
             state = None if states is None else states[number]
-            stream, normed = block(stream, normed, allowed, memory, memory_allowed, state)
+            stream, normed = block(stream, normed, allowed, memory, memory_allowed, state, first)
         return normed
 
     def start(self, memory: Float[Tensor, "batch source dim"] | None) -> list[BlockState]:

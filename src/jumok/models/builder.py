@@ -9,16 +9,25 @@ from typing import Any
 
 from torch import nn
 
-from jumok.attention.interfaces import HeadParts, HeadProcess, ScoreFunction
+from jumok.attention.interfaces import (
+    AttentionSizes,
+    HeadParts,
+    HeadProcess,
+    OutputProcess,
+    ScoreFunction,
+)
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.role import Part, Role
 from jumok.attention.variants.sink import AttentionSink
 from jumok.attention.variants.soft_cap import SoftCapScore
+from jumok.attention.variants.value_residual import ValueResidual
 from jumok.config.stack import StackConfig
 from jumok.kernels.noise import Noise
 from jumok.layers.block import Block, Stack
 from jumok.layers.dropout import Dropout
 from jumok.layers.embedding import Embedding
+from jumok.layers.experts import MixtureOfExperts
+from jumok.layers.interfaces import FeedForward
 from jumok.layers.positions import AddedPositions, ConcatenatedPositions, Positions
 from jumok.layers.residual import PostNorm, PreNorm
 from jumok.parts import resolve
@@ -63,53 +72,87 @@ class BlockBuilder:
 
     def _block(self, part: Part, layer: int, cross: bool) -> Block:
         config = self.config
-        feedforward = resolve("feedforward", config.feedforward_kind)(
+        feedforward: FeedForward = self._feedforward()
+        if config.experts is not None:
+            feedforward = MixtureOfExperts(
+                config.dim,
+                self._feedforward,
+                config.experts,
+                config.experts_used,
+                config.experts_balance,
+            )
+        return Block(
+            self._self_attention(Role(part, layer)),
+            self._cross_attention(Role("cross", layer)) if cross else None,
+            feedforward,
+            self._residual(),
+        )
+
+    def _feedforward(self) -> FeedForward:
+        config = self.config
+        made: FeedForward = resolve("feedforward", config.feedforward_kind)(
             config.dim,
             config.feedforward,
             config.activation,
             Dropout(config.feedforward_dropout, self.noise),
             config.bias,
         )
-        return Block(
-            self._attention(Role(part, layer), positions=True),
-            # the positions of the Memory and of the target have different origins
-            self._attention(Role("cross", layer), positions=False) if cross else None,
-            feedforward,
-            self._residual(),
-        )
+        return made
 
     @property
     def _head_dim(self) -> int:
         return self.config.head_dim or self.config.dim // self.config.heads
 
-    def _attention(self, role: Role, *, positions: bool) -> MultiHeadAttention:
+    @property
+    def _sizes(self) -> AttentionSizes:
         config, head_dim = self.config, self._head_dim
-        value_dim = config.value_dim or head_dim
-        rotation = self._encoding("heads") if positions else None
-        turn = [] if rotation is None else [rotation]
-        output = [resolve("output_process", name) for name in config.process_output]
-        return MultiHeadAttention(
+        return AttentionSizes(
             config.dim,
             config.heads,
+            config.kv_heads or config.heads,
             head_dim,
-            value_dim,
-            self.noise,
-            config.attention_dropout,
-            config.kv_heads,
+            config.value_dim or head_dim,
             config.bias,
-            HeadParts(
-                self._score(head_dim),
-                [*self._processes(), *turn],
-                [*self._processes(), *turn],
-                [process(config.heads, value_dim, config.dim) for process in output],
-                self._encoding("scores") if positions else None,
-                AttentionSink(config.heads) if config.sinks and positions else None,
-            ),
-            role,
+            config.norm_epsilon,
+            config.latent_dim or 2 * head_dim,
+            config.query_latent_dim or 0,
+            config.turned_dim,
         )
 
-    def _score(self, head_dim: int) -> ScoreFunction:
+    def _self_attention(self, role: Role) -> MultiHeadAttention:
         config = self.config
+        rotation = self._encoding("heads")
+        turn = [] if rotation is None else [rotation]
+        parts = HeadParts(
+            self._score(),
+            [*self._processes(), *turn],
+            [*self._processes(), *turn],
+            self._output_processes(),
+            self._encoding("scores"),
+            AttentionSink(config.heads) if config.sinks else None,
+            ValueResidual(role.layer) if config.value_residual else None,
+        )
+        kind = resolve("attention", config.attention_kind)
+        attention: MultiHeadAttention = kind.of(
+            self._sizes, parts, self.noise, config.attention_dropout, role
+        )
+        return attention
+
+    def _cross_attention(self, role: Role) -> MultiHeadAttention:
+        """Without positions: those of the Memory and of the target have different origins."""
+        parts = HeadParts(
+            self._score(), self._processes(), self._processes(), self._output_processes()
+        )
+        dropout = self.config.attention_dropout
+        return MultiHeadAttention.of(self._sizes, parts, self.noise, dropout, role)
+
+    def _output_processes(self) -> list[OutputProcess]:
+        sizes = self._sizes
+        kinds = [resolve("output_process", name) for name in self.config.process_output]
+        return [kind(sizes.heads, sizes.value_dim, sizes.dim) for kind in kinds]
+
+    def _score(self) -> ScoreFunction:
+        config, head_dim = self.config, self._head_dim
         score: ScoreFunction = resolve("score", config.score)(head_dim, head_dim, config.heads)
         return score if config.score_cap is None else SoftCapScore(score, config.score_cap)
 
@@ -130,7 +173,7 @@ class BlockBuilder:
         if kind is None or kind.enters != enters:
             return None
         length, base = config.max_length, config.rotary_base
-        return kind.of(PositionSizes(config.dim, config.heads, self._head_dim, length, base))
+        return kind.of(PositionSizes(config.dim, config.heads, config.turned_dim, length, base))
 
     def _positions(self) -> Positions | None:
         encoding = self._encoding("vectors")

@@ -68,8 +68,22 @@ def _block(config: StackConfig, cross: bool = False) -> int:
     attention = (
         config.dim * (config.heads + (config.kv_heads or config.heads)) * (head_dim + value_dim)
     )
-    matrices = MATRICES.get(config.feedforward_kind, 2)
-    return attention * (1 + cross) + matrices * config.dim * config.feedforward
+    gates = {"head-gate": config.heads, "element-gate": config.heads * value_dim}
+    gated = config.dim * sum(gates.get(name, 0) for name in config.process_output)
+    feedforward = MATRICES.get(config.feedforward_kind, 2) * config.dim * config.feedforward
+    if config.experts is not None:
+        feedforward = config.experts * (feedforward + config.dim)
+    own = _latent(config, head_dim, value_dim) if config.attention_kind == "latent" else attention
+    return own + attention * cross + gated * (1 + cross) + feedforward
+
+
+def _latent(config: StackConfig, head_dim: int, value_dim: int) -> int:
+    latent, turned = config.latent_dim or 2 * head_dim, config.turned_dim
+    asked = config.query_latent_dim or 0
+    query = (config.dim * asked + asked * config.heads * head_dim) if asked else 0
+    query = query or config.dim * config.heads * head_dim
+    made = config.dim * (latent + turned) + latent * config.heads * (head_dim - turned + value_dim)
+    return query + made + config.heads * value_dim * config.dim
 
 
 def _places(config: StackConfig) -> int:

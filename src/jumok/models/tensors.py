@@ -16,6 +16,9 @@ KNOWN = {
     "score": ("dot", "scaled-dot", "bilinear", "cosine"),
     "score_cap": (None,),
     "sinks": (False,),
+    "attention_kind": ("heads",),
+    "value_residual": (False,),
+    "experts": (None,),
     "norm_kind": ("layer", "rms"),
     "feedforward_kind": ("plain", "gated"),
     "positions": (

@@ -104,8 +104,7 @@ def matrix(site: Site, head: Head, value: Value = "weights") -> Array:
         shares: Array = np.divide(site.norms, sums, out=np.zeros_like(site.norms), where=sums > 0)
         return shares
     if head == "mean":
-        mean: Array = site.weights.mean(axis=0)
-        return mean
+        return site.mean
     if head == "max":
         most: Array = site.weights.max(axis=0)
         return most

@@ -22,6 +22,7 @@ from torch import nn
 from jumok.config import TrainingConfig
 from jumok.data.pairs.batches import on_device
 from jumok.kernels.noise import Noise
+from jumok.layers.experts import balance_heard
 from jumok.shapes import Float, Tensor
 from jumok.training.devices.ahead import fed
 from jumok.training.devices.workers import workers
@@ -45,6 +46,8 @@ class Update:
         tokens, source_tokens: `targets` and `sources` of its micro-batches.
         gradient_norm: before clipping.
         skipped: the loss or the gradient was not finite, and the weights were not changed.
+        balance: of the experts of mixtures (`layers/experts.py`), 1 if all are used equally, as a
+            mean over layers and targets; None: the model has none. The loss does not contain it.
     """
 
     loss: float
@@ -52,6 +55,7 @@ class Update:
     source_tokens: int
     gradient_norm: float
     skipped: bool
+    balance: float | None = None
 
 
 @dataclass(frozen=True)
@@ -121,11 +125,12 @@ class Learner:
     def update(self, batches: Sequence[MicroBatch], step: int, learning_rate: float) -> Update:
         """One step, counted from 1, on all `batches` together."""
         tokens = sum(batch.targets for batch in batches)
-        losses = self._backward(batches, step, 1.0 / tokens)
+        sums = self._backward(batches, step, 1.0 / tokens)
         norm = self._sum_gradients()
         # The only numbers of a step that are read: a GPU is waited for once.
-        *parts, length = torch.cat([losses, norm.double()[None]]).cpu().tolist()
-        loss = math.fsum(parts)  # rounds once, so the order of the shares does not matter
+        *parts, length = torch.cat([sums.T.flatten(), norm.double()[None]]).cpu().tolist()
+        # fsum rounds once, so the order of the shares does not matter.
+        loss, balance = math.fsum(parts[: self._count]), math.fsum(parts[self._count :])
         finite = math.isfinite(length) and math.isfinite(loss)
         if finite:
             self._apply(norm, length, learning_rate)
@@ -136,6 +141,7 @@ class Learner:
             source_tokens=sum(batch.sources for batch in batches),
             gradient_norm=length,
             skipped=not finite,
+            balance=balance / tokens or None,  # it is never 0 where there are experts
         )
 
     def snapshot(self) -> None:
@@ -176,28 +182,32 @@ class Learner:
 
     def _backward(
         self, batches: Sequence[MicroBatch], step: int, scale: float
-    ) -> Float[Tensor, " shares"]:
-        """Accumulates the gradient of each share; returns the summed losses of all shares."""
+    ) -> Float[Tensor, "shares 2"]:
+        """Accumulates the gradient of each share; returns the summed losses and balances of all."""
         places = share_out(batches, self._count)
 
         def work(share: _Share) -> Tensor:
             # MKL has one number for all threads, which validation sets back to that of the cores.
             torch.set_num_threads(1)
             share.gradient.zero_()
-            total = torch.zeros((), dtype=torch.float64, device=share.gradient.device)
+            sums = torch.zeros(2, dtype=torch.float64, device=share.gradient.device)
             for index in places[share.number]:
                 share.noise.rekey(self._seed, step, index)
                 smoothing = self._config.label_smoothing
                 batch = on_device(batches[index], share.gradient.device)
-                loss = self._objective(share.model, batch, smoothing)
+                with balance_heard(share.model) as balance:
+                    loss = self._objective(share.model, batch, smoothing)
+                sums[0] += loss.detach()
+                if balance.term is not None and balance.mean is not None:
+                    loss = loss + balance.term * batch.targets
+                    sums[1] += balance.mean.detach() * batch.targets
                 (loss * scale).backward()
-                total += loss.detach()
-            return total
+            return sums
 
         # In copies of this context, so that observers of this thread also observe the others.
         running = [self._pool.submit(copy_context().run, work, share) for share in self._shares]
-        losses = torch.stack([each.result() for each in running])
-        return torch.cat(list(self._ranks.gather(losses)))
+        sums = torch.stack([each.result() for each in running])
+        return torch.cat(list(self._ranks.gather(sums)))
 
     def _sum_gradients(self) -> Float[Tensor, ""]:
         """The whole gradient in float32, and its norm."""

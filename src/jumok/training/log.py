@@ -39,6 +39,7 @@ class StepRecord:
         skipped: steps left out because of a loss or gradient that was not finite.
         unit: the name of a target: "tokens", "images".
         memory: the process's peak resident memory in bytes; None if the system does not report it.
+        balance: of the experts in the last step (`Update.balance`); None: the model has none.
     """
 
     step: int
@@ -54,6 +55,7 @@ class StepRecord:
     skipped: int
     unit: str
     memory: int | None
+    balance: float | None = None
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,10 @@ class JsonLog:
         self._file = path.open("ab", buffering=0)
 
     def step(self, record: StepRecord) -> None:
-        self._write({"kind": "step", **asdict(record)})
+        line = {"kind": "step", **asdict(record)}
+        if record.balance is None:
+            del line["balance"]
+        self._write(line)
 
     def validation(self, record: ValidationRecord) -> None:
         line = {"kind": "validation", **asdict(record)}
@@ -193,6 +198,8 @@ class TensorBoardLog:
     def step(self, record: StepRecord) -> None:
         for name in ("loss", "learning_rate", "gradient_norm", "tokens"):
             self._writer.add_scalar(f"training/{name}", getattr(record, name), record.step)
+        if record.balance is not None:
+            self._writer.add_scalar("training/balance", record.balance, record.step)
 
     def validation(self, record: ValidationRecord) -> None:
         for name, value in {"loss": record.loss, **record.named}.items():

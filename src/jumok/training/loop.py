@@ -25,7 +25,7 @@ from jumok.training import checkpoint
 from jumok.training.checkpoint import Checkpoint
 from jumok.training.folder import MODEL, STEPS, fingerprint
 from jumok.training.interrupt import Interrupt
-from jumok.training.learner import Learner
+from jumok.training.learner import Learner, Update
 from jumok.training.log import Log, StepRecord, ValidationRecord, peak_memory
 from jumok.training.optimization.schedule import learning_rate
 from jumok.training.precision import one_thread
@@ -222,7 +222,7 @@ class Loop:
             progress.skipped_in_a_row = 0
             progress.loss_sum += update.loss * update.tokens
             progress.loss_tokens += update.tokens
-        self._record(rate, update.gradient_norm)
+        self._record(rate, update)
 
     def _count_time(self, cpu: float) -> None:
         """Adds the processor time of a step, of all ranks; the clock is that of the first."""
@@ -247,14 +247,14 @@ class Loop:
             do=DIVERGENCE_ADVICE,
         )
 
-    def _record(self, rate: float, gradient_norm: float) -> None:
+    def _record(self, rate: float, update: Update) -> None:
         progress = self.progress
         record = StepRecord(
             step=progress.step,
             share=progress.share(self.config.training),
             loss=progress.loss_sum / progress.loss_tokens if progress.loss_tokens else math.nan,
             learning_rate=rate,
-            gradient_norm=gradient_norm,
+            gradient_norm=update.gradient_norm,
             tokens=progress.tokens,
             source_tokens=progress.source_tokens,
             seconds=progress.seconds,
@@ -263,6 +263,7 @@ class Loop:
             skipped=progress.skipped,
             unit=self.task.unit,
             memory=peak_memory(),
+            balance=update.balance,
         )
         self.screen.step(record)
         if progress.step % self.config.training.log_every == 0:

@@ -141,7 +141,7 @@ def _stream_replaced(block: Block, change: _Change) -> Iterator[None]:
 @contextmanager
 def _heads_replaced(attention: MultiHeadAttention, change: _Change) -> Iterator[None]:
     def before(given: tuple[Tensor]) -> tuple[Tensor]:
-        return (merge_heads(change(split_heads(given[0], attention.heads))),)
+        return (merge_heads(change(split_heads(given[0], attention.outputs))),)
 
     with replaced(attention.output, before):
         yield

@@ -40,6 +40,8 @@ class AttentionCall:
     energy: Tensor | None
     bias: Tensor | None
     vectors: tuple[Tensor, Tensor, Tensor] | None
+    sink: Tensor | None = None
+    factors: Tensor | None = None
 
     @cached_property
     def numbers(self) -> Array:
@@ -262,6 +264,8 @@ class Recorder(threading.local):
                 None
                 if self.level == "weights"
                 else (vectors[0].detach(), vectors[1].detach(), vectors[2].detach()),
+                None if attention.sink is None else attention.sink.detach(),
+                None if attention.factors is None else attention.factors.detach(),
             )
         )
 

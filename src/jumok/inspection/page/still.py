@@ -50,8 +50,10 @@ def _table(trace: Trace, site: Site) -> str:
     queries, keys = trace.axes[site.queries], trace.axes[site.keys]
     setting = trace.findings.setting
     head = setting.head if setting is not None and setting.layer == site.layer else None
-    weights = site.weights.mean(axis=0) if head is None else site.weights[head]
+    weights = site.mean if head is None else site.weights[head]
     writes = site.part in ("cross", "decoder") and not trace.findings.at_input
+    if site.sink is not None:  # its share is one more column, of no word
+        weights = np.concatenate((weights, 1 - weights.sum(axis=1, keepdims=True)), axis=1)
     values = _by_words(weights, queries, keys, shift=int(writes)).tolist()
     rows, columns = queries.texts[:MOST_WORDS], keys.texts[:MOST_WORDS]
     which = "the mean of all heads" if head is None else f"head {head + 1}"
@@ -77,6 +79,7 @@ def _by_words(weights: Array, queries: Axis, keys: Axis, shift: int) -> Array:
         shift: 1: a word's rows are those of the steps that write it, one before its own.
     """
     columns = np.zeros((weights.shape[1], len(keys.texts) + 1), dtype=weights.dtype)
+    columns[len(keys.words) :, -1] = 1  # of a sink
     for place, word in enumerate(keys.words):
         columns[place, len(keys.texts) if word is None else word] = 1
     rows = np.zeros((len(queries.texts), weights.shape[0]), dtype=weights.dtype)

@@ -150,6 +150,10 @@ def _print_row(found: "ExplainedRow", *, cells: bool) -> None:
             f"The {len(looks)} cells with the largest weights; the other {others} share {rest:.4f}."
         )
     total = sum(look.weight for look in found.looks)
+    if found.sink is not None:
+        screen.print(f"\nthe head's sink: {found.sink:.4f}")
+    if found.factor != 1:
+        screen.print(f"\nThis map is a factor of {found.factor:.4f} in the output of its pair.")
     screen.print(f"\nsum of the weights {total:.4f}; recomputed - recorded: {found.recorded:.1e}")
 
 

@@ -1,0 +1,32 @@
+"""The counted parameters of blocks against those of built models."""
+
+import pytest
+
+from jumok.config.causal import CausalConfig
+from jumok.models.catalog import DataSizes, build
+from jumok.models.size import numbers_in
+
+PARTS = {
+    "plain": {},
+    "gates": {"process_output": ("head-gate", "element-gate"), "value_dim": 5},
+    "experts": {"experts": 5, "feedforward_kind": "gated"},
+    "differential": {"attention_kind": "differential", "kv_heads": 2},
+    "linear": {"attention_kind": "linear", "kv_heads": 1},
+    "latent": {"attention_kind": "latent", "latent_dim": 11, "rotary_dim": 6, "value_dim": 7},
+    "latent, compressed": {"attention_kind": "latent", "query_latent_dim": 9, "positions": "none"},
+}
+
+
+@pytest.mark.parametrize("keys", PARTS.values(), ids=PARTS)
+def test_matrices_are_counted_exactly(keys):
+    """Biases, norms and single vectors are not counted."""
+    sizes = {"dim": 40, "heads": 4, "layers": 3, "feedforward": 53, "bias": False}
+    config = CausalConfig(**(sizes | keys))
+    model = build(config, DataSizes(vocabulary=31))
+    vectors = ("norm", "vectors")
+    matrices = sum(
+        parameter.numel()
+        for name, parameter in model.named_parameters()
+        if parameter.ndim > 1 and not any(part in name for part in vectors)
+    )
+    assert numbers_in(config, 31, 0) == matrices

@@ -1,0 +1,111 @@
+"""Traces of models with other kinds of attention: what is shown is what was used."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import jumok
+from jumok.decoding import DecodingOptions
+from jumok.inspection.explain import explain
+from jumok.inspection.page.document import payload
+from jumok.inspection.rollout import attended_by
+from jumok.inspection.trace import Trace
+from jumok.inspection.trace_file import load_trace
+from tests.systems.test_ordinary_module import transformer
+
+PARTS = {
+    "sinks": {"sinks": True, "process_output": ("head-gate",)},
+    "differential": {"attention_kind": "differential", "heads": 4},
+    "latent": {"attention_kind": "latent", "positions": "rotary"},
+    "linear": {"attention_kind": "linear", "value_residual": True, "experts": 3},
+    "capped": {"score_cap": 2.0, "logit_cap": 3.0, "activation": "relu2"},
+}
+
+
+@pytest.fixture(scope="module", params=PARTS)
+def traced(request, tmp_path_factory) -> tuple[str, Path, Trace]:
+    """A model saved and loaded again, its trace saved and loaded again; a roughened sink."""
+    folder = transformer(tmp_path_factory.mktemp("variants") / "model", **PARTS[request.param])
+    torch.manual_seed(1)
+    system = jumok.load(folder, device="cpu")
+    with torch.no_grad():
+        for name, parameter in system.models[0].named_parameters():
+            if name.endswith("sink.score"):
+                parameter.add_(torch.randn_like(parameter))
+    made = jumok.trace(system, "the cat sat", "개가 짖었다", level="qk")
+    file = folder.parent / "t.trace"
+    made.save(file)
+    return request.param, folder, load_trace(file)
+
+
+def test_rows_are_whole_and_the_rest_is_the_sinks(traced):
+    name, _, trace = traced
+    for site in trace.sites:
+        own = site.part != "cross"
+        rest = 1 - site.weights.sum(axis=2)
+        if name == "sinks" and own:
+            assert site.sink.shape == (3,)
+            assert (rest > 0.005).all()
+            np.testing.assert_allclose(site.of_sinks, rest)
+        else:
+            assert site.sink is None
+            np.testing.assert_allclose(rest, 0, atol=1e-5)
+        if site.part == "decoder":
+            assert not np.triu(site.weights, 1).any()
+
+
+def test_a_row_is_recomputed_or_it_is_said_that_it_cannot_be(traced):
+    name, _, trace = traced
+    for site in trace.sites:
+        own = site.part != "cross"
+        if name == "capped" or (name == "linear" and own):
+            kind = "scaled-dot, soft-capped" if name == "capped" else "linear"
+            assert (site.kind, site.scale) == (kind, None)
+            continue
+        found = explain(trace, site, 1, head=1)
+        assert found.recorded < 1e-5
+        if site.sink is not None:
+            assert found.sink == pytest.approx(float(site.of_sinks[1, 1]), abs=1e-5)
+
+
+def test_subtracted_maps_are_named_and_their_mean_is_signed(traced):
+    name, _, trace = traced
+    for site in trace.sites:
+        if name != "differential" or site.part == "cross":
+            assert site.factors is None
+            np.testing.assert_allclose(site.mean, site.weights.mean(0))
+            continue
+        assert site.factors[:2].tolist() == [1, 1]
+        assert (site.factors[2:] < 0).all()
+        less = -site.factors[2]
+        by_hand = (site.weights[:2] - less * site.weights[2:]).mean(0)
+        np.testing.assert_allclose(site.mean, by_hand, atol=1e-6)
+        assert site.norms is None
+        followed = attended_by(site)
+        assert followed.min() >= 0
+        np.testing.assert_allclose(followed.sum(1), 1, atol=1e-5)
+
+
+def test_the_page_gets_what_it_shows(traced):
+    _, _, trace = traced
+    for raw, site in zip(payload(trace)["sites"], trace.sites, strict=True):
+        assert ("sink" in raw["arrays"]) == (site.sink is not None)
+        assert ("factors" in raw["arrays"]) == (site.factors is not None)
+        assert raw["kind"] == site.kind
+
+
+def test_a_recorded_search_attends_as_the_trace_of_what_it_found(traced):
+    """Steps with caches, recorded while a beam writes, against one parallel pass."""
+    _, folder, _ = traced
+    system = jumok.load(folder, device="cpu")
+    options = DecodingOptions(beam=2, maximum_length=6)
+    with jumok.record(system) as recording:
+        system.translate(["the cat sat"], options)
+    once = jumok.trace(system, "the cat sat", None, options)
+    assert recording.trace.axes == once.axes
+    assert len(recording.trace.sites) == len(once.sites) == 5
+    sites = {site.name: site for site in once.sites}
+    for site in recording.trace.sites:
+        np.testing.assert_allclose(site.weights, sites[site.name].weights, atol=1e-5)
