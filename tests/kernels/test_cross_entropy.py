@@ -4,10 +4,12 @@ import math
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from jumok.errors import ModelError
-from jumok.kernels import native
+from jumok.kernels import cross_entropy, native
 from jumok.kernels.cross_entropy import (
+    chunk_rows,
     consistent_cross_entropy,
     consistent_cross_entropy_plainly,
     smoothed_cross_entropy,
@@ -168,3 +170,55 @@ def test_a_target_beyond_the_vocabulary_is_refused_before_it_is_followed(
     assert f"got:      {wrong}" in str(caught.value)
     with pytest.raises(ModelError, match="none of the model's classes"):
         consistent_cross_entropy(hidden[:, None].repeat(1, 2, 1), output, targets, 0.1, 1.0)
+
+
+class Largest(TorchDispatchMode):
+    """Notes how many elements the largest result of an operation has."""
+
+    most = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        found = func(*args, **(kwargs or {}))
+        if isinstance(found, torch.Tensor):
+            self.most = max(self.most, found.numel())
+        return found
+
+
+@pytest.mark.parametrize("weight", [None, 0.7])
+def test_logits_on_a_gpu_never_exist_whole_and_agree_with_twin(weight, monkeypatch):
+    """The path of a GPU on the processor: 22 rows of logits, 8 at once, the last ones fewer."""
+    monkeypatch.setattr(native, "serves", lambda *_: False)
+    monkeypatch.setattr(cross_entropy, "chunk_rows", lambda *_: 8)
+    hidden, output, targets = samples(22 if weight is None else 11, 101)
+    bias = torch.randn(101)
+    pairs = torch.stack([hidden, hidden.flip(0) / 2], dim=1)
+
+    def fast(states, table, bias):
+        if weight is None:
+            return smoothed_cross_entropy(states, table, targets, 0.1, bias)
+        return consistent_cross_entropy(states, table, targets, 0.1, weight)
+
+    def slow(states, table, bias):
+        if weight is None:
+            return smoothed_cross_entropy_plainly(states, table, targets, 0.1, bias)
+        return consistent_cross_entropy_plainly(states, table, targets, 0.1, weight)
+
+    def results(function):
+        leaves = [hidden if weight is None else pairs, output, bias]
+        leaves = [leaf.clone().requires_grad_() for leaf in leaves]
+        loss = function(*leaves)
+        loss.backward()
+        return [loss.detach(), leaves[0].grad, leaves[1].grad]
+
+    with Largest() as measured:
+        found = results(fast)
+    assert measured.most == output.numel() > 8 * 101
+    for ours, expected in zip(found, results(slow), strict=True):
+        torch.testing.assert_close(ours, expected, atol=1e-5, rtol=1e-5)
+
+
+def test_rows_at_once_on_a_gpu_fit_in_a_quarter_of_a_gigabyte():
+    """268,435,456 bytes are 2,097 rows of 32,000 float32; on a processor a chunk stays small."""
+    assert chunk_rows(torch.device("cuda"), 32_000) == 2_096
+    assert chunk_rows(torch.device("cuda"), 10**6) == 512
+    assert chunk_rows(torch.device("cpu"), 32_000) == 512

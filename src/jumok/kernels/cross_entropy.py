@@ -4,6 +4,8 @@
 
 summed over positions, with label smoothing e. The gradient is formed chunk by chunk in the
 forward pass: a chunk's logits stay in the cache, and 4,096 x 8,000 of them never exist at once.
+`F.linear_cross_entropy` of torch 2.13 does the same in chunks of its own; it knows neither the
+divergences below nor the C kernels, and a graph of `torch.compile` ends at it as at this function.
 
 Two forward passes over one target, with different dropout masks, can be combined:
 
@@ -26,6 +28,9 @@ from jumok.kernels.linear import whole_rows
 from jumok.shapes import Float, Int, Tensor
 
 _CHUNK = 512
+"""Rows of logits at once on a CPU: so many stay in the cache."""
+_CHUNK_BYTES = 1 << 28
+"""Of float32 logits at once on a GPU, where a small product does not fill the card."""
 
 
 def smoothed_cross_entropy(
@@ -115,8 +120,9 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         grad_output = torch.zeros_like(output)
         grad_bias = None if bias is None else torch.zeros_like(bias)
         readings = 1 if weight is None else 2  # rows of `hidden` for each target
-        for start in range(0, hidden.shape[0], _CHUNK):
-            chunk = slice(start, start + _CHUNK)
+        at_once = chunk_rows(hidden.device, output.shape[0])
+        for start in range(0, hidden.shape[0], at_once):
+            chunk = slice(start, start + at_once)
             answers = targets[start // readings : chunk.stop // readings]
             logits = F.linear(hidden[chunk], output, bias)
             slope = None
@@ -141,10 +147,17 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         return grad_hidden * scale, grad_output * scale, None, None, grad_bias, None, None
 
 
+def chunk_rows(device: torch.device, vocabulary: int) -> int:
+    """How many rows of logits exist at once on this device; an even number."""
+    if device.type == "cpu":
+        return _CHUNK
+    return max(_CHUNK, _CHUNK_BYTES // (4 * vocabulary) // 2 * 2)
+
+
 def _loss_and_gradient(
     logits: Tensor, targets: Tensor, smoothing: float, weight: float | None
 ) -> tuple[Tensor, Tensor]:
-    """The summed loss, and its gradient.
+    """The summed loss, and its gradient, which takes the place of the logits.
 
     Rows of logits beyond the targets are padding, and get no gradient.
     """
@@ -163,22 +176,26 @@ def _loss_and_gradient(
         return torch.tensor(loss), logits
     if logits.device.type == "cpu" and ((targets < 0) | (targets >= vocabulary)).any():
         _refuse(targets, vocabulary)
-    log_p = logits[:rows].float().log_softmax(dim=1)
-    p = log_p.exp()
+    log_p = logits[:rows].log_softmax(dim=1, dtype=torch.float32)
     right = targets if weight is None else targets.repeat_interleave(2)
     picked = log_p.gather(1, right[:, None])
-    summed = -((1.0 - smoothing) * picked.sum() + smoothing / vocabulary * log_p.sum())
-    gradient = p - smoothing / vocabulary
-    gradient.scatter_add_(1, right[:, None], torch.full_like(picked, smoothing - 1.0))
-    if weight is not None:
+    summed = -(1.0 - smoothing) * picked.sum()
+    if smoothing:
+        summed -= smoothing / vocabulary * log_p.sum()
+    if weight is None:
+        gradient = log_p.exp_()
+    else:
+        p = log_p.exp()
         apart = log_p - log_p.unflatten(0, (-1, 2)).flip(1).flatten(0, 1)  # from the other reading
         divergence = (p * apart).sum(dim=1, keepdim=True)
         other = p.unflatten(0, (-1, 2)).flip(1).flatten(0, 1)
         summed += weight * divergence.sum()
-        gradient += weight * (p * (apart - divergence + 1.0) - other)
-    grad_logits = torch.zeros_like(logits)
-    grad_logits[:rows] = gradient
-    return summed, grad_logits
+        gradient = p + weight * (p * (apart - divergence + 1.0) - other)
+    gradient -= smoothing / vocabulary
+    gradient.scatter_add_(1, right[:, None], torch.full_like(picked, smoothing - 1.0))
+    logits[:rows] = gradient
+    logits[rows:] = 0
+    return summed, logits
 
 
 def _refuse(targets: Tensor, vocabulary: int) -> NoReturn:

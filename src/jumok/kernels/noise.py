@@ -2,14 +2,19 @@
 
 Element i of a mask with seed s is kept when hash(i, s) >= p * 2^32; the hash is a 32-bit
 multiply-xorshift finaliser (constants: C. Wellons, "hash-prospector", lowbias32). The C kernels
-and the torch twin below draw the same masks, on every device.
+the Triton kernel of GPUs (`card/dropout.py`) and the torch twin below draw the same masks.
 """
 
 from dataclasses import dataclass
 
 import torch
 
+from jumok.kernels.card import serving
+from jumok.late import late_imports
 from jumok.shapes import Float, Tensor
+
+with late_imports():
+    from jumok.kernels.card import dropout as card
 
 _WORD = 0xFFFFFFFF
 _GOLDEN = 0x9E3779B9
@@ -44,6 +49,12 @@ class DropoutMask:
 
     def apply(self, states: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
         """Zeroes the dropped elements and scales the kept ones by 1 / (1 - p)."""
+        if serving.serves(states):
+            return card.dropout(states, self.p, self.threshold, self.seed)
+        return self.apply_plainly(states)
+
+    def apply_plainly(self, states: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
+        """The readable twin of all kernels that drop elements."""
         keep = self.keep(states.numel(), states.device).view(states.shape)
         return states * keep.to(states.dtype) * (1.0 / (1.0 - self.p))
 

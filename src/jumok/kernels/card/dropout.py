@@ -1,0 +1,66 @@
+"""Dropout on a GPU, in one pass: each element's hash is computed where the element is read.
+
+The readable twin is `DropoutMask.apply_plainly`, whose hashes are tensors of int64: 8 bytes an
+element, written and read six times.
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+from jumok.kernels.context import Context
+from jumok.shapes import Float, Tensor
+
+BLOCK = 1024
+
+
+@triton.jit
+def _drop(states, kept, count, threshold, seed, scale, size: tl.constexpr):  # type: ignore[no-untyped-def]
+    place = tl.program_id(0).to(tl.int64) * size + tl.arange(0, size)
+    inside = place < count
+    number = place.to(tl.uint32) * 0x9E3779B9 + seed.to(tl.uint32)
+    number = (number ^ (number >> 16)) * 0x7FEB352D
+    number = (number ^ (number >> 15)) * 0x846CA68B
+    keep = (number ^ (number >> 16)) >= threshold.to(tl.uint32)
+    value = tl.load(states + place, mask=inside)
+    dropped = tl.where(keep, value.to(tl.float32) * scale, 0.0)
+    tl.store(kept + place, dropped.to(value.dtype), mask=inside)
+
+
+class _Dropout(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Context, states: Tensor, p: float, threshold: int, seed: int) -> Tensor:
+        ctx.dropped = p, threshold, seed
+        return dropped(states, p, threshold, seed)
+
+    @staticmethod
+    def backward(ctx: Context, slope: Tensor) -> tuple[Tensor, None, None, None]:
+        return dropped(slope, *ctx.dropped), None, None, None
+
+
+def dropout(
+    states: Float[Tensor, "*axes"], p: float, threshold: int, seed: int
+) -> Float[Tensor, "*axes"]:
+    """The states with the elements zeroed whose hash is below the threshold, and its gradient."""
+    found: Tensor = _Dropout.apply(states, p, threshold, seed)
+    return found
+
+
+def dropped(
+    states: Float[Tensor, "*axes"], p: float, threshold: int, seed: int
+) -> Float[Tensor, "*axes"]:
+    """`dropout` without a gradient."""
+    states = states.contiguous()
+    kept = torch.empty_like(states)
+    count = states.numel()
+    if count:
+        with torch.cuda.device_of(states):
+            _drop[(triton.cdiv(count, BLOCK),)](
+                states, kept, count, signed(threshold), signed(seed), 1.0 / (1.0 - p), size=BLOCK
+            )
+    return kept
+
+
+def signed(word: int) -> int:
+    """32 bits as a signed number: Triton compiles a kernel for each width of its arguments."""
+    return word - (1 << 32) if word >> 31 else word
