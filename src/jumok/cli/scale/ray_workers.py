@@ -1,0 +1,84 @@
+"""The runs of a sweep as tasks of Ray: on the machines of a cluster, or on this one.
+
+Every machine needs jumok, the data and the folder of the sweep at the same place.
+"""
+
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jumok.environment import ray_is_named, with_variables
+from jumok.late import late_imports
+
+with late_imports("jumok sweep --workers ray", extra="ray"):
+    import ray
+    from ray import exceptions as ray_exceptions
+
+STOPPED = -signal.SIGINT
+
+
+def train_in_task(command: list[str], variables: dict[str, str], log: str) -> int:
+    """The task: runs the command on its machine, and gives its exit code.
+
+    Ray cancels a task by a KeyboardInterrupt, which is passed on to the run.
+    """
+    with Path(log).open("ab") as stream:
+        process = subprocess.Popen(
+            command,
+            env=with_variables(variables),
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=stream,
+            start_new_session=True,
+        )
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            process.send_signal(signal.SIGINT)
+            return process.wait()
+
+
+class RayRun:
+    """A task."""
+
+    def __init__(self, task: Any) -> None:
+        self._task = task
+        self._code: int | None = None
+
+    def poll(self) -> int | None:
+        if self._code is None and ray.wait([self._task], timeout=0)[0]:
+            try:
+                self._code = ray.get(self._task)
+            except ray_exceptions.TaskCancelledError:
+                self._code = STOPPED
+            except ray_exceptions.RayError:  # the machine was lost
+                self._code = 1
+        return self._code
+
+    def interrupt(self) -> None:
+        ray.cancel(self._task, force=False)
+
+    def kill(self) -> None:
+        ray.cancel(self._task, force=True)
+
+
+class RayWorkers:
+    """Tasks of the cluster in RAY_ADDRESS, or of one that is started on this machine.
+
+    Args:
+        cores, cards: of each task.
+    """
+
+    def __init__(self, cores: int, cards: int) -> None:
+        named = ray_is_named()
+        ray.init(address="auto" if named else None, log_to_driver=False, include_dashboard=False)
+        limits = {"num_cpus": cores, "num_gpus": cards, "max_retries": 0}
+        self._task = ray.remote(**limits)(train_in_task)
+
+    def start(self, command: Sequence[str], variables: Mapping[str, str], log: Path) -> RayRun:
+        return RayRun(self._task.remote(list(command), dict(variables), str(log.resolve())))
+
+    def close(self) -> None:
+        ray.shutdown()
