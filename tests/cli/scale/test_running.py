@@ -5,6 +5,7 @@ import statistics
 import sys
 import threading
 import time
+from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from rich.console import Console
 
 from jumok.cli.scale.grid import Combination, read_grid, run_name, split_values
 from jumok.cli.scale.progress import LiveSweepScreen, PlainSweepScreen, ended_by, latest
+from jumok.cli.scale.ray_workers import STOPPED, RayWorkers, stop_file, train_in_task
 from jumok.cli.scale.resources import bytes_of_run, cards_here, usual_jobs
 from jumok.cli.scale.results import RunResult, groups_of
 from jumok.cli.scale.running import run_all
@@ -20,7 +22,7 @@ from jumok.cli.scale.sweep_folder import LOGS, RUNS, SweepFolder
 from jumok.cli.scale.workers import LocalWorkers
 from jumok.cli.verbs.scale.sweep import _commands
 from jumok.config import parse_config
-from jumok.errors import DataError
+from jumok.errors import DataError, MissingExtraError
 from jumok.systems.device import cores
 
 CONFIG = parse_config({"name": "a", "data": {"smallworld": {}}})
@@ -225,3 +227,32 @@ def test_a_damaged_result_is_refused(folder):
     (folder.path / "done/seed-1.json").write_text("{")
     with pytest.raises(DataError, match="remove the file, and sweep again with --resume"):
         folder.result("seed-1")
+
+
+def test_a_task_of_ray_passes_on_how_its_run_ends(tmp_path):
+    log = tmp_path / "seed-1.txt"
+    code = "import os, sys; print(os.environ['COLOUR']); sys.exit(3)"
+    assert train_in_task([sys.executable, "-c", code], {"COLOUR": "blue"}, str(log)) == 3
+    assert log.read_text() == "blue\n"
+
+
+def test_a_task_of_ray_stops_its_run_with_a_checkpoint(tmp_path):
+    log = tmp_path / "seed-1.txt"
+    code = (
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit('saved'))\n"
+        "open(sys.argv[1], 'w').close()\n"
+        "time.sleep(60)"
+    )
+    command = [sys.executable, "-c", code, str(stop_file(log))]  # which is there once it listens
+    assert train_in_task(command, {}, str(log)) == 1
+    assert log.read_text() == "saved\n"
+    # A task that starts later than that starts nothing.
+    assert train_in_task(command, {}, str(log)) == STOPPED
+    assert log.read_text() == "saved\n"
+
+
+def test_ray_is_an_extra():
+    if find_spec("ray") is None:
+        with pytest.raises(MissingExtraError, match=r"--workers ray needs the extra 'ray'"):
+            RayWorkers(1, 0)
