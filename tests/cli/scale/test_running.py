@@ -142,7 +142,7 @@ def test_a_signal_reaches_every_run_once(folder):
     assert not folder.log("seed-2").exists()
 
 
-def test_a_run_with_a_checkpoint_is_resumed_on_the_card_of_its_slot(folder, monkeypatch):
+def test_a_run_that_has_begun_is_resumed_on_the_card_of_its_slot(folder, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5")
     assert cards_here("auto") == ["3", "5"]
     assert cards_here("cpu") == []
@@ -151,7 +151,7 @@ def test_a_run_with_a_checkpoint_is_resumed_on_the_card_of_its_slot(folder, monk
     assert words[-3:] == ["--runs", str(folder.runs), "--json"]
     assert variables == {"JUMOK_THREADS": "4", "CUDA_VISIBLE_DEVICES": "5"}
     (folder.run("seed-1")).mkdir()
-    (folder.run("seed-1") / "checkpoint.safetensors").touch()
+    (folder.run("seed-1") / "config.json").touch()
     assert command(combination(1), 0)[0][-1] == "--resume"
 
 

@@ -23,7 +23,7 @@ from jumok.shipped import find_recipe
 
 SWEEP = "sweep.json"
 RECIPES, RUNS, LOGS, DONE = "recipes", "runs", "logs", "done"
-CHECKPOINTS = ("checkpoint.safetensors", "checkpoint.previous.safetensors")
+BEGUN = "config.json"
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class SweepFolder:
         """Whether the run has ended by itself."""
         return (self.path / DONE / f"{name}.json").is_file()
 
-    def has_checkpoint(self, name: str) -> bool:
-        """Whether the run can be resumed."""
-        return any((self.run(name) / each).is_file() for each in CHECKPOINTS)
+    def has_begun(self, name: str) -> bool:
+        """Whether the run can be resumed, from its last checkpoint or from its beginning."""
+        return (self.run(name) / BEGUN).is_file()
 
     def finish(self, name: str, result: JsonObject) -> None:
         """Stores that the run has ended by itself."""

@@ -175,7 +175,7 @@ def _commands(
     def command(one: Combination, slot: int) -> tuple[Sequence[str], Mapping[str, str]]:
         words = [sys.executable, "-m", "jumok", "train", str(folder.recipe(one.name).resolve())]
         words += ["--runs", str(folder.runs.resolve()), "--json"]
-        words += ["--resume"] if folder.has_checkpoint(one.name) else []
+        words += ["--resume"] if folder.has_begun(one.name) else []
         variables = {"JUMOK_THREADS": str(threads)}
         if cards:
             variables["CUDA_VISIBLE_DEVICES"] = cards[slot % len(cards)]
