@@ -43,6 +43,10 @@ OPTIONS = {
         *("model", "--output", "-o", "--to", "--title", "--precision", "--beam", "-b"),
     },
     "recipes": set(),
+    "sweep": {
+        *("recipe", "more", "--grid", "--set", "--output", "-o", "--jobs", "--threads"),
+        *("--resume", "--workers", "--figure", "--json"),
+    },
     "plan": {
         *("recipe", "--set", "--gpus", "--card", "--nodes", "--gpus-per-node", "--memory"),
         *("--network", "--share", "--length", "--source-length", "--vocabulary"),

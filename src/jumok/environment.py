@@ -27,7 +27,9 @@ VARIABLES = {
     "PYDANTIC_DISABLE_PLUGINS": "which plugins pydantic leaves out (default: __all__)",
     "OMP_NUM_THREADS": "PyTorch's own variable; JUMOK_THREADS takes precedence",
     "PROMETHEUS_MULTIPROC_DIR": "set by `jumok serve --processes`: where they sum their metrics",
-    "RAY_ADDRESS": "the cluster of `jumok serve --ray` (default: one that is started here)",
+    "CUDA_VISIBLE_DEVICES": "the graphics cards to use; `jumok sweep` gives each run one of them",
+    "RAY_ADDRESS": "the cluster of `jumok serve --ray` and `jumok sweep --workers ray` (default: "
+    "one that is started here)",
     "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "set by `jumok serve --ray`: requests of replicas "
     "that died are computed again",
     "RAY_USAGE_STATS_ENABLED": "whether Ray reports its use to its authors (default: 0)",
@@ -108,3 +110,15 @@ def cluster_named(middleware: str) -> bool:
     os.environ["RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH"] = middleware
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     return bool(os.environ.get("RAY_ADDRESS"))
+
+
+def ray_is_named() -> bool:
+    """Whether RAY_ADDRESS names a cluster of Ray, which then reports nothing to its authors."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    return bool(os.environ.get("RAY_ADDRESS"))
+
+
+def visible_cards() -> list[str] | None:
+    """The graphics cards in CUDA_VISIBLE_DEVICES; None: it is not set."""
+    given = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return None if given is None else [card for card in given.split(",") if card.strip()]

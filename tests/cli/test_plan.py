@@ -51,19 +51,19 @@ def test_one_number_of_cards_is_shown_in_full():
 
 
 def test_several_numbers_of_cards_are_a_table():
-    done = plan(*BASE, "--gpus", "8,64")
+    done = plan(*BASE, "--gpus", "8,256")
     assert done.exit_code == 0, done.output
     found = rows(done.stdout)
     assert found["8"][1] == "62,500"
-    assert found["64"][1] == "7,812"
-    assert "warning (64): 89% of the time is computing" in done.stdout
+    assert found["256"][1] == "1,953"
+    assert "warning (256): 66% of the time is computing" in done.stdout
 
 
 def test_json_has_the_same_numbers():
-    done = plan(*BASE, "--gpus", "8,64", "--json", "--price-per-hour", "2", "--share", "0.5")
+    done = plan(*BASE, "--gpus", "8,256", "--json", "--price-per-hour", "2", "--share", "0.5")
     found = json.loads(done.stdout)
     first, second = found["plans"]
-    assert (first["nodes"], second["nodes"]) == (1, 8)
+    assert (first["nodes"], second["nodes"]) == (1, 32)
     assert found["assumptions"]["share"] == 0.5
     assert first["cost"] == pytest.approx(first["hours"] * 8 * 2)
     assert first["computing"] == pytest.approx(62_500 * found["model"]["flop"] / (0.5 * 989e12))

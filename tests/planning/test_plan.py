@@ -6,7 +6,7 @@ from jumok.config import Config
 from jumok.errors import ConfigError
 from jumok.planning.advice import rounded_up, warnings_of
 from jumok.planning.cards import CARDS, card_named
-from jumok.planning.network import Cluster, exchange
+from jumok.planning.network import Cluster, ElementBytes, exchange
 from jumok.planning.plan import Assumptions, Plan, numbers_of, plan, usual_lengths, vocabulary_of
 from jumok.planning.products import Lengths
 from tests.planning.models import recipe
@@ -41,7 +41,7 @@ def on(cards: int, config: Config | None = None, name: str = "h100", **more: obj
 )
 def test_base_model_on_many_cards_as_derived_by_hand(cards, computing, busy):
     """500,000 tokens of 365 MFLOP; gradients and weights travel in bfloat16, 244 MB in all."""
-    found = on(cards, summed=2, gathered=2)
+    found = on(cards, size=ElementBytes(2, 2, 2))
     assert 1e3 * found.computing == pytest.approx(computing, rel=0.04)
     assert 100 * found.busy == pytest.approx(busy, abs=0.6)
 
@@ -67,14 +67,21 @@ def test_gpt2_has_the_usual_flop():
 
 
 def test_exchange_by_hand():
-    """10^9 weights, 2 bytes to sum and 2 to gather, two nodes of four cards."""
-    found = exchange(10**9, 2, 2, Cluster(H100, nodes=2, each=4))
-    assert (found.inside, found.outside) == (3e9, 0.5e9)
-    assert found.seconds == pytest.approx(0.5 / 50 + 2 * 20e-6)
-    alone = exchange(10**9, 2, 2, Cluster(H100, 1, 1))
+    """10^9 weights, two nodes of four cards.
+
+    Each card sends half of its gradients in bfloat16, a quarter and an eighth as sums in float32,
+    and an eighth, a quarter and a half of the weights in bfloat16.
+    """
+    found = exchange(10**9, ElementBytes(), Cluster(H100, nodes=2, each=4))
+    assert found.inside == 1e9 * (2 / 2 + 4 / 4 + 2 / 2 + 2 / 4)
+    assert found.outside == 1e9 * (4 / 8 + 2 / 8)
+    assert found.seconds == pytest.approx(0.75 / 50 + 2 * 20e-6)
+    alone = exchange(10**9, ElementBytes(), Cluster(H100, 1, 1))
     assert (alone.inside, alone.outside, alone.seconds) == (0, 0, 0)
-    slow = exchange(10**9, 2, 2, Cluster(H100, 2, 4, network=1e9))
-    assert slow.seconds == pytest.approx(2.0, rel=0.001)
+    apart = exchange(10**9, ElementBytes(), Cluster(H100, 2, 1))
+    assert (apart.inside, apart.outside) == (0, 2e9)
+    slow = exchange(10**9, ElementBytes(), Cluster(H100, 2, 4, network=1e9))
+    assert slow.seconds == pytest.approx(3.0, rel=0.001)
 
 
 def test_memory_by_hand():
@@ -119,7 +126,7 @@ def test_batch_that_is_named_keeps_the_cards_busy():
     (first,) = (
         each for each in warnings_of(base(), *facts(base(), cards=256)) if each.rule == "waiting"
     )
-    assert first.text.startswith("65% of the time is computing: 1,953 tokens a card and update.")
+    assert first.text.startswith("66% of the time is computing: 1,953 tokens a card and update.")
     assert "jumok sweep" in first.text
     batch = int(first.text.split("training.tokens_per_batch=")[1].split(",")[0])
     assert on(256, base(tokens_per_batch=batch)).busy == pytest.approx(0.9, abs=0.01)
@@ -162,7 +169,8 @@ def test_cores_are_threads_of_one_process():
     # 4,096 tokens are four micro-batches, each with gradients of its own.
     assert found.memory.state.gradients == (4 * 2 + 4) * 60_424_192
     two = plan(config, Cluster(card_named("cpu"), 2, 4), assumed())
-    assert two.sent.inside == 0 < two.sent.outside == 6 * 60_424_192 / 2
+    # Each has summed two gradients: half of the sums in float32, half of the weights in bfloat16.
+    assert two.sent.inside == 0 < two.sent.outside == (4 / 2 + 2 / 2) * 60_424_192
 
 
 def test_cost_and_time_of_the_run():

@@ -48,6 +48,7 @@ class Verbs(LateGroup):
         "demo": LateVerb("jumok.cli.verbs.demo:demo", MAKE),
         "train": LateVerb("jumok.cli.verbs.train:train", MAKE),
         "plan": LateVerb("jumok.cli.verbs.scale.plan:plan", MAKE),
+        "sweep": LateVerb("jumok.cli.verbs.scale.sweep:sweep", MAKE),
         "smallworld": LateVerb("jumok.cli.verbs.smallworld:smallworld", MAKE),
         "translate": LateVerb("jumok.cli.verbs.translate:translate", USE),
         "caption": LateVerb("jumok.cli.verbs.caption:caption", USE),

@@ -113,7 +113,7 @@ def _waiting(case: _Case) -> str:
     targets = f"{case.found.targets:,.0f} {case.model.unit} a card and update"
     text = (
         f"{case.found.busy:.0%} of the time is computing: {targets}. "
-        f"90 % take about {rounded_up(case.found.enough):,}: "
+        f"90% take about {rounded_up(case.found.enough):,}: "
         f"--set training.tokens_per_batch={enough}"
     )
     if lower < case.found.cards:
@@ -140,11 +140,13 @@ def _starting(case: _Case) -> str:
     if computed >= started:
         return ""
     larger = rounded_up(case.found.micro_batch * started / computed)
+    do = "fewer cards, or a larger training.tokens_per_batch, would keep the card busy"
+    if larger <= case.found.targets:
+        do = f"--set training.tokens_per_micro_batch={larger} would keep the card busy"
     return (
         f"a micro-batch of {case.found.micro_batch:,.0f} {case.model.unit} is computed in "
         f"{1e3 * computed:.1f} ms, and starting its kernels from Python takes about "
-        f"{1e3 * started:.0f} ms: an update takes longer than planned. --set "
-        f"training.tokens_per_micro_batch={larger} would keep the card busy"
+        f"{1e3 * started:.0f} ms: an update takes longer than planned; {do}"
     )
 
 

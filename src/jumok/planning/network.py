@@ -4,7 +4,7 @@ In each update the gradients are summed and scattered, every card updates its sl
 and the slices are gathered. Cards of one node first exchange among themselves, so that a byte
 crosses the network once for a whole node; both levels work at the same time, the slower one counts.
 
-Source: Rajbhandari et al. 2020 (ZeRO: the volume of the collectives); Thakur et al. 2005 (rings).
+Source: Rajbhandari et al. 2020 (ZeRO: the volume); Rabenseifner 2004 (recursive halving).
 """
 
 import math
@@ -56,17 +56,37 @@ class Exchange:
     seconds: float
 
 
-def exchange(parameters: int, summed: int, gathered: int, cluster: Cluster) -> Exchange:
+@dataclass(frozen=True)
+class ElementBytes:
+    """Bytes of one element on its way.
+
+    Attributes:
+        first: of a gradient, as the products computed it.
+        summed: of a sum of gradients.
+        gathered: of a weight.
+    """
+
+    first: int = 2
+    summed: int = 4
+    gathered: int = 2
+
+
+def exchange(parameters: int, size: ElementBytes, cluster: Cluster) -> Exchange:
     """The exchange of one update.
 
-    Args:
-        parameters: of the model.
-        summed: bytes of a gradient's element where gradients are summed.
-        gathered: bytes of a weight where weights are gathered.
+    Cards meet in pairs, those of a node first. In the first meeting each sends half of its
+    gradients, then half of what it holds the sums of; the weights come back the other way.
     """
-    volume = float(parameters * (summed + gathered))
-    inside = volume * (cluster.each - 1) / cluster.each
-    outside = volume / cluster.each * (cluster.nodes - 1) / cluster.nodes
+
+    def sent(least: float, most: float) -> float:
+        """Bytes of the meetings after which a card holds 1 / most, down to 1 / least, of all."""
+        part = 1 / most - 1 / least
+        first = 0.5 if most == 1 and least > 1 else 0.0
+        return parameters * (
+            first * size.first + (part - first) * size.summed + part * size.gathered
+        )
+
+    inside, outside = sent(cluster.each, 1), sent(cluster.count, cluster.each)
     hops = 2 * math.ceil(math.log2(cluster.nodes)) * HOP_SECONDS
     slower = max(inside / (LINK_SHARE * cluster.card.link), outside / cluster.network_share)
     return Exchange(inside, outside, slower + hops)

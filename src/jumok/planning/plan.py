@@ -21,7 +21,7 @@ from jumok.config.families import (
 from jumok.errors import ConfigError
 from jumok.planning.cards import Accelerator
 from jumok.planning.memory import FRAMEWORK, USABLE, CardMemory, Numbers, memory_of, state_of
-from jumok.planning.network import Cluster, Exchange, exchange
+from jumok.planning.network import Cluster, ElementBytes, Exchange, exchange
 from jumok.planning.products import Lengths, Part, parts_of, readings_of
 
 USUAL_LENGTH = 25
@@ -45,15 +45,14 @@ class Assumptions:
         share: of the peak that training reaches.
         lengths: of sentences.
         vocabulary: of the tokenizer.
-        summed, gathered: bytes of a gradient's and of a weight's element on their way.
+        size: of elements on their way; None: sums in float32, the rest as in products.
         price: of a card and hour; None: no cost is computed.
     """
 
     share: float
     lengths: Lengths
     vocabulary: int
-    summed: int = 4
-    gathered: int = 2
+    size: ElementBytes | None = None
     price: float | None = None
 
 
@@ -178,7 +177,9 @@ def plan(config: Config, cluster: Cluster, assumed: Assumptions) -> Plan:
     computing = targets * model.flop / rate
     bandwidth = card.bandwidth * cluster.count / processes.count
     optimizer = model.parameters * (ADAM_BYTES + 3 * size) / processes.count / bandwidth
-    sent = exchange(model.parameters, assumed.summed, assumed.gathered, processes)
+    apart = _shares(config, cluster, processes) == 1
+    elements = assumed.size or ElementBytes(size if apart else 4, gathered=size)
+    sent = exchange(model.parameters, elements, processes)
     update = computing + optimizer + sent.seconds
     steps = float(training.steps)
     if training.minutes is not None:
@@ -225,6 +226,16 @@ def _processes(cluster: Cluster) -> Cluster:
     return Cluster(cluster.card, cluster.nodes, 1, network)
 
 
+def _shares(config: Config, cluster: Cluster, processes: Cluster) -> int:
+    """The gradients that one process computes apart and sums: one for each thread, at most."""
+    training = config.training
+    if not on_processors(cluster):
+        return 1
+    micro_batches = math.ceil(training.tokens_per_batch / training.tokens_per_micro_batch)
+    usual: int = training.shares or min(MOST_SHARES, 1 << (micro_batches.bit_length() - 1))
+    return max(1, usual // processes.count)
+
+
 def _memory(
     config: Config,
     model: ModelNumbers,
@@ -238,11 +249,8 @@ def _memory(
     micro_batch = min(
         float(training.tokens_per_micro_batch), training.tokens_per_batch / cluster.count
     )
-    shares = 1
+    shares = _shares(config, cluster, processes)
     if on_processors(cluster):
-        micro_batches = math.ceil(training.tokens_per_batch / training.tokens_per_micro_batch)
-        usual: int = training.shares or min(MOST_SHARES, 1 << (micro_batches.bit_length() - 1))
-        shares = max(1, usual // processes.count)
         micro_batch = float(training.tokens_per_micro_batch)
     logits = next((part for part in model.parts if part.name == "embeddings and logits"), None)
     # The logits' FLOP say their width: 2 vocabulary width.
