@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import TypeVar
 
 from jumok import smallworld
 from jumok.config import CorpusConfig, TranslationConfig
@@ -12,12 +11,12 @@ from jumok.config.data import DataConfig, SmallworldConfig
 from jumok.data.cache import digest
 from jumok.data.files.atomic import atomic_folder, write_durably
 from jumok.data.pairs.batches import Resampling, UpdateStream, padding
-from jumok.data.pairs.blocks import StoredLengths
 from jumok.data.pairs.cleaning import CLEAN
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.pairs.pair import Pair
+from jumok.data.pairs.rows import spread
 from jumok.data.pairs.sampler import PairSampler
-from jumok.data.pairs.store import Filters, PairStore, prepare_pairs
+from jumok.data.pairs.store import Filters, PairCorpus, PairStore, prepare_pairs
 from jumok.data.pairs.store import prepare as prepare_corpus
 from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer
@@ -25,8 +24,6 @@ from jumok.training.folder import SMALLWORLD, TEST
 from jumok.training.preparing.held_out import HeldOut
 from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import Reporter
-
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class PreparedPairs:
     """
 
     tokenizer: Tokenizer
-    train: tuple[PairStore, ...]
+    train: tuple[PairCorpus, ...]
     validation: PairStore
     sources: list[str]
     references: list[str]
@@ -132,9 +129,28 @@ def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Reporter)
         if set(report.noticed) & set(CLEAN.values()):
             say("  data.clean = true leaves these pairs out: --set data.clean=true")
     pairs = (pair for pair in _read_all(check or train) if check or pair.source in held)
+    return with_validation(config, tokenizer, stores, pairs, cache, say, held_out=not check)
+
+
+def with_validation(
+    config: TranslationConfig,
+    tokenizer: Tokenizer,
+    stores: Sequence[PairCorpus],
+    pairs: Iterable[Pair],
+    cache: Path,
+    say: Reporter,
+    *,
+    held_out: bool,
+) -> PreparedPairs:
+    """The data of a run: its training corpora, and these pairs to validate on.
+
+    Args:
+        held_out: whether they were taken from the training corpora.
+    """
     texts = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
     report = CorpusReport("validation")
     identity = ["validation", [[pair.source, pair.target] for pair in texts]]
+    filters = Filters(config.data.max_tokens, config.data.max_ratio)
     validation = prepare_pairs(texts, identity, tokenizer, tokenizer, cache, filters, report=report)
     say(str(validation.report))
     chosen = spread(texts, config.validation.decode_pairs)
@@ -144,17 +160,17 @@ def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Reporter)
         validation,
         [pair.source for pair in chosen],
         [pair.target for pair in chosen],
-        held_out=not check,
+        held_out=held_out,
     )
 
 
 def update_stream(
-    config: TranslationConfig, stores: Sequence[PairStore], tokenizer: Tokenizer
+    config: TranslationConfig, stores: Sequence[PairCorpus], tokenizer: Tokenizer
 ) -> UpdateStream:
     """The batches of every optimizer step, from the first one on."""
     weights = [one.weight for one in config.data.train if one.weight is not None]
     sampler = PairSampler(
-        [StoredLengths(store.source.lengths, store.target.lengths) for store in stores],
+        [store.lengths for store in stores],
         weights or None,
         config.training.tokens_per_batch,
         config.training.tokens_per_micro_batch,
@@ -172,7 +188,7 @@ def training_sources(prepared: PreparedPairs, count: int) -> list[str]:
     return [
         prepared.tokenizer.decode(store.source[row].tolist())
         for store in prepared.train
-        for row in spread(range(len(store)), each)
+        for row in store.sample(each)
     ]
 
 
@@ -182,12 +198,6 @@ def padding_share(stream: UpdateStream, updates: int = 20) -> float:
     share = padding(list(chain.from_iterable(islice(stream, updates))))
     stream.restore(cursor)
     return share
-
-
-def spread(items: Sequence[Item], count: int) -> list[Item]:
-    """At most `count` items, evenly spaced, because corpora are often sorted by kind."""
-    count = min(count, len(items))
-    return [items[index * len(items) // count] for index in range(count)]
 
 
 def _held_out(
