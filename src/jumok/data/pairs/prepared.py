@@ -47,6 +47,7 @@ class ShardedPairs:
         validation: a table of pairs (source, target) that are in no shard; None: there is none.
         source, target: the ids of every sentence.
         report: the lines read, corrected and left out when it was prepared.
+        shards: the number of pairs in each.
 
     Raises:
         DataError: there is no corpus; its manifest lies; a file is missing, cut or changed. What is
@@ -74,7 +75,9 @@ class ShardedPairs:
         self.key = self.manifest.identity
         self.report = CorpusReport.from_json(self.manifest.report)
         self.source, self.target = _Side(self, "source"), _Side(self, "target")
+        self.shards = [shard.pairs for shard in self.manifest.shards]
         self._firsts = list(accumulate(self.shards, initial=0))
+        self._first_rows = np.array(self._firsts)
         self._opened: OrderedDict[int, PairStore] = OrderedDict()
         self._lock = RLock()
 
@@ -85,11 +88,6 @@ class ShardedPairs:
     def lengths(self) -> "ShardedPairs":
         """Those of all pairs: see `PairLengths`, which this class keeps to."""
         return self
-
-    @property
-    def shards(self) -> list[int]:
-        """The number of pairs in each shard."""
-        return [shard.pairs for shard in self.manifest.shards]
 
     @property
     def target_tokens(self) -> int:
@@ -135,11 +133,10 @@ class ShardedPairs:
 
     def parts(self, rows: Rows) -> Iterator[tuple[PairStore, Rows, Rows]]:
         """Where these pairs are: the shard, their indices in `rows`, and their rows in it."""
-        firsts = np.array(self._firsts)
-        numbers = np.searchsorted(firsts, rows, side="right") - 1
+        numbers = np.searchsorted(self._first_rows, rows, side="right") - 1
         for number in np.unique(numbers).tolist():
             places = np.flatnonzero(numbers == number)
-            yield self.store(number), places, rows[places] - firsts[number]
+            yield self.store(number), places, rows[places] - self._firsts[number]
 
     def store(self, number: int) -> PairStore:
         """A shard, opened.
