@@ -8,27 +8,16 @@ from typing import Any
 
 import pytest
 
-from jumok.data.files.manifest import FileRecord, Manifest, parse_manifest
-from jumok.data.pairs.pair import Pair
+from jumok.data.files.manifest import FileRecord, parse_manifest
 from jumok.data.pairs.shards import shard_name, write_manifest, write_shard
 from jumok.data.pairs.store import Filters, open_store
 from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError, Place
 from tests.data.sentences import ENGLISH
+from tests.data.shards import ROWS, write
 
 PLACE = Place("manifest.json")
-ROWS = [Pair(source, target, line) for line, (source, target) in
-        enumerate(zip(ENGLISH, reversed(ENGLISH), strict=True), 1)]  # fmt: skip
-
-
-def write(folder: Path, tokenizer: Tokenizer, shards: int = 3, **options: Any) -> Manifest:
-    each = -(-len(ROWS) // shards)
-    for number in range(shards):
-        rows = ROWS[number * each : (number + 1) * each]
-        report = CorpusReport("rows")
-        assert write_shard(folder, number, rows, tokenizer, Filters(), report=report, **options)
-    return write_manifest(folder, tokenizer, name="rows", about={"filters": "none"})
 
 
 def test_a_manifest_names_every_file_with_its_size_and_digest(tokenizer: Tokenizer, tmp_path: Path):
@@ -53,9 +42,8 @@ def test_a_manifest_names_every_file_with_its_size_and_digest(tokenizer: Tokeniz
     assert (report.read, report.kept) == (len(ENGLISH), len(ENGLISH))
 
 
-def test_each_shard_is_a_store(tokenizer: Tokenizer, tmp_path: Path):
-    write(tmp_path, tokenizer)
-    store = open_store(tmp_path / shard_name(1), (tokenizer.size, tokenizer.size))
+def test_each_shard_is_a_store(tokenizer: Tokenizer, folder: Path):
+    store = open_store(folder / shard_name(1), (tokenizer.size, tokenizer.size))
     assert store.source[0].tolist() == tokenizer.encode(ENGLISH[7])
 
 
@@ -67,36 +55,33 @@ def test_a_shard_of_which_nothing_is_left_is_not_written(tokenizer: Tokenizer, t
         write_manifest(tmp_path, tokenizer, name="rows")
 
 
-def test_a_shard_is_written_anew(tokenizer: Tokenizer, tmp_path: Path):
-    write(tmp_path, tokenizer)
+def test_a_shard_is_written_anew(tokenizer: Tokenizer, folder: Path):
     report = CorpusReport("rows")
-    write_shard(tmp_path, 1, ROWS[:1], tokenizer, Filters(), report=report)
-    assert [shard.pairs for shard in write_manifest(tmp_path, tokenizer, name="r").shards] == [
+    write_shard(folder, 1, ROWS[:1], tokenizer, Filters(), report=report)
+    assert [shard.pairs for shard in write_manifest(folder, tokenizer, name="r").shards] == [
         *(7, 1, 6)
     ]
 
 
-def test_shards_of_two_tokenizers_are_refused(tokenizer: Tokenizer, tmp_path: Path):
+def test_shards_of_two_tokenizers_are_refused(tokenizer: Tokenizer, folder: Path):
     other = Tokenizer.train(ENGLISH, "bpe", 311)
-    write(tmp_path, tokenizer)
-    write_shard(tmp_path, 1, ROWS, other, Filters(), report=CorpusReport("rows"))
+    write_shard(folder, 1, ROWS, other, Filters(), report=CorpusReport("rows"))
     with pytest.raises(DataError) as caught:
-        write_manifest(tmp_path, tokenizer, name="rows")
+        write_manifest(folder, tokenizer, name="rows")
     assert str(caught.value) == (
-        f"{tmp_path / shard_name(1)}: the shard was written with another tokenizer.\n"
+        f"{folder / shard_name(1)}: the shard was written with another tokenizer.\n"
         f"  expected: SHA-256 {tokenizer.hash}\n"
         f"  got:      SHA-256 {other.hash}\n"
         "  do:       remove the shards, and write all of them again"
     )
 
 
-def test_a_shard_that_lost_a_file_is_incomplete(tokenizer: Tokenizer, tmp_path: Path):
-    write(tmp_path, tokenizer)
-    (tmp_path / shard_name(2) / "target.ends").unlink()
+def test_a_shard_that_lost_a_file_is_incomplete(tokenizer: Tokenizer, folder: Path):
+    (folder / shard_name(2) / "target.ends").unlink()
     with pytest.raises(
         DataError, match=r"shard-000002: the shard is incomplete\.[^$]*target\.ends"
     ):
-        write_manifest(tmp_path, tokenizer, name="rows")
+        write_manifest(folder, tokenizer, name="rows")
 
 
 def sealed(described: dict[str, Any]) -> bytes:
@@ -128,9 +113,8 @@ LIES = {
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_a_manifest_that_cannot_be_true_is_refused(lie: str, tokenizer: Tokenizer, tmp_path: Path):
-    write(tmp_path, tokenizer)
-    described = json.loads((tmp_path / "manifest.json").read_bytes())
+def test_a_manifest_that_cannot_be_true_is_refused(lie: str, folder: Path):
+    described = json.loads((folder / "manifest.json").read_bytes())
     change, text = LIES[lie]
     change(described)
     with pytest.raises(DataError) as caught:
@@ -139,9 +123,8 @@ def test_a_manifest_that_cannot_be_true_is_refused(lie: str, tokenizer: Tokenize
     assert text in str(caught.value)
 
 
-def test_a_changed_manifest_is_refused(tokenizer: Tokenizer, tmp_path: Path):
-    write(tmp_path, tokenizer)
-    content = (tmp_path / "manifest.json").read_text("utf-8")
+def test_a_changed_manifest_is_refused(folder: Path):
+    content = (folder / "manifest.json").read_text("utf-8")
     with pytest.raises(DataError) as caught:
         parse_manifest(content.replace('"pairs": 7', '"pairs": 8').encode(), PLACE)
     assert "the manifest has changed since it was written." in str(caught.value)

@@ -4,10 +4,10 @@ import pytest
 
 from jumok.config import parse_config
 from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.data.pairs.rows import spread
 from jumok.errors import DataError
 from jumok.training.preparing import pairs
 from jumok.training.preparing.held_out import HeldOut
-from jumok.training.preparing.pairs import spread
 
 
 def test_a_sentence_with_many_translations_falls_on_one_side():

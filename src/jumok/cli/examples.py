@@ -56,6 +56,8 @@ def _own(model: Path, language: str) -> Iterator[str]:
         data = getattr(load_config(run / RECIPE), "data", None)
         for corpus in (*getattr(data, "validation", ()), *getattr(data, "train", ())):
             if isinstance(corpus, CorpusConfig):
+                if corpus.prepared is not None:
+                    continue  # token ids, and perhaps far away
                 sides = read_pairs(corpus_of_pairs(corpus, skip_damaged=False))
                 yield from (pair.source for pair in islice(sides, READ))
             elif isinstance(corpus, TextCorpusConfig | LabelledCorpusConfig):

@@ -12,18 +12,19 @@ from pydantic import (
     model_validator,
 )
 
-from jumok.config.section import Count, DataPath, Section, part_name
+from jumok.config.section import Count, DataPath, DataSource, Section, part_name
 
 Part = Annotated[float, Field(gt=0.0, le=1.0)]
 Format = Annotated[str, part_name("format", "auto", "text")]
 
 
 class CorpusConfig(Section):
-    """Pairs of sentences: two aligned files, or one file with two columns."""
+    """Pairs of sentences: two aligned files, one file with two columns, or a prepared corpus."""
 
     source: DataPath | None = None
     target: DataPath | None = None
     file: DataPath | None = None
+    prepared: DataSource | None = None
     source_column: str | int = 0
     target_column: str | int = 1
     format: Format = "auto"
@@ -31,8 +32,11 @@ class CorpusConfig(Section):
 
     @model_validator(mode="after")
     def _one_shape(self) -> "CorpusConfig":
-        if (self.file is None) == (self.source is None and self.target is None):
-            raise ValueError("needs either `source` and `target`, or `file`")
+        texts = self.source is not None or self.target is not None
+        if texts + (self.file is not None) + (self.prepared is not None) != 1:
+            raise ValueError("needs either `source` and `target`, or `file`, or `prepared`")
+        if self.prepared is not None:
+            return self
         if self.file is None and (self.source is None or self.target is None):
             raise ValueError("needs both `source` and `target`")
         if self.format != "auto" and (self.format == "text") != (self.file is None):
@@ -133,11 +137,22 @@ class DataConfig(Section):
             raise ValueError("takes either [[data.train]] corpora, or [data.smallworld]")
         if len({corpus.weight is None for corpus in self.train}) > 1:
             raise ValueError("needs a `weight` for every [[data.train]] corpus, or for none")
+        if len({corpus.prepared is None for corpus in self.train}) > 1:
+            raise ValueError("takes [[data.train]] corpora that are all `prepared`, or none")
+        if self.is_prepared and self.test_pairs:
+            raise ValueError("cannot hold out `test_pairs` of `prepared` corpora: leave it out")
+        if any(corpus.prepared is not None for corpus in self.validation):
+            raise ValueError("takes [[data.validation]] pairs from files, not `prepared` ones")
         return self
 
     @field_serializer("clean")
     def _clean_written(self, clean: CleanConfig | None) -> CleanConfig | Literal[False]:
         return clean or False
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether the training corpora are token ids already."""
+        return any(corpus.prepared is not None for corpus in self.train)
 
 
 class PiecesConfig(Section):

@@ -47,8 +47,20 @@ def located(path: Path | str, context: RecipeContext) -> Path:
     text = str(path)
     if "\0" in text:
         raise ValueError("a path cannot hold a NUL character")
+    whole = filled(text, context.get("variables", {}))
+    # A path in a variable is relative to the user's folder, not to the recipe's.
+    folder = "" if text.startswith("$") else context.get("folder", "")
+    return Path(os.path.abspath(Path(folder, whole)))
+
+
+def filled(text: str, variables: Mapping[str, str]) -> str:
+    """The text with the values of its `$NAME`.
+
+    Raises:
+        ValueError: a variable is not set, or no name follows a $.
+    """
     try:
-        filled = Template(text).substitute(context.get("variables", {}))
+        return Template(text).substitute(variables)
     except KeyError as error:
         raise ValueError(
             f"the environment variable {error.args[0]} is not set; "
@@ -56,12 +68,23 @@ def located(path: Path | str, context: RecipeContext) -> Path:
         ) from error
     except ValueError as error:
         raise ValueError("a $ must be followed by a name; write $$ for a literal $") from error
-    # A path in a variable is relative to the user's folder, not to the recipe's.
-    folder = "" if text.startswith("$") else context.get("folder", "")
-    return Path(os.path.abspath(Path(folder, filled)))
 
 
 DataPath = Annotated[Path, AfterValidator(_locate)]
+
+
+def _locate_or_keep(where: Path | str, info: ValidationInfo) -> Path | str:
+    if "://" not in str(where):
+        return located(where, info.context or RecipeContext())
+    variables = (info.context or RecipeContext()).get("variables", {})
+    address = filled(str(where), variables)
+    if "$" in address:
+        raise ValueError("write %24 for a $ in an address")
+    return address
+
+
+DataSource = Annotated[Path | str, AfterValidator(_locate_or_keep)]
+"""A path, or an address such as s3://, which stays as it is."""
 
 
 def part_name(role: str, *also: str) -> AfterValidator:

@@ -1,4 +1,4 @@
-"""Sequences of numbers on disk, one after another, memory-mapped.
+"""StoredSequences of numbers on disk, one after another, memory-mapped.
 
 Three files for each: NAME.values holds the numbers, NAME.lengths how many each sequence has
 (uint16, or uint32 if one is longer than 65,535), and NAME.ends where each ends (int64). None of
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +26,20 @@ LONGEST = 2**31 - 1  # numbers in a sequence: a plan computes with its length in
 CHECKED = 1 << 20  # sequences checked at once
 
 
+@runtime_checkable
+class StoredSequences(Protocol):
+    """StoredSequences by their rows: of one `Flat`, or of several."""
+
+    def __getitem__(self, index: int) -> npt.NDArray[np.unsignedinteger]: ...
+
+    def parts(self, rows: Rows) -> Iterable[tuple["Flat", Rows, Rows]]:
+        """Where these sequences are: a `Flat`, their indices in `rows`, and their rows in it."""
+        ...
+
+
 @dataclass(frozen=True)
 class Flat:
-    """Sequences one after another: the i-th is `values[ends[i] - lengths[i] : ends[i]]`."""
+    """StoredSequences one after another: the i-th is `values[ends[i] - lengths[i] : ends[i]]`."""
 
     values: npt.NDArray[np.unsignedinteger]
     ends: Lengths
@@ -42,7 +53,7 @@ class Flat:
         return self.values[end - int(self.lengths[index]) : end]
 
     def parts(self, rows: Rows) -> Iterable[tuple["Flat", Rows, Rows]]:
-        """Where these sequences are: the `Flat`, their indices in `rows`, and their rows in it."""
+        """See `StoredSequences`."""
         return [(self, np.arange(len(rows)), rows)]
 
 
@@ -84,11 +95,17 @@ def _width(folder: Path, name: str, count: int) -> Width:
 
 
 class FlatWriter:
-    """A `Flat` that grows on disk. It is a context manager, which closes the files."""
+    """A `Flat` that grows on disk. It is a context manager, which closes the files.
+
+    Attributes:
+        values: the number of values so far.
+        longest: those of the longest sequence.
+    """
 
     def __init__(self, folder: Path, name: str, kind: np.dtype[np.unsignedinteger]) -> None:
-        self._kind, self._end = kind, 0
-        self._values = (folder / f"{name}.values").open("wb")
+        self.values, self.longest = 0, 0
+        self._kind = kind
+        self._written = (folder / f"{name}.values").open("wb")
         self._ends = (folder / f"{name}.ends").open("wb")
         self._lengths_file = folder / f"{name}.lengths"
         self._lengths: BinaryIO = self._lengths_file.open("wb")
@@ -99,13 +116,8 @@ class FlatWriter:
 
     def __exit__(self, *_: object) -> None:
         with ExitStack() as stack:
-            for file in (self._values, self._ends, self._lengths):
+            for file in (self._written, self._ends, self._lengths):
                 stack.enter_context(file)
-
-    @property
-    def values(self) -> int:
-        """The number of values so far."""
-        return self._end
 
     def append(self, values: npt.NDArray[np.unsignedinteger], lengths: Lengths) -> None:
         """Adds sequences of these lengths, whose values follow one another.
@@ -124,11 +136,12 @@ class FlatWriter:
             )
         if longest > np.iinfo(self._lengths_kind).max:
             self._widen()
-        ends = self._end + np.cumsum(lengths, dtype=np.int64)
-        self._values.write(values.astype(self._kind).tobytes())
+        self.longest = max(self.longest, longest)
+        ends = self.values + np.cumsum(lengths, dtype=np.int64)
+        self._written.write(values.astype(self._kind).tobytes())
         self._ends.write(ends.tobytes())
         self._lengths.write(lengths.astype(self._lengths_kind).tobytes())
-        self._end += int(lengths.sum())
+        self.values += int(lengths.sum())
 
     def _widen(self) -> None:
         """Writes the lengths again with four bytes each; this happens at most once."""

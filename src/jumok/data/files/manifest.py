@@ -57,6 +57,7 @@ class ShardRecord:
 
     Attributes:
         name: that of its folder.
+        longest: the most tokens on one side of a pair.
         files: by their names in the folder.
     """
 
@@ -64,6 +65,7 @@ class ShardRecord:
     pairs: int
     source_tokens: int
     target_tokens: int
+    longest: int
     files: Mapping[str, FileRecord]
 
 
@@ -90,6 +92,11 @@ class Manifest:
     @property
     def pairs(self) -> int:
         return sum(shard.pairs for shard in self.shards)
+
+    @property
+    def longest(self) -> int:
+        """The most tokens on one side of a pair."""
+        return max(shard.longest for shard in self.shards)
 
     @property
     def tokenizer(self) -> str:
@@ -175,6 +182,7 @@ def _manifest(described: JsonObject) -> Manifest:
             _count(shard["pairs"]),
             _count(shard["source_tokens"]),
             _count(shard["target_tokens"]),
+            _count(shard["longest"]),
             _files(shard["files"]),
         )
         for shard in described["shards"]

@@ -11,11 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from jumok.data.flat import Flat
-from jumok.data.pairs.blocks import StoredLengths
+from jumok.data.flat import Flat, StoredSequences
 from jumok.data.pairs.rows import batched_rows
 from jumok.data.pairs.sampler import Cursor, PairSampler, plan_epoch
-from jumok.data.pairs.store import PairStore
+from jumok.data.pairs.store import PairCorpus
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
 from jumok.shapes import Bool, Int, Tensor
 
@@ -113,7 +112,7 @@ class Resampling:
     alpha: float
     seed: int
 
-    def batch(self, store: PairStore, rows: npt.NDArray[np.int64], random: Random) -> Batch:
+    def batch(self, store: PairCorpus, rows: npt.NDArray[np.int64], random: Random) -> Batch:
         """The pairs in these rows of a store that keeps its texts, tokenized again."""
         sources, targets = store.texts(rows.tolist())
         return collate(
@@ -170,7 +169,7 @@ class UpdateStream(Updates[Batch]):
 
     def __init__(
         self,
-        stores: Sequence[PairStore],
+        stores: Sequence[PairCorpus],
         sampler: PairSampler,
         resampling: Resampling | None = None,
     ) -> None:
@@ -189,7 +188,7 @@ class UpdateStream(Updates[Batch]):
         ]
 
 
-def gather_batch(store: PairStore, rows: npt.NDArray[np.int64]) -> Batch:
+def gather_batch(store: PairCorpus, rows: npt.NDArray[np.int64]) -> Batch:
     """The pairs in these rows of the store as one batch."""
     source, source_lengths = gather(store.source, rows)
     target, target_lengths = gather(store.target, rows)
@@ -201,10 +200,9 @@ def collate(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) 
     return _batch(*fill(sources), *fill(targets))
 
 
-def validation_batches(store: PairStore, tokens: int) -> Iterator[Batch]:
+def validation_batches(store: PairCorpus, tokens: int) -> Iterator[Batch]:
     """Every pair of the store once, shortest sources first, about `tokens` tokens per batch."""
-    lengths = StoredLengths(store.source.lengths, store.target.lengths).read(0, len(store))
-    plan = plan_epoch(*lengths, tokens, np.random.default_rng(0))
+    plan = plan_epoch(*store.lengths.read(0, len(store)), tokens, np.random.default_rng(0))
     for first, end in zip(plan.starts, plan.starts[1:], strict=False):
         yield gather_batch(store, plan.order[first:end].astype(np.int64))
 
@@ -276,8 +274,20 @@ def fill(rows: Sequence[Sequence[int]]) -> tuple[Ids, Ids]:
     return filled, lengths
 
 
-def gather(side: Flat, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids]:
-    """The result of `fill`, read from the store in one step."""
+def gather(side: StoredSequences, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids]:
+    """The result of `fill`, read from the store in one step, or from each of its shards in one."""
+    found = [(places, *_gather(flat, own)) for flat, places, own in side.parts(rows)]
+    if len(found) == 1:
+        return found[0][1:]
+    lengths = np.empty(len(rows), dtype=np.int64)
+    ids = np.full((len(rows), max(some.shape[1] for _, some, _ in found)), PAD, dtype=np.int64)
+    for places, some, its in found:
+        ids[places, : some.shape[1]] = some
+        lengths[places] = its
+    return ids, lengths
+
+
+def _gather(side: Flat, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids]:
     lengths = side.lengths[rows].astype(np.int64)
     positions = np.arange(int(lengths.max()))
     real = positions < lengths[:, None]  # rows, positions

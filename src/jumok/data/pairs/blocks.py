@@ -36,6 +36,10 @@ class PairLengths(Protocol):
         """The tokens of all targets."""
         ...
 
+    def expect(self, stretches: Sequence[tuple[int, int]]) -> None:
+        """These pairs (the first row, and the one after the last) are needed soon."""
+        ...
+
     def read(self, first: int, end: int) -> tuple[Lengths, Lengths]:
         """The source and the target lengths of the pairs from `first` to before `end`."""
         ...
@@ -55,6 +59,9 @@ class StoredLengths:
     @property
     def target_tokens(self) -> int:
         return int(self.target.sum(dtype=np.int64))
+
+    def expect(self, stretches: Sequence[tuple[int, int]]) -> None:
+        """They are on the disk."""
 
     def read(self, first: int, end: int) -> tuple[Lengths, Lengths]:
         """See `PairLengths`."""

@@ -1,8 +1,17 @@
-"""Which texts are decoded together. Nothing here imports torch."""
+"""Which texts are decoded together, and which are examples. Nothing here imports torch."""
 
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
+
+Item = TypeVar("Item")
+
+
+def spread(items: Sequence[Item], count: int) -> list[Item]:
+    """At most `count` items, evenly spaced, because corpora are often sorted by kind."""
+    count = min(count, len(items))
+    return [items[index * len(items) // count] for index in range(count)]
 
 
 def batched_rows(

@@ -189,11 +189,14 @@ class CorpusOrder:
     def plan(self) -> EpochPlan:
         """That of the block."""
         if self._plan is None:
-            seed = [*self._seed, self.place["epoch"]]
+            number, seed = self.place["block"], [*self._seed, self.place["epoch"]]
             if len(self.blocks) > 1:
                 # From 1: numpy gives the same numbers with and without a 0 at the end of a seed.
-                seed.append(1 + self.place["block"])
-            lengths = self.blocks[self.place["block"]].lengths(self._lengths)
+                seed.append(1 + number)
+            self._lengths.expect(self.blocks[number].stretches)
+            lengths = self.blocks[number].lengths(self._lengths)
+            for following in self.blocks[number + 1 : number + 2]:
+                self._lengths.expect(following.stretches)
             random = np.random.default_rng(seed)
             self._plan = plan_epoch(*lengths, self._micro_tokens, random)
         return self._plan

@@ -64,13 +64,14 @@ def write_shard(
 
     def fill(partial: Path) -> dict[str, object]:
         encoder = PairEncoder((tokenizer, tokenizer), filters, keep_texts, threads)
-        tokens = encoder.write(partial, pairs, report)
+        source, target = encoder.write(partial, pairs, report)
         if report.kept == 0:
             raise _NothingLeft
         return {
             "texts": keep_texts,
             "report": report.to_json(),
-            "tokens": tokens,
+            "tokens": [source.values, target.values],
+            "longest": max(source.longest, target.longest),
             "tokenizer": tokenizer.hash,
             "vocabulary": tokenizer.size,
         }
@@ -161,7 +162,8 @@ def _record(shard: Path) -> tuple[ShardRecord, JsonObject]:
         }
         files[STORE] = FileRecord.of(shard / STORE)
         source, target = about["tokens"]
-        return ShardRecord(shard.name, about["report"]["kept"], source, target, files), about
+        pairs, longest = about["report"]["kept"], about["longest"]
+        return ShardRecord(shard.name, pairs, source, target, longest, files), about
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise DataError(
             "the shard is incomplete.",

@@ -7,22 +7,26 @@ and END are not stored.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import compress, islice
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.data.cache import cached_folder, digest, opened
-from jumok.data.flat import Flat, FlatWriter, Lengths, map_flat
+from jumok.data.flat import Flat, FlatWriter, Lengths, StoredSequences, map_flat
+from jumok.data.pairs.blocks import PairLengths, StoredLengths
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.pairs.pair import Pair
+from jumok.data.pairs.rows import spread
 from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError, Place
+from jumok.json_types import JsonObject
 
 VERSION = 2
 CHUNK = 20_000  # pairs encoded at once: long enough for two threads, small in memory
@@ -40,6 +44,40 @@ class Filters:
 
     max_tokens: int | None = 250
     max_ratio: float | None = None
+
+
+@runtime_checkable
+class PairCorpus(Protocol):
+    """Pairs as token ids: in one store, or in shards."""
+
+    @property
+    def key(self) -> str:
+        """Names the content."""
+        ...
+
+    @property
+    def source(self) -> StoredSequences: ...
+
+    @property
+    def target(self) -> StoredSequences: ...
+
+    @property
+    def report(self) -> CorpusReport:
+        """The lines read, corrected and left out."""
+        ...
+
+    @property
+    def lengths(self) -> PairLengths: ...
+
+    def __len__(self) -> int: ...
+
+    def texts(self, rows: Iterable[int]) -> tuple[list[str], list[str]]:
+        """The source and target texts of these pairs, if they were kept."""
+        ...
+
+    def sample(self, count: int) -> Sequence[int]:
+        """At most `count` rows, about evenly spaced, because corpora are often sorted by kind."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -63,6 +101,14 @@ class PairStore:
 
     def __len__(self) -> int:
         return len(self.source.lengths)
+
+    @property
+    def lengths(self) -> StoredLengths:
+        """Those of all pairs."""
+        return StoredLengths(self.source.lengths, self.target.lengths)
+
+    def sample(self, count: int) -> Sequence[int]:
+        return spread(range(len(self)), count)
 
     def texts(self, rows: Iterable[int]) -> tuple[list[str], list[str]]:
         """The source and target texts of these pairs.
@@ -164,15 +210,28 @@ def open_store(folder: Path, sizes: tuple[int, int]) -> PairStore:
     Raises:
         DataError: a file is missing or changed, or has unexpected contents.
     """
-    limits = dict(zip(SIDES, sizes, strict=True))
     with opened(folder, "corpus is", "corpus") as about:
-        flat = {
-            name: map_flat(folder, name, np.dtype(kind), limits.get(name, 256))
-            for name, kind in _kinds(sizes, about["texts"]).items()
-        }
-        report = CorpusReport.from_json(about["report"])
-        if len({len(each.ends) for each in flat.values()}) != 1:
-            raise ValueError("the sides have different numbers of sentences")
+        return map_pairs(folder, about, sizes)
+
+
+def map_pairs(folder: Path, about: JsonObject, sizes: tuple[int, int]) -> PairStore:
+    """The store in this folder, whose files were checked.
+
+    Args:
+        about: of its `store.json`.
+        sizes: of the two vocabularies: every id is below the size of its side.
+
+    Raises:
+        ValueError, LookupError, OSError: a file has unexpected contents, or cannot be read.
+    """
+    limits = dict(zip(SIDES, sizes, strict=True))
+    flat = {
+        name: map_flat(folder, name, np.dtype(kind), limits.get(name, 256))
+        for name, kind in _kinds(sizes, about["texts"]).items()
+    }
+    report = CorpusReport.from_json(about["report"])
+    if len({len(each.ends) for each in flat.values()}) != 1:
+        raise ValueError("the sides have different numbers of sentences")
     return PairStore(
         folder,
         folder.name,
@@ -208,8 +267,8 @@ class PairEncoder:
         pairs: Iterable[Pair],
         report: CorpusReport,
         progress: Callable[[int], None] | None = None,
-    ) -> tuple[int, int]:
-        """Writes all files but `store.json`; returns the number of tokens of both sides.
+    ) -> tuple[FlatWriter, FlatWriter]:
+        """Writes all files but `store.json`; returns the closed writers of both sides.
 
         Args:
             report: counts what is read, kept and left out.
@@ -226,7 +285,7 @@ class PairEncoder:
                 self._append(chunk, writers[:2], writers[2:], report)
                 if progress:
                     progress(report.read)
-            return writers[0].values, writers[1].values
+        return writers[0], writers[1]
 
     def _append(
         self,

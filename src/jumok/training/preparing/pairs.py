@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import TypeVar
 
 from jumok import smallworld
 from jumok.config import CorpusConfig, TranslationConfig
@@ -13,13 +12,13 @@ from jumok.config.data import DataConfig, SmallworldConfig
 from jumok.data.cache import digest
 from jumok.data.files.atomic import atomic_folder, write_durably
 from jumok.data.pairs.batches import Resampling, UpdateStream, padding
-from jumok.data.pairs.blocks import StoredLengths
 from jumok.data.pairs.cleaning.findings import CleaningReport
 from jumok.data.pairs.cleaning.surveyed import surveyed
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.pairs.pair import Pair
+from jumok.data.pairs.rows import spread
 from jumok.data.pairs.sampler import PairSampler
-from jumok.data.pairs.store import Filters, PairStore, digest_of_left, prepare_pairs
+from jumok.data.pairs.store import Filters, PairCorpus, PairStore, digest_of_left, prepare_pairs
 from jumok.data.pairs.store import prepare as prepare_corpus
 from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer
@@ -27,8 +26,6 @@ from jumok.training.folder import CLEANING, SMALLWORLD, TEST
 from jumok.training.preparing.held_out import HeldOut
 from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import Reporter
-
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class PreparedPairs:
     """
 
     tokenizer: Tokenizer
-    train: tuple[PairStore, ...]
+    train: tuple[PairCorpus, ...]
     validation: PairStore
     sources: list[str]
     references: list[str]
@@ -131,9 +128,28 @@ def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Reporter)
         stores.append(_store(one, unseen, tokenizer, cache, filters, resampled))
         say(str(stores[-1].report))
     pairs = (pair for pair in _read_all(check or train) if check or pair.source in held)
+    return with_validation(config, tokenizer, stores, pairs, cache, say, held_out=not check)
+
+
+def with_validation(
+    config: TranslationConfig,
+    tokenizer: Tokenizer,
+    stores: Sequence[PairCorpus],
+    pairs: Iterable[Pair],
+    cache: Path,
+    say: Reporter,
+    *,
+    held_out: bool,
+) -> PreparedPairs:
+    """The data of a run: its training corpora, and these pairs to validate on.
+
+    Args:
+        held_out: whether they were taken from the training corpora.
+    """
     texts = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
     report = CorpusReport("validation")
     identity = ["validation", [[pair.source, pair.target] for pair in texts]]
+    filters = Filters(config.data.max_tokens, config.data.max_ratio)
     validation = prepare_pairs(texts, identity, tokenizer, tokenizer, cache, filters, report=report)
     say(str(validation.report))
     chosen = spread(texts, config.validation.decode_pairs)
@@ -143,7 +159,7 @@ def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Reporter)
         validation,
         [pair.source for pair in chosen],
         [pair.target for pair in chosen],
-        held_out=not check,
+        held_out=held_out,
     )
 
 
@@ -176,12 +192,12 @@ def write_report(file: Path, reports: Sequence[CleaningReport]) -> None:
 
 
 def update_stream(
-    config: TranslationConfig, stores: Sequence[PairStore], tokenizer: Tokenizer
+    config: TranslationConfig, stores: Sequence[PairCorpus], tokenizer: Tokenizer
 ) -> UpdateStream:
     """The batches of every optimizer step, from the first one on."""
     weights = [one.weight for one in config.data.train if one.weight is not None]
     sampler = PairSampler(
-        [StoredLengths(store.source.lengths, store.target.lengths) for store in stores],
+        [store.lengths for store in stores],
         weights or None,
         config.training.tokens_per_batch,
         config.training.tokens_per_micro_batch,
@@ -199,7 +215,7 @@ def training_sources(prepared: PreparedPairs, count: int) -> list[str]:
     return [
         prepared.tokenizer.decode(store.source[row].tolist())
         for store in prepared.train
-        for row in spread(range(len(store)), each)
+        for row in store.sample(each)
     ]
 
 
@@ -209,12 +225,6 @@ def padding_share(stream: UpdateStream, updates: int = 20) -> float:
     share = padding(list(chain.from_iterable(islice(stream, updates))))
     stream.restore(cursor)
     return share
-
-
-def spread(items: Sequence[Item], count: int) -> list[Item]:
-    """At most `count` items, evenly spaced, because corpora are often sorted by kind."""
-    count = min(count, len(items))
-    return [items[index * len(items) // count] for index in range(count)]
 
 
 def _held_out(

@@ -17,6 +17,7 @@ from jumok.config import CaptionConfig
 from jumok.data.captions.batches import CaptionedAugmentation, CaptionStream, every_caption, padding
 from jumok.data.captions.boxes import read_boxes
 from jumok.data.captions.corpus import Captioned
+from jumok.data.pairs.rows import spread
 from jumok.evaluation.captioner import Pointed, caption_tokenizer, choose_reading, sizes_of
 from jumok.evaluation.captions import score_captions
 from jumok.evaluation.pointing import Gold, score_pointing
@@ -30,7 +31,6 @@ from jumok.training import chance
 from jumok.training.objectives.captions import captioning, rows_of
 from jumok.training.objectives.pairs import mean_loss
 from jumok.training.preparing.captions import PreparedCaptions, prepare
-from jumok.training.preparing.pairs import spread
 from jumok.training.task import (
     Objective,
     Reporter,

@@ -36,6 +36,7 @@ from jumok.training.preparing.pairs import (
     training_sources,
     update_stream,
 )
+from jumok.training.preparing.shards import prepare_shards
 from jumok.training.preparing.vectors import given_rows
 from jumok.training.task import (
     Objective,
@@ -69,8 +70,9 @@ class TranslationTask:
     def prepare(
         cls, config: TranslationConfig, home: Path, cache: Path, say: Reporter
     ) -> "TranslationTask":
-        """Trains or loads the tokenizer, and writes the token ids."""
-        return cls(config, prepare(config, home, cache, say))
+        """Trains or loads the tokenizer, and writes the token ids, unless they are prepared."""
+        read = prepare_shards if config.data.is_prepared else prepare
+        return cls(config, read(config, home, cache, say))
 
     def build(self) -> nn.Module:
         model = build(self._config.model, DataSizes(vocabulary=self._prepared.tokenizer.size))
@@ -79,7 +81,7 @@ class TranslationTask:
     def describe(self, model: nn.Module) -> Iterator[str]:
         sizes, stores = self._config.model, self._prepared.train
         yield model_line(model, sizes.summary)
-        targets = sum(int(store.target.lengths.sum()) + len(store) for store in stores)
+        targets = sum(store.lengths.target_tokens + len(store) for store in stores)
         yield (
             f"data: {sum(map(len, stores)):,} pairs, {targets:,} target tokens, in batches of "
             f"{self._config.training.tokens_per_batch:,}"
