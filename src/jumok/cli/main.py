@@ -47,6 +47,7 @@ class Verbs(LateGroup):
     verbs: ClassVar[Mapping[str, LateVerb]] = {
         "demo": LateVerb("jumok.cli.verbs.demo:demo", MAKE),
         "train": LateVerb("jumok.cli.verbs.train:train", MAKE),
+        "prepare": LateVerb("jumok.cli.verbs.scale.prepare:prepare", MAKE),
         "smallworld": LateVerb("jumok.cli.verbs.smallworld:smallworld", MAKE),
         "translate": LateVerb("jumok.cli.verbs.translate:translate", USE),
         "caption": LateVerb("jumok.cli.verbs.caption:caption", USE),

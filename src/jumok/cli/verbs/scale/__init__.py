@@ -1,0 +1,1 @@
+"""The verbs that plan runs, and start many."""
