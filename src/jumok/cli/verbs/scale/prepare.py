@@ -13,6 +13,7 @@ from jumok.late import late_imports
 
 with late_imports():
     from jumok import config as jumok_config
+    from jumok import environment
     from jumok.data.files import manifest
     from jumok.data.pairs.cleaning import filters, findings
     from jumok.training import folder as training_folder
@@ -81,7 +82,7 @@ def prepare(
       jumok prepare recipe.toml --output prepared --workers ray --tasks 200
     """
     given = _slurm(slurm or (), workers)
-    cores = at_once or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+    cores = at_once or environment.threads() or os.cpu_count() or 1
     plan = plan_of(recipe, changes or (), output, tasks or cores, shard_pairs)
     run = shards_workers.run
     done = run(

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from jumok.data.files.atomic import atomic_file, write_durably
+from jumok.data.files.atomic import atomic_file, force_to_disk
 from jumok.data.pairs.cleaning.characters import Rows
 from jumok.data.pairs.cleaning.duplicates import Keys
 from jumok.data.pairs.pair import Pair
 from jumok.json_types import JsonObject
-from jumok.training.preparing.shards.plan import PARTS, Block, Plan
+from jumok.training.preparing.shards.plan import PARTS, PairBlock, Plan
 
 _LINES = 20_000  # pairs written at once
 _BITS = np.uint64(64 - PARTS.bit_length() + 1)
@@ -36,11 +36,11 @@ def write_block(plan: Plan, name: str, pairs: Iterable[Pair]) -> int:
             lines += [pair.line for pair in part]
             sides = ([text.replace("\t", " ") for text in pair[:2]] for pair in part)
             file.write("".join(f"{source}\t{target}\n" for source, target in sides))
-    write_durably(_in(plan, "blocks", f"{name}.lines"), np.array(lines, "<u8").tobytes())
+    _write(_in(plan, "blocks", f"{name}.lines"), np.array(lines, "<u8").tobytes())
     return len(lines)
 
 
-def read_block(plan: Plan, block: Block) -> Iterator[Pair]:
+def read_block(plan: Plan, block: PairBlock) -> Iterator[Pair]:
     """The pairs of a block."""
     file = plan.work / "blocks" / f"{block.name}.tsv"
     lines = np.fromfile(plan.work / "blocks" / f"{block.name}.lines", "<u8").tolist()
@@ -71,15 +71,15 @@ class KeyTable:
         ordered = sketches[order] if len(sketches) else sketches
         return cls(keys[order], rows[order].astype(np.uint32), ordered)
 
-    def write(self, plan: Plan, block: Block, name: str) -> None:
+    def write(self, plan: Plan, block: PairBlock, name: str) -> None:
         """Writes it: where each part ends, then the columns."""
         ends = np.searchsorted(self.keys >> _BITS, np.arange(1, PARTS + 1, dtype=np.uint64))
         parts = (ends.astype("<u8"), self.keys.astype("<u8"), self.sketches.astype("<u8"))
         content = b"".join(part.tobytes() for part in parts) + self.rows.astype("<u4").tobytes()
-        write_durably(_in(plan, "keys", f"{block.name}.{name}"), content)
+        _write(_in(plan, "keys", f"{block.name}.{name}"), content)
 
     @classmethod
-    def read(cls, plan: Plan, block: Block, name: str, part: int) -> "KeyTable":
+    def read(cls, plan: Plan, block: PairBlock, name: str, part: int) -> "KeyTable":
         """One part of a table."""
         file = plan.work / "keys" / f"{block.name}.{name}"
         ends = np.fromfile(file, "<u8", PARTS).tolist()
@@ -99,35 +99,33 @@ class KeyTable:
         return cls(keys, rows, sketches)
 
 
-def write_left(plan: Plan, block: Block, left: Rows) -> None:
+def write_left(plan: Plan, block: PairBlock, left: Rows) -> None:
     """Writes which pairs of a block are left by the filters of single pairs."""
-    write_durably(_in(plan, "found", f"{block.name}.left"), np.packbits(left).tobytes())
+    _write(_in(plan, "found", f"{block.name}.left"), np.packbits(left).tobytes())
 
 
-def read_left(plan: Plan, block: Block) -> Rows:
+def read_left(plan: Plan, block: PairBlock) -> Rows:
     """Which pairs of a block are left by the filters of single pairs."""
     packed = np.fromfile(plan.work / "found" / f"{block.name}.left", np.uint8)
     return np.unpackbits(packed, count=block.pairs).astype(np.bool_)
 
 
-def write_repeated(plan: Plan, part: int, kind: str, pairs: npt.NDArray[np.int64]) -> None:
-    """Writes the numbers of the pairs that repeat earlier ones, of one part of the keys."""
-    write_durably(_in(plan, "repeated", f"{part:02}.{kind}"), np.unique(pairs).tobytes())
+def write_repeated(plan: Plan, task: int, kind: str, pairs: npt.NDArray[np.int64]) -> None:
+    """Writes the numbers of the pairs that repeat earlier ones, as far as one task finds them."""
+    _write(_in(plan, "repeated", f"{task:05}.{kind}"), np.unique(pairs).tobytes())
 
 
-def read_repeated(plan: Plan, block: Block, kind: str) -> Rows:
+def read_repeated(plan: Plan, block: PairBlock, kind: str) -> Rows:
     """Which pairs of a block repeat earlier ones."""
     found = np.zeros(block.pairs, dtype=np.bool_)
-    for part in range(PARTS):
-        file = plan.work / "repeated" / f"{part:02}.{kind}"
-        if file.is_file():
-            numbers = np.memmap(file, np.int64, "r") if file.stat().st_size else np.zeros(0, int)
-            first, last = np.searchsorted(numbers, [block.start, block.start + block.pairs])
-            found[numbers[first:last] - block.start] = True
+    for file in (plan.work / "repeated").glob(f"*.{kind}"):
+        numbers = np.memmap(file, np.int64, "r") if file.stat().st_size else np.zeros(0, np.int64)
+        first, last = np.searchsorted(numbers, [block.start, block.start + block.pairs])
+        found[numbers[first:last] - block.start] = True
     return found
 
 
-def pairs_of(plan: Plan, block: Block, left: Rows) -> Iterator[Pair]:
+def pairs_of(plan: Plan, block: PairBlock, left: Rows) -> Iterator[Pair]:
     """The pairs of a block that are left."""
     return compress(read_block(plan, block), left)
 
@@ -135,12 +133,25 @@ def pairs_of(plan: Plan, block: Block, left: Rows) -> Iterator[Pair]:
 def write_json(plan: Plan, folder: str, name: str, value: object) -> None:
     """Writes a value that stages hand on."""
     text = json.dumps(value, ensure_ascii=False)
-    write_durably(_in(plan, folder, f"{name}.json"), text.encode("utf-8", "backslashreplace"))
+    _write(_in(plan, folder, f"{name}.json"), text.encode("utf-8", "backslashreplace"))
 
 
 def read_json(plan: Plan, folder: str, name: str) -> JsonObject:
     """A value that another stage wrote."""
     return json.loads((plan.work / folder / f"{name}.json").read_text("utf-8"))
+
+
+def settle(plan: Plan, since: float) -> None:
+    """Waits until what was written since then would survive a power cut: then a task has ended."""
+    for path in plan.work.glob("*/*"):
+        if path.is_file() and path.stat().st_mtime >= since:
+            force_to_disk(path)
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Writes a file atomically; `settle` waits for all of them at once, which takes less time."""
+    with atomic_file(file) as partial:
+        partial.write_bytes(content)
 
 
 def _in(plan: Plan, folder: str, name: str) -> Path:

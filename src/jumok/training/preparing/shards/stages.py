@@ -27,7 +27,7 @@ from jumok.training.preparing.held_out import HeldOut, hash_of
 from jumok.training.preparing.pairs import corpus_of_pairs, write_pairs, write_report
 from jumok.training.preparing.shards import blocks as files
 from jumok.training.preparing.shards.blocks import KeyTable
-from jumok.training.preparing.shards.plan import PARTS, Block, Plan, described, name_of_block
+from jumok.training.preparing.shards.plan import PARTS, PairBlock, Plan, described, name_of_block
 from jumok.training.preparing.vocabulary import learn_tokenizer
 
 PAIR, BAND = "pair", "band{}"
@@ -60,7 +60,7 @@ def judge(plan: Plan, task: int) -> None:
         _judge(plan, block)
 
 
-def _judge(plan: Plan, block: Block) -> None:
+def _judge(plan: Plan, block: PairBlock) -> None:
     data, clean = plan.config.data, plan.clean
     report = CleaningReport(plan.corpora[block.corpus].title, clean is not None)
     report.notes += plan.notes if block.part == 0 else ()
@@ -105,20 +105,21 @@ def compare(plan: Plan, task: int) -> None:
     if clean is None:
         return
     every = list(plan.blocks())
+    same, near = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for part in range(task, PARTS, plan.tasks):
         if clean.duplicates is not None:
             numbers, first, _ = _together(plan, every, PAIR, part)
-            files.write_repeated(plan, part, filters.DUPLICATES, numbers[first < numbers])
+            same.append(numbers[first < numbers])
         if clean.near_duplicates is not None:
-            near = []
             for band in range(BANDS):
                 numbers, first, like = _together(plan, every, BAND.format(band), part)
                 near.append(numbers[(first < numbers) & (like >= clean.near_duplicates)])
-            files.write_repeated(plan, part, filters.NEAR, np.concatenate(near))
+    files.write_repeated(plan, task, filters.DUPLICATES, np.concatenate(same))
+    files.write_repeated(plan, task, filters.NEAR, np.concatenate(near))
 
 
 def _together(
-    plan: Plan, every: list[Block], name: str, part: int
+    plan: Plan, every: list[PairBlock], name: str, part: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The numbers of the pairs with keys of a part, the first pair with the same key, and how
     alike the two are.
@@ -146,9 +147,18 @@ def learn(plan: Plan, task: int) -> None:
     """Chooses the pairs that are held out, and trains the tokenizer on the others."""
     del task
     every = list(plan.blocks())
+    if not any(files.read_left(plan, block).any() for block in every):
+        stored = [files.read_json(plan, "found", block.name)["report"] for block in every]
+        lines = [line for each in stored for line in CleaningReport.from_json(each).lines()]
+        raise DataError(
+            "data.clean leaves no pair.",
+            got="\n            ".join(lines),
+            do="correct the languages or the columns in the recipe, or switch filters off",
+            place=Place(plan.folder),
+        )
     validation, test = _held_out(plan, every)
     unseen = HeldOut(validation.hashes | test.hashes)
-    lines = chain.from_iterable(
+    texts = chain.from_iterable(
         (pair.source, pair.target)
         for block in every
         for pair in files.pairs_of(plan, block, _left(plan, block))
@@ -156,7 +166,7 @@ def learn(plan: Plan, task: int) -> None:
     )
     settings, file = plan.config.tokenizer, plan.work / TOKENIZER
     said: list[str] = []
-    learn_tokenizer(settings, lines, file, plan.config.seed, said.append)
+    learn_tokenizer(settings, texts, file, plan.config.seed, said.append)
     values = {VALIDATION: sorted(validation.hashes), TESTED: sorted(test.hashes), "said": said}
     files.write_json(plan, "held", "out", values)
 
@@ -211,13 +221,6 @@ def finish(plan: Plan, task: int) -> None:
         given = plan.config.data.validation
         skip = plan.config.data.skip_damaged
         validation = chain.from_iterable(read_pairs(corpus_of_pairs(one, skip)) for one in given)
-    if not any(report.kept for report in known):
-        raise DataError(
-            "data.clean leaves no pair.",
-            got="\n            ".join(line for report in known for line in report.lines()),
-            do="correct the languages or the columns in the recipe, or switch filters off",
-            place=Place(plan.folder),
-        )
     tokenizer = Tokenizer.load(plan.work / TOKENIZER)
     name = plan.config.name
     write_manifest(plan.folder, tokenizer, name=name, validation=validation, about=described(plan))
@@ -226,7 +229,7 @@ def finish(plan: Plan, task: int) -> None:
 
 
 @dataclass(frozen=True)
-class Stage:
+class PrepareStage:
     """A stage: its name, its function, and whether it is one task."""
 
     name: str
@@ -235,12 +238,12 @@ class Stage:
 
 
 STAGES = (
-    Stage("read", read),
-    Stage("judge", judge),
-    Stage("compare", compare),
-    Stage("learn", learn, alone=True),
-    Stage("encode", encode),
-    Stage("finish", finish, alone=True),
+    PrepareStage("read", read),
+    PrepareStage("judge", judge),
+    PrepareStage("compare", compare),
+    PrepareStage("learn", learn, alone=True),
+    PrepareStage("encode", encode),
+    PrepareStage("finish", finish, alone=True),
 )
 
 
@@ -269,12 +272,12 @@ class _Aside:
                 self.pairs[held].append((pair.source, pair.target, pair.line))
 
 
-def _own(plan: Plan, task: int) -> Iterator[Block]:
+def _own(plan: Plan, task: int) -> Iterator[PairBlock]:
     """The blocks of a task."""
     return islice(plan.blocks(), task, None, plan.tasks)
 
 
-def _without_repeats(plan: Plan, block: Block, report: CleaningReport) -> Rows:
+def _without_repeats(plan: Plan, block: PairBlock, report: CleaningReport) -> Rows:
     """The pairs of a block that all filters leave, which the report counts."""
     left = files.read_left(plan, block)
     if plan.clean is not None:
@@ -288,7 +291,7 @@ def _without_repeats(plan: Plan, block: Block, report: CleaningReport) -> Rows:
     return left
 
 
-def _left(plan: Plan, block: Block) -> Rows:
+def _left(plan: Plan, block: PairBlock) -> Rows:
     """The pairs of a block that all filters leave."""
     left = files.read_left(plan, block)
     for name in (filters.DUPLICATES, filters.NEAR):
@@ -302,7 +305,7 @@ def _held_pairs(plan: Plan) -> int:
     return (0 if data.validation else data.validation_pairs) + data.test_pairs
 
 
-def _held_out(plan: Plan, every: list[Block]) -> tuple[HeldOut, HeldOut]:
+def _held_out(plan: Plan, every: list[PairBlock]) -> tuple[HeldOut, HeldOut]:
     """The held-out source sentences: those for validation, and those for a test."""
     wanted = _held_pairs(plan)
     if not wanted:

@@ -1,7 +1,7 @@
 """Runs the stages of `jumok prepare` by the executors of datatrove: here, on Slurm, or on Ray.
 
 datatrove starts the tasks of a stage, and marks each that has ended by an empty file, so that the
-same command goes on where it stopped. Its steps for documents are not used: a document has one
+same command continues after a stop. Its steps for documents are not used: a document has one
 text.
 """
 
@@ -20,8 +20,9 @@ from loguru import logger
 from jumok.errors import ConfigError, DataError, JumokError
 from jumok.late import late_imports
 from jumok.plugins import load_plugin
+from jumok.training.preparing.shards.blocks import settle
 from jumok.training.preparing.shards.plan import Plan, begin
-from jumok.training.preparing.shards.stages import STAGES, Stage
+from jumok.training.preparing.shards.stages import STAGES, PrepareStage
 from jumok.training.task import Reporter
 
 with late_imports("preparing on a cluster of Ray", extra="ray"):
@@ -29,13 +30,14 @@ with late_imports("preparing on a cluster of Ray", extra="ray"):
     from datatrove.executor import ray as datatrove_ray
 
 Workers = Literal["local", "slurm", "ray"]
+CLOCKS = 60.0  # seconds by which the clock of a file server may be slow
 SLURM = ("partition", "time")  # which every cluster needs
 
 
 class StageTask:
     """One stage as datatrove calls it, in any process."""
 
-    def __init__(self, plan: Plan, stage: Stage) -> None:
+    def __init__(self, plan: Plan, stage: PrepareStage) -> None:
         self._plan, self._stage = plan, stage
 
     def __repr__(self) -> str:
@@ -46,8 +48,10 @@ class StageTask:
         del data, world_size
         for file in self._plan.config.plugins:
             load_plugin(file)
+        since = time.time() - CLOCKS
         try:
             self._stage.run(self._plan, rank)
+            settle(self._plan, since)
         except JumokError as error:
             raise DataError(str(error)) from None  # others do not all pass between processes
 
@@ -104,7 +108,7 @@ def run(
     return True
 
 
-def _settings(plan: Plan, stage: Stage) -> dict[str, object]:
+def _settings(plan: Plan, stage: PrepareStage) -> dict[str, object]:
     """What every executor takes."""
     return {
         "pipeline": [StageTask(plan, stage)],
@@ -113,13 +117,13 @@ def _settings(plan: Plan, stage: Stage) -> dict[str, object]:
     }
 
 
-def _here(plan: Plan, stage: Stage, at_once: int) -> PipelineExecutor:
+def _here(plan: Plan, stage: PrepareStage, at_once: int) -> PipelineExecutor:
     # Processes of all stages are copies of one that has imported everything.
-    multiprocess.set_forkserver_preload([Stage.__module__])
+    multiprocess.set_forkserver_preload([PrepareStage.__module__])
     return LocalExecutor(**_settings(plan, stage), workers=at_once)
 
 
-def _on_ray(plan: Plan, stage: Stage, at_once: int) -> PipelineExecutor:
+def _on_ray(plan: Plan, stage: PrepareStage, at_once: int) -> PipelineExecutor:
     if not ray.is_initialized():
         ray.init(logging_level="error", log_to_driver=False)
     return datatrove_ray.RayPipelineExecutor(**_settings(plan, stage), workers=at_once)
