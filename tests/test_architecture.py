@@ -42,6 +42,10 @@ OPTIONS = {
     "export": {
         *("model", "--output", "-o", "--to", "--title", "--precision", "--beam", "-b"),
     },
+    "prepare": {
+        *("recipe", "--output", "-o", "--workers", "--tasks", "--at-once", "--shard-pairs"),
+        *("--slurm", "--set"),
+    },
     "recipes": set(),
     "sweep": {
         *("recipe", "more", "--grid", "--set", "--output", "-o", "--jobs", "--threads"),

@@ -47,6 +47,7 @@ class Verbs(LateGroup):
     verbs: ClassVar[Mapping[str, LateVerb]] = {
         "demo": LateVerb("jumok.cli.verbs.demo:demo", MAKE),
         "train": LateVerb("jumok.cli.verbs.train:train", MAKE),
+        "prepare": LateVerb("jumok.cli.verbs.scale.prepare:prepare", MAKE),
         "plan": LateVerb("jumok.cli.verbs.scale.plan:plan", MAKE),
         "sweep": LateVerb("jumok.cli.verbs.scale.sweep:sweep", MAKE),
         "smallworld": LateVerb("jumok.cli.verbs.smallworld:smallworld", MAKE),

@@ -34,7 +34,7 @@ class HeldOut:
         first: int | None = None
         for text in texts:
             total += 1
-            key = _hash(text)
+            key = hash_of(text)
             first = key if first is None else first
             different = different or key != first
             if key in members or (len(smallest) == count and key >= -smallest[0]):
@@ -50,8 +50,12 @@ class HeldOut:
                 expected="at least two different source sentences or texts",
                 do="give [[data.validation]] in the recipe, or more training data",
             )
-        kept = sorted(members)[: max(1, int(total * LARGEST_SHARE))]
-        return cls(frozenset(kept))
+        return cls.of_hashes(members, count, total)
+
+    @classmethod
+    def of_hashes(cls, hashes: Iterable[int], count: int, total: int) -> "HeldOut":
+        """The `count` smallest of these hashes; at most a tenth of `total`, at least one."""
+        return cls(frozenset(sorted({*hashes})[: min(count, max(1, int(total * LARGEST_SHARE)))]))
 
     def split(self, share: float) -> tuple["HeldOut", "HeldOut"]:
         """Splits it in two: `share` of the texts (0 to 1), those of the smallest hashes, and the
@@ -65,8 +69,9 @@ class HeldOut:
         return len(self.hashes)
 
     def __contains__(self, text: str) -> bool:
-        return _hash(text) in self.hashes
+        return hash_of(text) in self.hashes
 
 
-def _hash(text: str) -> int:
+def hash_of(text: str) -> int:
+    """What texts are chosen by: 64 bits of BLAKE2b."""
     return int.from_bytes(hashlib.blake2b(text.strip().encode(), digest_size=8).digest())

@@ -114,7 +114,7 @@ def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Reporter)
     held, tested = _held_out(config.data, train, bool(check), say)
     if tested:
         test = (pair for pair in _read_all(train) if pair.source in tested)
-        _write_pairs(folder / TEST, test)
+        write_pairs(folder / TEST, test)
     unseen = HeldOut(held.hashes | tested.hashes)
     seen = (pair for pair in _read_all(train) if pair.source not in unseen)
     lines = chain.from_iterable((pair.source, pair.target) for pair in seen)
@@ -244,7 +244,7 @@ def _held_out(
     return parts
 
 
-def _write_pairs(file: Path, pairs: Iterable[Pair]) -> None:
+def write_pairs(file: Path, pairs: Iterable[Pair]) -> None:
     """A table of two columns; a tab inside of a text becomes a space."""
     rows = ("\t".join(text.replace("\t", " ") for text in pair[:2]) for pair in pairs)
     write_durably(file, "".join(f"{row}\n" for row in rows).encode())

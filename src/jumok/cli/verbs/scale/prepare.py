@@ -1,0 +1,142 @@
+"""`jumok prepare`: a corpus of pairs, cleaned and as shards of token ids."""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from jumok.errors import ConfigError, Place
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok import config as jumok_config
+    from jumok import environment
+    from jumok.data.files import manifest
+    from jumok.data.pairs.cleaning import filters, findings
+    from jumok.training import folder as training_folder
+    from jumok.training import start
+    from jumok.training.preparing.shards import plan as shards_plan
+
+with late_imports("preparing a corpus in tasks", extra="prepare"):
+    from jumok.training.preparing.shards import workers as shards_workers
+
+if TYPE_CHECKING:
+    from jumok.training.preparing.shards.plan import Plan
+
+Recipe = Annotated[
+    Path, typer.Argument(help="A recipe for translation: its file, or its name in `jumok recipes`.")
+]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", help="Folder of the shards, new or begun before.")
+]
+Workers = Annotated[Literal["local", "slurm", "ray"], typer.Option(help="Where the tasks run.")]
+Tasks = Annotated[
+    int | None,
+    typer.Option(min=1, max=100_000, help="Tasks of each stage (default: --at-once)."),
+]
+AtOnce = Annotated[
+    int | None,
+    typer.Option(min=1, max=100_000, help="Tasks that run at the same time (default: all cores)."),
+]
+ShardPairs = Annotated[int, typer.Option(min=1, help="Pairs of a shard, before cleaning.")]
+Slurm = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--slurm",
+        help="KEY=VALUE for Slurm: partition and time, mem_per_cpu_gb, qos, ... Repeatable.",
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Change a key of the recipe: data.clean=false. Repeatable."),
+]
+
+
+def prepare(
+    recipe: Recipe,
+    output: Output,
+    workers: Workers = "local",
+    tasks: Tasks = None,
+    at_once: AtOnce = None,
+    shard_pairs: ShardPairs = 500_000,
+    slurm: Slurm = None,
+    changes: Set = None,
+) -> None:
+    """Clean a large corpus and write it as shards of token ids.
+
+    Reads the corpora of the recipe, leaves out what data.clean says (without
+    the key: what all filters find), trains the tokenizer, and writes shards
+    with a manifest, and cleaning.json with numbers and examples of each
+    filter. The same command continues where an earlier one was stopped.
+
+      jumok prepare recipe.toml --output prepared
+
+      jumok prepare recipe.toml --output prepared --tasks 64 --at-once 8
+
+      jumok prepare recipe.toml --output prepared --workers slurm --tasks 200
+        --slurm partition=cpu --slurm time=04:00:00
+
+      jumok prepare recipe.toml --output prepared --workers ray --tasks 200
+    """
+    given = _slurm(slurm or (), workers)
+    cores = at_once or environment.threads() or os.cpu_count() or 1
+    plan = plan_of(recipe, changes or (), output, tasks or cores, shard_pairs)
+    run = shards_workers.run
+    done = run(
+        plan, workers, min(cores, plan.tasks), given, lambda line: typer.echo(line, err=True)
+    )
+    if not done:
+        typer.echo(f"submitted; squeue shows the jobs, and {plan.work / 'logs'} has their logs")
+        return
+    say_result(plan)
+
+
+def plan_of(
+    recipe: Path, changes: Sequence[str], output: Path, tasks: int, shard_pairs: int
+) -> "Plan":
+    """What is prepared, and where to.
+
+    Raises:
+        ConfigError: it is no recipe for translation, or has no corpora.
+    """
+    config = start.load(recipe, changes, {**os.environ})
+    if not isinstance(config, jumok_config.TranslationConfig) or not config.data.train:
+        raise ConfigError(
+            "only corpora of pairs are prepared.",
+            expected="a recipe for translation with [[data.train]]",
+            got=f"model.kind = {config.model.kind!r}",
+            do="jumok train prepares all other data by itself",
+        )
+    clean, notes = config.data.clean, list[str]()
+    if clean is None and "clean" not in config.data.model_fields_set:
+        clean = jumok_config.data.CleanConfig()
+    if clean is not None:
+        languages = config.data.source_language, config.data.target_language
+        clean, notes = filters.usable(clean, languages)
+    return shards_plan.Plan(config, output, tasks, shard_pairs, clean, tuple(notes))
+
+
+def say_result(plan: "Plan") -> None:
+    """Prints what was left out, and what was written."""
+    stored = json.loads((plan.folder / training_folder.CLEANING).read_text("utf-8"))
+    for report in map(findings.CleaningReport.from_json, stored):
+        typer.echo("\n".join(report.lines()) or f"{report.name}: {report.read:,} pairs")
+    file = plan.folder / manifest.MANIFEST
+    written = manifest.parse_manifest(file.read_bytes(), Place(file))
+    typer.echo(f"{file}: {written.pairs:,} pairs in {len(written.shards)} shards")
+
+
+def _slurm(given: Sequence[str], workers: str) -> dict[str, str]:
+    """The keys and values of --slurm."""
+    if given and workers != "slurm":
+        raise ConfigError("--slurm needs --workers slurm.", got=f"--workers {workers}")
+    values = {}
+    for each in given:
+        key, equals, value = each.partition("=")
+        if not key or not equals:
+            raise ConfigError("--slurm has the form key=value.", got=each)
+        values[key] = value
+    return values

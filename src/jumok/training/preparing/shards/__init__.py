@@ -1,0 +1,1 @@
+"""`jumok prepare`: a corpus as shards of token ids, in tasks for many processes or machines."""

@@ -1,0 +1,159 @@
+"""The files that the stages of `jumok prepare` hand on: blocks of pairs, and what was found."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import compress, islice
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from jumok.data.files.atomic import atomic_file, force_to_disk
+from jumok.data.pairs.cleaning.characters import Rows
+from jumok.data.pairs.cleaning.duplicates import Keys
+from jumok.data.pairs.pair import Pair
+from jumok.json_types import JsonObject
+from jumok.training.preparing.shards.plan import PARTS, PairBlock, Plan
+
+_LINES = 20_000  # pairs written at once
+_BITS = np.uint64(64 - PARTS.bit_length() + 1)
+
+
+def write_block(plan: Plan, name: str, pairs: Iterable[Pair]) -> int:
+    """Writes pairs as a block: a line each with a tab between the sides, and their lines' numbers.
+
+    Returns:
+        how many there are.
+    """
+    lines: list[int] = []
+    rest = iter(pairs)
+    with (
+        atomic_file(_in(plan, "blocks", f"{name}.tsv")) as partial,
+        partial.open("w", encoding="utf-8", errors="surrogatepass", newline="\n") as file,
+    ):
+        while part := list(islice(rest, _LINES)):
+            lines += [pair.line for pair in part]
+            sides = ([text.replace("\t", " ") for text in pair[:2]] for pair in part)
+            file.write("".join(f"{source}\t{target}\n" for source, target in sides))
+    _write(_in(plan, "blocks", f"{name}.lines"), np.array(lines, "<u8").tobytes())
+    return len(lines)
+
+
+def read_block(plan: Plan, block: PairBlock) -> Iterator[Pair]:
+    """The pairs of a block."""
+    file = plan.work / "blocks" / f"{block.name}.tsv"
+    lines = np.fromfile(plan.work / "blocks" / f"{block.name}.lines", "<u8").tolist()
+    with file.open(encoding="utf-8", errors="surrogatepass", newline="\n") as texts:
+        for text, line in zip(texts, lines, strict=True):
+            source, _, target = text[:-1].partition("\t")
+            yield Pair(source, target, line)
+
+
+@dataclass(frozen=True)
+class KeyTable:
+    """Keys of the pairs of a block, ordered by the parts that they belong to.
+
+    Attributes:
+        keys: of pairs, or of bands of their signatures.
+        rows: the number of each pair in its block.
+        sketches: of the signatures; empty for keys of pairs.
+    """
+
+    keys: Keys
+    rows: npt.NDArray[np.uint32]
+    sketches: Keys
+
+    @classmethod
+    def of(cls, keys: Keys, rows: npt.NDArray[np.int64], sketches: Keys) -> "KeyTable":
+        """Puts the keys of each part together, and leaves their order within it."""
+        order = np.argsort(keys >> _BITS, kind="stable")
+        ordered = sketches[order] if len(sketches) else sketches
+        return cls(keys[order], rows[order].astype(np.uint32), ordered)
+
+    def write(self, plan: Plan, block: PairBlock, name: str) -> None:
+        """Writes it: where each part ends, then the columns."""
+        ends = np.searchsorted(self.keys >> _BITS, np.arange(1, PARTS + 1, dtype=np.uint64))
+        parts = (ends.astype("<u8"), self.keys.astype("<u8"), self.sketches.astype("<u8"))
+        content = b"".join(part.tobytes() for part in parts) + self.rows.astype("<u4").tobytes()
+        _write(_in(plan, "keys", f"{block.name}.{name}"), content)
+
+    @classmethod
+    def read(cls, plan: Plan, block: PairBlock, name: str, part: int) -> "KeyTable":
+        """One part of a table."""
+        file = plan.work / "keys" / f"{block.name}.{name}"
+        ends = np.fromfile(file, "<u8", PARTS).tolist()
+        count, start, end = ends[-1], ends[part - 1] if part else 0, ends[part]
+        with_sketches = file.stat().st_size > 8 * PARTS + 12 * count
+
+        def column(place: int, kind: str) -> npt.NDArray[np.unsignedinteger]:
+            size = np.dtype(kind).itemsize
+            return np.fromfile(file, kind, end - start, offset=place + size * start)
+
+        place = 8 * PARTS
+        keys = column(place, "<u8").astype(np.uint64)
+        sketches = np.zeros(0, dtype=np.uint64)
+        if with_sketches:
+            sketches = column(place + 8 * count, "<u8").astype(np.uint64)
+        rows = column(place + (16 if with_sketches else 8) * count, "<u4").astype(np.uint32)
+        return cls(keys, rows, sketches)
+
+
+def write_left(plan: Plan, block: PairBlock, left: Rows) -> None:
+    """Writes which pairs of a block are left by the filters of single pairs."""
+    _write(_in(plan, "found", f"{block.name}.left"), np.packbits(left).tobytes())
+
+
+def read_left(plan: Plan, block: PairBlock) -> Rows:
+    """Which pairs of a block are left by the filters of single pairs."""
+    packed = np.fromfile(plan.work / "found" / f"{block.name}.left", np.uint8)
+    return np.unpackbits(packed, count=block.pairs).astype(np.bool_)
+
+
+def write_repeated(plan: Plan, task: int, kind: str, pairs: npt.NDArray[np.int64]) -> None:
+    """Writes the numbers of the pairs that repeat earlier ones, as far as one task finds them."""
+    _write(_in(plan, "repeated", f"{task:05}.{kind}"), np.unique(pairs).tobytes())
+
+
+def read_repeated(plan: Plan, block: PairBlock, kind: str) -> Rows:
+    """Which pairs of a block repeat earlier ones."""
+    found = np.zeros(block.pairs, dtype=np.bool_)
+    for file in (plan.work / "repeated").glob(f"*.{kind}"):
+        numbers = np.memmap(file, np.int64, "r") if file.stat().st_size else np.zeros(0, np.int64)
+        first, last = np.searchsorted(numbers, [block.start, block.start + block.pairs])
+        found[numbers[first:last] - block.start] = True
+    return found
+
+
+def pairs_of(plan: Plan, block: PairBlock, left: Rows) -> Iterator[Pair]:
+    """The pairs of a block that are left."""
+    return compress(read_block(plan, block), left)
+
+
+def write_json(plan: Plan, folder: str, name: str, value: object) -> None:
+    """Writes a value that stages hand on."""
+    text = json.dumps(value, ensure_ascii=False)
+    _write(_in(plan, folder, f"{name}.json"), text.encode("utf-8", "backslashreplace"))
+
+
+def read_json(plan: Plan, folder: str, name: str) -> JsonObject:
+    """A value that another stage wrote."""
+    return json.loads((plan.work / folder / f"{name}.json").read_text("utf-8"))
+
+
+def settle(plan: Plan, since: float) -> None:
+    """Waits until what was written since then would survive a power cut: then a task has ended."""
+    for path in plan.work.glob("*/*"):
+        if path.is_file() and path.stat().st_mtime >= since:
+            force_to_disk(path)
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Writes a file atomically; `settle` waits for all of them at once, which takes less time."""
+    with atomic_file(file) as partial:
+        partial.write_bytes(content)
+
+
+def _in(plan: Plan, folder: str, name: str) -> Path:
+    (plan.work / folder).mkdir(exist_ok=True)
+    return plan.work / folder / name

@@ -1,0 +1,316 @@
+"""The stages of `jumok prepare`: each is divided into tasks, which may run anywhere."""
+
+import heapq
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, islice
+
+import numpy as np
+
+from jumok.data.pairs.cleaning import filters
+from jumok.data.pairs.cleaning.characters import Rows
+from jumok.data.pairs.cleaning.duplicates import keys_of
+from jumok.data.pairs.cleaning.filters import Situation
+from jumok.data.pairs.cleaning.findings import CleaningReport
+from jumok.data.pairs.cleaning.near import BANDS, bands, likeness, signatures, sketches
+from jumok.data.pairs.cleaning.survey import BATCH, Tally, batches, by_themselves, situation_of
+from jumok.data.pairs.corpus import read_pairs
+from jumok.data.pairs.pair import Pair
+from jumok.data.pairs.shards import write_manifest, write_shard
+from jumok.data.pairs.store import Filters
+from jumok.data.report import CorpusReport
+from jumok.data.tokenizer import Tokenizer
+from jumok.errors import DataError, Place
+from jumok.training.folder import CLEANING, TEST, TOKENIZER
+from jumok.training.preparing.held_out import HeldOut, hash_of
+from jumok.training.preparing.pairs import corpus_of_pairs, write_pairs, write_report
+from jumok.training.preparing.shards import blocks as files
+from jumok.training.preparing.shards.blocks import KeyTable
+from jumok.training.preparing.shards.plan import PARTS, PairBlock, Plan, described, name_of_block
+from jumok.training.preparing.vocabulary import learn_tokenizer
+
+PAIR, BAND = "pair", "band{}"
+VALIDATION, TESTED = "validation", "test"
+NO_SKETCHES = np.zeros(0, dtype=np.uint64)
+
+
+def read(plan: Plan, task: int) -> None:
+    """Divides the corpora into blocks; a task reads whole corpora."""
+    for index in range(task, len(plan.corpora), plan.tasks):
+        corpus = plan.corpora[index]
+        report = corpus.report()
+        pairs = read_pairs(corpus, report)
+        first = list(islice(pairs, BATCH))
+        languages = plan.config.data.source_language, plan.config.data.target_language
+        rest: Iterator[Pair] = chain(first, pairs)
+        sizes: list[int] = []
+        while size := files.write_block(
+            plan, name_of_block(index, len(sizes)), islice(rest, plan.shard_pairs)
+        ):
+            sizes.append(size)
+        ratio = situation_of(first, languages).ratio
+        values = {"blocks": sizes, "ratio": ratio, "report": report.to_json()}
+        files.write_json(plan, "read", f"{index:04}", values)
+
+
+def judge(plan: Plan, task: int) -> None:
+    """Applies the filters that judge each pair by itself, and writes the keys of those left."""
+    for block in _own(plan, task):
+        _judge(plan, block)
+
+
+def _judge(plan: Plan, block: PairBlock) -> None:
+    data, clean = plan.config.data, plan.clean
+    report = CleaningReport(plan.corpora[block.corpus].title, clean is not None)
+    report.notes += plan.notes if block.part == 0 else ()
+    situation = Situation((data.source_language, data.target_language), block.ratio)
+    left, hashes = [], list[int]()
+    tables: dict[str, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
+    wanted = _held_pairs(plan)
+    start = 0
+    for pairs in batches(files.read_block(plan, block)):
+        found = np.ones(len(pairs), dtype=np.bool_)
+        if clean is not None:
+            tally, both = by_themselves(pairs, clean, situation, report)
+            found = tally.left
+            rows = np.flatnonzero(found)
+            kept = rows.tolist()
+            if clean.duplicates is not None:
+                sources, targets = ([side.texts[row] for row in kept] for side in both.sides)
+                keys = keys_of(sources, targets, clean.duplicates)
+                tables.setdefault(PAIR, []).append((keys, rows + start, NO_SKETCHES))
+            if clean.near_duplicates is not None:
+                signed = signatures(both)[rows]
+                sketched = sketches(signed)
+                for number, keys in enumerate(bands(signed).T):
+                    table = tables.setdefault(BAND.format(number), [])
+                    table.append((keys, rows + start, sketched))
+        if wanted:
+            own = {hash_of(pairs[row].source) for row in np.flatnonzero(found)}
+            hashes = heapq.nsmallest(wanted, {*hashes, *own})
+        left.append(found)
+        start += len(pairs)
+        report.read += len(pairs)
+    for name, parts in tables.items():
+        columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+        KeyTable.of(*columns).write(plan, block, name)
+    files.write_left(plan, block, np.concatenate(left))
+    files.write_json(plan, "found", block.name, {"report": report.to_json(), "held": hashes})
+
+
+def compare(plan: Plan, task: int) -> None:
+    """Finds the pairs that repeat earlier ones, in some parts of all keys."""
+    clean = plan.clean
+    if clean is None:
+        return
+    every = list(plan.blocks())
+    same, near = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for part in range(task, PARTS, plan.tasks):
+        if clean.duplicates is not None:
+            numbers, first, _ = _together(plan, every, PAIR, part)
+            same.append(numbers[first < numbers])
+        if clean.near_duplicates is not None:
+            for band in range(BANDS):
+                numbers, first, like = _together(plan, every, BAND.format(band), part)
+                near.append(numbers[(first < numbers) & (like >= clean.near_duplicates)])
+    files.write_repeated(plan, task, filters.DUPLICATES, np.concatenate(same))
+    files.write_repeated(plan, task, filters.NEAR, np.concatenate(near))
+
+
+def _together(
+    plan: Plan, every: list[PairBlock], name: str, part: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The numbers of the pairs with keys of a part, the first pair with the same key, and how
+    alike the two are.
+    """
+    tables = [KeyTable.read(plan, block, name, part) for block in every]
+    keys = np.concatenate([table.keys for table in tables])
+    sketched = np.concatenate([table.sketches for table in tables])
+    numbers = np.concatenate(
+        [
+            block.start + table.rows.astype(np.int64)
+            for block, table in zip(every, tables, strict=True)
+        ]
+    )
+    order = np.argsort(keys, kind="stable")
+    keys, numbers = keys[order], numbers[order]
+    new = np.concatenate([[True], keys[1:] != keys[:-1]])[: len(keys)]
+    leader = np.flatnonzero(new)[np.cumsum(new) - 1]
+    if not len(sketched):
+        return numbers, numbers[leader], np.ones(len(numbers))
+    sketched = sketched[order]
+    return numbers, numbers[leader], likeness(sketched[leader], sketched)
+
+
+def learn(plan: Plan, task: int) -> None:
+    """Chooses the pairs that are held out, and trains the tokenizer on the others."""
+    del task
+    every = list(plan.blocks())
+    if not any(files.read_left(plan, block).any() for block in every):
+        stored = [files.read_json(plan, "found", block.name)["report"] for block in every]
+        lines = [line for each in stored for line in CleaningReport.from_json(each).lines()]
+        raise DataError(
+            "data.clean leaves no pair.",
+            got="\n            ".join(lines),
+            do="correct the languages or the columns in the recipe, or switch filters off",
+            place=Place(plan.folder),
+        )
+    validation, test = _held_out(plan, every)
+    unseen = HeldOut(validation.hashes | test.hashes)
+    texts = chain.from_iterable(
+        (pair.source, pair.target)
+        for block in every
+        for pair in files.pairs_of(plan, block, _left(plan, block))
+        if pair.source not in unseen
+    )
+    settings, file = plan.config.tokenizer, plan.work / TOKENIZER
+    said: list[str] = []
+    learn_tokenizer(settings, texts, file, plan.config.seed, said.append)
+    values = {VALIDATION: sorted(validation.hashes), TESTED: sorted(test.hashes), "said": said}
+    files.write_json(plan, "held", "out", values)
+
+
+def encode(plan: Plan, task: int) -> None:
+    """Writes the shards."""
+    tokenizer = Tokenizer.load(plan.work / TOKENIZER)
+    data = plan.config.data
+    limits = Filters(data.max_tokens, data.max_ratio)
+    held = files.read_json(plan, "held", "out")
+    for block in _own(plan, task):
+        stored = files.read_json(plan, "found", block.name)
+        report = CleaningReport.from_json(stored["report"])
+        left = _without_repeats(plan, block, report)
+        aside = _Aside({name: frozenset(held[name]) for name in (VALIDATION, TESTED)})
+        counts = CorpusReport(report.name)
+        write_shard(
+            plan.folder,
+            block.number,
+            aside.others(files.pairs_of(plan, block, left)),
+            tokenizer,
+            limits,
+            report=counts,
+            keep_texts=plan.config.tokenizer.sampling_alpha > 0.0,
+        )
+        values = {"report": report.to_json(), "counts": counts.to_json(), "aside": aside.pairs}
+        files.write_json(plan, "encoded", block.name, values)
+
+
+def finish(plan: Plan, task: int) -> None:
+    """Writes the reports and the manifest, and removes what the stages handed on."""
+    del task
+    every = list(plan.blocks())
+    corpora = plan.config.data.train
+    reports: list[CleaningReport | None] = [None] * len(corpora)
+    aside: dict[str, list[Pair]] = {VALIDATION: [], TESTED: []}
+    for block in every:
+        stored = files.read_json(plan, "encoded", block.name)
+        own, before = CleaningReport.from_json(stored["report"]), reports[block.corpus]
+        if before is None:
+            reports[block.corpus] = own
+        else:
+            before.merge(own)
+        for name, pairs in aside.items():
+            pairs += [Pair(*row) for row in stored["aside"][name]]
+    known = [report for report in reports if report is not None]
+    write_report(plan.folder / CLEANING, known)
+    if aside[TESTED]:
+        write_pairs(plan.folder / TEST, aside[TESTED])
+    validation: Iterable[Pair] = aside[VALIDATION]
+    if plan.config.data.validation:
+        given = plan.config.data.validation
+        skip = plan.config.data.skip_damaged
+        validation = chain.from_iterable(read_pairs(corpus_of_pairs(one, skip)) for one in given)
+    tokenizer = Tokenizer.load(plan.work / TOKENIZER)
+    name = plan.config.name
+    write_manifest(plan.folder, tokenizer, name=name, validation=validation, about=described(plan))
+    for folder in ("blocks", "keys", "repeated", "found", "encoded", "held", "read"):
+        shutil.rmtree(plan.work / folder, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class PrepareStage:
+    """A stage: its name, its function, and whether it is one task."""
+
+    name: str
+    run: Callable[[Plan, int], None]
+    alone: bool = False
+
+
+STAGES = (
+    PrepareStage("read", read),
+    PrepareStage("judge", judge),
+    PrepareStage("compare", compare),
+    PrepareStage("learn", learn, alone=True),
+    PrepareStage("encode", encode),
+    PrepareStage("finish", finish, alone=True),
+)
+
+
+class _Aside:
+    """Takes the pairs aside whose sources are held out.
+
+    Attributes:
+        pairs: source, target and line of each, by what they are held out for.
+    """
+
+    def __init__(self, hashes: Mapping[str, frozenset[int]]) -> None:
+        self._hashes = hashes
+        self.pairs: dict[str, list[tuple[str, str, int]]] = {name: [] for name in hashes}
+
+    def others(self, pairs: Iterator[Pair]) -> Iterator[Pair]:
+        """The pairs that stay."""
+        if not any(self._hashes.values()):
+            yield from pairs
+            return
+        for pair in pairs:
+            key = hash_of(pair.source)
+            held = next((name for name, hashes in self._hashes.items() if key in hashes), None)
+            if held is None:
+                yield pair
+            else:
+                self.pairs[held].append((pair.source, pair.target, pair.line))
+
+
+def _own(plan: Plan, task: int) -> Iterator[PairBlock]:
+    """The blocks of a task."""
+    return islice(plan.blocks(), task, None, plan.tasks)
+
+
+def _without_repeats(plan: Plan, block: PairBlock, report: CleaningReport) -> Rows:
+    """The pairs of a block that all filters leave, which the report counts."""
+    left = files.read_left(plan, block)
+    if plan.clean is not None:
+        tally = Tally(report, plan.clean, list(files.read_block(plan, block)))
+        tally.left &= left
+        for name in (filters.DUPLICATES, filters.NEAR):
+            if getattr(plan.clean, name) is not None:
+                tally.take(name, files.read_repeated(plan, block, name))
+        left = tally.left
+    report.kept = int(left.sum())
+    return left
+
+
+def _left(plan: Plan, block: PairBlock) -> Rows:
+    """The pairs of a block that all filters leave."""
+    left = files.read_left(plan, block)
+    for name in (filters.DUPLICATES, filters.NEAR):
+        left &= ~files.read_repeated(plan, block, name)
+    return left
+
+
+def _held_pairs(plan: Plan) -> int:
+    """How many source sentences are held out, for validation and for a test."""
+    data = plan.config.data
+    return (0 if data.validation else data.validation_pairs) + data.test_pairs
+
+
+def _held_out(plan: Plan, every: list[PairBlock]) -> tuple[HeldOut, HeldOut]:
+    """The held-out source sentences: those for validation, and those for a test."""
+    wanted = _held_pairs(plan)
+    if not wanted:
+        return HeldOut(), HeldOut()
+    stored = [files.read_json(plan, "found", block.name)["held"] for block in every]
+    left = sum(int(files.read_left(plan, block).sum()) for block in every)
+    held = HeldOut.of_hashes(chain.from_iterable(stored), wanted, left)
+    return held.split((wanted - plan.config.data.test_pairs) / wanted)
