@@ -8,8 +8,8 @@ from jumok.training.objectives.pairs import translation
 from jumok.training.optimization import optimizer, parameters, slices
 from jumok.training.optimization.exchange import Exchange
 from jumok.training.optimization.slices import (
-    Region,
     Slices,
+    Stretch,
     in_blocks,
     meetings,
     number_of,
@@ -128,13 +128,13 @@ def test_each_rank_keeps_its_share_of_the_state():
 
 @pytest.mark.parametrize("kept", [torch.float32, torch.bfloat16])
 def test_the_sum_of_slices_is_the_tree_over_all_shares(kept):
-    """Eight shares of four ranks, of a row whose regions are cut unevenly."""
+    """Eight shares of four ranks, of a row whose stretches are cut unevenly."""
     shares = torch.randn(8, 3000, generator=torch.Generator().manual_seed(3)).to(kept)
     expected = halved(list(shares))[0].float()
-    regions = [Region([0, 320, 1600, 1632]), in_blocks(1632, 3000)]
+    stretches = [Stretch([0, 320, 1600, 1632]), in_blocks(1632, 3000)]
 
     def add(ranks: Member) -> list[tuple[int, torch.Tensor]]:
-        exchange = Exchange(Slices(regions, ranks.count), ranks)
+        exchange = Exchange(Slices(stretches, ranks.count), ranks)
         total = torch.empty(exchange.size)
         exchange.sum_up([shares[number] for number in range(exchange.number, 8, 4)], total)
         parts = total.split([end - start for start, end in exchange.ranges])
@@ -147,10 +147,10 @@ def test_the_sum_of_slices_is_the_tree_over_all_shares(kept):
             assert torch.equal(part, expected[start : start + len(part)])
 
 
-def test_a_region_is_cut_where_it_may_be():
-    region = Region([0, 320, 1600, 1632])
-    assert [region.cut(number, 4) for number in range(5)] == [0, 320, 320, 1600, 1632]
-    assert region.pieces((320, 1632)) == [1280, 32]
+def test_a_stretch_is_cut_where_it_may_be():
+    stretch = Stretch([0, 320, 1600, 1632])
+    assert [stretch.cut(number, 4) for number in range(5)] == [0, 320, 320, 1600, 1632]
+    assert stretch.blocks((320, 1632)) == [1280, 32]
     assert [in_blocks(64, 256).cut(number, 4) for number in range(5)] == [64, 96, 160, 192, 256]
     assert in_blocks(64, 64).places == [64]
     assert in_blocks(0, 1 << 30).places[1] == 1 << 17

@@ -95,8 +95,8 @@ class Learner:
         self._objective, self._config, self._seed = objective, config, seed
         self._flat = FlatParameters(model)
         hidden = self._flat.hidden if config.optimizer == "muon" else 0
-        regions = self._flat.regions(hidden)
-        self._exchange = Exchange(Slices(regions, ranks.count), ranks)
+        stretches = self._flat.stretches(hidden)
+        self._exchange = Exchange(Slices(stretches, ranks.count), ranks)
         row = self._flat.flatten(model)
         self._master = self._exchange.cut(row)
         self._computed = row.to(precision, copy=True)
@@ -178,7 +178,7 @@ class Learner:
         return {"master": self._master} | self._optimizer.state() | self._average.state()
 
     def ranges(self, name: str) -> list[Range] | None:
-        """Of the row, what a tensor of the state holds in this process; None: all have the same."""
+        """What a tensor of the state holds of the row in this process; None: all have the same."""
         if name == "adamw.step":
             return None
         kinds = {"muon": self._exchange.ranges[:1], "adamw": self._exchange.ranges[1:]}
@@ -201,7 +201,7 @@ class Learner:
         return self._collected
 
     def _averaged(self) -> Float[Tensor, " slice"]:
-        """Of this process's slice."""
+        """The average of this process's slice."""
         average = self._average.weights(self._master)
         self._frozen.restore(average)
         return average
@@ -260,7 +260,7 @@ class Learner:
         self._frozen.silence(self._gradient)
         # Several cores would add up the squares in another order; a thread of the pool has one.
         norms = self._pool.submit(self._exchange.norms, self._gradient).result()
-        # fsum rounds once, so the order of the pieces does not matter.
+        # fsum rounds once, so the order of the blocks does not matter.
         return math.sqrt(math.fsum(norm * norm for norm in self._exchange.all_norms(norms)))
 
     def _apply(self, norm: float, step: int, learning_rate: float) -> None:

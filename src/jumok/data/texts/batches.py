@@ -110,7 +110,7 @@ class LabelledUpdates(Updates[LabelledBatch]):
 
 
 def _positions(store: ExampleStore, rows: Rows) -> int:
-    """Of a batch of these texts, with START, END and padding."""
+    """The positions of a batch of these texts, with START, END and padding."""
     return len(rows) * (int(store.texts.lengths[rows].max()) + 2)
 
 

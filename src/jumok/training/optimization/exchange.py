@@ -19,7 +19,7 @@ class Exchange:
 
     Attributes:
         number: of its slice; and of its shares, modulo the number of processes.
-        ranges: what it owns of each region of the row. One after another, they are the slice.
+        ranges: what it owns of each stretch of the row. One after another, they are the slice.
         size: elements of the slice.
     """
 
@@ -29,13 +29,6 @@ class Exchange:
         self.ranges = slices.ranges(self.number, self.number + 1)
         self.size = sum(end - start for start, end in self.ranges)
         self._meetings = meetings(ranks.index, ranks.count)
-        self._most = max(
-            sum(
-                len(region.pieces(within))
-                for region, within in zip(slices.regions, slices.ranges(n, n + 1), strict=True)
-            )
-            for n in range(ranks.count)
-        )
 
     def cut(self, row: Float[Tensor, " size"]) -> Float[Tensor, " slice"]:
         """A copy of the slice."""
@@ -83,7 +76,7 @@ class Exchange:
             for part in self._parts(own):
                 self._ranks.swap(0, part, nothing)
             return nothing
-        row = own.new_empty(sum(each.places[-1] - each.places[0] for each in self._slices.regions))
+        row = own.new_empty(self._slices.stretches[-1].places[-1])
         for (start, end), part in zip(self.ranges, self._parts(own), strict=True):
             row[start:end] = part
         for other in range(1, self._ranks.count):
@@ -92,31 +85,31 @@ class Exchange:
                 self._ranks.swap(other, nothing, row[start:end])
         return row
 
-    def norms(self, own: Float[Tensor, " slice"]) -> Float[Tensor, " pieces"]:
-        """The norm of each piece of the slice, from one place for a cut to the next.
+    def norms(self, own: Float[Tensor, " slice"]) -> Float[Tensor, " blocks"]:
+        """The norm of each block of the slice, from one place for a cut to the next.
 
         So they do not depend on the number of processes. To be called by a thread that has one
-        core: several would add up the squares of a piece in another order.
+        core: several would add up the squares of a block in another order.
         """
         found = [own[:0]]
-        for region, within, part in zip(
-            self._slices.regions, self.ranges, self._parts(own), strict=True
+        for stretch, within, part in zip(
+            self._slices.stretches, self.ranges, self._parts(own), strict=True
         ):
             start = 0
-            for length, equal in groupby(region.pieces(within)):
+            for length, equal in groupby(stretch.blocks(within)):
                 end = start + length * len(list(equal))
                 found.append(torch.linalg.vector_norm(part[start:end].view(-1, length), dim=1))
                 start = end
         return torch.cat(found)
 
-    def all_norms(self, own: Float[Tensor, " pieces"]) -> list[float]:
+    def all_norms(self, own: Float[Tensor, " blocks"]) -> list[float]:
         """Those of all processes, in any order."""
-        padded = own.new_zeros(self._most)
+        padded = own.new_zeros(self._slices.most_blocks)
         padded[: len(own)] = own
         # A padding of zeros adds nothing to a sum of squares.
         return torch.cat(list(self._ranks.gather(padded))).tolist()
 
     def _parts(self, own: Float[Tensor, " slice"]) -> Iterator[Float[Tensor, " part"]]:
-        """What a slice has of each region."""
+        """What a slice has of each stretch."""
         lengths = [end - start for start, end in self.ranges]
         yield from own.split(lengths)

@@ -1,8 +1,8 @@
 """How the flat row of weights is divided among the processes: who owns what, who meets whom.
 
-The row has regions, and a region has places at which it may be cut. The places follow from the
+The row has stretches, and a stretch has places at which it may be cut. The places follow from the
 model alone, so whatever is computed from one place to the next has the same bits in any number of
-processes. Every process owns one slice: a range of each region.
+processes. Every process owns one slice: a range of each stretch.
 
 Processes meet in pairs, first the neighbours. With 8 processes on each of several machines, three
 quarters and more of what is exchanged stays inside of a machine: each meeting halves the range of
@@ -20,7 +20,7 @@ ALIGN = 32
 """Elements: every parameter starts on a cache line, in bfloat16 too."""
 
 MOST_BLOCKS = 1 << 13
-"""Of a region without matrices: a slice can be of one block, and each has a norm of its own."""
+"""The most blocks of a stretch without matrices. Each block has a norm of its own."""
 
 WINDOW, EXCHANGED = 1 << 18, 1 << 22
 """Elements of a slice that are exchanged at once, and of all slices: they bound the memory that
@@ -31,7 +31,7 @@ Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Region:
+class Stretch:
     """A part of the row.
 
     Attributes:
@@ -48,17 +48,17 @@ class Region:
         nearest = self.places[max(after - 1, 0) : after + 1]
         return min(nearest, key=lambda place: abs(place - equal))
 
-    def pieces(self, within: Range) -> list[int]:
+    def blocks(self, within: Range) -> list[int]:
         """The elements from each place to the next one, in a range that begins and ends at one."""
         first, last = (bisect_left(self.places, place) for place in within)
         some = self.places[first : last + 1]
         return [end - start for start, end in pairwise(some)]
 
 
-def in_blocks(first: int, end: int) -> Region:
-    """A region whose elements do not depend on each other, cut into blocks of one size."""
+def in_blocks(first: int, end: int) -> Stretch:
+    """A stretch whose elements do not depend on each other, cut into blocks of one size."""
     size = max(ALIGN, 1 << max(0, (end - first - 1) // MOST_BLOCKS).bit_length())
-    return Region([*range(first, end, size), end])
+    return Stretch([*range(first, end, size), end])
 
 
 @dataclass(frozen=True)
@@ -101,17 +101,28 @@ class Slices:
     """The slices of a row.
 
     Args:
-        regions: of the row, in their order.
+        stretches: of the row, in their order.
         count: of the slices, a power of two.
+
+    Attributes:
+        most_blocks: of a slice.
     """
 
-    def __init__(self, regions: Sequence[Region], count: int) -> None:
-        self.regions, self.count = regions, count
-        self._cuts = [[each.cut(n, count) for n in range(count + 1)] for each in regions]
+    def __init__(self, stretches: Sequence[Stretch], count: int) -> None:
+        self.stretches, self.count = stretches, count
+        self._cuts = [[each.cut(n, count) for n in range(count + 1)] for each in stretches]
+        self.most_blocks = max(self._blocks(number) for number in range(count))
 
     def ranges(self, first: int, end: int) -> list[Range]:
-        """What the slices from number `first` to `end` have of each region."""
+        """What the slices from number `first` to `end` have of each stretch."""
         return [(cuts[first], cuts[end]) for cuts in self._cuts]
+
+    def _blocks(self, number: int) -> int:
+        ranges = self.ranges(number, number + 1)
+        return sum(
+            len(stretch.blocks(within))
+            for stretch, within in zip(self.stretches, ranges, strict=True)
+        )
 
     def windows(self) -> Iterator[list[Range]]:
         """Parts of the row one after another, each as the ranges that the slices have of it."""
