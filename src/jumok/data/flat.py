@@ -1,4 +1,4 @@
-"""StoredSequences of numbers on disk, one after another, memory-mapped.
+"""Sequences of numbers on disk, one after another, memory-mapped.
 
 Three files for each: NAME.values holds the numbers, NAME.lengths how many each sequence has
 (uint16, or uint32 if one is longer than 65,535), and NAME.ends where each ends (int64). None of
@@ -28,7 +28,7 @@ CHECKED = 1 << 20  # sequences checked at once
 
 @runtime_checkable
 class StoredSequences(Protocol):
-    """StoredSequences by their rows: of one `Flat`, or of several."""
+    """Sequences by their rows: of one `Flat`, or of several."""
 
     def __getitem__(self, index: int) -> npt.NDArray[np.unsignedinteger]: ...
 
@@ -39,7 +39,7 @@ class StoredSequences(Protocol):
 
 @dataclass(frozen=True)
 class Flat:
-    """StoredSequences one after another: the i-th is `values[ends[i] - lengths[i] : ends[i]]`."""
+    """Sequences one after another: the i-th is `values[ends[i] - lengths[i] : ends[i]]`."""
 
     values: npt.NDArray[np.unsignedinteger]
     ends: Lengths

@@ -5,36 +5,38 @@ weights are float32. Each is one flat tensor. The micro-batches of a step are di
 whose gradients are summed in an order of their own; the shares are computed by the threads of one
 process, or of several. So the number of shares decides the bits, and that of threads and processes
 does not. On a CPU a thread has one core: two small products in parallel are faster than one small
-product split in two.
+product split in two. Of several processes, each has the sum of the gradients, the master weights,
+the moments and the average of one slice only (`optimization/exchange.py`).
 
-Source: Micikevicius et al. 2018 (master weights).
+Source: Micikevicius et al. 2018 (master weights); Rajbhandari et al. 2020 (slices: ZeRO-2).
 """
 
 import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import nn
 
 from jumok.config import TrainingConfig
 from jumok.data.pairs.batches import on_device
+from jumok.data.planned import Planned, collated
 from jumok.kernels.noise import Noise
 from jumok.layers.experts import balance_heard
 from jumok.shapes import Float, Tensor
 from jumok.training.devices.ahead import fed
 from jumok.training.devices.workers import workers
 from jumok.training.optimization.average import Average
+from jumok.training.optimization.exchange import Exchange
 from jumok.training.optimization.frozen import FrozenRows
-from jumok.training.optimization.optimizer import Optimizer
+from jumok.training.optimization.optimizer import Optimizer, windows
 from jumok.training.optimization.parameters import FlatParameters
-from jumok.training.ranks import ALONE, Ranks, halved
+from jumok.training.optimization.slices import Range, Slices
+from jumok.training.ranks import ALONE, Ranks
 from jumok.training.task import MicroBatch, Objective, UpdateSource
-
-CHUNK = 1 << 18
-"""Elements of the gradients that are summed at once: those of all shares fit in a core's cache."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,9 @@ class Learner:
         precision: of products and activations.
         shares: of the micro-batches of a step, a power of two.
         threads: the number of micro-batches computed in parallel (CPU).
-        ranks: the processes; rank r computes every share whose number is r modulo their number,
-            which is a power of two, and at most that of the shares.
+        ranks: the processes. Their number N is a power of two, and at most that of the shares, of
+            which each computes those with a number of its own modulo N. All of them call the same
+            methods in the same order.
     """
 
     def __init__(
@@ -96,18 +99,23 @@ class Learner:
     ) -> None:
         self._objective, self._config, self._seed = objective, config, seed
         self._flat = FlatParameters(model)
-        self._master = self._flat.flatten(model)
-        self._computed = self._master.to(precision, copy=True)
+        hidden = self._flat.hidden if config.optimizer == "muon" else 0
+        stretches = self._flat.stretches(hidden)
+        self._exchange = Exchange(Slices(stretches, ranks.count), ranks)
+        row = self._flat.flatten(model)
+        self._master = self._exchange.cut(row)
+        self._computed = row.to(precision, copy=True)
         self._count, self._ranks = shares, ranks
+        first = self._exchange.number
         self._shares = [
-            self._share(number, model if number == ranks.index else copy.deepcopy(model))
-            for number in range(ranks.index, shares, ranks.count)
+            self._share(number, model if number == first else copy.deepcopy(model))
+            for number in range(first, shares, ranks.count)
         ]
         self._pool = workers(threads, self._master.device)
         self._gradient = torch.empty_like(self._master)
         self._optimizer = Optimizer(
-            config.optimizer,
             self._flat,
+            self._exchange.ranges,
             self._master,
             self._gradient,
             config.betas,
@@ -116,61 +124,95 @@ class Learner:
             self._pool,
         )
         self._average = Average(config.average, self._master)
-        self._frozen = FrozenRows(model, self._flat, self._master)
+        self._frozen = FrozenRows(model, self._flat, self._exchange, self._master)
+        self._collected: Tensor | None = None
 
     def fed(self, updates: UpdateSource) -> UpdateSource:
         """The updates in the way that keeps the device busy."""
-        return fed(updates, self._master.device)
+        return fed(updates, self._master.device, self._own)
 
-    def update(self, batches: Sequence[MicroBatch], step: int, learning_rate: float) -> Update:
-        """One step, counted from 1, on all `batches` together."""
-        tokens = sum(batch.targets for batch in batches)
-        sums = self._backward(batches, step, 1.0 / tokens)
-        norm = self._sum_gradients()
+    def update(
+        self, batches: Sequence[MicroBatch | Planned[MicroBatch]], step: int, learning_rate: float
+    ) -> Update:
+        """One step, counted from 1, on all `batches` together.
+
+        Args:
+            batches: of all processes; each collates its own only.
+        """
+        own = {index: collated(batches[index]) for index in self._own(batches)}
+        tokens, sources = self._total(own.values())
+        sums = self._backward(own, share_out(batches, self._count), step, 1.0 / tokens)
+        norms = self._sum_gradients()
         # The only numbers of a step that are read: a GPU is waited for once.
-        *parts, length = torch.cat([sums.T.flatten(), norm.double()[None]]).cpu().tolist()
-        # fsum rounds once, so the order of the shares does not matter.
-        loss, balance = math.fsum(parts[: self._count]), math.fsum(parts[self._count :])
-        finite = math.isfinite(length) and math.isfinite(loss)
+        read = torch.cat([sums.T.flatten(), norms.double()]).cpu().tolist()
+        # fsum rounds once, so the order of the shares and of the blocks does not matter.
+        loss = math.fsum(read[: self._count])
+        balance = math.fsum(read[self._count : 2 * self._count])
+        norm = math.sqrt(math.fsum(each * each for each in read[2 * self._count :]))
+        finite = math.isfinite(norm) and math.isfinite(loss)
         if finite:
-            self._apply(norm, length, learning_rate)
-            self._average.follow(self._master, step)
+            self._apply(norm, step, learning_rate)
         return Update(
             loss=loss / tokens,
             tokens=tokens,
-            source_tokens=sum(batch.sources for batch in batches),
-            gradient_norm=length,
+            source_tokens=sources,
+            gradient_norm=norm,
             skipped=not finite,
             balance=balance / tokens or None,  # it is never 0 where there are experts
         )
 
     def snapshot(self) -> None:
-        """Adds the current weights to last-k averaging; called at every validation."""
+        """Adds the current weights to last-k averaging, and collects the average in the first
+        process; called at every validation.
+        """
         self._average.snapshot(self._master)
+        if self._ranks.count > 1:
+            self._collected = self._exchange.collect(self._averaged())
 
     def averaged(self) -> nn.Module:
-        """A float32 copy of the model in evaluation mode, with the averaged weights."""
+        """A float32 copy of the model in evaluation mode, with the averaged weights.
+
+        Of several processes, the first one has them, from `snapshot` to the next update.
+        """
         model = copy.deepcopy(self._shares[0].model)
-        self._flat.attach(model, self._averaged().clone(), None)
+        self._flat.attach(model, self._whole().clone(), None)
         return model.eval().requires_grad_(False)
 
     def weights(self) -> dict[str, Tensor]:
-        """The averaged weights by parameter name, in float32."""
-        return self._flat.views(self._averaged())
+        """The averaged weights by parameter name, in float32; see `averaged`."""
+        return self._flat.views(self._whole())
 
     def state(self) -> dict[str, Tensor]:
-        """The state for an exact resume; the weights follow from the master weights."""
+        """The state of this process's slice for an exact resume; the weights follow from the master
+        weights.
+        """
         return {"master": self._master} | self._optimizer.state() | self._average.state()
+
+    def ranges(self, name: str) -> list[Range] | None:
+        """What a tensor of the state holds of the row in this process; None: all have the same."""
+        if name == "adamw.step":
+            return None
+        kinds = {"muon": self._exchange.ranges[:1], "adamw": self._exchange.ranges[1:]}
+        return kinds.get(name.partition(".")[0], self._exchange.ranges)
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         """Restores the result of `state` bit for bit."""
         self._master.copy_(state["master"])
         self._frozen.remember(self._master)
-        self._computed.copy_(self._master)
+        self._exchange.spread(self._master, self._computed)
         self._optimizer.load_state(state)
         self._average.load_state(dict(state))
+        self._collected = None
 
-    def _averaged(self) -> Float[Tensor, " size"]:
+    def _whole(self) -> Float[Tensor, " size"]:
+        """The averaged weights."""
+        if self._ranks.count == 1:
+            return self._averaged()
+        assert self._collected is not None, "snapshot() collects them"
+        return self._collected
+
+    def _averaged(self) -> Float[Tensor, " slice"]:
+        """The average of this process's slice."""
         average = self._average.weights(self._master)
         self._frozen.restore(average)
         return average
@@ -180,11 +222,35 @@ class Learner:
         self._flat.attach(model, self._computed, gradient)
         return _Share(number, model.train(), _noise(model), gradient)
 
-    def _backward(
-        self, batches: Sequence[MicroBatch], step: int, scale: float
-    ) -> Float[Tensor, "shares 2"]:
-        """Accumulates the gradient of each share; returns the summed losses and balances of all."""
+    def _own(self, batches: Sequence[MicroBatch | Planned[MicroBatch]]) -> list[int]:
+        """The numbers of the micro-batches that this process computes."""
         places = share_out(batches, self._count)
+        return [index for share in self._shares for index in places[share.number]]
+
+    def _total(self, own: Iterable[MicroBatch]) -> tuple[int, int]:
+        """The targets and the sources of the micro-batches of all processes."""
+        targets, sources = 0, 0
+        for batch in own:
+            targets, sources = targets + batch.targets, sources + batch.sources
+        if self._ranks.count == 1:
+            return targets, sources
+        every = self._ranks.gather(torch.tensor([targets, sources]))
+        targets, sources = torch.stack(list(every)).sum(dim=0).tolist()
+        return targets, sources
+
+    def _backward(
+        self,
+        batches: Mapping[int, MicroBatch],
+        places: Sequence[Sequence[int]],
+        step: int,
+        scale: float,
+    ) -> Float[Tensor, "shares 2"]:
+        """Accumulates the gradient of each share; returns the summed losses and balances of all.
+
+        Args:
+            batches: those of this process, by number.
+            places: the numbers of each share's micro-batches.
+        """
 
         def work(share: _Share) -> Tensor:
             # MKL has one number for all threads, which validation sets back to that of the cores.
@@ -209,27 +275,24 @@ class Learner:
         sums = torch.stack([each.result() for each in running])
         return torch.cat(list(self._ranks.gather(sums)))
 
-    def _sum_gradients(self) -> Float[Tensor, ""]:
-        """The whole gradient in float32, and its norm."""
-        own = [share.gradient for share in self._shares]
-        size = CHUNK if self._gradient.device.type == "cpu" else len(self._gradient)
-        for start in range(0, len(self._gradient), size):
-            window = slice(start, start + size)
-            self._gradient[window] = halved([each[window] for each in own])[0]
-        if self._ranks.count > 1:
-            whole = halved(list(self._ranks.gather(self._gradient)))[0]
-            self._gradient.copy_(whole)
+    def _sum_gradients(self) -> Float[Tensor, " blocks"]:
+        """Sums up the gradient of this process's slice; returns the norms of all blocks."""
+        self._exchange.sum_up([share.gradient for share in self._shares], self._gradient)
         self._frozen.silence(self._gradient)
         # Several cores would add up the squares in another order; a thread of the pool has one.
-        return self._pool.submit(torch.linalg.vector_norm, self._gradient).result()
+        norms = self._pool.submit(self._exchange.norms, self._gradient).result()
+        return self._exchange.all_norms(norms)
 
-    def _apply(self, norm: Float[Tensor, ""], length: float, learning_rate: float) -> None:
+    def _apply(self, norm: float, step: int, learning_rate: float) -> None:
+        self._collected = None
         clip = self._config.clip
-        if clip is not None and length > clip:
+        if clip is not None and norm > clip:
             self._gradient *= clip / norm
         self._optimizer.step(learning_rate)
         self._frozen.restore(self._master)
-        self._computed.copy_(self._master)
+        parts = windows(0, self._exchange.size, self._master.device)
+        list(self._pool.map(partial(self._average.follow, self._master, step), parts))
+        self._exchange.spread(self._master, self._computed)
 
 
 def _noise(model: nn.Module) -> Noise:
@@ -239,7 +302,7 @@ def _noise(model: nn.Module) -> Noise:
     return noise
 
 
-def share_out(batches: Sequence[MicroBatch], shares: int) -> list[list[int]]:
+def share_out(batches: Sequence[MicroBatch | Planned[MicroBatch]], shares: int) -> list[list[int]]:
     """The indices of the batches of each share: largest first, always to the share with the least
     work.
     """

@@ -1,16 +1,21 @@
 """Batches that are made while a GPU still computes the step before."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import torch
 
 from jumok.data.pairs.batches import changed
+from jumok.data.planned import Planned
 from jumok.shapes import Tensor
 from jumok.training.task import MicroBatch, UpdateSource
 
-Made = tuple[Sequence[MicroBatch], Mapping[str, object]]
+Made = tuple[Sequence[Planned[MicroBatch]], Mapping[str, object]]
+
+Choose = Callable[[Sequence[Planned[MicroBatch]]], Iterable[int]]
+"""The numbers of the micro-batches of an update that this process uses."""
 
 
 class Ahead:
@@ -19,16 +24,26 @@ class Ahead:
     Its cursor is the position after the update that was last given, not the one made since.
 
     Args:
+        choose: which micro-batches are made; the others stay planned.
         prepare: what else is done with a micro-batch in that thread.
     """
 
-    def __init__(self, source: UpdateSource, prepare: Callable[[MicroBatch], MicroBatch]) -> None:
-        self._source, self._prepare = source, prepare
+    def __init__(
+        self,
+        source: UpdateSource,
+        choose: Choose,
+        prepare: Callable[[MicroBatch], MicroBatch],
+    ) -> None:
+        self._source, self._choose, self._prepare = source, choose, prepare
         self._thread = ThreadPoolExecutor(1)
         self._next: Future[Made] | None = None
         self._cursor = source.cursor
 
     def __next__(self) -> Sequence[MicroBatch]:
+        return [each.collate() for each in self.planned()]
+
+    def planned(self) -> Sequence[Planned[MicroBatch]]:
+        """The next update; what this process uses of it is made."""
         made = self._next or self._thread.submit(self._make)
         batches, self._cursor = made.result()
         self._next = self._thread.submit(self._make)
@@ -57,18 +72,25 @@ class Ahead:
         self._cursor = self._source.cursor
 
     def _make(self) -> Made:
-        batches = [self._prepare(batch) for batch in next(self._source)]
+        batches = list(self._source.planned())
+        for number in self._choose(batches):
+            batch = self._prepare(batches[number].collate())
+            batches[number] = Planned(batches[number].work, partial(_itself, batch))
         return batches, self._source.cursor
 
 
-def fed(source: UpdateSource, device: torch.device) -> UpdateSource:
+def _itself(batch: MicroBatch) -> MicroBatch:
+    return batch
+
+
+def fed(source: UpdateSource, device: torch.device, choose: Choose) -> UpdateSource:
     """The updates in the way that keeps this device busy.
 
     A GPU copies from pinned memory while it computes. The cores of a CPU are busy with the step.
     """
     if device.type == "cpu":
         return source
-    return Ahead(source, _pinned if device.type == "cuda" else _computed)
+    return Ahead(source, choose, _pinned if device.type == "cuda" else _computed)
 
 
 def _pinned(batch: MicroBatch) -> MicroBatch:

@@ -36,7 +36,7 @@ from jumok.training.preparing.pairs import (
     training_sources,
     update_stream,
 )
-from jumok.training.preparing.shards import prepare_shards
+from jumok.training.preparing.prepared import prepare_shards
 from jumok.training.preparing.vectors import given_rows
 from jumok.training.task import (
     Objective,

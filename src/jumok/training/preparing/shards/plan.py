@@ -30,11 +30,11 @@ from jumok.training.preparing.pairs import corpus_of_pairs
 
 WORK, PLAN = "work", "plan.json"
 PARTS = 64
-"""The keys of all pairs are divided by their first six bits; a task compares those of some parts."""
+"""The keys of all pairs are divided by their first six bits; a task compares those of some."""
 
 
 @dataclass(frozen=True)
-class PairBlock:
+class ShardBlock:
     """Some pairs of one corpus, in their order: a shard is made of them.
 
     Attributes:
@@ -112,13 +112,13 @@ class Plan:
         content = json.dumps(self.identity, sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:32]
 
-    def blocks(self) -> Iterator[PairBlock]:
+    def blocks(self) -> Iterator[ShardBlock]:
         """All blocks; the corpora must have been read."""
         number = start = 0
         for index in range(len(self.config.data.train)):
             read = json.loads((self.work / "read" / f"{index:04}.json").read_text("utf-8"))
             for part, pairs in enumerate(read["blocks"]):
-                yield PairBlock(number, index, part, start, pairs, read["ratio"])
+                yield ShardBlock(number, index, part, start, pairs, read["ratio"])
                 number, start = number + 1, start + pairs
 
 
