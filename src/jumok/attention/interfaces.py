@@ -100,6 +100,7 @@ class HeadParts:
         process_queries, process_keys: in this order, after the projections.
         process_output: in this order, before the heads are gated and mixed.
         bias: added to the scores; None adds nothing.
+        window: of a self-attention (`Observable.window`).
     """
 
     score: ScoreFunction | None = None
@@ -107,3 +108,4 @@ class HeadParts:
     process_keys: Sequence[HeadProcess] = ()
     process_output: Sequence[OutputProcess] = ()
     bias: ScoreBias | None = None
+    window: int | None = None

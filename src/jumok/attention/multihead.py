@@ -67,7 +67,7 @@ class MultiHeadAttention(Observable, StepPart):
         role: Role | None = None,
     ) -> None:
         super().__init__()
-        self.role = role
+        self.role, self.window = role, parts.window
         self.heads, self.kv_heads = heads, kv_heads or heads
         self.query = Linear(dim, heads * head_dim, bias)
         self.key = Linear(dim, self.kv_heads * head_dim, bias)
@@ -123,6 +123,8 @@ class MultiHeadAttention(Observable, StepPart):
         position: int = 0,
     ) -> Float[Tensor, "batch query dim"]:
         """The output for each query; `position` is that of the first query."""
+        if self.window is not None:
+            allowed = (allowed or AttentionMask()).within(self.window)
         query = split_heads(self.query(queries), self.heads)
         for process in self.process_queries:
             query = process(query, position)

@@ -10,6 +10,7 @@ PositionKind = Annotated[str, part_name("positions", "none")]
 ActivationKind = Literal["relu", "gelu", "silu"]
 HeadProcessKind = Annotated[str, part_name("head_process")]
 OutputProcessKind = Annotated[str, part_name("output_process")]
+WindowKind = Literal["window", "whole"]
 
 
 class StackConfig(ModelSection):
@@ -34,6 +35,8 @@ class StackConfig(ModelSection):
     positions_join: Literal["add", "concatenate"] = "add"
     rotary_base: Annotated[float, Field(gt=1.0)] = 1e4
     max_length: Count = 1024
+    window: Count | None = None
+    window_layers: Annotated[tuple[WindowKind, ...], Field(min_length=1)] = ("window",)
     dropout: Share = 0.1
     attention_dropout: Share = 0.0
     feedforward_dropout: Share = 0.0
@@ -45,6 +48,19 @@ class StackConfig(ModelSection):
         if self.positions == "binary":
             return 1 << max(1, (self.max_length - 1).bit_length())
         return self.max_length if self.positions == "learned" else None
+
+    def window_of(self, layer: int) -> int | None:
+        """The window of the self-attention in this layer, from 0; None: it sees everything."""
+        kind = self.window_layers[layer % len(self.window_layers)]
+        return self.window if kind == "window" else None
+
+    @model_validator(mode="after")
+    def _windows_have_a_size(self) -> "StackConfig":
+        if self.window is None and "whole" in self.window_layers:
+            raise ValueError(
+                "window_layers has no effect without a window: give window = 64, or leave it out"
+            )
+        return self
 
     @model_validator(mode="after")
     def _heads_fit(self) -> "StackConfig":

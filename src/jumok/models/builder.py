@@ -69,7 +69,7 @@ class BlockBuilder:
             config.bias,
         )
         return Block(
-            self._attention(Role(part, layer), positions=True),
+            self._attention(Role(part, layer), positions=True, window=config.window_of(layer)),
             # the positions of the Memory and of the target have different origins
             self._attention(Role("cross", layer), positions=False) if cross else None,
             feedforward,
@@ -80,7 +80,9 @@ class BlockBuilder:
     def _head_dim(self) -> int:
         return self.config.head_dim or self.config.dim // self.config.heads
 
-    def _attention(self, role: Role, *, positions: bool) -> MultiHeadAttention:
+    def _attention(
+        self, role: Role, *, positions: bool, window: int | None = None
+    ) -> MultiHeadAttention:
         config, head_dim = self.config, self._head_dim
         value_dim = config.value_dim or head_dim
         rotation = self._encoding("heads") if positions else None
@@ -101,6 +103,7 @@ class BlockBuilder:
                 [*self._processes(), *turn],
                 [process(config.heads, value_dim) for process in output],
                 self._encoding("scores") if positions else None,
+                window,
             ),
             role,
         )
