@@ -7,7 +7,7 @@ from torch import nn
 
 from jumok.attention.core import split_heads
 from jumok.attention.interfaces import HeadParts
-from jumok.attention.masks import mask_of_keys
+from jumok.attention.masks import AttentionMask, mask_of_keys
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.observe import observe
 from jumok.attention.scores import AdditiveScore
@@ -164,3 +164,26 @@ def test_additive_heads_are_watched_as_such():
     scores = sums.tanh() @ heard.energy * heard.scale + heard.bias
     torch.testing.assert_close(heard.weights, scores.softmax(-1), atol=1e-5, rtol=0)
     assert heard.kind == "additive"
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("sizes", [(13, 3, 7, 11), (48, 3, 16, 16)])  # in torch, and in C
+def test_a_window_is_attention_to_the_nearest_positions_alone(sizes, causal):
+    """softmax(q_i K^T / sqrt(d)) V over the keys that are nearer than 3, query by query."""
+    attention = of_sizes(*sizes, parts=HeadParts(window=3))
+    states = torch.randn(2, 9, sizes[0])
+    key, value = attention.keys_values(states)
+    query, rows = split_heads(attention.query(states), 3), []
+    for i in range(9):
+        near = slice(max(0, i - 2), i + 1 if causal else i + 3)
+        scores = query[:, :, i : i + 1] @ key[:, :, near].transpose(2, 3) / sizes[2] ** 0.5
+        rows.append(scores.softmax(-1) @ value[:, :, near])
+    expected = attention.output(torch.cat(rows, 2).transpose(1, 2).flatten(2))
+    mask, seen = AttentionMask(causal=True) if causal else None, []
+    torch.testing.assert_close(attention(states, states, mask), expected, atol=1e-5, rtol=0)
+    with observe(attention, lambda _, found: seen.append(found)):
+        torch.testing.assert_close(attention(states, states, mask), expected, atol=1e-5, rtol=0)
+    far = (torch.arange(9)[:, None] - torch.arange(9)).abs() > 2
+    assert not seen[0].weights[..., far].any()
+    assert not seen[0].allowed[..., far].any()
+    torch.testing.assert_close(seen[0].weights.sum(-1), torch.ones(2, 3, 9))

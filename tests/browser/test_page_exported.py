@@ -90,7 +90,7 @@ def on_plain_processor(
         ("int8", {"positions_join": "concatenate"}),
         ("int8", {"activation": "gelu"}),
         ("bf16", {"positions": "alibi", "feedforward_kind": "gated", "activation": "silu"}),
-        ("fp32", {}),
+        ("fp32", {"window": 3, "window_layers": ["window", "whole"]}),
     ],
     ids=str,
 )

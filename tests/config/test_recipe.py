@@ -129,6 +129,14 @@ def test_a_width_that_heads_cannot_share_is_refused(tmp_path):
     assert "dim = 250 cannot be split among heads = 4" in message
 
 
+def test_layers_without_a_window_need_a_window_for_the_others(tmp_path):
+    layers = 'window_layers = ["window", "whole"]\n'
+    message = refusal(tmp_path, MINIMAL + f"[model]\n{layers}")
+    assert "window_layers has no effect without a window: give window = 64" in message
+    model = load_config(write(tmp_path, MINIMAL + f"[model]\nwindow = 9\n{layers}")).model
+    assert [model.window_of(layer) for layer in range(5)] == [9, None, 9, None, 9]
+
+
 def test_heads_with_a_size_of_their_own_need_not_divide_the_width(tmp_path):
     text = MINIMAL + "[model]\ndim = 250\nheads = 4\nhead_dim = 32\n"
     assert load_config(write(tmp_path, text)).model.head_dim == 32

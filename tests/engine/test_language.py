@@ -29,6 +29,7 @@ KINDS = {
         "kv_heads": 1, "positions": "rotary", "tied": False,
     },
     "alibi, post, odd": {"positions": "alibi", "norm": "post", "dim": 42, "feedforward": 53},
+    "windows": {"window": 4, "window_layers": ("window", "whole"), "positions": "rotary"},
     "sinusoidal": {"positions": "sinusoidal", "process_heads": ("qk-norm",)},
 }  # fmt: skip
 

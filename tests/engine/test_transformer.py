@@ -61,6 +61,8 @@ KINDS = {
     "cosine, rotary": {"score": "cosine", "positions": "rotary", "heads": 4, "kv_heads": 2},
     "norms of heads": {"process_heads": ("qk-norm",), "head_dim": 20},
     "norms of heads, rotary": {"process_heads": ("qk-norm",), "positions": "rotary"},
+    "windows": {"window": 3, "window_layers": ("window", "whole")},
+    "windows, alibi, grouped": {"window": 2, "positions": "alibi", "heads": 4, "kv_heads": 2},
     "scales of heads": {"process_output": ("head-scale",), "head_dim": 12},
     "everything": {
         "norm_kind": "rms", "feedforward_kind": "gated", "activation": "silu", "bias": False,

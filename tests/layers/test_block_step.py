@@ -86,7 +86,15 @@ def test_a_step_in_one_call_is_the_step_of_the_parts(dtype, norm, rows):
     torch.testing.assert_close(found, expected, atol=limit, rtol=0)
 
 
-@pytest.mark.parametrize("changes", [{"bias": False}, {"score": "dot"}, {"norm_epsilon": 0.9}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"bias": False},
+        {"score": "dot"},
+        {"norm_epsilon": 0.9},
+        {"window": 5, "window_layers": ["window", "window", "whole"]},
+    ],
+)
 def test_the_kernel_takes_what_a_part_says(changes):
     model = prepared(torch.float32, **changes)
     assert all(in_one_call(model))
@@ -175,9 +183,9 @@ def attentions_of_steps(block: Block, rows: int, dtype: torch.dtype) -> list[Att
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
-@pytest.mark.parametrize("rows", [1, 5, 19])
-def test_observers_are_told_the_same_by_the_kernel_as_by_the_parts(dtype, rows):
-    block = prepared(dtype, head_dim=32, value_dim=16).decoder.blocks[0]
+@pytest.mark.parametrize(("rows", "window"), [(1, None), (5, None), (19, None), (5, 4)])
+def test_observers_are_told_the_same_by_the_kernel_as_by_the_parts(dtype, rows, window):
+    block = prepared(dtype, head_dim=32, value_dim=16, window=window).decoder.blocks[0]
     with Packs().at_work():
         found = attentions_of_steps(block, rows, dtype)
     expected = attentions_of_steps(block, rows, dtype)
@@ -185,6 +193,7 @@ def test_observers_are_told_the_same_by_the_kernel_as_by_the_parts(dtype, rows):
     for ours, theirs in zip(found, expected, strict=True):
         assert (ours.kind, ours.scale, ours.bias) == (theirs.kind, theirs.scale, theirs.bias)
         assert (ours.allowed is None) == (theirs.allowed is None)
+        assert ours.allowed is None or torch.equal(ours.allowed, theirs.allowed)
         assert ours.weights.dtype == theirs.weights.dtype
         limit = 1e-6 if dtype is torch.float32 else TOLERANCE[dtype]
         torch.testing.assert_close(ours.weights, theirs.weights, atol=limit, rtol=0)

@@ -74,6 +74,9 @@ VARIANTS = {
     "bilinear": {"score": "bilinear", "kv_heads": 1},
     "cosine": {"score": "cosine", "dim": 48, "feedforward": 64},
     "additive": {"score": "additive", "kv_heads": 1, "positions": "alibi"},
+    "windows": {"window": 3, "window_layers": ["window", "whole"]},
+    "windows kernels": {"window": 2, "dim": 48, "feedforward": 64, "positions": "alibi"},
+    "windows, grouped kernels": {"window": 4, "kv_heads": 1, "dim": 48, "positions": "rotary"},
     "llama": {
         "norm_kind": "rms",
         "feedforward_kind": "gated",

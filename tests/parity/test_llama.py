@@ -5,7 +5,14 @@ import math
 import pytest
 import torch
 from torch import nn
-from transformers import LlamaConfig, LlamaForCausalLM, Qwen3Config, Qwen3ForCausalLM
+from transformers import (
+    LlamaConfig,
+    LlamaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+)
 
 from jumok.config.causal import CausalConfig
 from jumok.decoding import DecodingOptions, decode
@@ -15,6 +22,7 @@ from jumok.models.causal import CausalLanguageModel
 from tests.parity.torch_weights import residuals, roughen
 
 VOCABULARY, HEADS, LAYERS, CONTEXT, INNER, BASE, EPSILON = 37, 4, 3, 19, 53, 5e3, 1e-6
+WINDOW = 5
 SIZES = [(24, 6, 4), (24, 6, 2), (64, 16, 4), (64, 16, 1)]  # dim, head_dim, kv_heads
 every_size = pytest.mark.parametrize(("dim", "head_dim", "kv_heads"), SIZES)
 
@@ -49,6 +57,32 @@ def qwen(dim: int, head_dim: int, kv_heads: int) -> Qwen3ForCausalLM:
     return roughen(Qwen3ForCausalLM(Qwen3Config(**shape(dim, head_dim, kv_heads)))).eval()
 
 
+def mistral(dim: int, head_dim: int, kv_heads: int) -> MistralForCausalLM:
+    """Llama with a window."""
+    torch.manual_seed(1)
+    config = MistralConfig(**shape(dim, head_dim, kv_heads), sliding_window=WINDOW)
+    return roughen(MistralForCausalLM(config)).eval()
+
+
+def mixed(dim: int, head_dim: int, kv_heads: int) -> Qwen3ForCausalLM:
+    """The last of three layers sees everything."""
+    torch.manual_seed(1)
+    layers = {"use_sliding_window": True, "sliding_window": WINDOW}
+    kinds = {"layer_types": ["sliding_attention", "sliding_attention", "full_attention"]}
+    config = Qwen3Config(**shape(dim, head_dim, kv_heads), **layers, **kinds)
+    return roughen(Qwen3ForCausalLM(config)).eval()
+
+
+def windows_of(theirs: nn.Module) -> dict:
+    """The keys of our recipes for what their layers see."""
+    size = getattr(theirs.config, "sliding_window", None)
+    if size is None:
+        return {}
+    kinds = getattr(theirs.config, "layer_types", ["sliding_attention"])
+    names = {"full_attention": "whole", "sliding_attention": "window"}
+    return {"window": size, "window_layers": [names[kind] for kind in kinds]}
+
+
 def pairs_together(rows: torch.Tensor, head_dim: int) -> torch.Tensor:
     """Theirs rotates element i of a head with i + head_dim / 2, ours with its neighbour."""
     halves = rows.unflatten(0, (-1, 2, head_dim // 2))
@@ -77,6 +111,7 @@ def ours_from(theirs: nn.Module, dim: int, head_dim: int, kv_heads: int) -> Caus
         max_length=CONTEXT,
         dropout=0.0,
         tied=False,
+        **windows_of(theirs),
     )
     model = CausalLanguageModel(config, VOCABULARY).eval()
     decoder, body, norms = model.decoder, theirs.model, []
@@ -104,7 +139,7 @@ def ours_from(theirs: nn.Module, dim: int, head_dim: int, kv_heads: int) -> Caus
 
 
 @every_size
-@pytest.mark.parametrize("family", [llama, qwen])
+@pytest.mark.parametrize("family", [llama, qwen, mistral, mixed])
 @torch.inference_mode()
 def test_logits_are_those_of_hugging_face(family, dim, head_dim, kv_heads):
     theirs = family(dim, head_dim, kv_heads)
@@ -115,7 +150,7 @@ def test_logits_are_those_of_hugging_face(family, dim, head_dim, kv_heads):
 
 
 @every_size
-@pytest.mark.parametrize("family", [llama, qwen])
+@pytest.mark.parametrize("family", [llama, qwen, mistral, mixed])
 @torch.inference_mode()
 def test_greedy_text_with_the_cache_is_that_of_hugging_face(family, dim, head_dim, kv_heads):
     theirs = family(dim, head_dim, kv_heads)

@@ -16,11 +16,18 @@ function textAxis(tokenizer, ids, before, after) {
   };
 }
 
-/** A look-ahead mask, as bits: a query sees the keys up to its own place. */
-function causal(length) {
+/**
+ * The mask of a self-attention, as bits: with look-ahead a query sees the keys up to its own place, and
+ * with a window only those that are nearer than it; `window` 0: all.
+ */
+function permitted(length, lookAhead, window) {
   const bits = new Uint8Array(Math.ceil((length * length) / 8));
-  for (let query = 0; query < length; query++)
-    for (let key = 0; key <= query; key++) bits[(query * length + key) >> 3] |= 128 >> ((query * length + key) & 7);
+  const reach = window || length;
+  for (let query = 0; query < length; query++) {
+    const end = lookAhead ? query + 1 : Math.min(length, query + reach);
+    for (let key = Math.max(0, query - reach + 1); key < end; key++)
+      bits[(query * length + key) >> 3] |= 128 >> ((query * length + key) & 7);
+  }
   return { shape: [length, length], type: "bits", data: bits };
 }
 
@@ -51,18 +58,21 @@ function vectorsOf(vectors, layer, { heads, kvHeads, headDim, valueDim }, rows, 
 }
 
 /** The attention modules of one part, with the weights of all their heads, and what these were made of. */
-function sitesOf(part, layers, engine, [queries, rows], [keys, columns], { weights, vectors }, { score, scale, recomputed }) {
+function sitesOf(part, layers, engine, [queries, rows], [keys, columns], { weights, vectors }, { score, scale, recomputed, windows }) {
   const { heads } = engine;
   const stack = part === "encoder" ? "encoder" : "decoder";
   const module = part === "cross" ? "cross_attention" : "self_attention";
   const size = heads * rows * columns;
+  const window = (layer) => (part === "cross" ? 0 : windows[part][layer]);
   return Array.from({ length: layers }, (_, layer) => ({
     name: `${stack}.blocks.${layer}.${module}`,
     kind: score, part, layer, queries, keys, scale, residual_gate: null,
     arrays: {
       weights: packed([heads, rows, columns], weights[part].slice(layer * size, (layer + 1) * size)),
       ...(recomputed ? vectorsOf(vectors[part], layer, engine, rows, columns) : {}),
-      ...(part === "decoder" ? { allowed: causal(rows) } : {}),
+      ...(part === "decoder" || window(layer)
+        ? { allowed: permitted(rows, part === "decoder", window(layer)) }
+        : {}),
     },
   }));
 }

@@ -40,6 +40,10 @@ def attend(
         drop: which weights to drop while training; None drops none.
         scale: the factor of the products; None: 1 / sqrt(dim).
     """
+    first = 0 if allowed is None else allowed.first_key(query.shape[2], key.shape[2])
+    if allowed is not None and first and drop is None:  # in a step of decoding
+        key, value, allowed = key[:, :, first:], value[:, :, first:], allowed.without(first)
+        bias = None if bias is None else bias[..., first:]
     if query.device.type != "cpu" and drop is None:
         return fused.attend(query, key, value, allowed, bias, scale)
     if key.shape[1] != query.shape[1]:

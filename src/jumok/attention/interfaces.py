@@ -135,6 +135,7 @@ class HeadParts:
         bias: added to the scores; None adds nothing.
         value_residual: mixes the values of the first layer into those of this one; None: nothing.
         sink: takes the weight that no key gets; None: the weights of the keys sum to 1.
+        window: of a self-attention (`Observable.window`).
     """
 
     score: ScoreFunction | None = None
@@ -144,3 +145,4 @@ class HeadParts:
     bias: ScoreBias | None = None
     sink: AttentionSink | None = None
     value_residual: ValueResidual | None = None
+    window: int | None = None

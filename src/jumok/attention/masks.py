@@ -123,6 +123,16 @@ class AttentionMask:
             matrix = rows.reshape(rows.shape[0], -1, copies * rows.shape[2], rows.shape[3])
         return replace(self, matrix=matrix, copies=copies * self.copies, _known={})
 
+    def first_key(self, queries: int, keys: int) -> int:
+        """The first key that any query may see by the window."""
+        return 0 if self.window is None else max(0, keys - queries // self.copies - self.window + 1)
+
+    def without(self, first: int) -> "AttentionMask":
+        """The mask of the keys from this one on, which no earlier key is visible beside."""
+        real = None if self.real is None else self.real[:, first:]
+        matrix = None if self.matrix is None else self.matrix[..., first:]
+        return replace(self, real=real, matrix=matrix, _known={})
+
     @property
     def has_ranges(self) -> bool:
         """Whether queries may see different ranges of the keys."""

@@ -80,7 +80,7 @@ class MultiHeadAttention(Observable, StepPart):
         role: Role | None = None,
     ) -> None:
         super().__init__()
-        self.role = role
+        self.role, self.window = role, parts.window
         self.heads, self.kv_heads = heads, kv_heads or heads
         self.query = Linear(dim, heads * head_dim, bias)
         self.key = Linear(dim, self.kv_heads * head_dim, bias)
@@ -189,6 +189,8 @@ class MultiHeadAttention(Observable, StepPart):
         position: int,
     ) -> Float[Tensor, "batch heads query value_dim"]:
         """The heads' weighted sums of values, by the fastest path, or by one that is observed."""
+        if self.window is not None:
+            allowed = (allowed or AttentionMask()).within(self.window)
         bias = self.bias(query, key, position) if self.bias is not None else None
         drop = self.noise.mask(self.dropout) if self.training and self.dropout else None
         scale = product_scale(self.score)

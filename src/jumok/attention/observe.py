@@ -68,6 +68,8 @@ class Observable(nn.Module):
         role: what attends to what here, and in which layer; set where the model is built. None:
             nothing has set it, and traces and head cards refuse the module (`role_of`).
         heads: the number of heads.
+        window: of a self-attention: a query attends to positions nearer than this, its own counted;
+            None: to all.
         gate: (heads), or (batch heads) with one for each sentence: the factor of each head's output
             before the heads are mixed; None: no factor. It is the only way to intervene in a head:
             after the output projection the heads are mixed, and no part of the result belongs to
@@ -77,6 +79,7 @@ class Observable(nn.Module):
 
     role: Role | None = None
     heads: int = 1
+    window: int | None = None
     gate: Here[Float[Tensor, "*batch heads"] | None] = Here()
     edit: Here[WeightEdit | None] = Here()
 

@@ -13,6 +13,7 @@ HeadProcessKind = Annotated[str, part_name("head_process")]
 OutputProcessKind = Annotated[str, part_name("output_process")]
 Cap = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 """The largest score that a soft cap lets through."""
+WindowKind = Literal["window", "whole"]
 
 
 class StackConfig(ModelSection):
@@ -47,6 +48,8 @@ class StackConfig(ModelSection):
     positions_join: Literal["add", "concatenate"] = "add"
     rotary_base: Annotated[float, Field(gt=1.0)] = 1e4
     max_length: Count = 1024
+    window: Count | None = None
+    window_layers: Annotated[tuple[WindowKind, ...], Field(min_length=1)] = ("window",)
     dropout: Share = 0.1
     attention_dropout: Share = 0.0
     feedforward_dropout: Share = 0.0
@@ -68,12 +71,21 @@ class StackConfig(ModelSection):
         half = max(2, head_dim // 4 * 2)
         return self.rotary_dim or (half if self.positions == "rotary" else 0)
 
+    def window_of(self, layer: int) -> int | None:
+        """The window of the self-attention in this layer, from 0; None: it sees everything."""
+        kind = self.window_layers[layer % len(self.window_layers)]
+        return self.window if kind == "window" else None
+
     @model_validator(mode="after")
     def _kinds_fit(self) -> "StackConfig":
         faults = list(kind_faults(self))
         if self.experts is not None and self.experts_used > self.experts:
             faults.append(
                 f"experts_used = {self.experts_used} of experts = {self.experts}: choose fewer"
+            )
+        if self.window is None and "whole" in self.window_layers:
+            faults.append(
+                "window_layers has no effect without a window: give window = 64, or leave it out"
             )
         if faults:
             raise ValueError("; ".join(faults))
@@ -119,7 +131,7 @@ PLAIN: dict[str, dict[str, object]] = {
         "process_heads": (),
         "value_residual": False,
     },
-    "linear": {"score": "scaled-dot", "score_cap": None, "sinks": False},
+    "linear": {"score": "scaled-dot", "score_cap": None, "sinks": False, "window": None},
     "differential": {"process_output": ()},
 }
 """By kind of attention the keys that have to keep their defaults, because it has no such part."""

@@ -80,8 +80,8 @@ class PackedStacks:
         self._head_dim = config.head_dim or config.dim // config.heads
         self._value_dim = config.value_dim or self._head_dim
         self._kv_heads = config.kv_heads or config.heads
-        encoder = [self._block(f"encoder.blocks.{n}", False) for n in range(blocks[0])]
-        decoder = [self._block(f"decoder.blocks.{n}", cross) for n in range(blocks[1])]
+        encoder = [self._block("encoder", n, False) for n in range(blocks[0])]
+        decoder = [self._block("decoder", n, cross) for n in range(blocks[1])]
         self._blocks = (
             (BlockLayout * len(encoder))(*encoder),
             (BlockLayout * len(decoder))(*decoder),
@@ -244,8 +244,8 @@ class PackedStacks:
             by_head = by_head * self._weights[f"{name}.process_output.{number}.gain"][:, None]
         return self._packed.matrix(by_head.reshape(whole.shape), bias)
 
-    def _block(self, name: str, cross: bool) -> BlockLayout:
-        config, kv_heads = self._config, self._kv_heads
+    def _block(self, side: str, number: int, cross: bool) -> BlockLayout:
+        config, kv_heads, name = self._config, self._kv_heads, f"{side}.blocks.{number}"
         own, other = f"{name}.self_attention", f"{name}.cross_attention"
         block = BlockLayout(
             self._together(*(self._projection(own, what) for what in ("query", "key", "value"))),
@@ -270,4 +270,5 @@ class PackedStacks:
         )
         block.outer = self._together(self._layer(f"{name}.feedforward.outer", dim, hidden))
         block.after_feedforward = self._norm(f"{name}.after_feedforward.norm")
+        block.window = config.window_of(number) or 0
         return block

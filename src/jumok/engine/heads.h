@@ -32,8 +32,18 @@ static void process(const Model *m, float *x, int64_t heads, Process by, int64_t
     }
 }
 
-/* What a row attends to: an address for each position; place: its own, if biases depend on it, or -1. */
-typedef struct { const float *const *key, *const *value; int64_t count, place; } Seen;
+/* What a row attends to: an address for each position; place: its own, if biases depend on it, or -1;
+ * before: how many positions come before these, which it does not see. */
+typedef struct { const float *const *key, *const *value; int64_t count, place, before; } Seen;
+
+/* What is left of it inside of a window. */
+static inline Seen nearest(Seen seen, int64_t window) {
+    int64_t first = seen.place - window + 1, end = seen.place + window;
+    if (!window) return seen;
+    if (first < 0) first = 0;
+    if (end > seen.count) end = seen.count;
+    return (Seen){seen.key + first, seen.value + first, end - first, seen.place - first, first};
+}
 
 /* ALiBi: a score falls with the distance, to later positions with the slope of the head opposite. */
 static void add_distances(const Model *m, int64_t head, int64_t place, int64_t keys, float *score) {
@@ -114,8 +124,8 @@ static void keep_vectors(const Model *m, const Watched *to, int64_t row, const f
     int64_t keys = key_width(m), values = value_width(m);
     memcpy(to->query + row * query_width(m), query, sizeof(float) * query_width(m));
     for (int64_t j = 0; j < seen->count; j++) {
-        memcpy(to->key + j * keys, seen->key[j], sizeof(float) * keys);
-        memcpy(to->value + j * values, seen->value[j], sizeof(float) * values);
+        memcpy(to->key + (seen->before + j) * keys, seen->key[j], sizeof(float) * keys);
+        memcpy(to->value + (seen->before + j) * values, seen->value[j], sizeof(float) * values);
     }
 }
 
@@ -136,7 +146,7 @@ static void attend_heads(const TransformerSession *s, const float *query, const 
             if (biased) add_distances(m, head, seen->place, seen->count, score);
             softmax(score, seen->count, biased ? 1.0f : (float)m->scale);
             if (kept.weights && kept.rank[head] >= 0)
-                memcpy(kept.weights + kept.rank[head] * kept.apart, score, sizeof(float) * seen->count);
+                memcpy(kept.weights + kept.rank[head] * kept.apart + seen->before, score, sizeof(float) * seen->count);
         }
         find_values(m, h, seen, found);
     }

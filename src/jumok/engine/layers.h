@@ -25,6 +25,7 @@ typedef struct {
     Norm after_cross;
     Linear inner, outer; /* of a gated layer the gate comes first, then the inner layer */
     Norm after_feedforward;
+    int64_t window; /* how many positions a query sees on a side, its own counted; 0: all */
 } Block;
 
 enum { RELU, GELU, SILU };

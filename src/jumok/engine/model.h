@@ -41,7 +41,7 @@ static void attend_to_source(TransformerSession *s, const Request *r, int64_t la
             value[j] = key[j] + key_width(m);
         }
         for (int64_t i = 0; i < length; i++) {
-            Seen seen = {key, value, length, i};
+            Seen seen = nearest((Seen){key, value, length, i, 0}, block->window);
             attend_heads(s, s->wide + (first + i) * width, &seen, s->found + (first + i) * found,
                          room_for(watched, i, length, length));
         }
@@ -127,7 +127,7 @@ static void attend_to_past(TransformerSession *s, int64_t layer, int64_t rows, c
             key[j] = all_keys + from * keys;
             value[j] = all_values + from * values;
         }
-        Seen seen = {key, value, at->place + 1, at->place};
+        Seen seen = nearest((Seen){key, value, at->place + 1, at->place, 0}, block->window);
         attend_heads(s, s->wide + row * width, &seen, s->found + row * found,
                      room_for(watched, at->place, at->of->given, at->of->given));
     }
@@ -148,7 +148,7 @@ static void attend_to_memory(TransformerSession *s, int64_t layer, int64_t rows,
             value[j] = key[j] + key_width(m);
         }
         process(m, s->wide + row * width, m->heads, block->cross_queries, -1);
-        Seen seen = {key, value, x->source, -1};
+        Seen seen = {key, value, x->source, -1, 0};
         attend_heads(s, s->wide + row * width, &seen, s->found + row * panelled(found_width(m)),
                      room_for(watched, list[row].place, x->given, x->source));
     }

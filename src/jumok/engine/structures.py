@@ -54,6 +54,7 @@ class BlockLayout(ctypes.Structure):
         ("inner", LinearLayout),
         ("outer", LinearLayout),
         ("after_feedforward", NormLayout),
+        ("window", INTEGER),
     ]
 
 

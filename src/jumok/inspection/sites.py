@@ -118,6 +118,12 @@ class SiteBuilder:
         role = role_of(name, module)
         return SitePlace(role.part, role.layer, *self.sequences(name, role.part))
 
+    def window(self, name: str) -> int | None:
+        """How far the queries of the site with this path see (`Observable.window`)."""
+        module = self.model.get_submodule(name)
+        assert isinstance(module, Observable)
+        return module.window
+
     def site(
         self,
         name: str,

@@ -3,6 +3,7 @@
 Its readable twin is `Block.forward` in `jumok.layers.block`.
 """
 
+import torch.nn.functional as F
 from torch import nn
 
 from jumok.attention.cache import KeyValueCache, by_rows
@@ -67,14 +68,17 @@ class BlockStep:
         length, dims = past.length, (sizes.head_dim, sizes.value_dim)
         room = past.extend(1, stream, stream.shape[0], sizes.heads, dims)
         stream, normed = stream.clone(), normed.clone()  # the kernel overwrites them
-        rows = stream.shape[0]
-        seen = self._room(self._own, rows, length + 1)
+        rows, window = stream.shape[0], self._own.window
+        first = 0 if window is None else max(0, length + 1 - window)
+        seen = self._room(self._own, rows, length + 1 - first)
         crossing = None if memory is None else self._room(self._crossing, rows, memory[0].shape[2])
         real = None if memory_allowed is None else memory_allowed.forbidden_keys()
-        self._kernel(stream, normed, room, length, memory, real, (seen, crossing))
+        self._kernel(stream, normed, room, length, memory, real, (seen, crossing), first)
         if seen is not None:
             key, value = (by_rows(each[: length + 1]) for each in room)
-            _tell(self._own, seen, key, value, None)
+            mask = None if window is None else AttentionMask(causal=True, window=window)
+            drawn = None if mask is None else mask.draw(1, length + 1, key.device)
+            _tell(self._own, seen, key, value, drawn, first)
         if crossing is not None:
             assert self._crossing is not None
             assert memory is not None
@@ -94,9 +98,14 @@ def _tell(
     key: Float[Tensor, "rows heads keys head_dim"],
     value: Float[Tensor, "rows heads keys value_dim"],
     allowed: Bool[Tensor, "#rows 1 1 keys"] | None,
+    first: int = 0,
 ) -> None:
-    """Calls the observers with queries, keys, values and weights, as `MultiHeadAttention.look`."""
-    weights = seen.weights[..., : key.shape[2]]
+    """Calls the observers with queries, keys, values and weights, as `MultiHeadAttention.look`.
+
+    Args:
+        first: the key of the first weight; those before it have none.
+    """
+    weights = F.pad(seen.weights[..., : key.shape[2] - first], (first, 0))
     kind, scale = attention.score.kind, attention.score.scale
     for observer in attention.observers:
         observer(

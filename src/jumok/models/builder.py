@@ -131,6 +131,7 @@ class BlockBuilder:
             self._encoding("scores"),
             AttentionSink(config.heads) if config.sinks else None,
             ValueResidual(role.layer) if config.value_residual else None,
+            config.window_of(role.layer),
         )
         kind = resolve("attention", config.attention_kind)
         attention: MultiHeadAttention = kind.of(

@@ -118,6 +118,10 @@ class WebTranslator:
             "precision": self.kind,
             "maxTokens": self.max_tokens,
             "score": self.config.score,
+            "windows": {
+                "encoder": windows_of(self.config, self.config.encoder_layers),
+                "decoder": windows_of(self.config, self.config.decoder_layers),
+            },
             "recomputed": not self._layout.slopes,
             "scale": self._layout.scale,
             "tokenizer": {
@@ -216,6 +220,11 @@ def exported_section(bundle: Bundle) -> TransformerConfig:
     if (lacks := lacking(bundle)) is not None:
         raise _not_exported(bundle, lacks)
     return config
+
+
+def windows_of(config: TransformerConfig, layers: int) -> list[int]:
+    """The window of each layer; 0: it sees everything."""
+    return [config.window_of(layer) or 0 for layer in range(layers)]
 
 
 def _pieces(bundle: Bundle, model: bytes) -> PieceTable:

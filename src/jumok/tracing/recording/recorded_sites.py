@@ -78,6 +78,15 @@ class TreeTokens(NamedTuple):
         lines = [tree.places[node].line for node in nodes]
         return cls(nodes, paths, None if seen.all() else seen, lines)
 
+    def within(self, window: int | None) -> Mask | None:
+        """`seen` inside of a window: the last tokens of each hypothesis."""
+        if window is None:
+            return self.seen
+        depths = (self.paths < len(self.paths)).sum(1)
+        near = np.arange(self.paths.shape[1]) >= depths[:, None] - window
+        (seen,) = _at_their_keys(near[None], self.paths)
+        return None if seen.all() else seen
+
 
 def _paths(parents: Sequence[int]) -> Places:
     """For each token its hypothesis: the keys it may attend to, itself the last of them."""
@@ -129,7 +138,7 @@ def decoder_site(
         else:
             key, value = (numpy_of(each[place.row, :, :keys]) for each in last.vectors[1:])
         vectors = of_tokens("query"), key, value
-    allowed = written.seen if own else None
+    allowed = written.within(about.builder.window(site)) if own else None
     bias = None if last.bias is None else of_keys("bias")
     return about.builder.site(site, last, of_keys("weights"), vectors, bias, allowed)
 
@@ -152,4 +161,14 @@ def encoder_sites(about: About, heard: Pass, row: int, axes: dict[str, Axis]) ->
             shape = (look.weights.shape[1], length, length)
             bias = numpy_of(_row_of(look.bias, row)[:, :length, :length].expand(shape))
         weights = np.ascontiguousarray(look.numbers[row, :, :length, :length])
-        yield about.builder.site(site, look, weights, vectors, bias, None)
+        allowed = _near(length, about.builder.window(site))
+        yield about.builder.site(site, look, weights, vectors, bias, allowed)
+
+
+def _near(length: int, window: int | None) -> Mask | None:
+    """The mask of a window between all positions; None: every position sees all."""
+    if window is None or window >= length:
+        return None
+    place = np.arange(length)
+    near: Mask = np.abs(place[:, None] - place) < window
+    return near
