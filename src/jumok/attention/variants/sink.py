@@ -58,7 +58,7 @@ class AttentionSink(nn.Module):
         column = (self.score / scale).to(query.dtype)[None, :, None, None]
         column = column.expand(*query.shape[:3], 1)
         query = F.pad(torch.cat((query, column), dim=-1), (0, wide - dim - 1))
-        last = F.one_hot(torch.tensor(dim, device=key.device), wide).to(key.dtype)
+        last = F.pad(key.new_ones(1), (dim, wide - dim - 1))
         last = last.expand(*key.shape[:2], 1, wide)
         key = torch.cat((F.pad(key, (0, wide - dim)), last), dim=2)
         value = F.pad(value, (0, 0, 0, 1))
