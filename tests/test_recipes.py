@@ -162,7 +162,9 @@ def test_the_recipe_of_a_language_model_explains_what_the_manual_does_not():
         elif key := re.match(r"#?(\w+) = [^#]+ # (.*)", line):
             texts[section + key[1]] = key[2]
     own = keys_of(LanguageModelConfig) - keys_of(TranslationConfig)
-    own |= {f"model.{name}" for name in CausalConfig.model_fields.keys() - WriterConfig.model_fields}
+    own |= {
+        f"model.{name}" for name in CausalConfig.model_fields.keys() - WriterConfig.model_fields
+    }
     own = {key for key in own if not key.startswith("data.validation.")}
     assert own <= texts.keys()
     for path, fields in (
