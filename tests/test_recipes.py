@@ -30,7 +30,7 @@ from jumok.config.causal import CausalConfig
 from jumok.config.data import CleanConfig
 from jumok.config.families import LanguageModelConfig
 from jumok.config.labelled import LabelledCorpusConfig, TextsConfig
-from jumok.config.stack import StackConfig
+from jumok.config.stack import WriterConfig
 from jumok.config.text import TextCorpusConfig, TextDataConfig, TextTokenizerConfig
 from jumok.data.tokenizer import Tokenizer
 from jumok.smallworld.corpus import pairs
@@ -126,7 +126,7 @@ def test_a_kind_of_model_has_its_own_manual(recipe, section):
 def test_a_recipe_of_texts_names_the_keys_that_are_its_own(recipe, sections):
     text = (MANUAL.parent / f"{recipe}.toml").read_text("utf-8")
     for section in sections:
-        own = set(section.model_fields) - set(StackConfig.model_fields) - {"train", "validation"}
+        own = set(section.model_fields) - set(WriterConfig.model_fields) - {"train", "validation"}
         if recipe == "nsmc":
             own -= set(MaskedConfig.model_fields) | set(TextCorpusConfig.model_fields)
         for key in own:
@@ -164,7 +164,9 @@ def test_the_recipe_of_a_language_model_explains_what_the_manual_does_not():
         elif key := re.match(r"#?(\w+) = [^#]+ # (.*)", line):
             texts[section + key[1]] = key[2]
     own = keys_of(LanguageModelConfig) - keys_of(TranslationConfig)
-    own |= {f"model.{name}" for name in CausalConfig.model_fields.keys() - StackConfig.model_fields}
+    own |= {
+        f"model.{name}" for name in CausalConfig.model_fields.keys() - WriterConfig.model_fields
+    }
     own = {key for key in own if not key.startswith("data.validation.")}
     assert own <= texts.keys()
     for path, fields in (

@@ -69,10 +69,12 @@ def test_a_subtracted_map_says_so_and_the_mean_is_signed(opened):
 
 def test_linear_attention_says_that_there_is_no_softmax_in_both_languages(opened):
     recorded = changed(trace(), kind="linear", scale=None)
-    for language, said in (
-        ("en-US", "Linear attention has no softmax"),
-        ("ko", "softmax가 없습니다"),
-    ):
+    names = {
+        "en-US": ("Attention kind", "encoder self-attention (source → source)"),
+        "ko": ("어텐션 종류", "원문 → 원문 (인코더 셀프 어텐션)"),
+    }
+    said = {"en-US": "Linear attention has no softmax", "ko": "softmax가 없습니다"}
+    for language, control in names.items():
         reader = opened(recorded, language)
-        reader.page.evaluate("location.hash = 'part=encoder'")
-        assert said in reader.page.locator(".kind-note").inner_text()
+        reader.choose(*control)
+        assert said[language] in reader.page.locator(".kind-note").inner_text()

@@ -1,7 +1,5 @@
 """Traces of models with other kinds of attention: what is shown is what was used."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -13,19 +11,22 @@ from jumok.inspection.page.document import payload
 from jumok.inspection.rollout import attended_by
 from jumok.inspection.trace import Trace
 from jumok.inspection.trace_file import load_trace
+from jumok.plot.board import head_name
 from tests.systems.test_ordinary_module import transformer
 
 PARTS = {
-    "sinks": {"sinks": True, "process_output": ("head-gate",)},
-    "differential": {"attention_kind": "differential", "heads": 4},
-    "latent": {"attention_kind": "latent", "positions": "rotary"},
+    "sinks": {"sinks": True, "process_output": ("head-gate",), "logit_cap": 3.0},
+    "differential": {"attention_kind": "differential", "heads": 4, "activation": "relu2"},
     "linear": {"attention_kind": "linear", "value_residual": True, "experts": 3},
-    "capped": {"score_cap": 2.0, "logit_cap": 3.0, "activation": "relu2"},
+}
+STEPPED = {
+    "latent": {"attention_kind": "latent", "positions": "rotary", "score_cap": 2.0},
+    "linear": PARTS["linear"],
 }
 
 
 @pytest.fixture(scope="module", params=PARTS)
-def traced(request, tmp_path_factory) -> tuple[str, Path, Trace]:
+def traced(request, tmp_path_factory) -> tuple[str, Trace]:
     """A model saved and loaded again, its trace saved and loaded again; a roughened sink."""
     folder = transformer(tmp_path_factory.mktemp("variants") / "model", **PARTS[request.param])
     torch.manual_seed(1)
@@ -37,11 +38,11 @@ def traced(request, tmp_path_factory) -> tuple[str, Path, Trace]:
     made = jumok.trace(system, "the cat sat", "개가 짖었다", level="qk")
     file = folder.parent / "t.trace"
     made.save(file)
-    return request.param, folder, load_trace(file)
+    return request.param, load_trace(file)
 
 
 def test_rows_are_whole_and_the_rest_is_the_sinks(traced):
-    name, _, trace = traced
+    name, trace = traced
     for site in trace.sites:
         own = site.part != "cross"
         rest = 1 - site.weights.sum(axis=2)
@@ -57,12 +58,11 @@ def test_rows_are_whole_and_the_rest_is_the_sinks(traced):
 
 
 def test_a_row_is_recomputed_or_it_is_said_that_it_cannot_be(traced):
-    name, _, trace = traced
+    name, trace = traced
     for site in trace.sites:
         own = site.part != "cross"
-        if name == "capped" or (name == "linear" and own):
-            kind = "scaled-dot, soft-capped" if name == "capped" else "linear"
-            assert (site.kind, site.scale) == (kind, None)
+        if name == "linear" and own:
+            assert (site.kind, site.scale) == ("linear", None)
             continue
         found = explain(trace, site, 1, head=1)
         assert found.recorded < 1e-5
@@ -71,7 +71,7 @@ def test_a_row_is_recomputed_or_it_is_said_that_it_cannot_be(traced):
 
 
 def test_subtracted_maps_are_named_and_their_mean_is_signed(traced):
-    name, _, trace = traced
+    name, trace = traced
     for site in trace.sites:
         if name != "differential" or site.part == "cross":
             assert site.factors is None
@@ -83,23 +83,26 @@ def test_subtracted_maps_are_named_and_their_mean_is_signed(traced):
         by_hand = (site.weights[:2] - less * site.weights[2:]).mean(0)
         np.testing.assert_allclose(site.mean, by_hand, atol=1e-6)
         assert site.norms is None
+        assert head_name(site, 0) == "head 1"
+        assert head_name(site, 2) == f"head 3, subtracted x {less:.2f}"
+        assert "signed differences" in head_name(site, "mean")
         followed = attended_by(site)
         assert followed.min() >= 0
         np.testing.assert_allclose(followed.sum(1), 1, atol=1e-5)
 
 
 def test_the_page_gets_what_it_shows(traced):
-    _, _, trace = traced
+    _, trace = traced
     for raw, site in zip(payload(trace)["sites"], trace.sites, strict=True):
         assert ("sink" in raw["arrays"]) == (site.sink is not None)
         assert ("factors" in raw["arrays"]) == (site.factors is not None)
         assert raw["kind"] == site.kind
 
 
-def test_a_recorded_search_attends_as_the_trace_of_what_it_found(traced):
+@pytest.mark.parametrize("keys", STEPPED.values(), ids=STEPPED)
+def test_a_recorded_search_attends_as_the_trace_of_what_it_found(tmp_path, keys):
     """Steps with caches, recorded while a beam writes, against one parallel pass."""
-    _, folder, _ = traced
-    system = jumok.load(folder, device="cpu")
+    system = jumok.load(transformer(tmp_path / "model", **keys), device="cpu")
     options = DecodingOptions(beam=2, maximum_length=6)
     with jumok.record(system) as recording:
         system.translate(["the cat sat"], options)

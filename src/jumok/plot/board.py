@@ -91,6 +91,20 @@ def title_of(site: Site) -> str:
     return f"{'cross-attention' if site.part == 'cross' else own} ({queries} → {keys})"
 
 
+def head_name(site: Site, head: Head) -> str:
+    """What `matrix` gives of the weights: a head, which may be one that is subtracted, or all."""
+    factors = site.factors
+    if head == "max":
+        return "largest of all heads"
+    if head == "mean":
+        differences = "mean of the pairs' signed differences (below 0: as 0)"
+        return "mean of all heads" if factors is None else differences
+    name = f"head {int(head) + 1}"
+    if factors is None or not 0 <= int(head) < len(factors) or factors[int(head)] == 1:
+        return name
+    return f"{name}, subtracted x {-factors[int(head)]:.2f}"
+
+
 def matrix(site: Site, head: Head, value: Value = "weights") -> Array:
     """(query key): the weights of a head, or of all; or for each key its share of the norms.
 

@@ -26,6 +26,7 @@ from jumok.plot.board import (
     board,
     chosen_head,
     chosen_site,
+    head_name,
     matrix,
     part_sites,
     title_of,
@@ -87,9 +88,7 @@ def alignment(
     site = chosen_site(trace, part, layer)
     head = chosen_head(trace, site, head)
     shown = board(trace, site, matrix(site, head, value), unit, reading)
-    name = {"mean": "mean of all heads", "max": "largest of all heads"}.get(str(head), "")
-    which = name or f"head {int(head) + 1}"
-    what = "all heads together" if value == "norms" else which
+    what = "all heads together" if value == "norms" else head_name(site, head)
     title = f"{title_of(site)}, layer {site.layer + 1}, {what}"
     known = trace.findings.gold if site.part == "cross" and unit == "words" else None
     sure = sorted(known.sure) if known is not None and gold is None else gold or ()
@@ -113,7 +112,7 @@ def head(
     """
     site = chosen_site(trace, part, layer)
     shown = board(trace, site, matrix(site, head), unit, "reads")
-    title = f"{title_of(site)}, layer {site.layer + 1}, head {head + 1}"
+    title = f"{title_of(site)}, layer {site.layer + 1}, {head_name(site, head)}"
     return _one(shown, title, BARS["weights"])
 
 

@@ -1,5 +1,7 @@
 """Differential attention against Hugging Face's DiffLlama, and what observers and gates get."""
 
+import math
+
 import pytest
 import torch
 from transformers import DiffLlamaConfig
@@ -34,7 +36,7 @@ def both() -> tuple[DifferentialAttention, DiffLlamaAttention]:
     copy_projections(ours, theirs)
     names = ("lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2")
     with torch.no_grad():
-        ours.vectors.copy_(torch.stack([getattr(theirs, name) for name in names]))
+        ours.vectors.copy_(torch.cat([getattr(theirs, name) for name in names]))
     return ours.eval(), theirs
 
 
@@ -78,9 +80,9 @@ def test_a_gate_of_zero_takes_the_subtracted_map_away():
     assert not torch.allclose(ours(states, states), alone, atol=1e-3)
     with torch.no_grad():  # exp(-100) - exp(x) + start = 0: nothing is subtracted
         ours.vectors.zero_()
-        ours.vectors[0, 0], ours.vectors[1, 0] = -10.0, 10.0
-        ours.vectors[2:, 0] = torch.tensor(ours.start).log().abs().sqrt()
-        ours.vectors[3] *= -1.0
+        one_q, one_k, two_q, two_k = ours.vectors.view(4, HEAD_DIM)
+        one_q[0], one_k[0] = -10.0, 10.0
+        two_q[0], two_k[0] = abs(math.log(ours.start)) ** 0.5, -(abs(math.log(ours.start)) ** 0.5)
     torch.testing.assert_close(ours(states, states), alone, atol=1e-5, rtol=0)
 
 

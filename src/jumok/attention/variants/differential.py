@@ -46,8 +46,8 @@ class DifferentialAttention(MultiHeadAttention):
         )  # fmt: skip
         self.outputs = sizes.heads // 2
         self.start = 0.8 - 0.6 * math.exp(-0.3 * role.layer)
-        # q1, k1, q2, k2; the paper's deviation
-        self.vectors = nn.Parameter(torch.randn(4, sizes.head_dim) * 0.1)
+        # q1, k1, q2, k2 behind one another: they are no matrix, and are not decayed as one
+        self.vectors = nn.Parameter(torch.randn(4 * sizes.head_dim) * 0.1)
         self.norm = nn.RMSNorm(2 * sizes.value_dim, sizes.epsilon, elementwise_affine=False)
 
     @classmethod
@@ -60,7 +60,8 @@ class DifferentialAttention(MultiHeadAttention):
     @property
     def subtracted(self) -> Float[Tensor, ""]:
         """l: how many times the second map of a pair is subtracted."""
-        one, other = (self.vectors[0::2] * self.vectors[1::2]).float().sum(dim=1).exp()
+        query, key = self.vectors.float().view(2, 2, -1).unbind(dim=1)
+        one, other = (query * key).sum(dim=1).exp()
         return one - other + self.start
 
     @property

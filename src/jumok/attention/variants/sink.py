@@ -63,7 +63,7 @@ class AttentionSink(nn.Module):
         column = (self.score / scale).to(query.dtype)[None, :, None, None]
         column = column.expand(*query.shape[:3], 1)
         query = F.pad(torch.cat((query, column), dim=-1), (0, wide - dim - 1))
-        sink = F.one_hot(torch.tensor(dim, device=key.device), wide).to(key.dtype)
+        sink = F.pad(key.new_ones(1), (dim, wide - dim - 1))
         sink = sink.expand(*key.shape[:2], 1, wide)
         mask = None if allowed is None else _with_sink(allowed, query.shape[2], key)
         key = torch.cat((sink, F.pad(key, (0, wide - dim))), dim=2)
