@@ -21,9 +21,11 @@ from torch import nn
 
 from jumok.config import TrainingConfig
 from jumok.data.pairs.batches import on_device
+from jumok.kernels.card.compiling import TensorCompiler, compiled_by
 from jumok.kernels.noise import Noise
 from jumok.shapes import Float, Tensor
 from jumok.training.devices.ahead import fed
+from jumok.training.devices.memory import memory_explained, recompute
 from jumok.training.devices.workers import workers
 from jumok.training.optimization.average import Average
 from jumok.training.optimization.frozen import FrozenRows
@@ -91,6 +93,8 @@ class Learner:
         ranks: Ranks = ALONE,
     ) -> None:
         self._objective, self._config, self._seed = objective, config, seed
+        if config.recompute:
+            recompute(model)
         self._flat = FlatParameters(model)
         self._master = self._flat.flatten(model)
         self._computed = self._master.to(precision, copy=True)
@@ -100,6 +104,7 @@ class Learner:
             for number in range(ranks.index, shares, ranks.count)
         ]
         self._pool = workers(threads, self._master.device)
+        self._compiler = TensorCompiler() if config.compile else None
         self._gradient = torch.empty_like(self._master)
         self._optimizer = Optimizer(
             config.optimizer,
@@ -121,7 +126,8 @@ class Learner:
     def update(self, batches: Sequence[MicroBatch], step: int, learning_rate: float) -> Update:
         """One step, counted from 1, on all `batches` together."""
         tokens = sum(batch.targets for batch in batches)
-        losses = self._backward(batches, step, 1.0 / tokens)
+        with memory_explained(self._config, self._master.device):
+            losses = self._backward(batches, step, 1.0 / tokens)
         norm = self._sum_gradients()
         # The only numbers of a step that are read: a GPU is waited for once.
         *parts, length = torch.cat([losses, norm.double()[None]]).cpu().tolist()
@@ -195,7 +201,8 @@ class Learner:
             return total
 
         # In copies of this context, so that observers of this thread also observe the others.
-        running = [self._pool.submit(copy_context().run, work, share) for share in self._shares]
+        with compiled_by(self._compiler):
+            running = [self._pool.submit(copy_context().run, work, share) for share in self._shares]
         losses = torch.stack([each.result() for each in running])
         return torch.cat(list(self._ranks.gather(losses)))
 
