@@ -1,6 +1,7 @@
 # make demo   train a small English-Korean Transformer from scratch and look inside it
 # make test   linter, type checker, architecture checks and all tests
 # make bench  benchmarks against other toolkits
+# make bench-gpu  training on a GPU, and checks of it, in 8 minutes
 # make docs   the reference of all public names as HTML, in docs/api
 # make lab    test the claims of the lectures, each as an experiment
 # make wheels build the wheels of every system, with compiled libraries, and the sdist, in dist
@@ -22,11 +23,11 @@ INSTALL = $(UV) pip install --quiet --python $(BIN)/python -c constraints.txt \
 	$(if $(UV_FIND_LINKS),,--torch-backend=auto) "$(TORCH)"
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test bench docs lab wheels matrix lint sanitize clean
+.PHONY: demo test bench bench-gpu docs lab wheels matrix lint sanitize clean
 .DEFAULT_GOAL := help
 
 help:
-	@sed -n '1,7s/^# //p' Makefile
+	@sed -n '1,8s/^# //p' Makefile
 
 $(UV):
 	$(PYTHON) -m venv $(VENV)
@@ -71,6 +72,9 @@ sanitize: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
+
+bench-gpu: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.gpu
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/reference.py docs/api

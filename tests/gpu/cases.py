@@ -176,9 +176,9 @@ def model_of(case: Case) -> nn.Module:
     return build(case.section, SIZES)
 
 
-def learner_of(case: Case, model: nn.Module) -> Learner:
+def learner_of(case: Case, model: nn.Module, **options: object) -> Learner:
     """Its training, with everything that an update does."""
-    config = TrainingConfig(clip=0.1, optimizer="muon", weight_decay=0.1)
+    config = TrainingConfig(clip=0.1, optimizer="muon", weight_decay=0.1, **options)
     return Learner(model, case.objective, config, 5, torch.float32)
 
 

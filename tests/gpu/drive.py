@@ -4,8 +4,10 @@ import json
 import sys
 import traceback
 from collections.abc import Callable
+from unittest.mock import patch
 
 import torch
+from torch._dynamo.utils import counters
 
 from jumok.data.captions.batches import CaptionBatch
 from jumok.data.pairs.batches import Batch, on_device
@@ -13,8 +15,11 @@ from jumok.decoding.beam import beam_search
 from jumok.decoding.greedy import greedy
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.limits import Limits
+from jumok.kernels import native
+from jumok.kernels.card.compiling import TensorCompiler
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.memory import Memory, SequenceToSequence
+from jumok.training import learner
 from jumok.training.task import MicroBatch
 from tests.gpu import planted
 from tests.gpu.cases import DECODED, Case, learner_of, model_of, training
@@ -30,6 +35,7 @@ def main() -> None:
         report(f"update: {name}", lambda case=case: update(case))
         if name in DECODED:
             report(f"decode: {name}", lambda case=case: decode(case))
+    report("compiled", compiled)
     for name, fault in planted.FAULTS.items():
         report(f"planted: {name}", lambda fault=fault: fault_found(fault))
 
@@ -63,6 +69,22 @@ def update(case: Case) -> dict[str, object]:
         if not name.endswith("key.bias")
     )
     return {"waits": waits, "losses": [losses, other], "apart": apart}
+
+
+def compiled() -> dict[str, object]:
+    """Updates with compiled functions and without them, by the functions that a GPU uses.
+
+    The compiler captures them as graphs and executes these unchanged.
+    """
+    case = dict(training())["transformer"]
+    losses = []
+    with patch.object(native, "serves", lambda *_: False):
+        for options in ({}, {"compile": True}):
+            with patch.object(learner, "TensorCompiler", lambda: TensorCompiler("aot_eager")):
+                trained = learner_of(case, model_of(case), **options)
+            batches = case.batches(case.section)
+            losses.append([trained.update(batches, step, RATE).loss for step in (1, 2)])
+    return {"losses": losses, "graphs": dict(counters["stats"])}
 
 
 def decode(case: Case) -> dict[str, object]:

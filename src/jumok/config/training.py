@@ -44,6 +44,8 @@ class TrainingConfig(Section):
     threads: Annotated[int, Field(ge=0)] = 0
     shares: Literal[0, 1, 2, 4, 8, 16, 32, 64, 128, 256] = 0
     device: str = "auto"
+    compile: bool = False
+    recompute: bool = False
     log_every: Count = 20
     checkpoint_every: Count = 200
     tensorboard: bool = False

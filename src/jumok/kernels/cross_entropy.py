@@ -23,6 +23,7 @@ import torch.nn.functional as F
 from jumok.errors import ModelError
 from jumok.kernels import native
 from jumok.kernels.activation import soft_cap
+from jumok.kernels.card.compiling import fast
 from jumok.kernels.context import Context
 from jumok.kernels.linear import whole_rows
 from jumok.shapes import Float, Int, Tensor
@@ -176,7 +177,18 @@ def _loss_and_gradient(
         return torch.tensor(loss), logits
     if logits.device.type == "cpu" and ((targets < 0) | (targets >= vocabulary)).any():
         _refuse(targets, vocabulary)
-    log_p = logits[:rows].log_softmax(dim=1, dtype=torch.float32)
+    summed, gradient = fast(_row_losses)(logits[:rows], targets, smoothing, weight)
+    logits[:rows] = gradient
+    logits[rows:] = 0
+    return summed, logits
+
+
+def _row_losses(
+    logits: Tensor, targets: Tensor, smoothing: float, weight: float | None
+) -> tuple[Tensor, Tensor]:
+    """The readable twin of the C kernels: the summed loss, and its gradient in float32."""
+    vocabulary = logits.shape[1]
+    log_p = logits.log_softmax(dim=1, dtype=torch.float32)
     right = targets if weight is None else targets.repeat_interleave(2)
     picked = log_p.gather(1, right[:, None])
     summed = -(1.0 - smoothing) * picked.sum()
@@ -193,9 +205,7 @@ def _loss_and_gradient(
         gradient = p + weight * (p * (apart - divergence + 1.0) - other)
     gradient -= smoothing / vocabulary
     gradient.scatter_add_(1, right[:, None], torch.full_like(picked, smoothing - 1.0))
-    logits[:rows] = gradient
-    logits[rows:] = 0
-    return summed, logits
+    return summed, gradient
 
 
 def _refuse(targets: Tensor, vocabulary: int) -> NoReturn:

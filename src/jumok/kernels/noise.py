@@ -5,13 +5,15 @@ multiply-xorshift finaliser (constants: C. Wellons, "hash-prospector", lowbias32
 the Triton kernel of GPUs (`card/dropout.py`) and the torch twin below draw the same masks.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
 
 from jumok.kernels.card import serving
 from jumok.late import late_imports
-from jumok.shapes import Float, Tensor
+from jumok.shapes import Bool, Float, Int, Tensor
 
 with late_imports():
     from jumok.kernels.card import dropout as card
@@ -25,6 +27,17 @@ def mix(number: int) -> int:
     number = ((number ^ (number >> 16)) * 0x7FEB352D) & _WORD
     number = ((number ^ (number >> 15)) * 0x846CA68B) & _WORD
     return number ^ (number >> 16)
+
+
+def kept(
+    count: int, device: torch.device, seed: int | Int[Tensor, ""], threshold: int
+) -> Bool[Tensor, " {count}"]:
+    """Which of `count` elements have a hash that is not below the threshold."""
+    number = torch.arange(count, dtype=torch.int64, device=device)
+    number = (number * _GOLDEN + seed) & _WORD
+    number = ((number ^ (number >> 16)) * 0x7FEB352D) & _WORD
+    number = ((number ^ (number >> 15)) * 0x846CA68B) & _WORD
+    return (number ^ (number >> 16)) >= threshold
 
 
 @dataclass(frozen=True)
@@ -41,11 +54,7 @@ class DropoutMask:
 
     def keep(self, count: int, device: torch.device) -> Tensor:
         """True for the elements to keep, as a flat mask of `count`."""
-        number = torch.arange(count, dtype=torch.int64, device=device)
-        number = (number * _GOLDEN + self.seed) & _WORD
-        number = ((number ^ (number >> 16)) * 0x7FEB352D) & _WORD
-        number = ((number ^ (number >> 15)) * 0x846CA68B) & _WORD
-        return (number ^ (number >> 16)) >= self.threshold
+        return kept(count, device, self.seed, self.threshold)
 
     def apply(self, states: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
         """Zeroes the dropped elements and scales the kept ones by 1 / (1 - p)."""
@@ -71,6 +80,22 @@ class Noise:
         self._key, self._calls = 0, 0
         for number in numbers:
             self._key = mix((self._key + number + _GOLDEN) & _WORD)
+
+    @property
+    def calls(self) -> int:
+        """How many masks of this sequence were drawn."""
+        return self._calls
+
+    @contextmanager
+    def after(self, calls: int) -> Iterator[None]:
+        """While entered, the masks are those that follow so many calls: the same ones again, if
+        later ones were drawn already. Then the sequence continues after the last one drawn.
+        """
+        drawn, self._calls = self._calls, calls
+        try:
+            yield
+        finally:
+            self._calls = max(drawn, self._calls)
 
     def mask(self, p: float) -> DropoutMask:
         """The next mask."""

@@ -3,11 +3,13 @@
 from typing import TypeGuard
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from jumok.kernels import native
+from jumok.kernels.card.compiling import compiles, fast
 from jumok.kernels.context import Context
-from jumok.kernels.noise import DropoutMask
+from jumok.kernels.noise import DropoutMask, kept
 from jumok.kernels.plain import plain
 from jumok.shapes import States, Tensor
 
@@ -23,7 +25,31 @@ def add_norm(
     """(s, norm(s)) with s = stream + dropout(update)."""
     if stream.shape[-1] % native.LANES == 0 and native.serves(stream, update, norm.weight):
         return _AddNorm.apply(stream, update, norm.weight, norm.bias, norm.eps, drop)
+    if compiles():
+        # The seed as a tensor: compiled code is of the numbers that it was compiled with.
+        seed = None if drop is None else torch.full((), drop.seed, device=stream.device)
+        p, threshold = (0.0, 0) if drop is None else (drop.p, drop.threshold)
+        sizes = norm.weight, norm.bias, norm.eps
+        return fast(_added_norm)(stream, update, *sizes, p, threshold, seed)
     return add_norm_plainly(stream, update, norm, drop)
+
+
+def _added_norm(
+    stream: Tensor,
+    update: Tensor,
+    gain: Tensor,
+    bias: Tensor,
+    epsilon: float,
+    p: float,
+    threshold: int,
+    seed: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """`add_norm_plainly` as a function of tensors, to be compiled."""
+    if seed is not None:
+        keep = kept(update.numel(), update.device, seed, threshold).view(update.shape)
+        update = update * keep.to(update.dtype) * (1.0 / (1.0 - p))
+    total = stream + update
+    return total, F.layer_norm(total, total.shape[-1:], gain, bias, epsilon)
 
 
 def add_norm_plainly(

@@ -10,9 +10,10 @@ Source: Vaswani et al. 2017, section 3.1.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from jumok.attention.cache import KeyValueCache
 from jumok.attention.masks import AttentionMask
@@ -109,7 +110,15 @@ class Block(nn.Module):
 
 
 class Stack(nn.ModuleList):
-    """Blocks, each with the output of the one before as its input."""
+    """Blocks, each with the output of the one before as its input.
+
+    Attributes:
+        recompute: whether training keeps only each block's input, and computes the block again when
+            its gradient is wanted. Source: Chen et al. 2016, "Training deep nets with sublinear
+            memory cost".
+    """
+
+    recompute = False
 
     def __iter__(self) -> Iterator[Block]:
         """The blocks from the first to the last."""
@@ -132,12 +141,32 @@ class Stack(nn.ModuleList):
         first = FirstValues()
         for number, block in enumerate(self):
             state = None if states is None else states[number]
-            stream, normed = block(stream, normed, allowed, memory, memory_allowed, state, first)
+            computed_again = self.recompute and self.training and state is None
+            given = (stream, normed, allowed, memory, memory_allowed, state, first)
+            stream, normed = again(block, given) if computed_again else block(*given)
         return normed
 
     def start(self, memory: Float[Tensor, "batch source dim"] | None) -> list[BlockState]:
         """The state of every block before the first step."""
         return [block.start(memory) for block in self]
+
+
+def again(block: Block, given: tuple[Any, ...]) -> tuple[States, States]:
+    """The block's outputs. What its gradient needs is computed a second time, with the same masks
+    of dropout.
+    """
+    noise = block.self_attention.noise
+    drawn = noise.calls
+
+    def run(*inputs: Any) -> tuple[States, States]:
+        with noise.after(drawn):
+            found: tuple[States, States] = block(*inputs)
+            return found
+
+    found: tuple[States, States] = checkpoint(
+        run, *given, use_reentrant=False, preserve_rng_state=False
+    )
+    return found
 
 
 def reorder_blocks(states: list[BlockState], rows: Int[Tensor, " rows"], memory: bool) -> None:

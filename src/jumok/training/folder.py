@@ -38,11 +38,14 @@ CLEANING = "cleaning.json"
 SMALLWORLD, SCENES, TEST = "smallworld", "scenes", "test.tsv"  # generated training data
 START, EARLIER = "start.json", "earlier"  # the model that is trained further, and its data
 # What a resumed run may change: its length, its log and its speed, but not its steps.
+SOMETIMES = ("start", "plugins", "training.compile")
+"""Keys that recipes did not always have: where they have no value, they are left out."""
 FREE_TO_CHANGE = frozenset(
     {
         "training.steps",
         "training.minutes",
         "training.threads",
+        "training.recompute",
         "training.log_every",
         "training.checkpoint_every",
         "training.tensorboard",
@@ -166,8 +169,7 @@ def fingerprint(config: Config) -> str:
     kept = {
         key: value
         for key, value in flatten(config.model_dump(mode="json")).items()
-        # Keys that recipes did not always have are left out where they have no value.
-        if key not in FREE_TO_CHANGE and (key not in ("start", "plugins") or value)
+        if key not in FREE_TO_CHANGE and (key not in SOMETIMES or value)
     }
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:32]
 

@@ -24,10 +24,12 @@ from torch import nn
 from jumok.config import TrainingConfig
 from jumok.data.pairs.batches import on_device
 from jumok.data.planned import Planned, collated
+from jumok.kernels.card.compiling import TensorCompiler, compiled_by
 from jumok.kernels.noise import Noise
 from jumok.layers.experts import balance_heard
 from jumok.shapes import Float, Tensor
 from jumok.training.devices.ahead import fed
+from jumok.training.devices.memory import memory_explained, recompute
 from jumok.training.devices.workers import workers
 from jumok.training.optimization.average import Average
 from jumok.training.optimization.exchange import Exchange
@@ -98,6 +100,8 @@ class Learner:
         ranks: Ranks = ALONE,
     ) -> None:
         self._objective, self._config, self._seed = objective, config, seed
+        if config.recompute:
+            recompute(model)
         self._flat = FlatParameters(model)
         hidden = self._flat.hidden if config.optimizer == "muon" else 0
         stretches = self._flat.stretches(hidden)
@@ -112,6 +116,7 @@ class Learner:
             for number in range(first, shares, ranks.count)
         ]
         self._pool = workers(threads, self._master.device)
+        self._compiler = TensorCompiler() if config.compile else None
         self._gradient = torch.empty_like(self._master)
         self._optimizer = Optimizer(
             self._flat,
@@ -141,7 +146,8 @@ class Learner:
         """
         own = {index: collated(batches[index]) for index in self._own(batches)}
         tokens, sources = self._total(own.values())
-        sums = self._backward(own, share_out(batches, self._count), step, 1.0 / tokens)
+        with memory_explained(self._config, self._master.device):
+            sums = self._backward(own, share_out(batches, self._count), step, 1.0 / tokens)
         norms = self._sum_gradients()
         # The only numbers of a step that are read: a GPU is waited for once.
         read = torch.cat([sums.T.flatten(), norms.double()]).cpu().tolist()
@@ -271,7 +277,8 @@ class Learner:
             return sums
 
         # In copies of this context, so that observers of this thread also observe the others.
-        running = [self._pool.submit(copy_context().run, work, share) for share in self._shares]
+        with compiled_by(self._compiler):
+            running = [self._pool.submit(copy_context().run, work, share) for share in self._shares]
         sums = torch.stack([each.result() for each in running])
         return torch.cat(list(self._ranks.gather(sums)))
 

@@ -8,6 +8,8 @@ from typing import Literal
 
 import torch
 
+from jumok.errors import ConfigError
+
 
 @dataclass(frozen=True)
 class Precision:
@@ -22,7 +24,18 @@ def choose(wanted: Literal["auto", "bf16", "fp32"], device: torch.device) -> Pre
 
     Below 1.3 the casts cost more than the gain. The master weights and the optimizer's moments are
     fp32 either way.
+
+    Raises:
+        ConfigError: bf16 on a GPU that has no such products.
     """
+    if wanted == "bf16" and not multiplies_bfloat16(device):
+        raise ConfigError(
+            "this GPU does not multiply bfloat16.",
+            expected="compute capability 8.0 (Ampere) or newer",
+            got=f"{torch.cuda.get_device_name(device)}, "
+            f"{'.'.join(map(str, torch.cuda.get_device_capability(device)))}",
+            do="--set training.precision=fp32; jumok does not train in float16",
+        )
     if wanted == "bf16":
         return Precision(torch.bfloat16, "bfloat16 (set in the recipe)")
     if wanted == "fp32":
@@ -38,13 +51,20 @@ def choose(wanted: Literal["auto", "bf16", "fp32"], device: torch.device) -> Pre
     )
 
 
-def product_seconds(dtype: torch.dtype, device: torch.device, size: int = 512) -> float:
+def multiplies_bfloat16(device: torch.device) -> bool:
+    """Whether the device has products of bfloat16; torch emulates them on GPUs that have none."""
+    return device.type != "cuda" or torch.cuda.get_device_capability(device) >= (8, 0)
+
+
+def product_seconds(dtype: torch.dtype, device: torch.device, size: int | None = None) -> float:
     """Seconds for one size x size matrix product: the fastest of seven, after one to warm up.
 
+    A GPU gets larger matrices (4,096, and 512 on a CPU): a small product takes as long as its call.
     On a CPU it is measured in one thread and by that thread's clock, so that other processes do not
     matter. The fastest one counts, because disturbances only add time.
     """
     on_cpu = device.type == "cpu"
+    size = size or (512 if on_cpu else 4096)
     now = time.thread_time if on_cpu else time.perf_counter
     left = torch.ones(size, size, dtype=dtype, device=device)
     fastest = float("inf")

@@ -88,8 +88,9 @@ def mean_loss(objective: Objective, model: nn.Module, batches: Iterable[MicroBat
         TrainingError: what `finite` raises.
     """
     device = next(model.parameters()).device
-    total, targets = 0.0, 0
+    losses, targets = [], 0
     for batch in batches:
-        total += float(objective(model, on_device(batch, device), 0.0))
+        losses.append(objective(model, on_device(batch, device), 0.0))
         targets += batch.targets
-    return finite(total / targets)
+    # Read together: a GPU is waited for once.
+    return finite(sum(torch.stack(losses).tolist()) / targets)

@@ -103,7 +103,7 @@ class Exchange:
                 start = end
         return torch.cat(found)
 
-    def all_norms(self, own: Float[Tensor, " blocks"]) -> Float[Tensor, " blocks"]:
+    def all_norms(self, own: Float[Tensor, " blocks"]) -> Float[Tensor, " all_blocks"]:
         """Those of all processes, in any order."""
         padded = own.new_zeros(self._slices.most_blocks)
         padded[: len(own)] = own

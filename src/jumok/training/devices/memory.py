@@ -1,0 +1,62 @@
+"""What a run can do about the memory of its device."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import nn
+
+from jumok.config import TrainingConfig
+from jumok.errors import ConfigError, TrainingError
+from jumok.layers.block import Stack
+
+
+def recompute(model: nn.Module) -> None:
+    """Lets the model's blocks be computed again for their gradients, instead of being kept.
+
+    Raises:
+        ConfigError: the model has no blocks.
+    """
+    stacks = [module for module in model.modules() if isinstance(module, Stack) and len(module)]
+    if not stacks:
+        raise ConfigError(
+            "training.recompute computes blocks again, and this model has none.",
+            got="training.recompute = true",
+            do="leave it out; a lower training.tokens_per_micro_batch needs less memory, too",
+        )
+    for stack in stacks:
+        stack.recompute = True
+
+
+@contextmanager
+def memory_explained(training: TrainingConfig, device: torch.device) -> Iterator[None]:
+    """Says what to lower when the memory of a GPU is full.
+
+    Raises:
+        TrainingError: it is.
+    """
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise TrainingError(
+            f"the memory of the GPU ({device}) is not enough for a micro-batch.",
+            got=first_sentences(str(error)),
+            do=advice(training),
+        ) from error
+
+
+def advice(training: TrainingConfig) -> str:
+    """What to set, of these two keys: the model and its optimizer stay as they are."""
+    half = max(1, training.tokens_per_micro_batch // 2)
+    lower = (
+        f"--set training.tokens_per_micro_batch={half} (now {training.tokens_per_micro_batch}): "
+        "half of it needs about half of the memory of a step, and gives the same model but for "
+        "rounding"
+    )
+    return lower if training.recompute else f"{lower}; or --set training.recompute=true"
+
+
+def first_sentences(text: str) -> str:
+    """Of torch's message, what was asked for and what is free."""
+    return " ".join(re.split(r"(?<=\.)\s+", text.strip())[:3])[:300]

@@ -1,0 +1,105 @@
+"""What training does about the memory and the number formats of its device."""
+
+import pytest
+import torch
+
+from jumok.config.causal import CausalConfig
+from jumok.config.recurrent import RecurrentConfig
+from jumok.data.texts.windows import TextBatch
+from jumok.errors import ConfigError, TrainingError
+from jumok.layers.block import Block
+from jumok.models.causal import CausalLanguageModel
+from jumok.models.recurrent import RecurrentModel
+from jumok.training import precision
+from jumok.training.devices.memory import memory_explained, recompute
+from jumok.training.learner import Learner
+from jumok.training.objectives.pairs import next_token, translation
+from tests.training.tiny import batches, config, model
+
+DROPPED = {"dropout": 0.3, "attention_dropout": 0.2, "word_dropout": 0.1}
+GPU = torch.device("cuda", 0)
+
+
+def trained(
+    precision: torch.dtype, **options: object
+) -> tuple[list[float], dict[str, torch.Tensor]]:
+    """The losses of three updates, and the state after them."""
+    learning = Learner(model(**DROPPED), translation, config("ema", **options), 5, precision)
+    losses = [learning.update(batches(step), step, 3e-3).loss for step in (1, 2, 3)]
+    return losses, {name: each.clone() for name, each in learning.state().items()}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_blocks_computed_again_learn_the_same_bits(dtype, monkeypatch):
+    calls = []
+    forward = Block.forward
+    monkeypatch.setattr(Block, "forward", lambda *given: (calls.append(1), forward(*given))[1])
+    (losses, state), once = trained(dtype), len(calls)
+    calls.clear()
+    others, other = trained(dtype, recompute=True)
+    assert len(calls) == 2 * once
+    assert others == losses
+    assert all(torch.equal(each, other[name]) for name, each in state.items())
+
+
+def test_a_language_model_computed_again_has_the_same_gradients():
+    tokens = torch.tensor([[2, 9, 29, 11, 3]])
+    batch = TextBatch(tokens, tokens.roll(-1, 1), None, 5)
+    sizes = CausalConfig(dim=48, heads=3, layers=2, feedforward=32, **DROPPED)
+    found = []
+    for again in (False, True):
+        torch.manual_seed(1)
+        trained = CausalLanguageModel(sizes, 31).train()
+        if again:
+            recompute(trained)
+        trained.noise.rekey(5)
+        next_token(trained, batch, 0.0).backward()
+        found.append([each.grad for each in trained.parameters()])
+    assert all(torch.equal(one, other) for one, other in zip(*found, strict=True))
+
+
+def test_a_model_without_blocks_cannot_compute_them_again():
+    with pytest.raises(
+        ConfigError, match="computes blocks again, and this model has none"
+    ) as error:
+        recompute(RecurrentModel(RecurrentConfig(dim=16, embedding=16), 31))
+    assert "leave it out; a lower training.tokens_per_micro_batch" in str(error.value)
+
+
+MESSAGE = (
+    "CUDA out of memory. Tried to allocate 3.05 GiB. GPU 0 has a total capacity of 15.77 GiB of "
+    "which 1.20 GiB is free. Including non-PyTorch memory, this process has 14.5 GiB in use."
+)
+
+
+def test_a_full_memory_says_what_to_lower_and_by_how_much():
+    def full(*_: object) -> torch.Tensor:
+        raise torch.OutOfMemoryError(MESSAGE)
+
+    learning = Learner(model(), full, config(tokens_per_micro_batch=3000), 5, torch.float32)
+    with pytest.raises(TrainingError) as error:
+        learning.update(batches(1), 1, 1e-3)
+    text = str(error.value)
+    assert "the memory of the GPU (cpu) is not enough for a micro-batch." in text
+    assert "Tried to allocate 3.05 GiB. GPU 0 has a total capacity of 15.77 GiB" in text
+    assert "--set training.tokens_per_micro_batch=1500 (now 3000)" in text
+    assert "or --set training.recompute=true" in text
+    with (
+        pytest.raises(TrainingError) as error,
+        memory_explained(config(recompute=True), GPU),
+    ):
+        full()
+    assert "training.recompute" not in str(error.value)
+    assert "--set training.tokens_per_micro_batch=512 (now 1024)" in str(error.value)
+
+
+def test_a_card_without_bfloat16_is_refused(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (7, 5))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: "Tesla T4")
+    with pytest.raises(ConfigError, match="does not multiply bfloat16") as error:
+        precision.choose("bf16", GPU)
+    assert "compute capability 8.0 (Ampere) or newer" in str(error.value)
+    assert "Tesla T4, 7.5" in str(error.value)
+    assert "--set training.precision=fp32" in str(error.value)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (9, 0))
+    assert precision.choose("bf16", GPU).dtype == torch.bfloat16
