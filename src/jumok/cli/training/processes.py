@@ -130,7 +130,7 @@ def _end_with_the_starter() -> None:
     """Waits until the process that started this one is gone, even by SIGKILL, and ends this one.
 
     The operating system then closes the starter's end of the pipe that is this process's input. A
-    run that is told to end saves a checkpoint.
+    run saves a checkpoint at SIGTERM.
     """
     with suppress(OSError):
         while os.read(0, 1):
