@@ -170,6 +170,17 @@ def test_only_the_shards_that_are_needed_are_copied_and_each_once(
     assert not list(cache.glob(".*.lock"))
 
 
+def test_two_readers_with_one_cache_copy_each_file_once(site: tuple[str, type[Site]], cache: Path):
+    address, handler = site
+    readers = [ShardedPairs(address, cache) for _ in range(2)]
+    for reader in readers:
+        reader.expect([(0, 20)])
+    first, second = (reader.read(0, 20)[0].tolist() for reader in readers)
+    assert first == second
+    asked = [path for path in handler.asked if "shard" in path]
+    assert len(asked) == len(set(asked)) == 3 * 7
+
+
 def test_a_damaged_copy_is_made_again(site: tuple[str, type[Site]], cache: Path):
     address, _ = site
     before = ShardedPairs(address, cache).read(0, 20)
