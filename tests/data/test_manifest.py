@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from jumok.data.files.manifest import FileRecord, Manifest, parse_manifest
+from jumok.data.pairs.prepared import ShardedPairs
 from jumok.data.pairs.shards import shard_name, write_manifest, write_shard
 from jumok.data.pairs.store import Filters, open_store
 from jumok.data.report import CorpusReport
@@ -169,3 +171,20 @@ def test_whatever_a_manifest_says_it_is_read_or_refused(junk: object, folder: Pa
         except DataError:
             refused += 1
     assert refused > 20
+
+
+@pytest.mark.parametrize("document", ["scale.md", "scale.ko.md"])
+def test_the_documented_way_to_write_a_corpus_writes_one(
+    document: str, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = (Path(__file__).parents[2] / "docs" / document).read_text("utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    tokenizer.save(tmp_path / "tokenizer.model")
+    for name, rows in (("news.tsv", ROWS[:9]), ("talks.tsv", ROWS[9:])):
+        lines = "".join(f"{pair.source}\t{pair.target}\n" for pair in rows)
+        (tmp_path / name).write_text(lines, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    exec(code, {})
+    corpus = ShardedPairs("prepared", tmp_path / "cache")
+    assert corpus.shards == [9, 11]
+    assert corpus.source[19].tolist() == tokenizer.encode(ROWS[19].source)

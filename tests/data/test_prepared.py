@@ -3,7 +3,6 @@
 import functools
 import hashlib
 import json
-import re
 import shutil
 import threading
 from collections.abc import Iterator
@@ -382,20 +381,3 @@ def test_without_the_extra_an_address_says_what_to_install(
         "reading a corpus from an address needs the extra 'remote', which is not installed.\n"
         '  do:       pip install "jumok[remote]"'
     )
-
-
-@pytest.mark.parametrize("document", ["scale.md", "scale.ko.md"])
-def test_the_documented_way_to_write_a_corpus_writes_one(
-    document: str, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    text = (Path(__file__).parents[2] / "docs" / document).read_text("utf-8")
-    (code,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    tokenizer.save(tmp_path / "tokenizer.model")
-    for name, rows in (("news.tsv", ROWS[:9]), ("talks.tsv", ROWS[9:])):
-        lines = "".join(f"{pair.source}\t{pair.target}\n" for pair in rows)
-        (tmp_path / name).write_text(lines, "utf-8")
-    monkeypatch.chdir(tmp_path)
-    exec(code, {})
-    corpus = ShardedPairs("prepared", tmp_path / "cache")
-    assert corpus.shards == [9, 11]
-    assert corpus.source[19].tolist() == tokenizer.encode(ROWS[19].source)
