@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumok.data.pairs.blocks import Lengths, PairBlock, StoredLengths, blocks_of_epoch
-from jumok.data.pairs.sampler import Cursor, PairSampler, plan_epoch
+from jumok.data.pairs.sampler import CorpusOrder, Cursor, PairSampler, plan_epoch
 
 SHARDS = st.lists(st.integers(1, 60), min_size=1, max_size=9)
 
@@ -22,9 +22,10 @@ class Shards:
         self.source = random.integers(1, 30, sum(sizes)).astype(np.int32)
         self.target = random.integers(1, 30, sum(sizes)).astype(np.int32)
         self.target_tokens = int(self.target.sum())
+        self.expected: list[list[tuple[int, int]]] = []
 
     def expect(self, stretches: list[tuple[int, int]]) -> None:
-        pass
+        self.expected.append(stretches)
 
     def read(self, first: int, end: int) -> tuple[Lengths, Lengths]:
         return self.source[first:end], self.target[first:end]
@@ -161,3 +162,13 @@ def test_stored_lengths_of_16_bits_give_the_same_plan() -> None:
     assert narrow.epoch_tokens == wide.epoch_tokens == int(target.sum(dtype=np.int64)) + 300
     for _ in range(20):
         assert drawn(narrow.next_update()) == drawn(wide.next_update())
+
+
+def test_a_block_and_the_next_are_announced_before_they_are_read() -> None:
+    corpus = Shards([30, 30])
+    order = CorpusOrder(corpus, 100, 3, 0, block_pairs=20)
+    blocks = [block.stretches for block in order.blocks]
+    assert len(blocks) == 3
+    while order.place["epoch"] == 0:
+        order.draw()
+    assert corpus.expected == [blocks[0], blocks[1], blocks[1], blocks[2], blocks[2]]

@@ -2,13 +2,15 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jumok.data.files.manifest import FileRecord, parse_manifest
+from jumok.data.files.manifest import FileRecord, Manifest, parse_manifest
+from jumok.data.pairs.prepared import ShardedPairs
 from jumok.data.pairs.shards import shard_name, write_manifest, write_shard
 from jumok.data.pairs.store import Filters, open_store
 from jumok.data.report import CorpusReport
@@ -135,3 +137,54 @@ def test_a_changed_manifest_is_refused(folder: Path):
 def test_other_files_are_no_manifests(content: bytes):
     with pytest.raises(DataError, match="this is not the manifest of a prepared corpus"):
         parse_manifest(content, PLACE)
+
+
+JUNK = [None, -1, 10**30, 1.5, True, "", "../x", [], {}, [[]]]
+
+
+def replaced(value: Any, junk: object) -> Iterator[Any]:
+    """Copies of the value, with each of its parts replaced in one."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield {**value, key: junk}
+            yield {each: it for each, it in value.items() if each != key}
+            yield from ({**value, key: each} for each in replaced(inner, junk))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield [*value[:index], junk, *value[index + 1 :]]
+            changed_ones = replaced(inner, junk)
+            yield from ([*value[:index], each, *value[index + 1 :]] for each in changed_ones)
+
+
+@pytest.mark.parametrize("junk", JUNK, ids=repr)
+def test_whatever_a_manifest_says_it_is_read_or_refused(junk: object, folder: Path):
+    described = json.loads((folder / "manifest.json").read_bytes())
+    described["shards"] = described["shards"][:1]
+    shard = described["shards"][0]
+    shard["files"] = dict(list(shard["files"].items())[:1])
+    described["pairs"] = shard["pairs"]
+    assert parse_manifest(sealed(described), PLACE).pairs == 7
+    refused = 0
+    for other in replaced(described, junk):
+        try:
+            assert isinstance(parse_manifest(sealed(other), PLACE), Manifest)
+        except DataError:
+            refused += 1
+    assert refused > 20
+
+
+@pytest.mark.parametrize("document", ["scale.md", "scale.ko.md"])
+def test_the_documented_way_to_write_a_corpus_writes_one(
+    document: str, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = (Path(__file__).parents[2] / "docs" / document).read_text("utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    tokenizer.save(tmp_path / "tokenizer.model")
+    for name, rows in (("news.tsv", ROWS[:9]), ("talks.tsv", ROWS[9:])):
+        lines = "".join(f"{pair.source}\t{pair.target}\n" for pair in rows)
+        (tmp_path / name).write_text(lines, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    exec(code, {})
+    corpus = ShardedPairs("prepared", tmp_path / "cache")
+    assert corpus.shards == [9, 11]
+    assert corpus.source[19].tolist() == tokenizer.encode(ROWS[19].source)

@@ -3,7 +3,6 @@
 import functools
 import hashlib
 import json
-import re
 import shutil
 import threading
 from collections.abc import Iterator
@@ -168,6 +167,17 @@ def test_only_the_shards_that_are_needed_are_copied_and_each_once(
     asked = [path for path in handler.asked if "shard" in path]
     assert len(asked) == len(set(asked)) == 3 * 7
     assert not list(cache.glob(".*.lock"))
+
+
+def test_two_readers_with_one_cache_copy_each_file_once(site: tuple[str, type[Site]], cache: Path):
+    address, handler = site
+    readers = [ShardedPairs(address, cache) for _ in range(2)]
+    for reader in readers:
+        reader.expect([(0, 20)])
+    first, second = (reader.read(0, 20)[0].tolist() for reader in readers)
+    assert first == second
+    asked = [path for path in handler.asked if "shard" in path]
+    assert len(asked) == len(set(asked)) == 3 * 7
 
 
 def test_a_damaged_copy_is_made_again(site: tuple[str, type[Site]], cache: Path):
@@ -371,20 +381,3 @@ def test_without_the_extra_an_address_says_what_to_install(
         "reading a corpus from an address needs the extra 'remote', which is not installed.\n"
         '  do:       pip install "jumok[remote]"'
     )
-
-
-@pytest.mark.parametrize("document", ["scale.md", "scale.ko.md"])
-def test_the_documented_way_to_write_a_corpus_writes_one(
-    document: str, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    text = (Path(__file__).parents[2] / "docs" / document).read_text("utf-8")
-    (code,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    tokenizer.save(tmp_path / "tokenizer.model")
-    for name, rows in (("news.tsv", ROWS[:9]), ("talks.tsv", ROWS[9:])):
-        lines = "".join(f"{pair.source}\t{pair.target}\n" for pair in rows)
-        (tmp_path / name).write_text(lines, "utf-8")
-    monkeypatch.chdir(tmp_path)
-    exec(code, {})
-    corpus = ShardedPairs("prepared", tmp_path / "cache")
-    assert corpus.shards == [9, 11]
-    assert corpus.source[19].tolist() == tokenizer.encode(ROWS[19].source)

@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from jumok.data.files.atomic import write_durably
+from jumok.data.report import CorpusReport
 from jumok.errors import DataError, Place
 from jumok.json_types import JsonObject
 
@@ -139,7 +140,7 @@ def parse_manifest(content: bytes, place: Place) -> Manifest:
     try:
         described = json.loads(content)
         kind, version = described["kind"], described["version"]
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         raise _no_manifest(place, "no JSON, or none of a corpus") from None
     if kind != KIND or not isinstance(version, int):
         raise _no_manifest(place, f"{kind!r}, version {version!r}")
@@ -161,14 +162,14 @@ def parse_manifest(content: bytes, place: Place) -> Manifest:
             place=place,
         )
     try:
-        manifest = _manifest(described)
+        manifest, said = _manifest(described), _count(described["pairs"])
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise _no_manifest(place, f"{type(error).__name__}: {error}") from None
-    if described["pairs"] != manifest.pairs:
+    if said != manifest.pairs:
         raise DataError(
             "the manifest's number of pairs is not that of its shards.",
             expected=f"{manifest.pairs:,} pairs, the sum of {len(manifest.shards)} shards",
-            got=f"{described['pairs']:,}",
+            got=f"{said:,}",
             do="prepare the corpus again: jumok prepare",
             place=place,
         )
@@ -194,8 +195,9 @@ def _manifest(described: JsonObject) -> Manifest:
     files, report = _files(described["files"]), described["report"]
     if TOKENIZER not in files:
         raise ValueError(f"{TOKENIZER} is missing")
-    if not isinstance(report, dict) or not isinstance(described["about"], dict):
-        raise TypeError("report and about are objects")
+    if not isinstance(described["about"], dict):
+        raise TypeError("about is an object")
+    CorpusReport.from_json(report)  # raises if it is none
     vocabulary, texts = _count(described["vocabulary"]), bool(described["texts"])
     return Manifest(shards, files, vocabulary, texts, report, described["about"])
 

@@ -299,8 +299,10 @@ def gather(side: StoredSequences, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids
 
 
 def _gather(side: Flat, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids]:
-    lengths = side.lengths[rows].astype(np.int64)
+    # As plain arrays: those of numpy's class of mapped files take longer to index.
+    values, ends = np.asarray(side.values), np.asarray(side.ends)
+    lengths = np.asarray(side.lengths)[rows].astype(np.int64)
     positions = np.arange(int(lengths.max()))
     real = positions < lengths[:, None]  # rows, positions
-    places = np.where(real, (side.ends[rows] - lengths)[:, None] + positions, 0)
-    return np.where(real, side.values[places], PAD).astype(np.int64), lengths
+    places = np.where(real, (ends[rows] - lengths)[:, None] + positions, 0)
+    return np.where(real, values[places], PAD).astype(np.int64), lengths

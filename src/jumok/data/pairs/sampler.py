@@ -151,7 +151,11 @@ class CorpusOrder:
 
     def restore(self, place: CorpusCursor) -> None:
         """Continues at this position."""
-        self.place, self._blocks, self._plan = place.copy(), None, None
+        if place["epoch"] != self.place["epoch"]:
+            self._blocks = self._plan = None
+        elif place["block"] != self.place["block"]:
+            self._plan = None
+        self.place = place.copy()
 
     @property
     def epochs(self) -> float:

@@ -174,8 +174,9 @@ def _record(shard: Path) -> tuple[ShardRecord, JsonObject]:
 
 
 def _write_validation(folder: Path, pairs: Iterable[Pair]) -> None:
-    """A table of two columns; a tab inside of a text becomes a space."""
+    """A table of two columns, or none without pairs; a tab inside of a text becomes a space."""
     rows = ("\t".join(text.replace("\t", " ") for text in pair[:2]) for pair in pairs)
     text = "".join(f"{row}\n" for row in rows)
+    (folder / VALIDATION).unlink(missing_ok=True)
     if text:
         (folder / VALIDATION).write_text(text, "utf-8", newline="\n")
