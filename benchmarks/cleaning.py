@@ -47,10 +47,10 @@ def _pairs(known: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     source, target = known[0]
     while True:
         for number in range(100):
-            if number != 97:
+            if number != 96:
                 one, two = draw.choice(known), draw.choice(known)
                 source, target = f"{one[0]} {two[0]}", f"{one[1]} {two[1]}"
-            if number == 96:
+            if number == 97:
                 yield source, source
             elif number == 98:
                 yield f"<p>{source}</p>", target

@@ -68,7 +68,7 @@ OWN_SHARE = 0.3
 FREQUENT = 1000
 SURE = 0.5
 """The probability of a language for a word by itself, from which on the word decides."""
-SURE_PART = 0.25
+SURE_PART = 0.2
 """The share of a text's words that have to be such: others may be a quotation."""
 BEGINNING = 120  # characters of a text, which are enough, and cost less than all of them
 
