@@ -1,6 +1,6 @@
 """A corpus too large for memory: written, prepared, and trained on.
 
-Not held to one core: preparation uses two.
+Not held to one core: preparation uses two, and cleaning (`jumok prepare`) one.
 """
 
 import json
@@ -12,7 +12,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.corpus import WORK, joint_corpus
+from benchmarks.cleaning import write_corpus
+from benchmarks.corpus import WORK, data_folder, joint_corpus
 from benchmarks.environments import FOLDER, OURS, python_of
 from benchmarks.errors import BenchmarkError
 from benchmarks.options import Options
@@ -60,10 +61,13 @@ def run(options: Options) -> list[Row]:
         ),
         folder,
     )
+    print("cleaning pairs of Tatoeba ...", file=sys.stderr)
+    cleaned = clean(folder / "cleaned", pairs)
     rows = [
         ("write smallworld", written.wall_seconds, written.cpu_seconds, written),
         ("token ids to disk", figures["wall_seconds"], figures["cpu_seconds"], prepared),
         (f"train {TRAINING_STEPS} updates", trained.wall_seconds, trained.cpu_seconds, trained),
+        ("jumok prepare, all filters", cleaned.wall_seconds, cleaned.cpu_seconds, cleaned),
     ]
     return [
         {
@@ -75,6 +79,17 @@ def run(options: Options) -> list[Row]:
         }
         for what, wall, cpu, finished in rows
     ]
+
+
+def clean(folder: Path, pairs: int) -> Finished:
+    """`jumok prepare` with all filters, one task after another, in one process."""
+    folder.mkdir()
+    tatoeba = data_folder() / "tatoeba" / "eng-fra.tsv.gz"
+    recipe = write_corpus(folder, tatoeba, pairs)
+    jumok = python_of(OURS).with_name("jumok")
+    output = folder / "prepared"
+    options = ["--output", output, "--tasks", "4", "--at-once", "1"]
+    return _finish([jumok, "prepare", recipe, *options], folder)
 
 
 def _finish(command: list[str | Path], folder: Path) -> Finished:

@@ -116,7 +116,7 @@ def plan_of(
     if clean is not None:
         languages = config.data.source_language, config.data.target_language
         clean, notes = filters.usable(clean, languages)
-    return shards_plan.Plan(config, output, tasks, shard_pairs, clean, tuple(notes))
+    return shards_plan.Plan(config, output.absolute(), tasks, shard_pairs, clean, tuple(notes))
 
 
 def say_result(plan: "Plan") -> None:

@@ -26,10 +26,12 @@ class Situation:
     Attributes:
         languages: the codes of source and target; "" if unknown.
         ratio: the usual length of a source, divided by that of its target.
+        words: of both languages, by which a text is known: `sure_words`.
     """
 
     languages: tuple[str, str] = ("", "")
     ratio: float = 1.0
+    words: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
 
 
 Test = Callable[[BothSides, float, Situation], Rows]
@@ -127,7 +129,7 @@ class Judgement:
 
 
 def in_wrong_language(
-    batch: BothSides, languages: tuple[str, str], rows: Rows, least: float
+    batch: BothSides, situation: Situation, rows: Rows, least: float
 ) -> tuple[Rows, Rows]:
     """The pairs with a side in another language than its own, and those whose sides are swapped.
 
@@ -137,12 +139,13 @@ def in_wrong_language(
     """
     wrong = np.zeros(len(batch), dtype=np.bool_)
     swapped = np.ones(len(batch), dtype=np.bool_)
-    codes = [main_language(code) for code in languages]
-    for side, own, other in zip(batch.sides, codes, reversed(codes), strict=True):
+    codes = [main_language(code) for code in situation.languages]
+    sides = zip(batch.sides, codes, reversed(codes), situation.words, strict=True)
+    for side, own, other, words in sides:
         if not is_known(own):
             swapped[:] = False
             continue
-        found = languages_of(side, own, rows, least)
+        found = languages_of(side, own, rows, least, words)
         wrong |= [each not in ("", own) for each in found]
         swapped &= [bool(each) and same_language(each, other) for each in found]
     return wrong, swapped & wrong

@@ -13,6 +13,7 @@ from jumok.data.pairs.cleaning.characters import BothSides, Rows
 from jumok.data.pairs.cleaning.duplicates import SeenKeys, keys_of
 from jumok.data.pairs.cleaning.filters import Situation
 from jumok.data.pairs.cleaning.findings import CleaningReport, Finding
+from jumok.data.pairs.cleaning.languages import sure_words
 from jumok.data.pairs.cleaning.near import SeenSignatures, signatures
 from jumok.data.pairs.cleaning.rules import usual_ratio
 from jumok.data.pairs.drift import shifted_part
@@ -47,13 +48,16 @@ def batch_of(pairs: Sequence[Pair]) -> BothSides:
     return BothSides.of([pair.source for pair in pairs], [pair.target for pair in pairs])
 
 
-def situation_of(pairs: Sequence[Pair], languages: tuple[str, str]) -> Situation:
-    """What the first pairs of a corpus say about all of them."""
-    lengths = [
-        np.array([len(text) for text in side], dtype=np.int64)
-        for side in zip(*(pair[:2] for pair in pairs), strict=True)
-    ]
-    return Situation(languages, usual_ratio((lengths[0], lengths[1])))
+def situation_of(
+    pairs: Sequence[Pair], languages: tuple[str, str], clean: CleanConfig | None
+) -> Situation:
+    """What the first pairs of a corpus show about all of them."""
+    source, target = (list(side) for side in zip(*(pair[:2] for pair in pairs), strict=True))
+    lengths = [np.array([len(text) for text in side]) for side in (source, target)]
+    words = frozenset[str](), frozenset[str]()
+    if clean is not None and clean.language is not None:
+        words = sure_words(source, languages[0]), sure_words(target, languages[1])
+    return Situation(languages, usual_ratio((lengths[0], lengths[1])), words)
 
 
 class Tally:
@@ -90,7 +94,7 @@ def by_themselves(
         rows = count.left.copy()
         if not report.leaves_out:
             rows[IDENTIFIED:] = False
-        wrong, swapped = filters.in_wrong_language(batch, situation.languages, rows, clean.language)
+        wrong, swapped = filters.in_wrong_language(batch, situation, rows, clean.language)
         checked = None if report.leaves_out else int(rows.sum())
         if not report.leaves_out:
             count.take(filters.SWAPPED, swapped, checked)
@@ -145,7 +149,7 @@ def survey(
     """
     rest = batches(pairs)
     first = next(rest, [])
-    situation = situation_of(first, languages)
+    situation = situation_of(first, languages, clean) if first else Situation(languages)
     left = []
     lengths: list[npt.NDArray[np.uint32]] = []
     lines: list[npt.NDArray[np.int64]] = []

@@ -30,7 +30,7 @@ from jumok.training.preparing.pairs import corpus_of_pairs
 
 WORK, PLAN = "work", "plan.json"
 PARTS = 64
-"""The keys of all pairs are divided by their first six bits; a task compares those of some."""
+"""The keys of all pairs are divided by their first six bits; a task compares some parts."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,6 @@ class ShardBlock:
         corpus: the index of the corpus in the recipe.
         part: the number of the block in the corpus.
         start: how many pairs come before it, in this corpus and in the ones before.
-        ratio: the usual length of a source of the corpus, divided by that of its target.
     """
 
     number: int
@@ -50,7 +49,6 @@ class ShardBlock:
     part: int
     start: int
     pairs: int
-    ratio: float
 
     @property
     def name(self) -> str:
@@ -118,7 +116,7 @@ class Plan:
         for index in range(len(self.config.data.train)):
             read = json.loads((self.work / "read" / f"{index:04}.json").read_text("utf-8"))
             for part, pairs in enumerate(read["blocks"]):
-                yield ShardBlock(number, index, part, start, pairs, read["ratio"])
+                yield ShardBlock(number, index, part, start, pairs)
                 number, start = number + 1, start + pairs
 
 

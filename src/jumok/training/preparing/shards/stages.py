@@ -49,8 +49,13 @@ def read(plan: Plan, task: int) -> None:
             plan, name_of_block(index, len(sizes)), islice(rest, plan.shard_pairs)
         ):
             sizes.append(size)
-        ratio = situation_of(first, languages).ratio
-        values = {"blocks": sizes, "ratio": ratio, "report": report.to_json()}
+        known = situation_of(first, languages, plan.clean)
+        values = {
+            "blocks": sizes,
+            "ratio": known.ratio,
+            "words": [sorted(words) for words in known.words],
+            "report": report.to_json(),
+        }
         files.write_json(plan, "read", f"{index:04}", values)
 
 
@@ -64,7 +69,10 @@ def _judge(plan: Plan, block: ShardBlock) -> None:
     data, clean = plan.config.data, plan.clean
     report = CleaningReport(plan.corpora[block.corpus].title, clean is not None)
     report.notes += plan.notes if block.part == 0 else ()
-    situation = Situation((data.source_language, data.target_language), block.ratio)
+    read = files.read_json(plan, "read", f"{block.corpus:04}")
+    languages = data.source_language, data.target_language
+    source, target = (frozenset(words) for words in read["words"])
+    situation = Situation(languages, read["ratio"], (source, target))
     left, hashes = [], list[int]()
     tables: dict[str, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
     wanted = _held_pairs(plan)

@@ -84,6 +84,7 @@ def run(
         ConfigError: see `begin`; Slurm is not here, or lacks a key.
         DataError: a corpus that cannot be read, or of which nothing is left.
     """
+    logger.remove()  # the log of each task is in a file of its own
     if workers == "slurm":
         _check_slurm(slurm)
     if not begin(plan):
@@ -91,7 +92,6 @@ def run(
     if workers == "slurm":
         _submit(plan, slurm)
         return False
-    logger.remove()  # the log of each task is in a file of its own
     make = _here if workers == "local" else _on_ray
     for stage in STAGES:
         begun = time.perf_counter()
