@@ -46,6 +46,12 @@ def test_base_model_on_many_cards_as_derived_by_hand(cards, computing, busy):
     assert 100 * found.busy == pytest.approx(busy, abs=0.6)
 
 
+@pytest.mark.parametrize(("cards", "busy"), [(8, 99), (64, 90), (256, 66), (1024, 30)])
+def test_sums_in_float32_take_longer(cards, busy):
+    """The table of docs/scale.md: gradients travel as their sums, but for the first half."""
+    assert 100 * on(cards).busy == pytest.approx(busy, abs=0.6)
+
+
 def test_base_model_has_the_published_size_and_flop():
     model = numbers_of(base(), 32_000, Lengths(25, 25))
     by_hand = 32_000 * 512 + 6 * (4 * 512**2 + 2 * 512 * 2048) + 6 * (8 * 512**2 + 2 * 512 * 2048)
