@@ -142,13 +142,16 @@ def test_what_killed_runs_left_half_written_goes(tmp_path, make_config, recorder
     (home / left("smallworld")).mkdir()
     (home / left("tokenizer.model")).write_text("half")
     (home / "checkpoint.partial").write_text("half")
+    (home / "checkpoint.partial-1").write_text("half")
+    (home / "checkpoint-000009-2-of-4.safetensors").write_text("whole, but its index never came")
     (home / ".tmpq3IjYT").write_text("half")  # of safetensors
     (home / ".model.previous").mkdir()
     (cache / left("0123")).mkdir()
     before = {each.name for each in cache.iterdir()} - {left("0123")}
     train(make_config("training.steps=3"), tmp_path, recorder(), resume=True)
     assert {each.name for each in home.iterdir()} == {
-        *(".lock", "checkpoint.previous.safetensors", "checkpoint.safetensors", "config.json"),
+        *(".lock", "checkpoint.previous.json", "checkpoint.json", "config.json"),
+        *(f"checkpoint-{step:06}-1-of-1.safetensors" for step in (2, 3)),
         *("log.jsonl", "model", "recipe.toml", "tokenizer.model"),
     }
     assert {each.name for each in cache.iterdir()} == before

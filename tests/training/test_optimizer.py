@@ -36,8 +36,10 @@ def small() -> Small:
 def optimizer(kind: str, model: nn.Module) -> tuple[Optimizer, FlatParameters, torch.Tensor, ...]:
     layout = FlatParameters(model)
     master, gradient = layout.flatten(model), torch.zeros(layout.size)
-    settings = (layout, master, gradient, (0.9, 0.98), DECAY, torch.bfloat16, POOL)
-    return Optimizer(kind, *settings), layout, master, gradient
+    hidden = layout.hidden if kind == "muon" else 0
+    ranges = [(0, hidden), (hidden, layout.size)]
+    settings = (layout, ranges, master, gradient, (0.9, 0.98), DECAY, torch.bfloat16, POOL)
+    return Optimizer(*settings), layout, master, gradient
 
 
 def noise(step: int, like: torch.Tensor) -> torch.Tensor:

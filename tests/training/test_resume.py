@@ -71,7 +71,8 @@ def refusal(tmp_path, make_config, recorder, *overrides):
 def test_the_checkpoint_of_another_run_is_refused(tmp_path, make_config, recorder, change):
     home = stopped(tmp_path, make_config, recorder)
     other = stopped(tmp_path / "others", make_config, recorder, change)
-    shutil.copy(other / CURRENT, home / CURRENT)
+    for part in other.glob("checkpoint*"):
+        shutil.copy(part, home)
     text = refusal(tmp_path, make_config, recorder)
     assert f"{home / CURRENT}: " in text
     assert "got:      the checkpoint of a run with a different recipe" in text
@@ -111,7 +112,7 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_word_and_the_run_ends_the_sa
     whole = stopped(tmp_path / "whole", make_config, recorder)
     home = stopped(tmp_path, make_config, recorder)
     text = (home / CURRENT).read_bytes()
-    (home / CURRENT).write_bytes(text.replace(b'\\"step\\": 10', b'\\"step\\": 11'))
+    (home / CURRENT).write_bytes(text.replace(b'"step": 10', b'"step": 11'))
     assert checkpoint.read(home / PREVIOUS).run["progress"]["step"] == 5
     screen = recorder()
     train(make_config(), tmp_path, screen, resume=True)
@@ -178,9 +179,9 @@ def timed(tmp_path, make_config, recorder, monkeypatch, validation):
         clock.now += validation
         return validate(task, model, dtype)
 
-    def saved(folder, state):
+    def saved(folder, state, ranks):
         saves.append(state.run["progress"]["seconds"])
-        save(folder, state)
+        save(folder, state, ranks)
 
     monkeypatch.setattr(TranslationTask, "validate", slow)
     monkeypatch.setattr(checkpoint, "save", saved)

@@ -85,6 +85,6 @@ def test_a_model_is_trained_resumed_and_translates(tmp_path, write_corpus):
     home = tmp_path / "runs" / "tiny"
     log = (home / "log.jsonl").read_text("utf-8")
     assert '"memory": null' in log
-    assert (home / "checkpoint.previous.safetensors").is_file()
+    assert (home / "checkpoint.previous.json").is_file()
     assert not [each.name for each in home.iterdir() if "writing" in each.name]
     assert len(run(tmp_path, "translate", str(home / "model"), given="one two\n").splitlines()) == 1

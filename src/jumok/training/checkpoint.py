@@ -1,9 +1,13 @@
-"""Checkpoints: the state for an exact resume, in one file that is written atomically.
+"""Checkpoints: the state for an exact resume, in a slice for each process and an index.
 
-A checkpoint is a safetensors file: tensors of the learner, and the rest of the run's state as JSON
-in the file's metadata. The new file is written next to the old one, forced to the disk, and only
-then renamed; the previous one stays as `checkpoint.previous.safetensors`. So the folder always has
-at least one complete checkpoint, even after a `kill -9` or a power cut.
+A slice is a safetensors file with what one process has of each tensor. The index is a JSON file:
+the rest of the run's state, and which file holds which ranges of the tensors, with a digest of
+each. All slices are forced to the disk before the first process renames the index, so a checkpoint
+is complete or not there, even after a `kill -9` or a power cut. The previous one stays as
+`checkpoint.previous.json` with its slices.
+
+Any number of processes can read a checkpoint: each takes the ranges that it owns, and the files
+that it reads are checked against the index.
 """
 
 import contextlib
@@ -11,8 +15,8 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -23,76 +27,182 @@ from jumok.data.files.atomic import force_to_disk
 from jumok.errors import BundleError, Place, TrainingError
 from jumok.json_types import JsonObject
 from jumok.shapes import Tensor
+from jumok.training.optimization.slices import Range
+from jumok.training.ranks import ALONE, Ranks, told_by_all
 
-CURRENT = "checkpoint.safetensors"
-PREVIOUS = "checkpoint.previous.safetensors"
+CURRENT = "checkpoint.json"
+PREVIOUS = "checkpoint.previous.json"
+DAMAGED = "checkpoint.damaged.json"
 PARTIAL = "checkpoint.partial"
+SLICES = "checkpoint-*-of-*.safetensors"
 UNNAMED = ".tmp??????"  # the temporary file of safetensors
-DAMAGED = "checkpoint.damaged"
-FORMAT = 2  # 2 has a digest of everything
+BEFORE_SLICES = "checkpoint.safetensors", "checkpoint.previous.safetensors"
+FORMAT = 3  # 2 was one file, 3 has slices
+
+Wanted = Callable[[str], Sequence[Range] | None]
+"""By the name of a tensor the ranges of the row that are wanted; None: the whole tensor."""
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Tensors by name, and the rest of the run's state as JSON values."""
+    """The state of one process, or of the whole run.
+
+    Attributes:
+        tensors: by name.
+        run: the rest of the run's state as JSON values, with the fingerprint of its recipe
+            ("recipe") and its "progress".
+        ranges: by name, which elements of a row that all processes share a tensor holds one after
+            another. A tensor that is not named here is the same in all processes.
+    """
 
     tensors: Mapping[str, Tensor]
     run: JsonObject
+    ranges: Mapping[str, Sequence[Range]] = field(default_factory=dict)
+
+    @property
+    def identity(self) -> JsonObject:
+        """What the slices of one checkpoint have in common, and those of no other."""
+        return {"recipe": self.run["recipe"], "step": self.run["progress"]["step"]}
 
 
-def save(folder: Path, checkpoint: Checkpoint) -> None:
-    """Writes the folder's checkpoint atomically.
+@dataclass(frozen=True)
+class _Slice:
+    """A slice as the index knows it.
+
+    Attributes:
+        sha256: of the checksums of its tensors.
+    """
+
+    file: str
+    sha256: str
+    ranges: Mapping[str, Sequence[Range]]
+
+    @classmethod
+    def of(cls, values: JsonObject) -> "_Slice":
+        """The entry of an index."""
+        ranges = {
+            name: [(start, end) for start, end in some] for name, some in values["ranges"].items()
+        }
+        return cls(values["file"], values["sha256"], ranges)
+
+    def has(self, wanted: Wanted) -> bool:
+        """Whether it holds something of what is wanted."""
+        return any(
+            list(_common(self.ranges[name], wanted(name) or self.ranges[name]))
+            for name in self.ranges
+        )
+
+
+def save(folder: Path, checkpoint: Checkpoint, ranks: Ranks = ALONE) -> None:
+    """Writes the folder's checkpoint atomically; all processes call it, each with its own state.
 
     Raises:
-        TrainingError: the disk is full or refuses; the previous checkpoint is unchanged.
+        TrainingError: a disk is full or refuses; the previous checkpoint is unchanged.
     """
+    try:
+        told: JsonObject = {"slice": vars(_write_slice(folder, checkpoint, ranks))}
+    except (OSError, SafetensorError) as error:
+        told = {"refused": str(error) if ranks.count == 1 else f"rank {ranks.index}: {error}"}
+    every = told_by_all(ranks, told)
+    for each in every:
+        if "refused" in each:
+            raise _not_written(folder, each["refused"])
+    if ranks.index == 0:
+        try:
+            _write_index(folder, checkpoint.run, [each["slice"] for each in every])
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                (folder / PARTIAL).unlink(missing_ok=True)
+            raise _not_written(folder, str(error)) from error
+        with contextlib.suppress(OSError):  # they are removed after the next checkpoint
+            remove_unused(folder)
+
+
+def _write_slice(folder: Path, checkpoint: Checkpoint, ranks: Ranks) -> _Slice:
     tensors = {name: tensor.detach().cpu() for name, tensor in checkpoint.tensors.items()}
-    run, sums = json.dumps(checkpoint.run), json.dumps(_sums(tensors), sort_keys=True)
-    metadata = {
-        "format": str(FORMAT),
-        "run": run,
-        "tensors": sums,
-        "sha256": _digest(run, sums),
-    }
-    partial = folder / PARTIAL
+    identity = json.dumps(checkpoint.identity, sort_keys=True)
+    sums = json.dumps(_sums(tensors), sort_keys=True)
+    digest = _digest(identity, sums)
+    metadata = {"format": str(FORMAT), "of": identity, "tensors": sums, "sha256": digest}
+    step = checkpoint.identity["step"]
+    name = f"checkpoint-{step:06}-{ranks.index + 1}-of-{ranks.count}.safetensors"
+    partial = folder / f"{PARTIAL}-{ranks.index}"
     try:
         save_file(tensors, partial, metadata=metadata)
         force_to_disk(partial)
-        if (folder / CURRENT).exists():
-            os.replace(folder / CURRENT, folder / PREVIOUS)
-        os.replace(partial, folder / CURRENT)
+        os.replace(partial, folder / name)
         force_to_disk(folder)
-    except (OSError, SafetensorError) as error:
+    except (OSError, SafetensorError):
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
-        raise TrainingError(
-            "the checkpoint could not be written.",
-            got=str(error),
-            do="free some space or correct the permissions, then run again with --resume; "
-            "the checkpoint before this one is untouched",
-            place=Place(folder),
-        ) from error
+        raise
+    return _Slice(name, digest, checkpoint.ranges)
 
 
-def load(folder: Path) -> tuple[Checkpoint, str | None]:
+def _write_index(folder: Path, run: JsonObject, slices: Sequence[JsonObject]) -> None:
+    content = {"format": FORMAT, "run": run, "slices": slices}
+    text = json.dumps(content | {"sha256": _digest_of(content)}, indent=1) + "\n"
+    partial = folder / PARTIAL
+    partial.write_text(text, encoding="utf-8")
+    force_to_disk(partial)
+    if (folder / CURRENT).exists():
+        os.replace(folder / CURRENT, folder / PREVIOUS)
+    os.replace(partial, folder / CURRENT)
+    force_to_disk(folder)
+
+
+def remove_unused(folder: Path) -> None:
+    """Removes the slices that no index names: those of processes that were killed while they saved,
+    and of checkpoints that were replaced. If an index cannot be read, nothing is removed.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    used = set()
+    for path in (folder / CURRENT, folder / PREVIOUS, folder / DAMAGED):
+        try:
+            used |= {each["file"] for each in json.loads(path.read_text("utf-8"))["slices"]}
+        except FileNotFoundError:
+            continue
+        except (ValueError, LookupError, TypeError):
+            if path.name != DAMAGED:
+                return
+    for path in folder.glob(SLICES):
+        if path.name not in used:
+            path.unlink(missing_ok=True)
+
+
+def load(
+    folder: Path, wanted: Wanted | None = None, ranks: Ranks = ALONE
+) -> tuple[Checkpoint, str | None]:
     """The newest complete checkpoint, and a message for the user if a damaged one was skipped.
 
-    The damaged file is renamed, so that the next save does not replace the good one with it.
+    All processes call it. What one of them finds damaged, none of them uses. The index of the
+    damaged one is renamed, so that the next save does not replace the good one with it.
+
+    Args:
+        wanted: what this process needs of each tensor; None: everything.
 
     Raises:
         BundleError: there is none, or all are damaged.
     """
     damage: BundleError | None = None
-    for path in _candidates(folder):
+    for path in list(_candidates(folder)):
+        found, problem = None, None
         try:
-            checkpoint = read(path)
+            found = read(path, wanted, ranks)
         except BundleError as error:
-            damage = damage or error
+            problem = error
+        problems = [each["damage"] for each in told_by_all(ranks, {"damage": _as_json(problem)})]
+        first = [_from_json(each) for each in problems if each]
+        if first or found is None:
+            damage = damage or problem or first[0]
             continue
         if damage is None:
-            return checkpoint, None
-        os.replace(folder / CURRENT, folder / DAMAGED)
-        return checkpoint, f"{damage.place}: {damage.what} Continuing from {path.name}."
+            return found, None
+        if ranks.index == 0:
+            os.replace(folder / CURRENT, folder / DAMAGED)
+        return found, f"{damage.place}: {damage.what} Continuing from {path.name}."
     if damage is not None:
         raise damage
     raise BundleError(
@@ -107,29 +217,120 @@ def exists(folder: Path) -> bool:
     return any(True for _ in _candidates(folder))
 
 
-def read(path: Path) -> Checkpoint:
-    """One checkpoint file, checked tensor by tensor; the tensors are memory-mapped.
+def read(path: Path, wanted: Wanted | None = None, ranks: Ranks = ALONE) -> Checkpoint:
+    """One checkpoint by its index, its slices checked tensor by tensor.
+
+    Args:
+        wanted: what this process needs of each tensor; None: everything.
+        ranks: of several, each reads the slices that it needs, and every slice is read by one.
 
     Raises:
-        BundleError: truncated, damaged, or of another format.
+        BundleError: truncated, damaged, a slice is missing or of another checkpoint, or it is of
+            another format.
     """
+    run, slices = _read_index(path)
+    identity = Checkpoint({}, run).identity
+    same: dict[str, Tensor] = {}
+    parts: dict[str, list[tuple[Range, Tensor]]] = {}
+    for number, one in enumerate(slices):
+        mine = number % ranks.count == ranks.index or number == ranks.index % len(slices)
+        if not (mine or wanted is None or one.has(wanted)):
+            continue
+        for name, tensor in _read_slice(path, one, identity).items():
+            if name not in one.ranges:
+                same.setdefault(name, tensor)
+                continue
+            held = parts.setdefault(name, [((0, 0), tensor[:0])])
+            needed = one.ranges[name] if wanted is None else wanted(name)
+            for place, where in _common(one.ranges[name], needed or one.ranges[name]):
+                held.append((place, tensor[where].clone()))
+    joined = {
+        name: torch.cat([part for _, part in sorted(held, key=lambda each: each[0])])
+        for name, held in parts.items()
+    }
+    return Checkpoint(same | joined, run)
+
+
+def _read_index(path: Path) -> tuple[JsonObject, list[_Slice]]:
+    if path.name in BEFORE_SLICES:
+        raise _other_format(path, 2)
+    try:
+        content = json.loads(path.read_bytes())
+        if int(content["format"]) != FORMAT:
+            raise _other_format(path, int(content["format"]))
+        if _digest_of(content) != content["sha256"]:
+            raise _damaged(path, "the checksum of the run state does not match")
+        return content["run"], [_Slice.of(each) for each in content["slices"]]
+    except (OSError, KeyError, ValueError, TypeError, AttributeError) as error:
+        raise _damaged(path, str(error)) from error
+
+
+def _read_slice(index: Path, one: _Slice, identity: JsonObject) -> dict[str, Tensor]:
+    path = index.parent / Path(one.file).name
+    if not path.exists():
+        raise BundleError(
+            "a slice of the checkpoint is missing.",
+            got=f"{index.name} names it, with those of the other processes",
+            do="put it back: all processes need the same folder; or resume from an older copy, "
+            "or start a new run under another name",
+            place=Place(path),
+        )
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             if int(metadata["format"]) != FORMAT:
                 raise _other_format(path, int(metadata["format"]))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            text, sums = metadata["run"], metadata["tensors"]
+            text, sums = metadata["of"], metadata["tensors"]
             if _digest(text, sums) != metadata["sha256"]:
-                raise _damaged(path, "the checksum of the run state does not match")
-            run, written = json.loads(text), json.loads(sums)
+                raise _damaged(path, "the checksum of the slice does not match")
+            found, written = json.loads(text), json.loads(sums)
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise _damaged(path, str(error)) from error
-    found = _sums(tensors)
-    for name in sorted(written.keys() | found.keys()):
-        if found.get(name) != written.get(name):
+    if found != identity or metadata["sha256"] != one.sha256:
+        raise _of_another(path, index, found, identity)
+    sums_found = _sums(tensors)
+    for name in sorted(written.keys() | tensors.keys()):
+        if sums_found.get(name) != written.get(name):
             raise _damaged(path, f"the checksum of {name!r} does not match")
-    return Checkpoint(tensors, run)
+    return tensors
+
+
+def _common(have: Sequence[Range], need: Sequence[Range]) -> Iterator[tuple[Range, slice]]:
+    """The ranges that are both there and needed, and where they are in what is there."""
+    at = 0
+    for first, end in have:
+        for start, last in need:
+            both = max(first, start), min(end, last)
+            if both[0] < both[1]:
+                yield both, slice(at + both[0] - first, at + both[1] - first)
+        at += end - first
+
+
+def _not_written(folder: Path, got: str) -> TrainingError:
+    return TrainingError(
+        "the checkpoint could not be written.",
+        got=got,
+        do="free some space or correct the permissions, then run again with --resume; "
+        "the checkpoint before this one is untouched",
+        place=Place(folder),
+    )
+
+
+def _of_another(path: Path, index: Path, found: JsonObject, wanted: JsonObject) -> BundleError:
+    if found.get("recipe") != wanted["recipe"]:
+        got = "a slice of a run with a different recipe"
+    else:
+        got = f"a slice of step {found.get('step')}"
+        got += ", written another time" if found == wanted else ""
+    return BundleError(
+        "a slice does not belong to the checkpoint.",
+        expected=f"the slice of step {wanted['step']} that {index.name} names",
+        got=got,
+        do="put the run's own slice back, or resume from an older copy, or start a new run under "
+        "another name",
+        place=Place(path),
+    )
 
 
 def _other_format(path: Path, found: int) -> BundleError:
@@ -146,7 +347,8 @@ def _other_format(path: Path, found: int) -> BundleError:
 
 
 def _candidates(folder: Path) -> Iterator[Path]:
-    return (path for path in (folder / CURRENT, folder / PREVIOUS) if path.exists())
+    names = CURRENT, PREVIOUS, *BEFORE_SLICES
+    return (folder / name for name in names if (folder / name).exists())
 
 
 def _damaged(path: Path, reason: str) -> BundleError:
@@ -158,6 +360,18 @@ def _damaged(path: Path, reason: str) -> BundleError:
     )
 
 
+def _as_json(error: BundleError | None) -> JsonObject | None:
+    if error is None:
+        return None
+    place = None if error.place is None else str(error.place)
+    return {"what": error.what, "got": error.got, "do": error.do, "place": place}
+
+
+def _from_json(told: JsonObject) -> BundleError:
+    place = None if told["place"] is None else Place(told["place"])
+    return BundleError(told["what"], got=told["got"], do=told["do"], place=place)
+
+
 def _sums(tensors: Mapping[str, Tensor]) -> dict[str, list[object]]:
     """For each tensor, by name: dtype, shape and checksum of its bytes."""
     return {
@@ -166,8 +380,14 @@ def _sums(tensors: Mapping[str, Tensor]) -> dict[str, list[object]]:
     }
 
 
-def _digest(run: str, sums: str) -> str:
-    return hashlib.sha256(f"{run}\0{sums}".encode()).hexdigest()
+def _digest(identity: str, sums: str) -> str:
+    return hashlib.sha256(f"{identity}\0{sums}".encode()).hexdigest()
+
+
+def _digest_of(content: Mapping[str, object]) -> str:
+    """Of all of an index but the digest itself."""
+    rest = {key: value for key, value in content.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def _crc32(tensor: Tensor) -> int:

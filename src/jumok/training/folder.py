@@ -4,7 +4,8 @@ config.json             the recipe with every key, and the decisions below
 recipe.toml             the recipe with all overrides, to train from again
 tokenizer.model         SentencePiece
 log.jsonl               every record
-checkpoint.safetensors  the last checkpoint, and checkpoint.previous.safetensors
+checkpoint.json         the last checkpoint, and checkpoint.previous.json
+checkpoint-*.safetensors  their slices, one for each process
 model/                  the bundle of the best validation
 steps/000500/           the bundle of each validation, if the recipe keeps all
 test.tsv                the held-out test data
@@ -134,8 +135,10 @@ def _cannot_be_made(folder: Path, error: OSError) -> ConfigError:
 
 def tidy(folder: Path) -> None:
     """Removes the partial files of killed processes; only the holder of the lock may do this."""
-    for left in (folder / checkpoint.PARTIAL, *folder.glob(checkpoint.UNNAMED)):
-        left.unlink(missing_ok=True)
+    for pattern in (f"{checkpoint.PARTIAL}*", checkpoint.UNNAMED):
+        for left in folder.glob(pattern):
+            left.unlink(missing_ok=True)
+    checkpoint.remove_unused(folder)
     for place in (folder, folder / STEPS):
         sweep(place)
     if (folder / MODEL).exists():

@@ -7,7 +7,7 @@ is one update of the new task, and with `start.mix` a smaller one of each.
 """
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeVar, runtime_checkable
@@ -22,6 +22,7 @@ from jumok.config.families import LanguageModelConfig
 from jumok.config.section import Section
 from jumok.config.writing import recipe_text
 from jumok.data.files.atomic import write_durably
+from jumok.data.planned import Planned
 from jumok.errors import BundleError, ConfigError, DataError, Place
 from jumok.shapes import Tensor
 from jumok.training import checkpoint
@@ -61,6 +62,10 @@ class MixedUpdates:
 
     def __next__(self) -> list[MicroBatch]:
         return [*next(self._new), *next(self._earlier)]
+
+    def planned(self) -> Sequence[Planned[MicroBatch]]:
+        """The next update, its micro-batches not yet collated."""
+        return [*self._new.planned(), *self._earlier.planned()]
 
     @property
     def cursor(self) -> dict[str, object]:

@@ -207,7 +207,7 @@ class Loop:
             progress.share(training),
             timed=training.minutes is not None,
         )
-        update = self.learner.update(next(self.task.updates), step, rate)
+        update = self.learner.update(self.task.updates.planned(), step, rate)
         progress.step = step
         progress.step_seconds += time.perf_counter() - wall
         self._count_time(time.process_time() - cpu)
@@ -319,16 +319,17 @@ class Loop:
                 self.task.write(self.folder / name, self.learner.weights(), scores, facts)
 
     def _save(self) -> None:
-        if self.ranks.index == 0:
-            run: dict[str, object] = {
-                "recipe": fingerprint(self.config),
-                "progress": asdict(self.progress),
-                "cursor": self.task.updates.cursor,
-                "plugins": digests_of(self.config.plugins),
-            }
-            for log in self.files:
-                log.flush()  # records that the checkpoint counts as logged must survive with it
-            checkpoint.save(self.folder, Checkpoint(self.learner.state(), run))
+        run: dict[str, object] = {
+            "recipe": fingerprint(self.config),
+            "progress": asdict(self.progress),
+            "cursor": self.task.updates.cursor,
+            "plugins": digests_of(self.config.plugins),
+        }
+        for log in self.files:
+            log.flush()  # records that the checkpoint counts as logged must survive with it
+        state = self.learner.state()
+        ranges = {name: held for name in state if (held := self.learner.ranges(name)) is not None}
+        checkpoint.save(self.folder, Checkpoint(state, run, ranges), self.ranks)
         self._saved, self._saved_at = self.progress.step, self.progress.seconds
 
 

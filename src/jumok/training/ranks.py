@@ -4,8 +4,11 @@ Each is called a rank, as in MPI. Only `torch_ranks.py` knows torch.distributed:
 process neither imports it nor waits for anyone.
 """
 
+import json
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
+
+import torch
 
 from jumok.json_types import JsonObject
 from jumok.shapes import Tensor
@@ -27,6 +30,16 @@ class Ranks(Protocol):
         """The tensors of all ranks, in the order of the ranks; they are of one shape and kind."""
         ...
 
+    def swap(self, other: int, own: Tensor, theirs: Tensor) -> None:
+        """Sends a tensor to another rank, and at the same time receives one from it.
+
+        What is empty is neither sent nor waited for.
+
+        Args:
+            theirs: is filled.
+        """
+        ...
+
     def told(self, facts: JsonObject | None) -> JsonObject:
         """The facts of the first rank; the others give None."""
         ...
@@ -41,6 +54,10 @@ class Alone:
         """Its own tensor."""
         return [own]
 
+    def swap(self, other: int, own: Tensor, theirs: Tensor) -> None:
+        """There is no other, so there is nothing to send."""
+        assert not own.numel() + theirs.numel(), f"one process has no rank {other}"
+
     def told(self, facts: JsonObject | None) -> JsonObject:
         """Its own facts."""
         assert facts is not None
@@ -48,6 +65,16 @@ class Alone:
 
 
 ALONE = Alone()
+
+
+def told_by_all(ranks: Ranks, facts: JsonObject) -> list[JsonObject]:
+    """The facts of all ranks, in their order."""
+    text = json.dumps(facts).encode()
+    lengths = [int(each) for each in ranks.gather(torch.tensor(len(text)))]
+    padded = torch.zeros(max(lengths), dtype=torch.uint8)
+    padded[: len(text)] = torch.frombuffer(bytearray(text), dtype=torch.uint8)
+    texts = zip(ranks.gather(padded), lengths, strict=True)
+    return [json.loads(bytes(each[:length].tolist())) for each, length in texts]
 
 
 def halved(parts: Sequence[Tensor], down_to: int = 1) -> list[Tensor]:

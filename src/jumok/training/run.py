@@ -143,9 +143,9 @@ def _prepare(config: Config, home: Path, say: Reporter) -> tuple[Task, Config]:
 
 
 def _go_on(loop: Loop, home: Path, say: Reporter) -> None:
-    """Restores the last checkpoint, if there is one, and closes its file."""
+    """Restores the last checkpoint, if there is one, and closes its files."""
     if checkpoint.exists(home):
-        saved, damage = checkpoint.load(home)
+        saved, damage = checkpoint.load(home, loop.learner.ranges, loop.ranks)
         if damage:
             say(damage)
         loop.resume(saved)

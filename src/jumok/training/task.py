@@ -16,6 +16,7 @@ from torch import nn
 
 from jumok.bundle.card import Card, Score
 from jumok.bundle.confidence import Calibration
+from jumok.data.planned import Planned
 from jumok.errors import TrainingError
 from jumok.shapes import Float, Tensor
 
@@ -91,6 +92,10 @@ class UpdateSource(Protocol):
     def epoch_steps(self) -> float: ...
 
     def __next__(self) -> Sequence[MicroBatch]: ...
+
+    def planned(self) -> Sequence[Planned[MicroBatch]]:
+        """The next update, its micro-batches not yet collated."""
+        ...
 
     def restore(self, cursor: Any) -> None: ...
 

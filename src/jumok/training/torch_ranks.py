@@ -37,6 +37,25 @@ class TorchRanks:
             distributed.all_gather(found, own.contiguous())
         return found
 
+    def swap(self, other: int, own: Tensor, theirs: Tensor) -> None:
+        """Sends a tensor to another rank, and at the same time receives one from it.
+
+        What is empty is neither sent nor waited for.
+
+        Args:
+            theirs: is filled.
+
+        Raises:
+            TrainingError: the other rank has ended.
+        """
+        sends = [distributed.P2POp(distributed.isend, own.contiguous(), other)]
+        receives = [distributed.P2POp(distributed.irecv, theirs, other)]
+        wanted = (sends if own.numel() else []) + (receives if theirs.numel() else [])
+        if wanted:
+            with self._together():
+                for work in distributed.batch_isend_irecv(wanted):
+                    work.wait()
+
     def told(self, facts: JsonObject | None) -> JsonObject:
         """The facts of the first rank; the others give None.
 

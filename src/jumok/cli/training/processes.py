@@ -5,9 +5,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
@@ -37,6 +38,9 @@ Processes = Annotated[
     ),
 ]
 
+PATIENCE = 60.0
+"""Seconds in which a process whose starter is gone ends its step and saves a checkpoint."""
+
 GRACE = 10.0
 """Seconds after the end of one process, in which the others end by themselves."""
 
@@ -51,6 +55,8 @@ def ranks_of(variables: Mapping[str, str]) -> Iterator["Ranks"]:
     if variables.get("WORLD_SIZE", "1") == "1":
         yield training_ranks.ALONE
         return
+    if variables.get("JUMOK_LEASH"):
+        threading.Thread(target=_end_with_the_starter, daemon=True).start()
     with torch_ranks.joined(variables) as ranks, Path(os.devnull).open("w") as nowhere:
         silent = ranks.index > 0
         with (
@@ -90,6 +96,7 @@ def in_processes(count: int, arguments: Sequence[str], variables: Mapping[str, s
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(free_port()),
         "WORLD_SIZE": str(count),
+        "JUMOK_LEASH": "1",
         "JUMOK_THREADS": variables.get("JUMOK_THREADS") or str(max(1, device.cores() // count)),
     }
     running: list[subprocess.Popen[bytes]] = []
@@ -109,13 +116,28 @@ def in_processes(count: int, arguments: Sequence[str], variables: Mapping[str, s
     try:
         for rank in range(count):
             variables_of_rank = with_variables({**common, "RANK": str(rank)})
-            running.append(subprocess.Popen(command, env=variables_of_rank))
+            # Nothing is ever written to their input: it ends when this process does.
+            running.append(subprocess.Popen(command, env=variables_of_rank, stdin=subprocess.PIPE))
         return _wait(running)
     finally:
         for each in running:
             each.kill()
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _end_with_the_starter() -> None:
+    """Waits until the process that started this one is gone, even by SIGKILL, and ends this one.
+
+    The operating system then closes the starter's end of the pipe that is this process's input. A
+    run that is told to end saves a checkpoint.
+    """
+    with suppress(OSError):
+        while os.read(0, 1):
+            pass
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(PATIENCE)
+    os._exit(128 + signal.SIGTERM)
 
 
 def _wait(running: Sequence[subprocess.Popen[bytes]]) -> int:

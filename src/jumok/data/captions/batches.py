@@ -6,7 +6,8 @@ captions.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ import torch
 
 from jumok.data.pairs.batches import fill, with_end
 from jumok.data.pairs.sampler import UpdateCursor, check_plan
+from jumok.data.planned import Planned
 from jumok.data.tokenizer import PAD, START
 from jumok.shapes import Bool, Int, Tensor
 
@@ -223,20 +225,35 @@ class CaptionStream:
         return self
 
     def __next__(self) -> list[CaptionBatch]:
+        return [each.collate() for each in self.planned()]
+
+    def planned(self) -> list[Planned[CaptionBatch]]:
+        """The next update, its micro-batches not yet collated."""
         random = np.random.default_rng((self._seed, 1, self._update))
         first = self._update * self.pictures
         pictures = [self._picture(place) for place in range(first, first + self.pictures)]
         chosen = [(picture, self._draw(picture, random)) for picture in pictures]
-        self._update += 1
         size = -(-len(chosen) // self.micro_batches)
         parts = [chosen[start : start + size] for start in range(0, len(chosen), size)]
-        return [self._moved(self._data.batch(part), random) for part in parts]
+        planned = [
+            Planned(self._work(part), partial(self._batch, (self._update, number), part))
+            for number, part in enumerate(parts)
+        ]
+        self._update += 1
+        return planned
 
-    def _moved(self, batch: CaptionBatch, random: np.random.Generator) -> CaptionBatch:
-        pictures = self._augmentation.apply(batch.pictures, random)
-        return CaptionBatch(
-            pictures, batch.rows, batch.target_input, batch.target_output, batch.targets
-        )
+    def _work(self, part: Sequence[tuple[int, Sequence[int]]]) -> int:
+        captions = self._data.captions
+        targets = sum(len(captions[picture][each]) + 1 for picture, some in part for each in some)
+        return targets + PICTURE_WORK * len(part)
+
+    def _batch(
+        self, place: tuple[int, int], part: Sequence[tuple[int, Sequence[int]]]
+    ) -> CaptionBatch:
+        """The micro-batch of these images. `place` is the update and its number therein."""
+        batch = self._data.batch(part)
+        random = np.random.default_rng((self._seed, 2, *place))
+        return replace(batch, pictures=self._augmentation.apply(batch.pictures, random))
 
     def _picture(self, place: int) -> int:
         """The image at an index into all epochs one after another."""

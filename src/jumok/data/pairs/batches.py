@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 from typing import Generic, TypeVar
 
@@ -14,6 +15,7 @@ from jumok.data.cache import Flat
 from jumok.data.pairs.rows import batched_rows
 from jumok.data.pairs.sampler import Cursor, PairSampler, plan_epoch
 from jumok.data.pairs.store import PairStore
+from jumok.data.planned import Planned
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
 from jumok.shapes import Bool, Int, Tensor
 
@@ -103,14 +105,23 @@ class Updates(ABC, Generic[Micro]):
         return self
 
     def __next__(self) -> list[Micro]:
+        return [each.collate() for each in self.planned()]
+
+    def planned(self) -> list[Planned[Micro]]:
+        """The next update, its micro-batches not yet collated."""
         update = self._sampler.update
-        return self._batches(update, self._sampler.next_update())
+        return [
+            Planned(self._work(corpus, rows), partial(self._batch, (update, number), corpus, rows))
+            for number, (corpus, rows) in enumerate(self._sampler.next_update())
+        ]
 
     @abstractmethod
-    def _batches(
-        self, update: int, micros: Sequence[tuple[int, npt.NDArray[np.int64]]]
-    ) -> list[Micro]:
-        """The micro-batches of update number `update`: the corpus's index and the rows."""
+    def _work(self, corpus: int, rows: npt.NDArray[np.int64]) -> int:
+        """The cost of a micro-batch of these rows of a corpus, relative to others."""
+
+    @abstractmethod
+    def _batch(self, place: tuple[int, int], corpus: int, rows: npt.NDArray[np.int64]) -> Micro:
+        """The micro-batch. `place` is the update and its number therein, to seed samples."""
 
     @property
     def cursor(self) -> Cursor:
@@ -145,16 +156,15 @@ class UpdateStream(Updates[Batch]):
         super().__init__(sampler)
         self._stores, self._resampling = stores, resampling
 
-    def _batches(
-        self, update: int, micros: Sequence[tuple[int, npt.NDArray[np.int64]]]
-    ) -> list[Batch]:
+    def _work(self, corpus: int, rows: npt.NDArray[np.int64]) -> int:
+        return len(rows) * (int(self._stores[corpus].target.lengths[rows].max()) + 1)
+
+    def _batch(self, place: tuple[int, int], corpus: int, rows: npt.NDArray[np.int64]) -> Batch:
         if self._resampling is None:
-            return [gather_batch(self._stores[corpus], rows) for corpus, rows in micros]
-        # Seeded by the update, so that a resumed stream gives the same samples.
-        random = Random(f"{self._resampling.seed} {update}")
-        return [
-            self._resampling.batch(self._stores[corpus], rows, random) for corpus, rows in micros
-        ]
+            return gather_batch(self._stores[corpus], rows)
+        # Seeded by its place, so that a resumed stream gives the same samples, in any process.
+        random = Random(f"{self._resampling.seed} {place}")
+        return self._resampling.batch(self._stores[corpus], rows, random)
 
 
 def gather_batch(store: PairStore, rows: npt.NDArray[np.int64]) -> Batch:

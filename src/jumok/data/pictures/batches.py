@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +10,7 @@ import torch
 
 from jumok.data.pairs.sampler import UpdateCursor, check_plan
 from jumok.data.pictures.store import PictureStore
+from jumok.data.planned import Planned
 from jumok.shapes import Int, Tensor, UInt8
 
 Rows = npt.NDArray[np.int64]
@@ -96,18 +98,24 @@ class PictureStream:
         return self
 
     def __next__(self) -> list[PictureBatch]:
-        rows = self._rows()
-        pixels = self._store.pixels[rows]
-        self._augmentation.apply(pixels, np.random.default_rng([self._seed, 1, self._updates]))
-        self._updates += 1
-        parts = range(0, len(rows), self._micro_batch)
-        labels = self._store.numbers[rows]
-        return [
-            as_batch(
-                pixels[part : part + self._micro_batch], labels[part : part + self._micro_batch]
-            )
-            for part in parts
+        return [each.collate() for each in self.planned()]
+
+    def planned(self) -> list[Planned[PictureBatch]]:
+        """The next update, its micro-batches not yet collated."""
+        rows, size = self._rows(), self._micro_batch
+        parts = [rows[start : start + size] for start in range(0, len(rows), size)]
+        planned = [
+            Planned(len(part), partial(self._batch_of, (self._updates, number), part))
+            for number, part in enumerate(parts)
         ]
+        self._updates += 1
+        return planned
+
+    def _batch_of(self, place: tuple[int, int], rows: Rows) -> PictureBatch:
+        """The micro-batch of these images. `place` is the update and its number therein."""
+        pixels = self._store.pixels[rows]
+        self._augmentation.apply(pixels, np.random.default_rng([self._seed, 1, *place]))
+        return as_batch(pixels, self._store.numbers[rows])
 
     @property
     def epoch_steps(self) -> float:

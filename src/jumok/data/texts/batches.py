@@ -13,8 +13,6 @@ from jumok.data.texts.examples import ExampleStore
 from jumok.data.texts.masking import Masking
 from jumok.shapes import Bool, Int, Tensor
 
-Micros = Sequence[tuple[int, Rows]]
-
 
 @dataclass(frozen=True)
 class MaskedBatch:
@@ -84,13 +82,15 @@ class MaskedUpdates(Updates[MaskedBatch]):
         super().__init__(sampler)
         self._store, self._masking, self._seed = store, masking, seed
 
-    def _batches(self, update: int, micros: Micros) -> list[MaskedBatch]:
-        # Seeded by the update, so that a resumed stream gives the same samples.
-        random = np.random.default_rng((self._seed, update))
-        return [
-            masked_batch(*gather(self._store.texts, rows), self._masking, random)
-            for _, rows in micros
-        ]
+    def _work(self, corpus: int, rows: Rows) -> int:
+        del corpus
+        return _positions(self._store, rows)
+
+    def _batch(self, place: tuple[int, int], corpus: int, rows: Rows) -> MaskedBatch:
+        del corpus
+        # Seeded by its place, so that a resumed stream gives the same samples, in any process.
+        random = np.random.default_rng((self._seed, *place))
+        return masked_batch(*gather(self._store.texts, rows), self._masking, random)
 
 
 class LabelledUpdates(Updates[LabelledBatch]):
@@ -100,9 +100,18 @@ class LabelledUpdates(Updates[LabelledBatch]):
         super().__init__(sampler)
         self._store = store
 
-    def _batches(self, update: int, micros: Micros) -> list[LabelledBatch]:
-        del update
-        return [labelled_batch(self._store, rows) for _, rows in micros]
+    def _work(self, corpus: int, rows: Rows) -> int:
+        del corpus
+        return _positions(self._store, rows)
+
+    def _batch(self, place: tuple[int, int], corpus: int, rows: Rows) -> LabelledBatch:
+        del place, corpus
+        return labelled_batch(self._store, rows)
+
+
+def _positions(store: ExampleStore, rows: Rows) -> int:
+    """The positions of a batch of these texts, with START, END and padding."""
+    return len(rows) * (int(store.texts.lengths[rows].max()) + 2)
 
 
 def masked_batch(

@@ -9,6 +9,7 @@ Source: random sampling: Karpathy's nanoGPT; packing: Krell et al. 2021.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TypedDict
 
@@ -17,6 +18,7 @@ import numpy.typing as npt
 import torch
 
 from jumok.data.pairs.sampler import UpdateCursor, check_plan
+from jumok.data.planned import Planned
 from jumok.data.texts.store import TextStore
 from jumok.data.tokenizer import PAD, START
 from jumok.shapes import Int, Tensor
@@ -99,20 +101,30 @@ class DrawnWindows:
         return self
 
     def __next__(self) -> list[TextBatch]:
+        return [each.collate() for each in self.planned()]
+
+    def planned(self) -> list[Planned[TextBatch]]:
+        """The next update, its micro-batches not yet collated."""
         random = np.random.default_rng((self._seed, self._update))
         self._update += 1
         rows, at_once = self._rows
         starts = random.integers(0, len(self._store.tokens.values) - self._context, rows)
         begins = torch.from_numpy(random.random(rows) < BEGINNINGS)
-        places = starts[:, None] + np.arange(self._context)
-        parts = np.searchsorted(self._store.tokens.ends, places, side="right")
-        batches = []
-        for first in range(0, rows, at_once):
-            some = slice(first, first + at_once)
-            batch = gather(self._store, places[some], parts[some])
+
+        def collate(some: slice) -> TextBatch:
+            places = starts[some, None] + np.arange(self._context)
+            parts = np.searchsorted(self._store.tokens.ends, places, side="right")
+            batch = gather(self._store, places, parts)
             batch.tokens[begins[some], 0] = START
-            batches.append(batch)
-        return batches
+            return batch
+
+        return [
+            Planned(
+                min(at_once, rows - first) * self._context,
+                partial(collate, slice(first, min(first + at_once, rows))),
+            )
+            for first in range(0, rows, at_once)
+        ]
 
     @property
     def epoch_steps(self) -> float:
@@ -228,6 +240,10 @@ class PackedWindows:
         return self
 
     def __next__(self) -> list[TextBatch]:
+        return [each.collate() for each in self.planned()]
+
+    def planned(self) -> list[Planned[TextBatch]]:
+        """The next update, its micro-batches not yet collated."""
         if self._packed is None:
             self._packed = self._plan_epoch()
         rows = self._packed[self._update]
@@ -235,9 +251,12 @@ class PackedWindows:
         if self._update == len(self._packed):
             self._epoch, self._update, self._packed = self._epoch + 1, 0, None
         at_once = self._rows[1]
+        some = [rows[first : first + at_once] for first in range(0, len(rows), at_once)]
         return [
-            packed_batch(self._store, self._parts, rows[first : first + at_once])
-            for first in range(0, len(rows), at_once)
+            Planned(
+                len(each) * self._context, partial(packed_batch, self._store, self._parts, each)
+            )
+            for each in some
         ]
 
     def _plan_epoch(self) -> list[list[list[int]]]:

@@ -3,8 +3,6 @@
 Source: Polyak and Juditsky 1992 (averaging); Junczys-Dowmunt et al. 2016 (last-k in translation).
 """
 
-import torch
-
 from jumok.config import AverageConfig
 from jumok.shapes import Float, Tensor
 
@@ -22,11 +20,13 @@ class Average:
         self._ema = weights.clone() if config.kind == "ema" else None
         self._last: list[Tensor] = []
 
-    def follow(self, weights: Float[Tensor, " size"], step: int) -> None:
-        """Called after every step, counted from 1."""
+    def follow(
+        self, weights: Float[Tensor, " size"], step: int, window: slice = slice(None)
+    ) -> None:
+        """Called after every step, counted from 1, for each window of the weights."""
         if self._ema is not None:
             decay = min(self._config.decay, (1 + step) / (10 + step))
-            self._ema.lerp_(weights, 1.0 - decay)
+            self._ema[window].lerp_(weights[window], 1.0 - decay)
 
     def snapshot(self, weights: Float[Tensor, " size"]) -> None:
         """Called at every validation."""
@@ -38,7 +38,11 @@ class Average:
         if self._ema is not None:
             return self._ema
         if self._last:
-            return torch.stack(self._last).mean(dim=0)
+            # One after another: each element is added up alike, whatever the row is a part of.
+            total = self._last[0].clone()
+            for snapshot in self._last[1:]:
+                total += snapshot
+            return total / len(self._last)
         return weights
 
     def state(self) -> dict[str, Tensor]:

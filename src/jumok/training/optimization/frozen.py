@@ -10,43 +10,49 @@ from torch import nn
 
 from jumok.layers.embedding import Embedding
 from jumok.shapes import Float, Tensor
+from jumok.training.optimization.exchange import Exchange
 from jumok.training.optimization.parameters import FlatParameters
 
 
 class FrozenRows:
-    """The frozen rows of `model`, whose weights are in `master` according to `layout`."""
+    """The frozen rows of `model`, as far as they are in a slice of its weights.
+
+    Args:
+        master: the slice.
+    """
 
     def __init__(
-        self, model: nn.Module, layout: FlatParameters, master: Float[Tensor, " size"]
+        self,
+        model: nn.Module,
+        layout: FlatParameters,
+        exchange: Exchange,
+        master: Float[Tensor, " slice"],
     ) -> None:
         tables = {
             id(module.table): module.frozen
             for module in model.modules()
             if isinstance(module, Embedding) and module.frozen is not None
         }
-        self._layout = layout
-        self._rows = {
-            name: tables[id(parameter)].to(master.device)
-            for name, parameter in model.named_parameters()
-            if id(parameter) in tables
-        }
+        self._frozen: Tensor | None = None
+        if tables:
+            marked = torch.zeros(layout.size, device=master.device)
+            views = layout.views(marked)
+            for name, parameter in model.named_parameters():
+                if id(parameter) in tables:
+                    views[name][tables[id(parameter)].to(master.device)] = 1
+            self._frozen = exchange.cut(marked) > 0
         self.remember(master)
 
-    def remember(self, weights: Float[Tensor, " size"]) -> None:
+    def remember(self, weights: Float[Tensor, " slice"]) -> None:
         """Stores the values of the rows in `weights`."""
-        views = self._layout.views(weights) if self._rows else {}
-        self._kept = {name: views[name][rows].clone() for name, rows in self._rows.items()}
+        self._kept = weights[:0] if self._frozen is None else weights[self._frozen]
 
-    @torch.no_grad()
-    def silence(self, gradient: Float[Tensor, " size"]) -> None:
+    def silence(self, gradient: Float[Tensor, " slice"]) -> None:
         """Sets their gradient to zero."""
-        views = self._layout.views(gradient) if self._rows else {}
-        for name, rows in self._rows.items():
-            views[name][rows] = 0
+        if self._frozen is not None:
+            gradient.masked_fill_(self._frozen, 0.0)
 
-    @torch.no_grad()
-    def restore(self, weights: Float[Tensor, " size"]) -> None:
+    def restore(self, weights: Float[Tensor, " slice"]) -> None:
         """Writes them back."""
-        views = self._layout.views(weights) if self._rows else {}
-        for name, rows in self._rows.items():
-            views[name][rows] = self._kept[name]
+        if self._frozen is not None:
+            weights.masked_scatter_(self._frozen, self._kept)

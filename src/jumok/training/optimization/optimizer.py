@@ -12,14 +12,14 @@ Liu et al. 2025, section 2.2 (the factor).
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Literal
 
 import torch
 
 from jumok.shapes import Float, Tensor
 from jumok.training.optimization.parameters import FlatParameters
+from jumok.training.optimization.slices import WINDOW, Range
 
 EPSILON = 1e-8
 MOMENTUM = 0.95
@@ -28,99 +28,102 @@ NEWTON_SCHULZ_STEPS = 5
 MUON_FACTOR = 0.2
 
 
-class _Row:
-    """Weights that use AdamW, and the moments of their gradient.
-
-    It calls the function behind torch.optim.AdamW(fused=True). The class itself would import
-    torch's compiler, which takes 2.6 seconds and is not used here.
-    """
-
-    def __init__(
-        self, weights: Float[Tensor, " row"], gradient: Float[Tensor, " row"], decay: float
-    ) -> None:
-        self.weights, self.gradient, self.decay = weights, gradient, decay
-        self.moments = {
-            "exp_avg": torch.zeros_like(weights),
-            "exp_avg_sq": torch.zeros_like(weights),
-            "step": torch.zeros((), device=weights.device),
-        }
-
-    def step(self, learning_rate: float, betas: tuple[float, float]) -> None:
-        """One step of AdamW."""
-        mean, square, steps = self.moments.values()
-        steps += 1
-        torch._fused_adamw_(
-            [self.weights], [self.gradient], [mean], [square], [], [steps],
-            lr=learning_rate, beta1=betas[0], beta2=betas[1], weight_decay=self.decay,
-            eps=EPSILON, amsgrad=False, maximize=False,
-        )  # fmt: skip
-
-
 class Optimizer:
-    """Updates `master` by `gradient`, which are flat, and keeps the moments.
+    """Updates a slice of the weights by its gradient, and keeps the moments.
+
+    AdamW calls the function behind torch.optim.AdamW(fused=True). The class itself would import
+    torch's compiler, which takes 2.6 seconds and is not used here.
 
     Args:
+        ranges: of the row, those that are the slice: of Muon's matrices, and of all other weights.
+        master: the slice.
+        gradient: of the slice.
         precision: of the products in Muon; bfloat16 where it is faster on this machine.
-        pool: threads of one core each, which share Muon's matrices: the bits of a product may
-            depend on the number of cores that compute it.
+        pool: threads of one core each, which share the work: the bits of a product may depend on
+            the number of cores that compute it.
     """
 
     def __init__(
         self,
-        kind: Literal["adamw", "muon"],
         layout: FlatParameters,
-        master: Float[Tensor, " size"],
-        gradient: Float[Tensor, " size"],
+        ranges: Sequence[Range],
+        master: Float[Tensor, " slice"],
+        gradient: Float[Tensor, " slice"],
         betas: tuple[float, float],
         weight_decay: float,
         precision: torch.dtype,
         pool: Executor,
     ) -> None:
-        hidden = layout.hidden if kind == "muon" else 0
-        self._weights, self._gradient = master[:hidden], gradient[:hidden]
+        (first, end), (start, last) = ranges
+        inside = end - first
+        self._units = [(at - first, shape) for at, shape in layout.units if first <= at < end]
+        self._weights, self._gradient = master[:inside], gradient[:inside]
         self._momentum = torch.zeros_like(self._weights)
-        self._matrices = layout.matrices if kind == "muon" else []
+        self._others, self._of_others = master[inside:], gradient[inside:]
+        self._mean, self._square = (torch.zeros_like(self._others) for _ in range(2))
+        self._steps = torch.zeros((), device=master.device)
+        # Norms and biases, which do not decay, come last.
+        self._decayed = min(max(layout.decayed, start), last) - start
         self._weight_decay, self._precision, self._pool = weight_decay, precision, pool
         self._betas = betas
-        spans = ((hidden, layout.decayed, weight_decay), (layout.decayed, layout.size, 0.0))
-        self._rows = [
-            _Row(master[start:end], gradient[start:end], decay) for start, end, decay in spans
-        ]
 
     def step(self, learning_rate: float) -> None:
         """One step with the current gradient."""
-        for row in self._rows:
-            row.step(learning_rate, self._betas)
-        if self._matrices:
-            self._muon(learning_rate)
+        self._steps += 1
+        size, device = len(self._others), self._others.device
+        spans = (0, self._decayed, self._weight_decay), (self._decayed, size, 0.0)
+        running = [
+            self._pool.submit(self._adamw, window, decay, learning_rate)
+            for start, end, decay in spans
+            for window in windows(start, end, device)
+        ]
+        running += [self._pool.submit(self._muon, unit, learning_rate) for unit in self._units]
+        for each in running:
+            each.result()
 
     def state(self) -> dict[str, Tensor]:
-        """Its moments."""
-        moments = {
-            f"adamw.{name}.{number}": tensor
-            for number, row in enumerate(self._rows)
-            for name, tensor in row.moments.items()
+        """Its moments: `muon.` of the first range, `adamw.` of the second one."""
+        return {
+            "adamw.exp_avg": self._mean,
+            "adamw.exp_avg_sq": self._square,
+            "adamw.step": self._steps,
+            "muon.momentum": self._momentum,
         }
-        return moments | ({"muon.momentum": self._momentum} if self._matrices else {})
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         """Restores the result of `state`."""
         for name, tensor in self.state().items():
             tensor.copy_(state[name])
 
-    def _muon(self, learning_rate: float) -> None:
-        self._momentum.lerp_(self._gradient, 1 - MOMENTUM)
-        ahead = torch.lerp(self._gradient, self._momentum, MOMENTUM)  # Nesterov's
-        self._weights *= 1 - learning_rate * self._weight_decay
+    def _adamw(self, window: slice, decay: float, learning_rate: float) -> None:
+        torch._fused_adamw_(
+            [self._others[window]], [self._of_others[window]],
+            [self._mean[window]], [self._square[window]], [], [self._steps],
+            lr=learning_rate, beta1=self._betas[0], beta2=self._betas[1], weight_decay=decay,
+            eps=EPSILON, amsgrad=False, maximize=False,
+        )  # fmt: skip
 
-        def turn(stack: tuple[int, tuple[int, int, int]]) -> None:
-            start, shape = stack
-            window = slice(start, start + math.prod(shape))
-            update = orthogonalize(ahead[window].view(shape).to(self._precision))
-            length = learning_rate * MUON_FACTOR * math.sqrt(max(shape[1:]))
-            self._weights[window].view(shape).sub_(update, alpha=length)
+    def _muon(self, unit: tuple[int, tuple[int, int, int]], learning_rate: float) -> None:
+        start, shape = unit
+        window = slice(start, start + math.prod(shape))
+        gradient, momentum = self._gradient[window], self._momentum[window]
+        momentum.lerp_(gradient, 1 - MOMENTUM)
+        ahead = torch.lerp(gradient, momentum, MOMENTUM)  # Nesterov's
+        update = orthogonalize(ahead.view(shape).to(self._precision))
+        length = learning_rate * MUON_FACTOR * math.sqrt(max(shape[1:]))
+        weights = self._weights[window].view(shape)
+        weights *= 1 - learning_rate * self._weight_decay
+        weights.sub_(update, alpha=length)
 
-        list(self._pool.map(turn, self._matrices))
+
+def windows(start: int, end: int, device: torch.device) -> Iterator[slice]:
+    """Parts of a row, for threads that share it; on a GPU, all of it.
+
+    They begin on cache lines if the row does. A vector instruction then never meets a rest, which
+    is computed in another way: so the bits do not depend on where a row was cut.
+    """
+    size = WINDOW if device.type == "cpu" else max(1, end - start)
+    return (slice(at, min(at + size, end)) for at in range(start, end, size))
 
 
 def orthogonalize(

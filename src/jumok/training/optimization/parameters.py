@@ -7,8 +7,10 @@ from torch import nn
 
 from jumok.kernels.linear import Linear
 from jumok.shapes import Float, Tensor
+from jumok.training.optimization.slices import ALIGN, Stretch, in_blocks
 
-_ALIGN = 32  # elements: every parameter starts on a cache line, in bfloat16 too
+TOGETHER = 1 << 20
+"""Elements of matrices of one shape that Muon steps together, and one process owns."""
 
 
 class FlatParameters:
@@ -40,11 +42,31 @@ class FlatParameters:
             self._places.append((name, self.size, parameter.shape))
             if id(parameter) in inner:
                 self._stack(*inner[id(parameter)])
-            self.size += -(-parameter.numel() // _ALIGN) * _ALIGN
+            self.size += -(-parameter.numel() // ALIGN) * ALIGN
             if parameter.ndim >= 2:
                 self.decayed = self.size
             if id(parameter) in inner:
                 self.hidden = self.size
+
+    @property
+    def units(self) -> list[tuple[int, tuple[int, int, int]]]:
+        """The stacks in parts of about TOGETHER elements, each with its start and its shape."""
+        found = []
+        for start, (count, rows, columns) in self.matrices:
+            # A part starts on a cache line.
+            fewest = ALIGN // math.gcd(ALIGN, rows * columns)
+            most = max(1, TOGETHER // (fewest * rows * columns)) * fewest
+            for first in range(0, count, most):
+                some = min(most, count - first), rows, columns
+                found.append((start + first * rows * columns, some))
+        return found
+
+    def stretches(self, hidden: int) -> list[Stretch]:
+        """The row with the places at which it may be cut: units of matrices up to `hidden`, and
+        blocks after them.
+        """
+        units = [start for start, _ in self.units if start < hidden]
+        return [Stretch([*units, hidden]), in_blocks(hidden, self.size)]
 
     def _stack(self, count: int, rows: int, columns: int) -> None:
         """Adds matrices at the end of the row: to the last stack, or to a new one."""
