@@ -28,6 +28,7 @@ from jumok.data.report import CorpusReport
 from jumok.data.texts.batches import LabelledBatch, MaskedBatch
 from jumok.data.texts.windows import TextBatch
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
+from tests.data.planning import assert_each_can_be_collated_alone
 from tests.data.sentences import ENGLISH
 
 
@@ -200,3 +201,14 @@ def test_a_batch_of_any_kind_goes_to_the_device_of_the_model(batch):
             assert (after.device, after.shape) == (META, before.shape)
         else:
             assert after == before
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3])
+def test_each_batch_of_pairs_is_collated_alone(
+    store: PairStore, tokenizer: Tokenizer, alpha: float
+) -> None:
+    resampling = Resampling(tokenizer, tokenizer, alpha, seed=5) if alpha else None
+    assert_each_can_be_collated_alone(*(make_stream(store, resampling) for _ in range(2)))
+    if resampling is None:
+        planned, batches = make_stream(store).planned(), next(make_stream(store))
+        assert [each.work for each in planned] == [batch.work for batch in batches]

@@ -14,6 +14,7 @@ from jumok.data.captions.batches import (
     padding,
 )
 from jumok.errors import DataError
+from tests.data.planning import assert_each_can_be_collated_alone
 
 START, END, PAD = 2, 3, 0
 
@@ -111,3 +112,9 @@ def test_a_flip_turns_every_second_picture_on_average():
 def test_nothing_is_moved_unless_it_is_wanted():
     assert CaptionedAugmentation().apply(ramp(), np.random.default_rng(0)) is not None
     assert torch.equal(CaptionedAugmentation().apply(ramp(), np.random.default_rng(0)), ramp())
+
+
+def test_each_batch_of_captions_is_collated_alone():
+    assert_each_can_be_collated_alone(*(stream(captions=1) for _ in range(2)))
+    planned, batches = stream().planned(), next(stream())
+    assert [each.work for each in planned] == [batch.work for batch in batches]

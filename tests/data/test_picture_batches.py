@@ -7,6 +7,7 @@ import torch
 from jumok.data.pictures.batches import Augmentation, PictureStream, in_order
 from jumok.data.pictures.store import PictureStore
 from jumok.errors import DataError
+from tests.data.planning import assert_each_can_be_collated_alone
 
 
 def store(count: int = 11) -> PictureStore:
@@ -83,3 +84,7 @@ def test_validation_sees_each_picture_once_unchanged() -> None:
 def test_a_cursor_of_another_stream_is_refused(other) -> None:
     with pytest.raises(DataError, match="has changed since training stopped"):
         stream().restore(stream(**other).cursor)
+
+
+def test_each_batch_of_pictures_is_collated_alone() -> None:
+    assert_each_can_be_collated_alone(*(stream(Augmentation(flip=True, shift=1)) for _ in range(2)))

@@ -18,6 +18,7 @@ from jumok.data.texts.corpus import TextCorpus, read_examples
 from jumok.data.texts.examples import ExampleStore, prepare_examples
 from jumok.data.texts.masking import Masking, word_starts
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
+from tests.data.planning import assert_each_can_be_collated_alone
 from tests.data.sentences import ENGLISH
 
 LABELS = ("a", "b", "c")
@@ -119,3 +120,10 @@ def test_plain_batches_frame_every_text_and_name_its_place():
             real = tokens[index] if allowed is None else tokens[index][allowed[index]]
             found[row] = real.tolist()
     assert found == {row: [START, *each, END] for row, each in enumerate(ids)}
+
+
+def test_each_masked_batch_is_collated_alone(tmp_path, tokenizer):
+    texts, made = store(tmp_path, tokenizer), masking(tokenizer)
+    assert_each_can_be_collated_alone(
+        *(MaskedUpdates(texts, text_sampler(texts, 300, 100, 1), made, 1) for _ in range(2))
+    )

@@ -18,6 +18,7 @@ from jumok.data.texts.windows import (
 )
 from jumok.data.tokenizer import END, PAD, START
 from jumok.errors import DataError
+from tests.data.planning import assert_each_can_be_collated_alone
 
 LINES = ["abcdefghijklm", "no", "pqrst", "u", "vwxyzABCDEFGHIJKLMNOP", "QR"]
 
@@ -145,3 +146,8 @@ def test_a_restored_stream_goes_on_as_one_that_never_stopped(store, kind):
     strange = kind(store, 8, (2, 1), seed=6)
     with pytest.raises(DataError, match="has changed since training stopped"):
         strange.restore(stream.cursor)
+
+
+def test_each_batch_of_windows_is_collated_alone(store):
+    assert_each_can_be_collated_alone(*(DrawnWindows(store, 6, (40, 16), 5) for _ in range(2)))
+    assert_each_can_be_collated_alone(*(PackedWindows(store, 9, (3, 2), 5) for _ in range(2)))

@@ -1,8 +1,12 @@
 """Slices of weights and moments: whoever owns them, the bits are those of one process."""
 
+from functools import partial
+
 import pytest
 import torch
 
+from jumok.data.pairs.batches import Batch
+from jumok.data.planned import Planned
 from jumok.training.learner import Learner, Update
 from jumok.training.objectives.pairs import translation
 from jumok.training.optimization import optimizer, parameters, slices
@@ -106,6 +110,32 @@ def test_slices_have_the_bits_of_one_process(precision, options):
         assert all(updates == told for updates in everyone)
         for theirs in everywhere:
             assert all(map(torch.equal, weights, theirs))
+
+
+def test_each_rank_collates_the_micro_batches_of_its_own_shares():
+    """Of the same update as one process, whose tokens it counts."""
+    micro = batches(1, micro=8)
+    models = [model() for _ in range(4)]
+
+    def train(ranks: Member) -> tuple[Update, list[int]]:
+        seen: list[int] = []
+
+        def collate(number: int) -> Batch:
+            seen.append(number)
+            return micro[number]
+
+        planned = [Planned(each.work, partial(collate, n)) for n, each in enumerate(micro)]
+        learning = Learner(
+            models[ranks.index], translation, config(), 5, torch.float32, 4, ranks=ranks
+        )
+        return learning.update(planned, 1, RATE), seen
+
+    found = Crew(4).work(train)
+    assert sorted(number for _, seen in found for number in seen) == list(range(8))
+    assert all(len(seen) == 2 for _, seen in found)
+    alone = Learner(model(), translation, config(), 5, torch.float32, 4).update(micro, 1, RATE)
+    assert alone.source_tokens == sum(batch.sources for batch in micro)
+    assert {update for update, _ in found} == {alone}
 
 
 def test_each_rank_keeps_its_share_of_the_state():

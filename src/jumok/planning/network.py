@@ -43,7 +43,7 @@ class Cluster:
 
 
 @dataclass(frozen=True)
-class Exchange:
+class Sending:
     """What one card sends in one update, and the time of all.
 
     Attributes:
@@ -57,7 +57,7 @@ class Exchange:
     seconds: float
 
 
-def exchange(parameters: int, weight_bytes: int, shares: int, cluster: Cluster) -> Exchange:
+def exchange(parameters: int, weight_bytes: int, shares: int, cluster: Cluster) -> Sending:
     """The exchange of one update.
 
     Args:
@@ -71,13 +71,13 @@ def exchange(parameters: int, weight_bytes: int, shares: int, cluster: Cluster) 
     traffic = even(parameters, count, count * shares, weight_bytes)
     inside = sum(sent for far, sent in traffic.by_distance.items() if far < cluster.each)
     outside = sum(sent for far, sent in traffic.by_distance.items() if far >= cluster.each)
-    return Exchange(inside, outside, seconds_of(inside, outside, cluster))
+    return Sending(inside, outside, seconds_of(inside, outside, cluster))
 
 
 def seconds_of(inside: float, outside: float, cluster: Cluster) -> float:
     """The time in which every card sends these bytes to its node, and to other nodes.
 
-    Of the messages, only the first way there and back is waited for: the others follow each other.
+    The first message between nodes is waited for, there and back; the others follow each other.
     """
     slower = max(inside / (LINK_SHARE * cluster.card.link), outside / cluster.network_share)
     return slower + 2 * math.ceil(math.log2(cluster.nodes)) * HOP_SECONDS

@@ -21,7 +21,7 @@ from jumok.config.families import (
 from jumok.errors import ConfigError
 from jumok.planning.cards import Accelerator
 from jumok.planning.memory import FRAMEWORK, USABLE, CardMemory, Numbers, memory_of, state_of
-from jumok.planning.network import Cluster, Exchange, exchange
+from jumok.planning.network import Cluster, Sending, exchange
 from jumok.planning.products import Lengths, Part, parts_of, readings_of
 
 USUAL_LENGTH = 25
@@ -95,7 +95,7 @@ class Plan:
     targets: float
     computing: float
     optimizer: float
-    sent: Exchange
+    sent: Sending
     update: float
     busy: float
     enough: float

@@ -52,11 +52,11 @@ def ranks_of(variables: Mapping[str, str]) -> Iterator["Ranks"]:
     Raises:
         ConfigError: a variable is missing or wrong, or the processes do not meet.
     """
+    if variables.get("JUMOK_LEASH"):
+        threading.Thread(target=_end_with_the_starter, daemon=True).start()
     if variables.get("WORLD_SIZE", "1") == "1":
         yield training_ranks.ALONE
         return
-    if variables.get("JUMOK_LEASH"):
-        threading.Thread(target=_end_with_the_starter, daemon=True).start()
     with torch_ranks.joined(variables) as ranks, Path(os.devnull).open("w") as nowhere:
         silent = ranks.index > 0
         with (
@@ -130,7 +130,7 @@ def _end_with_the_starter() -> None:
     """Waits until the process that started this one is gone, even by SIGKILL, and ends this one.
 
     The operating system then closes the starter's end of the pipe that is this process's input. A
-    run that is told to end saves a checkpoint.
+    run saves a checkpoint at SIGTERM.
     """
     with suppress(OSError):
         while os.read(0, 1):
