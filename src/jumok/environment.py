@@ -19,7 +19,8 @@ VARIABLES = {
     "JUMOK_THREADS": "processor cores to use, unless --threads is given (default: all)",
     "JUMOK_PLUGINS": "plugins to load, unless --plugin is given (separated like PATH)",
     "JUMOK_LANG": "the language of `jumok lab`, en or ko, unless --lang is given",
-    "JUMOK_LEASH": "set by `jumok train --processes`: its processes end when it does",
+    "JUMOK_LEASH": "set by `jumok train --processes` and `jumok sweep`: what they start ends when "
+    "they do",
     "CI": "set in continuous integration: no browser is opened",
     "SSH_CONNECTION": "set over ssh: no browser is opened",
     "SSH_TTY": "set over ssh: no browser is opened",

@@ -1,19 +1,20 @@
 """The exchange of gradients and weights between cards, and how long it takes.
 
-In each update the gradients are summed and scattered, every card updates its slice of the weights,
-and the slices are gathered. Cards of one node first exchange among themselves, so that a byte
-crosses the network once for a whole node; both levels work at the same time, the slower one counts.
-
-Source: Rajbhandari et al. 2020 (ZeRO: the volume); Rabenseifner 2004 (recursive halving).
+In each update the gradients are summed slice by slice, every card updates its slice of the weights,
+and the slices are gathered. How many bytes that are, and how far they travel, is in
+`training/traffic.py`. Cards of one node exchange the most, at the same time as what crosses the
+network: the slower of both counts.
 """
 
 import math
 from dataclasses import dataclass
 
 from jumok.planning.cards import LINK_SHARE, Accelerator
+from jumok.training.traffic import even
 
 HOP_SECONDS = 20e-6
 """One message between two nodes: an assumption, of the size that small messages of NCCL take."""
+MOST_COUNTED = 1024
 
 
 @dataclass(frozen=True)
@@ -42,51 +43,41 @@ class Cluster:
 
 
 @dataclass(frozen=True)
-class Exchange:
+class Sending:
     """What one card sends in one update, and the time of all.
 
     Attributes:
         inside: bytes to cards of the same node.
-        outside: bytes to other nodes.
+        outside: bytes to cards of other nodes.
         seconds: nothing is computed meanwhile.
     """
 
-    inside: float
-    outside: float
+    inside: int
+    outside: int
     seconds: float
 
 
-@dataclass(frozen=True)
-class ElementBytes:
-    """Bytes of one element on its way.
-
-    Attributes:
-        first: of a gradient, as the products computed it.
-        summed: of a sum of gradients.
-        gathered: of a weight.
-    """
-
-    first: int = 2
-    summed: int = 4
-    gathered: int = 2
-
-
-def exchange(parameters: int, size: ElementBytes, cluster: Cluster) -> Exchange:
+def exchange(parameters: int, weight_bytes: int, shares: int, cluster: Cluster) -> Sending:
     """The exchange of one update.
 
-    Cards meet in pairs, those of a node first. In the first meeting each sends half of its
-    gradients, then half of what it holds the sums of; the weights come back the other way.
+    Args:
+        parameters: of the model.
+        weight_bytes: of a weight in the precision of the run.
+        shares: of the update that each card computes.
     """
+    # Other numbers of cards are no run, and take as long as the next power of two at least. Beyond
+    # MOST_COUNTED a card sends hardly more: 1 - 1 / count of all.
+    count = min(1 << (cluster.count - 1).bit_length(), MOST_COUNTED)
+    traffic = even(parameters, count, count * shares, weight_bytes)
+    inside = sum(sent for far, sent in traffic.by_distance.items() if far < cluster.each)
+    outside = sum(sent for far, sent in traffic.by_distance.items() if far >= cluster.each)
+    return Sending(inside, outside, seconds_of(inside, outside, cluster))
 
-    def sent(least: float, most: float) -> float:
-        """Bytes of the meetings after which a card holds 1 / most, down to 1 / least, of all."""
-        part = 1 / most - 1 / least
-        first = 0.5 if most == 1 and least > 1 else 0.0
-        return parameters * (
-            first * size.first + (part - first) * size.summed + part * size.gathered
-        )
 
-    inside, outside = sent(cluster.each, 1), sent(cluster.count, cluster.each)
-    hops = 2 * math.ceil(math.log2(cluster.nodes)) * HOP_SECONDS
+def seconds_of(inside: float, outside: float, cluster: Cluster) -> float:
+    """The time in which every card sends these bytes to its node, and to other nodes.
+
+    The first message between nodes is waited for, there and back; the others follow each other.
+    """
     slower = max(inside / (LINK_SHARE * cluster.card.link), outside / cluster.network_share)
-    return Exchange(inside, outside, slower + hops)
+    return slower + 2 * math.ceil(math.log2(cluster.nodes)) * HOP_SECONDS

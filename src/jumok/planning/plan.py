@@ -21,7 +21,7 @@ from jumok.config.families import (
 from jumok.errors import ConfigError
 from jumok.planning.cards import Accelerator
 from jumok.planning.memory import FRAMEWORK, USABLE, CardMemory, Numbers, memory_of, state_of
-from jumok.planning.network import Cluster, ElementBytes, Exchange, exchange
+from jumok.planning.network import Cluster, Sending, exchange
 from jumok.planning.products import Lengths, Part, parts_of, readings_of
 
 USUAL_LENGTH = 25
@@ -45,14 +45,12 @@ class Assumptions:
         share: of the peak that training reaches.
         lengths: of sentences.
         vocabulary: of the tokenizer.
-        size: of elements on their way; None: sums in float32, the rest as in products.
         price: of a card and hour; None: no cost is computed.
     """
 
     share: float
     lengths: Lengths
     vocabulary: int
-    size: ElementBytes | None = None
     price: float | None = None
 
 
@@ -97,7 +95,7 @@ class Plan:
     targets: float
     computing: float
     optimizer: float
-    sent: Exchange
+    sent: Sending
     update: float
     busy: float
     enough: float
@@ -177,9 +175,8 @@ def plan(config: Config, cluster: Cluster, assumed: Assumptions) -> Plan:
     computing = targets * model.flop / rate
     bandwidth = card.bandwidth * cluster.count / processes.count
     optimizer = model.parameters * (ADAM_BYTES + 3 * size) / processes.count / bandwidth
-    apart = _shares(config, cluster, processes) == 1
-    elements = assumed.size or ElementBytes(size if apart else 4, gathered=size)
-    sent = exchange(model.parameters, elements, processes)
+    shares = _shares(config, cluster, processes)
+    sent = exchange(model.parameters, size, shares, processes)
     update = computing + optimizer + sent.seconds
     steps = float(training.steps)
     if training.minutes is not None:

@@ -16,8 +16,7 @@ SECONDS = 60
 SAYS = '#!/bin/bash\nprintf "%s\\n" "$JUMOK_THREADS" "$@"\n'
 STAND_INS = {
     # What Slurm gives: the nodes of the job, and a command that starts another on each of them.
-    "scontrol": "#!/bin/bash\n"
-    '[ "$*" = "show hostnames nodes[1-4]" ] && printf "node1\\nnode2\\n"\n',
+    "scontrol": '#!/bin/bash\n[ "$*" = "show hostnames nodes[1-4]" ] && echo node1\n',
     "srun": '#!/bin/bash\nshift\nexec "$@"\n',
     "torchrun": SAYS,
     "jumok": SAYS,

@@ -2,6 +2,7 @@
 
 import signal
 import statistics
+import subprocess
 import sys
 import threading
 import time
@@ -164,7 +165,7 @@ def test_cards_are_counted_by_the_driver(tmp_path, monkeypatch):
 
 
 def test_memory_limits_the_number_of_runs(monkeypatch):
-    wanted = [combination(number) for number in range(1000)]
+    wanted = [combination(number) for number in range(20)]
     assert usual_jobs(wanted, ["0", "1"]) == 2
     assert usual_jobs(wanted, []) <= cores()
     monkeypatch.setattr("jumok.models.size.memory", lambda: int(bytes_of_run(CONFIG)))
@@ -256,3 +257,22 @@ def test_ray_is_an_extra():
     if find_spec("ray") is None:
         with pytest.raises(MissingExtraError, match=r"--workers ray needs the extra 'ray'"):
             RayWorkers(1, 0)
+
+
+def test_a_run_hears_when_the_sweep_is_killed(tmp_path):
+    """Its input is a pipe that nothing is written to, which ends with the process that holds it."""
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from jumok.cli.scale.workers import LocalWorkers\n"
+        'listen = \'import os; os.read(0, 1); print(os.environ["JUMOK_LEASH"], "ended")\'\n'
+        "run = LocalWorkers().start([sys.executable, '-c', listen], {}, Path(sys.argv[1]))\n"
+        "import os, signal\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    log = tmp_path / "log.txt"
+    subprocess.run([sys.executable, "-c", code, str(log)], check=False, timeout=60)
+    until = time.monotonic() + 60
+    while log.read_text() != "1 ended\n" and time.monotonic() < until:
+        time.sleep(0.02)
+    assert log.read_text() == "1 ended\n"

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from jumok.cli.scale.workers import LEASH
 from jumok.environment import ray_is_named, with_variables
 from jumok.late import late_imports
 
@@ -34,8 +35,8 @@ def train_in_task(command: list[str], variables: dict[str, str], log: str) -> in
     with Path(log).open("ab") as stream:
         process = subprocess.Popen(
             command,
-            env=with_variables(variables),
-            stdin=subprocess.DEVNULL,
+            env=with_variables({**variables, LEASH: "1"}),
+            stdin=subprocess.PIPE,
             stdout=stream,
             stderr=stream,
             start_new_session=True,

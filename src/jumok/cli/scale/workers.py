@@ -8,6 +8,9 @@ from typing import Protocol, runtime_checkable
 
 from jumok.environment import with_variables
 
+LEASH = "JUMOK_LEASH"
+"""With it a run ends, with a checkpoint, when its input does: when what started it is gone."""
+
 
 @runtime_checkable
 class StartedRun(Protocol):
@@ -68,8 +71,8 @@ class LocalWorkers:
         with log.open("ab") as stream:
             process = subprocess.Popen(
                 list(command),
-                env=with_variables(variables),
-                stdin=subprocess.DEVNULL,
+                env=with_variables({**variables, LEASH: "1"}),
+                stdin=subprocess.PIPE,
                 stdout=stream,
                 stderr=stream,
                 start_new_session=True,

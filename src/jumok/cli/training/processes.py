@@ -52,11 +52,11 @@ def ranks_of(variables: Mapping[str, str]) -> Iterator["Ranks"]:
     Raises:
         ConfigError: a variable is missing or wrong, or the processes do not meet.
     """
+    if variables.get("JUMOK_LEASH"):
+        threading.Thread(target=_end_with_the_starter, daemon=True).start()
     if variables.get("WORLD_SIZE", "1") == "1":
         yield training_ranks.ALONE
         return
-    if variables.get("JUMOK_LEASH"):
-        threading.Thread(target=_end_with_the_starter, daemon=True).start()
     with torch_ranks.joined(variables) as ranks, Path(os.devnull).open("w") as nowhere:
         silent = ranks.index > 0
         with (

@@ -38,7 +38,7 @@ Recipe = Annotated[
 ]
 More = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[KEY=VALUES]...", help="More keys of the grid, as --grid has them."),
+    typer.Argument(metavar="KEY=VALUES", help="More keys of the grid, as --grid has them."),
 ]
 Grid = Annotated[
     list[str] | None,
@@ -61,7 +61,7 @@ Jobs = Annotated[
     typer.Option(
         min=1,
         max=1024,
-        help="Runs at once (default: one for each card, or each two cores).",
+        help="Runs at once (default: one for each card, or each core as far as there is memory).",
     ),
 ]
 Resume = Annotated[
