@@ -17,7 +17,7 @@ from jumok.data.pairs.corpus import read_pairs
 from jumok.data.pairs.store import open_store
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, DataError, Place
-from jumok.training.preparing.shards.plan import Plan, begin
+from jumok.training.preparing.shards.plan import CorpusPlan, begin
 from jumok.training.preparing.shards.stages import STAGES
 
 NOUNS = ["cat", "dog", "house", "tree", "river", "book", "song", "friend", "window", "garden"]
@@ -45,7 +45,7 @@ def recipe(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> CorpusPlan:
     """A corpus that was prepared without a stop, in two tasks."""
     plan = planned(written(tmp_path_factory.mktemp("whole")), "out")
     run(plan)
@@ -68,11 +68,11 @@ def written(tmp_path: Path) -> Path:
     return file
 
 
-def planned(recipe: Path, folder: str, tasks: int = 2, pairs: int = 300) -> Plan:
+def planned(recipe: Path, folder: str, tasks: int = 2, pairs: int = 300) -> CorpusPlan:
     return plan_of(recipe, (), recipe.parent / folder, tasks, pairs)
 
 
-def run(plan: Plan) -> None:
+def run(plan: CorpusPlan) -> None:
     """Every task of every stage, the last one first: their order must not matter."""
     assert begin(plan)
     for stage in STAGES:
@@ -103,7 +103,7 @@ def table(file: Path) -> list[tuple[str, ...]]:
     return [tuple(line.split("\t")) for line in file.read_text().splitlines()]
 
 
-def test_shards_hold_what_training_would_read(whole: Plan, tmp_path: Path) -> None:
+def test_shards_hold_what_training_would_read(whole: CorpusPlan, tmp_path: Path) -> None:
     plan = whole
     left, reports = surveyed(plan.corpora, plan.clean, ("en", "fr"), tmp_path / "cache")
     expected = [(pair.source, pair.target) for one in left for pair in read_pairs(one)]
@@ -125,7 +125,7 @@ def test_shards_hold_what_training_would_read(whole: Plan, tmp_path: Path) -> No
     assert not begin(plan)  # nothing is left to do
 
 
-def test_the_number_of_tasks_does_not_matter(recipe: Path, whole: Plan) -> None:
+def test_the_number_of_tasks_does_not_matter(recipe: Path, whole: CorpusPlan) -> None:
     many = planned(recipe, "many", tasks=5)
     run(many)
     found = sorted(whole.folder.glob("shard-*/*"))
@@ -179,7 +179,7 @@ def test_a_corpus_of_which_nothing_is_left(recipe: Path) -> None:
         run(plan)
 
 
-def test_a_killed_command_goes_on_to_the_same_shards(recipe: Path, whole: Plan) -> None:
+def test_a_killed_command_goes_on_to_the_same_shards(recipe: Path, whole: CorpusPlan) -> None:
     pytest.importorskip("datatrove")
     killed = planned(recipe, "killed")
     command = [

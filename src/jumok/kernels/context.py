@@ -17,14 +17,12 @@ if TYPE_CHECKING:
             drop: the dropout mask of the call; None drops nothing.
             scale: the factor of the products, or of the elements that dropout keeps.
             biased: whether the call had a bias.
-            dropped: of a dropout on a GPU, the share, the threshold and the seed.
         """
 
         saved_tensors: tuple[Tensor, ...]
         drop: DropoutMask | None
         scale: float
         biased: bool
-        dropped: tuple[float, int, int]
 
         def save_for_backward(self, *tensors: Tensor | None) -> None: ...
 

@@ -25,7 +25,7 @@ class Traffic:
     Attributes:
         gradients, weights: bytes.
         messages: their number, both together.
-        gathered: bytes of the small facts that all processes gather: tokens, losses and norms.
+        gathered: bytes of the small facts that all processes gather: tokens, losses, balances of experts and norms.
         gathers: how many times they do. The loop adds two: the time, and signals.
         by_distance: bytes of gradients and weights, by how far the receiver is from the sender in
             the order of the processes: 1, 2, 4, ...
@@ -63,7 +63,7 @@ def of_step(slices: Slices, index: int, shares: int, weight_bytes: int) -> Traff
             sent = (end - start) * weight_bytes
             _add(by_distance, index ^ meeting.other, sent)
             weights, messages = weights + sent, messages + bool(sent)
-    gathered = 2 * COUNT + shares // slices.count * COUNT + slices.most_blocks * FLOAT32
+    gathered = 2 * COUNT + 2 * shares // slices.count * COUNT + slices.most_blocks * FLOAT32
     return Traffic(gradients, weights, messages, gathered, 3, by_distance)
 
 

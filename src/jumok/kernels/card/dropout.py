@@ -4,12 +4,27 @@ The readable twin is `DropoutMask.apply_plainly`, whose hashes are tensors of in
 element, written and read six times.
 """
 
+from typing import TYPE_CHECKING
+
 import torch
 import triton
 import triton.language as tl
+from torch.autograd.function import FunctionCtx
 
-from jumok.kernels.context import Context
 from jumok.shapes import Float, Tensor
+
+if TYPE_CHECKING:
+
+    class DropoutContext(FunctionCtx):
+        """What the backward pass needs.
+
+        Attributes:
+            dropped: the share, the threshold and the seed.
+        """
+
+        dropped: tuple[float, int, int]
+else:
+    DropoutContext = FunctionCtx
 
 BLOCK = 1024
 
@@ -29,12 +44,12 @@ def _drop(states, kept, count, threshold, seed, scale, size: tl.constexpr):  # t
 
 class _Dropout(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Context, states: Tensor, p: float, threshold: int, seed: int) -> Tensor:
+    def forward(ctx: DropoutContext, states: Tensor, p: float, threshold: int, seed: int) -> Tensor:
         ctx.dropped = p, threshold, seed
         return dropped(states, p, threshold, seed)
 
     @staticmethod
-    def backward(ctx: Context, slope: Tensor) -> tuple[Tensor, None, None, None]:
+    def backward(ctx: DropoutContext, slope: Tensor) -> tuple[Tensor, None, None, None]:
         return dropped(slope, *ctx.dropped), None, None, None
 
 

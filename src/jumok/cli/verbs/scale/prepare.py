@@ -24,7 +24,7 @@ with late_imports("preparing a corpus in tasks", extra="prepare"):
     from jumok.training.preparing.shards import workers as shards_workers
 
 if TYPE_CHECKING:
-    from jumok.training.preparing.shards.plan import Plan
+    from jumok.training.preparing.shards.plan import CorpusPlan
 
 Recipe = Annotated[
     Path, typer.Argument(help="A recipe for translation: its file, or its name in `jumok recipes`.")
@@ -96,7 +96,7 @@ def prepare(
 
 def plan_of(
     recipe: Path, changes: Sequence[str], output: Path, tasks: int, shard_pairs: int
-) -> "Plan":
+) -> "CorpusPlan":
     """What is prepared, and where to.
 
     Raises:
@@ -116,10 +116,12 @@ def plan_of(
     if clean is not None:
         languages = config.data.source_language, config.data.target_language
         clean, notes = filters.usable(clean, languages)
-    return shards_plan.Plan(config, output.absolute(), tasks, shard_pairs, clean, tuple(notes))
+    return shards_plan.CorpusPlan(
+        config, output.absolute(), tasks, shard_pairs, clean, tuple(notes)
+    )
 
 
-def say_result(plan: "Plan") -> None:
+def say_result(plan: "CorpusPlan") -> None:
     """Prints what was left out, and what was written."""
     stored = json.loads((plan.folder / training_folder.CLEANING).read_text("utf-8"))
     for report in map(findings.CleaningReport.from_json, stored):

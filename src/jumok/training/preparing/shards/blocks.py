@@ -14,13 +14,13 @@ from jumok.data.pairs.cleaning.characters import Rows
 from jumok.data.pairs.cleaning.duplicates import Keys
 from jumok.data.pairs.pair import Pair
 from jumok.json_types import JsonObject
-from jumok.training.preparing.shards.plan import PARTS, Plan, ShardBlock
+from jumok.training.preparing.shards.plan import PARTS, CorpusPlan, ShardBlock
 
 _LINES = 20_000  # pairs written at once
 _BITS = np.uint64(64 - PARTS.bit_length() + 1)
 
 
-def write_block(plan: Plan, name: str, pairs: Iterable[Pair]) -> int:
+def write_block(plan: CorpusPlan, name: str, pairs: Iterable[Pair]) -> int:
     """Writes pairs as a block: a line each with a tab between the sides, and their lines' numbers.
 
     Returns:
@@ -40,7 +40,7 @@ def write_block(plan: Plan, name: str, pairs: Iterable[Pair]) -> int:
     return len(lines)
 
 
-def read_block(plan: Plan, block: ShardBlock) -> Iterator[Pair]:
+def read_block(plan: CorpusPlan, block: ShardBlock) -> Iterator[Pair]:
     """The pairs of a block."""
     file = plan.work / "blocks" / f"{block.name}.tsv"
     lines = np.fromfile(plan.work / "blocks" / f"{block.name}.lines", "<u8").tolist()
@@ -71,7 +71,7 @@ class KeyTable:
         ordered = sketches[order] if len(sketches) else sketches
         return cls(keys[order], rows[order].astype(np.uint32), ordered)
 
-    def write(self, plan: Plan, block: ShardBlock, name: str) -> None:
+    def write(self, plan: CorpusPlan, block: ShardBlock, name: str) -> None:
         """Writes it: where each part ends, then the columns."""
         ends = np.searchsorted(self.keys >> _BITS, np.arange(1, PARTS + 1, dtype=np.uint64))
         parts = (ends.astype("<u8"), self.keys.astype("<u8"), self.sketches.astype("<u8"))
@@ -79,7 +79,7 @@ class KeyTable:
         _write(_in(plan, "keys", f"{block.name}.{name}"), content)
 
     @classmethod
-    def read(cls, plan: Plan, block: ShardBlock, name: str, part: int) -> "KeyTable":
+    def read(cls, plan: CorpusPlan, block: ShardBlock, name: str, part: int) -> "KeyTable":
         """One part of a table."""
         file = plan.work / "keys" / f"{block.name}.{name}"
         ends = np.fromfile(file, "<u8", PARTS).tolist()
@@ -99,23 +99,23 @@ class KeyTable:
         return cls(keys, rows, sketches)
 
 
-def write_left(plan: Plan, block: ShardBlock, left: Rows) -> None:
+def write_left(plan: CorpusPlan, block: ShardBlock, left: Rows) -> None:
     """Writes which pairs of a block are left by the filters of single pairs."""
     _write(_in(plan, "found", f"{block.name}.left"), np.packbits(left).tobytes())
 
 
-def read_left(plan: Plan, block: ShardBlock) -> Rows:
+def read_left(plan: CorpusPlan, block: ShardBlock) -> Rows:
     """Which pairs of a block are left by the filters of single pairs."""
     packed = np.fromfile(plan.work / "found" / f"{block.name}.left", np.uint8)
     return np.unpackbits(packed, count=block.pairs).astype(np.bool_)
 
 
-def write_repeated(plan: Plan, task: int, kind: str, pairs: npt.NDArray[np.int64]) -> None:
+def write_repeated(plan: CorpusPlan, task: int, kind: str, pairs: npt.NDArray[np.int64]) -> None:
     """Writes the numbers of the pairs that repeat earlier ones, as far as one task finds them."""
     _write(_in(plan, "repeated", f"{task:05}.{kind}"), np.unique(pairs).tobytes())
 
 
-def read_repeated(plan: Plan, block: ShardBlock, kind: str) -> Rows:
+def read_repeated(plan: CorpusPlan, block: ShardBlock, kind: str) -> Rows:
     """Which pairs of a block repeat earlier ones."""
     found = np.zeros(block.pairs, dtype=np.bool_)
     for file in (plan.work / "repeated").glob(f"*.{kind}"):
@@ -125,23 +125,23 @@ def read_repeated(plan: Plan, block: ShardBlock, kind: str) -> Rows:
     return found
 
 
-def pairs_of(plan: Plan, block: ShardBlock, left: Rows) -> Iterator[Pair]:
+def pairs_of(plan: CorpusPlan, block: ShardBlock, left: Rows) -> Iterator[Pair]:
     """The pairs of a block that are left."""
     return compress(read_block(plan, block), left)
 
 
-def write_json(plan: Plan, folder: str, name: str, value: object) -> None:
+def write_json(plan: CorpusPlan, folder: str, name: str, value: object) -> None:
     """Writes a value that stages hand on."""
     text = json.dumps(value, ensure_ascii=False)
     _write(_in(plan, folder, f"{name}.json"), text.encode("utf-8", "backslashreplace"))
 
 
-def read_json(plan: Plan, folder: str, name: str) -> JsonObject:
+def read_json(plan: CorpusPlan, folder: str, name: str) -> JsonObject:
     """A value that another stage wrote."""
     return json.loads((plan.work / folder / f"{name}.json").read_text("utf-8"))
 
 
-def settle(plan: Plan, since: float) -> None:
+def settle(plan: CorpusPlan, since: float) -> None:
     """Waits until what was written since then would survive a power cut: then a task has ended."""
     for path in plan.work.glob("*/*"):
         if path.is_file() and path.stat().st_mtime >= since:
@@ -154,6 +154,6 @@ def _write(file: Path, content: bytes) -> None:
         partial.write_bytes(content)
 
 
-def _in(plan: Plan, folder: str, name: str) -> Path:
+def _in(plan: CorpusPlan, folder: str, name: str) -> Path:
     (plan.work / folder).mkdir(exist_ok=True)
     return plan.work / folder / name

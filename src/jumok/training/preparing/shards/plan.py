@@ -62,7 +62,7 @@ def name_of_block(corpus: int, part: int) -> str:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CorpusPlan:
     """A corpus to be prepared.
 
     Attributes:
@@ -120,7 +120,7 @@ class Plan:
                 number, start = number + 1, start + pairs
 
 
-def begin(plan: Plan) -> bool:
+def begin(plan: CorpusPlan) -> bool:
     """Makes the folder, or continues in it.
 
     Returns:
@@ -159,7 +159,7 @@ def begin(plan: Plan) -> bool:
     return True
 
 
-def _refuse_other(plan: Plan, file: Path) -> None:
+def _refuse_other(plan: CorpusPlan, file: Path) -> None:
     """Refuses a folder that was begun from something else."""
     try:
         before = json.loads(file.read_text("utf-8"))
@@ -190,7 +190,7 @@ def _refuse_other(plan: Plan, file: Path) -> None:
         )
 
 
-def described(plan: Plan) -> dict[str, object]:
+def described(plan: CorpusPlan) -> dict[str, object]:
     """What the manifest keeps of the plan."""
     return {"plan": plan.digest, "clean": asdict_of(plan.clean), "seed": plan.config.seed}
 

@@ -27,7 +27,13 @@ from jumok.training.preparing.held_out import HeldOut, hash_of
 from jumok.training.preparing.pairs import corpus_of_pairs, write_pairs, write_report
 from jumok.training.preparing.shards import blocks as files
 from jumok.training.preparing.shards.blocks import KeyTable
-from jumok.training.preparing.shards.plan import PARTS, Plan, ShardBlock, described, name_of_block
+from jumok.training.preparing.shards.plan import (
+    PARTS,
+    CorpusPlan,
+    ShardBlock,
+    described,
+    name_of_block,
+)
 from jumok.training.preparing.vocabulary import learn_tokenizer
 
 PAIR, BAND = "pair", "band{}"
@@ -35,7 +41,7 @@ VALIDATION, TESTED = "validation", "test"
 NO_SKETCHES = np.zeros(0, dtype=np.uint64)
 
 
-def read(plan: Plan, task: int) -> None:
+def read(plan: CorpusPlan, task: int) -> None:
     """Divides the corpora into blocks; a task reads whole corpora."""
     for index in range(task, len(plan.corpora), plan.tasks):
         corpus = plan.corpora[index]
@@ -59,13 +65,13 @@ def read(plan: Plan, task: int) -> None:
         files.write_json(plan, "read", f"{index:04}", values)
 
 
-def judge(plan: Plan, task: int) -> None:
+def judge(plan: CorpusPlan, task: int) -> None:
     """Applies the filters that judge each pair by itself, and writes the keys of those left."""
     for block in _own(plan, task):
         _judge(plan, block)
 
 
-def _judge(plan: Plan, block: ShardBlock) -> None:
+def _judge(plan: CorpusPlan, block: ShardBlock) -> None:
     data, clean = plan.config.data, plan.clean
     report = CleaningReport(plan.corpora[block.corpus].title, clean is not None)
     report.notes += plan.notes if block.part == 0 else ()
@@ -107,7 +113,7 @@ def _judge(plan: Plan, block: ShardBlock) -> None:
     files.write_json(plan, "found", block.name, {"report": report.to_json(), "held": hashes})
 
 
-def compare(plan: Plan, task: int) -> None:
+def compare(plan: CorpusPlan, task: int) -> None:
     """Finds the pairs that repeat earlier ones, in some parts of all keys."""
     clean = plan.clean
     if clean is None:
@@ -127,7 +133,7 @@ def compare(plan: Plan, task: int) -> None:
 
 
 def _together(
-    plan: Plan, every: list[ShardBlock], name: str, part: int
+    plan: CorpusPlan, every: list[ShardBlock], name: str, part: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The numbers of the pairs with keys of a part, the first pair with the same key, and how
     alike the two are.
@@ -151,7 +157,7 @@ def _together(
     return numbers, numbers[leader], likeness(sketched[leader], sketched)
 
 
-def learn(plan: Plan, task: int) -> None:
+def learn(plan: CorpusPlan, task: int) -> None:
     """Chooses the pairs that are held out, and trains the tokenizer on the others."""
     del task
     every = list(plan.blocks())
@@ -179,7 +185,7 @@ def learn(plan: Plan, task: int) -> None:
     files.write_json(plan, "held", "out", values)
 
 
-def encode(plan: Plan, task: int) -> None:
+def encode(plan: CorpusPlan, task: int) -> None:
     """Writes the shards."""
     tokenizer = Tokenizer.load(plan.work / TOKENIZER)
     data = plan.config.data
@@ -204,7 +210,7 @@ def encode(plan: Plan, task: int) -> None:
         files.write_json(plan, "encoded", block.name, values)
 
 
-def finish(plan: Plan, task: int) -> None:
+def finish(plan: CorpusPlan, task: int) -> None:
     """Writes the reports and the manifest, and removes what the stages handed on."""
     del task
     every = list(plan.blocks())
@@ -241,7 +247,7 @@ class PrepareStage:
     """A stage: its name, its function, and whether it is one task."""
 
     name: str
-    run: Callable[[Plan, int], None]
+    run: Callable[[CorpusPlan, int], None]
     alone: bool = False
 
 
@@ -280,12 +286,12 @@ class _Aside:
                 self.pairs[held].append((pair.source, pair.target, pair.line))
 
 
-def _own(plan: Plan, task: int) -> Iterator[ShardBlock]:
+def _own(plan: CorpusPlan, task: int) -> Iterator[ShardBlock]:
     """The blocks of a task."""
     return islice(plan.blocks(), task, None, plan.tasks)
 
 
-def _without_repeats(plan: Plan, block: ShardBlock, report: CleaningReport) -> Rows:
+def _without_repeats(plan: CorpusPlan, block: ShardBlock, report: CleaningReport) -> Rows:
     """The pairs of a block that all filters leave, which the report counts."""
     left = files.read_left(plan, block)
     if plan.clean is not None:
@@ -299,7 +305,7 @@ def _without_repeats(plan: Plan, block: ShardBlock, report: CleaningReport) -> R
     return left
 
 
-def _left(plan: Plan, block: ShardBlock) -> Rows:
+def _left(plan: CorpusPlan, block: ShardBlock) -> Rows:
     """The pairs of a block that all filters leave."""
     left = files.read_left(plan, block)
     for name in (filters.DUPLICATES, filters.NEAR):
@@ -307,13 +313,13 @@ def _left(plan: Plan, block: ShardBlock) -> Rows:
     return left
 
 
-def _held_pairs(plan: Plan) -> int:
+def _held_pairs(plan: CorpusPlan) -> int:
     """How many source sentences are held out, for validation and for a test."""
     data = plan.config.data
     return (0 if data.validation else data.validation_pairs) + data.test_pairs
 
 
-def _held_out(plan: Plan, every: list[ShardBlock]) -> tuple[HeldOut, HeldOut]:
+def _held_out(plan: CorpusPlan, every: list[ShardBlock]) -> tuple[HeldOut, HeldOut]:
     """The held-out source sentences: those for validation, and those for a test."""
     wanted = _held_pairs(plan)
     if not wanted:

@@ -21,7 +21,7 @@ from jumok.errors import ConfigError, DataError, JumokError
 from jumok.late import late_imports
 from jumok.plugins import load_plugin
 from jumok.training.preparing.shards.blocks import settle
-from jumok.training.preparing.shards.plan import Plan, begin
+from jumok.training.preparing.shards.plan import CorpusPlan, begin
 from jumok.training.preparing.shards.stages import STAGES, PrepareStage
 from jumok.training.task import Reporter
 
@@ -37,7 +37,7 @@ SLURM = ("partition", "time")  # which every cluster needs
 class StageTask:
     """One stage as datatrove calls it, in any process."""
 
-    def __init__(self, plan: Plan, stage: PrepareStage) -> None:
+    def __init__(self, plan: CorpusPlan, stage: PrepareStage) -> None:
         self._plan, self._stage = plan, stage
 
     def __repr__(self) -> str:
@@ -65,7 +65,7 @@ class LocalExecutor(LocalPipelineExecutor):
 
 
 def run(
-    plan: Plan,
+    plan: CorpusPlan,
     workers: Workers,
     at_once: int,
     slurm: Mapping[str, str],
@@ -108,7 +108,7 @@ def run(
     return True
 
 
-def _settings(plan: Plan, stage: PrepareStage) -> dict[str, object]:
+def _settings(plan: CorpusPlan, stage: PrepareStage) -> dict[str, object]:
     """What every executor takes."""
     return {
         "pipeline": [StageTask(plan, stage)],
@@ -117,13 +117,13 @@ def _settings(plan: Plan, stage: PrepareStage) -> dict[str, object]:
     }
 
 
-def _here(plan: Plan, stage: PrepareStage, at_once: int) -> PipelineExecutor:
+def _here(plan: CorpusPlan, stage: PrepareStage, at_once: int) -> PipelineExecutor:
     # Processes of all stages are copies of one that has imported everything.
     multiprocess.set_forkserver_preload([PrepareStage.__module__])
     return LocalExecutor(**_settings(plan, stage), workers=at_once)
 
 
-def _on_ray(plan: Plan, stage: PrepareStage, at_once: int) -> PipelineExecutor:
+def _on_ray(plan: CorpusPlan, stage: PrepareStage, at_once: int) -> PipelineExecutor:
     if not ray.is_initialized():
         ray.init(logging_level="error", log_to_driver=False)
     return datatrove_ray.RayPipelineExecutor(**_settings(plan, stage), workers=at_once)
@@ -144,7 +144,7 @@ def _check_slurm(slurm: Mapping[str, str]) -> None:
         )
 
 
-def _submit(plan: Plan, slurm: Mapping[str, str]) -> None:
+def _submit(plan: CorpusPlan, slurm: Mapping[str, str]) -> None:
     """Submits a job array for each stage, which waits for that of the stage before."""
     before: SlurmPipelineExecutor | None = None
     make: Callable[..., SlurmPipelineExecutor] = SlurmPipelineExecutor
