@@ -1,7 +1,7 @@
 """What is tried on the stand-in: an update of every kind of model, and searches.
 
-A new section [model] is found in the tables, and is tried with its defaults; a new task needs a
-line in TASKS.
+A new section [model] is found in the tables, and is tried with its defaults; so is a new part of a
+block. A new task needs a line in TASKS.
 """
 
 from collections.abc import Callable, Iterator
@@ -117,18 +117,22 @@ SMALL: dict[type[ModelSection], dict[str, Any]] = {
 }
 """Sizes that are quick; what has none here is tried as large as it is by default."""
 
+PART_KEYS = {
+    "norm": "norm_kind",
+    "feedforward": "feedforward_kind",
+    "score": "score",
+    "head_process": "process_heads",
+    "output_process": "process_output",
+}
 VARIANTS: dict[type[ModelSection], dict[str, dict[str, Any]]] = {
     TransformerConfig: {
         **{f"positions {name}": {"positions": name} for name in [*names("positions"), "none"]},
         "post-norm, grouped queries": {"norm": "post", "kv_heads": 1},
-        "parts": {
-            "norm_kind": "rms",
-            "feedforward_kind": "gated",
-            "score": "cosine",
-            "process_heads": ["qk-norm"],
-            "process_output": ["head-scale"],
+        **{
+            f"{role} {name}": {key: [name] if key.startswith("process_") else name}
+            for role, key in PART_KEYS.items()
+            for name in names(role)
         },
-        "bilinear": {"score": "bilinear"},
     },
     RecurrentConfig: {
         "without attention": {"attention": "none"},

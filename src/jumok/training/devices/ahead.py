@@ -90,12 +90,13 @@ def fed(source: UpdateSource, device: torch.device, choose: Choose) -> UpdateSou
     """
     if device.type == "cpu":
         return source
-    return Ahead(source, choose, _pinned if device.type == "cuda" else _computed)
+    return Ahead(source, choose, partial(_pinned if device.type == "cuda" else _computed, device))
 
 
-def _pinned(batch: MicroBatch) -> MicroBatch:
-    return changed(batch, Tensor.pin_memory)
+def _pinned(device: torch.device, batch: MicroBatch) -> MicroBatch:
+    with torch.cuda.device(device):  # a thread of its own would begin with the first GPU
+        return changed(batch, Tensor.pin_memory)
 
 
-def _computed(batch: MicroBatch) -> MicroBatch:
+def _computed(_: torch.device, batch: MicroBatch) -> MicroBatch:
     return changed(batch, lambda tensor: tensor)
