@@ -25,7 +25,8 @@ class Traffic:
     Attributes:
         gradients, weights: bytes.
         messages: their number, both together.
-        gathered: bytes of the small facts that all processes gather: tokens, losses, balances of experts and norms.
+        gathered: bytes of the small facts that all processes gather: tokens, losses, balances of
+            experts and norms.
         gathers: how many times they do. The loop adds two: the time, and signals.
         by_distance: bytes of gradients and weights, by how far the receiver is from the sender in
             the order of the processes: 1, 2, 4, ...
