@@ -27,7 +27,7 @@ from jumok.training.preparing.held_out import HeldOut, hash_of
 from jumok.training.preparing.pairs import corpus_of_pairs, write_pairs, write_report
 from jumok.training.preparing.shards import blocks as files
 from jumok.training.preparing.shards.blocks import KeyTable
-from jumok.training.preparing.shards.plan import PARTS, PairBlock, Plan, described, name_of_block
+from jumok.training.preparing.shards.plan import PARTS, Plan, WorkBlock, described, name_of_block
 from jumok.training.preparing.vocabulary import learn_tokenizer
 
 PAIR, BAND = "pair", "band{}"
@@ -65,7 +65,7 @@ def judge(plan: Plan, task: int) -> None:
         _judge(plan, block)
 
 
-def _judge(plan: Plan, block: PairBlock) -> None:
+def _judge(plan: Plan, block: WorkBlock) -> None:
     data, clean = plan.config.data, plan.clean
     report = CleaningReport(plan.corpora[block.corpus].title, clean is not None)
     report.notes += plan.notes if block.part == 0 else ()
@@ -127,7 +127,7 @@ def compare(plan: Plan, task: int) -> None:
 
 
 def _together(
-    plan: Plan, every: list[PairBlock], name: str, part: int
+    plan: Plan, every: list[WorkBlock], name: str, part: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The numbers of the pairs with keys of a part, the first pair with the same key, and how
     alike the two are.
@@ -280,12 +280,12 @@ class _Aside:
                 self.pairs[held].append((pair.source, pair.target, pair.line))
 
 
-def _own(plan: Plan, task: int) -> Iterator[PairBlock]:
+def _own(plan: Plan, task: int) -> Iterator[WorkBlock]:
     """The blocks of a task."""
     return islice(plan.blocks(), task, None, plan.tasks)
 
 
-def _without_repeats(plan: Plan, block: PairBlock, report: CleaningReport) -> Rows:
+def _without_repeats(plan: Plan, block: WorkBlock, report: CleaningReport) -> Rows:
     """The pairs of a block that all filters leave, which the report counts."""
     left = files.read_left(plan, block)
     if plan.clean is not None:
@@ -299,7 +299,7 @@ def _without_repeats(plan: Plan, block: PairBlock, report: CleaningReport) -> Ro
     return left
 
 
-def _left(plan: Plan, block: PairBlock) -> Rows:
+def _left(plan: Plan, block: WorkBlock) -> Rows:
     """The pairs of a block that all filters leave."""
     left = files.read_left(plan, block)
     for name in (filters.DUPLICATES, filters.NEAR):
@@ -313,7 +313,7 @@ def _held_pairs(plan: Plan) -> int:
     return (0 if data.validation else data.validation_pairs) + data.test_pairs
 
 
-def _held_out(plan: Plan, every: list[PairBlock]) -> tuple[HeldOut, HeldOut]:
+def _held_out(plan: Plan, every: list[WorkBlock]) -> tuple[HeldOut, HeldOut]:
     """The held-out source sentences: those for validation, and those for a test."""
     wanted = _held_pairs(plan)
     if not wanted:
