@@ -14,7 +14,7 @@ from jumok.data.pairs.cleaning.characters import Rows
 from jumok.data.pairs.cleaning.duplicates import Keys
 from jumok.data.pairs.pair import Pair
 from jumok.json_types import JsonObject
-from jumok.training.preparing.shards.plan import PARTS, CorpusPlan, ShardBlock
+from jumok.training.preparing.shards.plan import PARTS, CorpusPlan, WorkBlock
 
 _LINES = 20_000  # pairs written at once
 _BITS = np.uint64(64 - PARTS.bit_length() + 1)
@@ -40,7 +40,7 @@ def write_block(plan: CorpusPlan, name: str, pairs: Iterable[Pair]) -> int:
     return len(lines)
 
 
-def read_block(plan: CorpusPlan, block: ShardBlock) -> Iterator[Pair]:
+def read_block(plan: CorpusPlan, block: WorkBlock) -> Iterator[Pair]:
     """The pairs of a block."""
     file = plan.work / "blocks" / f"{block.name}.tsv"
     lines = np.fromfile(plan.work / "blocks" / f"{block.name}.lines", "<u8").tolist()
@@ -71,7 +71,7 @@ class KeyTable:
         ordered = sketches[order] if len(sketches) else sketches
         return cls(keys[order], rows[order].astype(np.uint32), ordered)
 
-    def write(self, plan: CorpusPlan, block: ShardBlock, name: str) -> None:
+    def write(self, plan: CorpusPlan, block: WorkBlock, name: str) -> None:
         """Writes it: where each part ends, then the columns."""
         ends = np.searchsorted(self.keys >> _BITS, np.arange(1, PARTS + 1, dtype=np.uint64))
         parts = (ends.astype("<u8"), self.keys.astype("<u8"), self.sketches.astype("<u8"))
@@ -79,7 +79,7 @@ class KeyTable:
         _write(_in(plan, "keys", f"{block.name}.{name}"), content)
 
     @classmethod
-    def read(cls, plan: CorpusPlan, block: ShardBlock, name: str, part: int) -> "KeyTable":
+    def read(cls, plan: CorpusPlan, block: WorkBlock, name: str, part: int) -> "KeyTable":
         """One part of a table."""
         file = plan.work / "keys" / f"{block.name}.{name}"
         ends = np.fromfile(file, "<u8", PARTS).tolist()
@@ -99,12 +99,12 @@ class KeyTable:
         return cls(keys, rows, sketches)
 
 
-def write_left(plan: CorpusPlan, block: ShardBlock, left: Rows) -> None:
+def write_left(plan: CorpusPlan, block: WorkBlock, left: Rows) -> None:
     """Writes which pairs of a block are left by the filters of single pairs."""
     _write(_in(plan, "found", f"{block.name}.left"), np.packbits(left).tobytes())
 
 
-def read_left(plan: CorpusPlan, block: ShardBlock) -> Rows:
+def read_left(plan: CorpusPlan, block: WorkBlock) -> Rows:
     """Which pairs of a block are left by the filters of single pairs."""
     packed = np.fromfile(plan.work / "found" / f"{block.name}.left", np.uint8)
     return np.unpackbits(packed, count=block.pairs).astype(np.bool_)
@@ -115,7 +115,7 @@ def write_repeated(plan: CorpusPlan, task: int, kind: str, pairs: npt.NDArray[np
     _write(_in(plan, "repeated", f"{task:05}.{kind}"), np.unique(pairs).tobytes())
 
 
-def read_repeated(plan: CorpusPlan, block: ShardBlock, kind: str) -> Rows:
+def read_repeated(plan: CorpusPlan, block: WorkBlock, kind: str) -> Rows:
     """Which pairs of a block repeat earlier ones."""
     found = np.zeros(block.pairs, dtype=np.bool_)
     for file in (plan.work / "repeated").glob(f"*.{kind}"):
@@ -125,7 +125,7 @@ def read_repeated(plan: CorpusPlan, block: ShardBlock, kind: str) -> Rows:
     return found
 
 
-def pairs_of(plan: CorpusPlan, block: ShardBlock, left: Rows) -> Iterator[Pair]:
+def pairs_of(plan: CorpusPlan, block: WorkBlock, left: Rows) -> Iterator[Pair]:
     """The pairs of a block that are left."""
     return compress(read_block(plan, block), left)
 

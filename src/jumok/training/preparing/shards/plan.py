@@ -34,7 +34,7 @@ PARTS = 64
 
 
 @dataclass(frozen=True)
-class ShardBlock:
+class WorkBlock:
     """Some pairs of one corpus, in their order: a shard is made of them.
 
     Attributes:
@@ -110,13 +110,13 @@ class CorpusPlan:
         content = json.dumps(self.identity, sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:32]
 
-    def blocks(self) -> Iterator[ShardBlock]:
+    def blocks(self) -> Iterator[WorkBlock]:
         """All blocks; the corpora must have been read."""
         number = start = 0
         for index in range(len(self.config.data.train)):
             read = json.loads((self.work / "read" / f"{index:04}.json").read_text("utf-8"))
             for part, pairs in enumerate(read["blocks"]):
-                yield ShardBlock(number, index, part, start, pairs)
+                yield WorkBlock(number, index, part, start, pairs)
                 number, start = number + 1, start + pairs
 
 

@@ -30,7 +30,7 @@ from jumok.training.preparing.shards.blocks import KeyTable
 from jumok.training.preparing.shards.plan import (
     PARTS,
     CorpusPlan,
-    ShardBlock,
+    WorkBlock,
     described,
     name_of_block,
 )
@@ -71,7 +71,7 @@ def judge(plan: CorpusPlan, task: int) -> None:
         _judge(plan, block)
 
 
-def _judge(plan: CorpusPlan, block: ShardBlock) -> None:
+def _judge(plan: CorpusPlan, block: WorkBlock) -> None:
     data, clean = plan.config.data, plan.clean
     report = CleaningReport(plan.corpora[block.corpus].title, clean is not None)
     report.notes += plan.notes if block.part == 0 else ()
@@ -133,7 +133,7 @@ def compare(plan: CorpusPlan, task: int) -> None:
 
 
 def _together(
-    plan: CorpusPlan, every: list[ShardBlock], name: str, part: int
+    plan: CorpusPlan, every: list[WorkBlock], name: str, part: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The numbers of the pairs with keys of a part, the first pair with the same key, and how
     alike the two are.
@@ -286,12 +286,12 @@ class _Aside:
                 self.pairs[held].append((pair.source, pair.target, pair.line))
 
 
-def _own(plan: CorpusPlan, task: int) -> Iterator[ShardBlock]:
+def _own(plan: CorpusPlan, task: int) -> Iterator[WorkBlock]:
     """The blocks of a task."""
     return islice(plan.blocks(), task, None, plan.tasks)
 
 
-def _without_repeats(plan: CorpusPlan, block: ShardBlock, report: CleaningReport) -> Rows:
+def _without_repeats(plan: CorpusPlan, block: WorkBlock, report: CleaningReport) -> Rows:
     """The pairs of a block that all filters leave, which the report counts."""
     left = files.read_left(plan, block)
     if plan.clean is not None:
@@ -305,7 +305,7 @@ def _without_repeats(plan: CorpusPlan, block: ShardBlock, report: CleaningReport
     return left
 
 
-def _left(plan: CorpusPlan, block: ShardBlock) -> Rows:
+def _left(plan: CorpusPlan, block: WorkBlock) -> Rows:
     """The pairs of a block that all filters leave."""
     left = files.read_left(plan, block)
     for name in (filters.DUPLICATES, filters.NEAR):
@@ -319,7 +319,7 @@ def _held_pairs(plan: CorpusPlan) -> int:
     return (0 if data.validation else data.validation_pairs) + data.test_pairs
 
 
-def _held_out(plan: CorpusPlan, every: list[ShardBlock]) -> tuple[HeldOut, HeldOut]:
+def _held_out(plan: CorpusPlan, every: list[WorkBlock]) -> tuple[HeldOut, HeldOut]:
     """The held-out source sentences: those for validation, and those for a test."""
     wanted = _held_pairs(plan)
     if not wanted:
