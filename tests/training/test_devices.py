@@ -1,16 +1,20 @@
 """What training does about the memory and the number formats of its device."""
 
+import json
+
 import pytest
 import torch
 
+from jumok.config import Config
 from jumok.config.causal import CausalConfig
+from jumok.config.families import TranslationConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.texts.windows import TextBatch
 from jumok.errors import ConfigError, TrainingError
 from jumok.layers.block import Block
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.recurrent import RecurrentModel
-from jumok.training import precision
+from jumok.training import folder, precision
 from jumok.training.devices.memory import memory_explained, recompute
 from jumok.training.learner import Learner
 from jumok.training.objectives.pairs import next_token, translation
@@ -103,3 +107,20 @@ def test_a_card_without_bfloat16_is_refused(monkeypatch):
     assert "--set training.precision=fp32" in str(error.value)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (9, 0))
     assert precision.choose("bf16", GPU).dtype == torch.bfloat16
+
+
+def test_a_run_from_before_a_key_resumes_where_the_key_has_no_value(tmp_path):
+    def recipe(**more: object) -> Config:
+        values = {"data": {"train": [{"source": "a.en", "target": "a.de"}]}, "name": "old"}
+        values["data"] |= {"validation": values["data"]["train"]}
+        return TranslationConfig.model_validate(values | {"training": more})
+
+    decisions = folder.Decisions("fp32", 1)
+    folder.write(tmp_path, recipe(), decisions)
+    file = tmp_path / folder.CONFIG
+    kept = json.loads(file.read_text())
+    del kept["recipe"]["training"]["compile"], kept["recipe"]["training"]["recompute"]
+    file.write_text(json.dumps(kept))
+    assert folder.read(tmp_path, recipe(recompute=True)) == decisions
+    with pytest.raises(ConfigError, match="compile was None and is now True"):
+        folder.read(tmp_path, recipe(compile=True))
