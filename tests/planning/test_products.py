@@ -2,11 +2,10 @@
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
-from jumok.attention import core, multihead
+from jumok.attention import core, fused, multihead
 from jumok.errors import ConfigError
 from jumok.kernels import native
 from jumok.models.size import numbers_in
@@ -153,13 +152,13 @@ def saved_numbers(config, model) -> float:
     ],
 )
 def test_activations_are_what_autograd_keeps(model, tolerance, monkeypatch):
-    def fused(query, key, value, allowed=None, bias=None, drop=None, scale=None):
+    def as_on_a_card(query, key, value, allowed=None, bias=None, drop=None, scale=None):
         """The path of GPUs; on processors torch keeps the weights of attention, too."""
         assert drop is None
-        return F.scaled_dot_product_attention(query, key, value, allowed, scale=scale)
+        return fused.attend(query, key, value, allowed, bias, scale)
 
     if model.get("kind") != "rnn":
-        monkeypatch.setattr(multihead, "attend", fused)
+        monkeypatch.setattr(multihead, "attend", as_on_a_card)
     config = recipe(model)
     measured = saved_numbers(config, model_of(config))
     assert kept_numbers(config, LENGTHS) == pytest.approx(measured, rel=tolerance)
