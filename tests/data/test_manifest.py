@@ -173,7 +173,7 @@ def test_whatever_a_manifest_says_it_is_read_or_refused(junk: object, folder: Pa
     assert refused > 20
 
 
-@pytest.mark.parametrize("document", ["scale.md", "scale.ko.md"])
+@pytest.mark.parametrize("document", ["corpora.md", "corpora.ko.md"])
 def test_the_documented_way_to_write_a_corpus_writes_one(
     document: str, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
