@@ -21,10 +21,12 @@ class Ranks(Protocol):
     Attributes:
         count: of the processes.
         index: of this one, from 0.
+        place: of this one among those of its machine, from 0.
     """
 
     count: int
     index: int
+    place: int
 
     def gather(self, own: Tensor) -> Sequence[Tensor]:
         """The tensors of all ranks, in the order of the ranks; they are of one shape and kind."""
@@ -48,7 +50,7 @@ class Ranks(Protocol):
 class Alone:
     """One process."""
 
-    count, index = 1, 0
+    count, index, place = 1, 0, 0
 
     def gather(self, own: Tensor) -> Sequence[Tensor]:
         """Its own tensor."""

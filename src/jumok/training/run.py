@@ -12,8 +12,9 @@ from jumok.config import Config, TrainingConfig
 from jumok.data.files.atomic import sweep
 from jumok.data.files.run_log import LOG
 from jumok.errors import ConfigError, Place, TrainingError
-from jumok.systems.device import choose_device, dtype_of
+from jumok.systems.device import dtype_of
 from jumok.training import checkpoint, folder
+from jumok.training.devices.own import own_device
 from jumok.training.folder import Decisions
 from jumok.training.further import FurtherTask, sized
 from jumok.training.further import prepare as prepare_further
@@ -88,7 +89,7 @@ def train(
 
 
 def _train(config: Config, home: Path, screen: Log, resume: bool, ranks: Ranks) -> Result:
-    device = choose_device(config.training.device)
+    device = own_device(config.training.device, ranks)
     if resume:
         decisions = folder.read(home, config)
     else:
@@ -187,14 +188,8 @@ def threads_of(training: TrainingConfig, device: torch.device, shares: int, rank
     """The micro-batches that one process computes at the same time.
 
     Raises:
-        ConfigError: the shares cannot be divided among the processes, or these have a GPU.
+        ConfigError: the shares cannot be divided among the processes.
     """
-    if ranks.count > 1 and device.type != "cpu":
-        raise ConfigError(
-            "several processes train on processors only; GPUs are not served yet.",
-            got=f"{ranks.count} processes, {device.type}",
-            do="--set training.device=cpu, or one process",
-        )
     if shares % ranks.count or ranks.count & (ranks.count - 1):
         raise ConfigError(
             f"{shares} shares of a step cannot be divided among {ranks.count} processes.",
@@ -215,14 +210,16 @@ def check_alike(config: Config, ranks: Ranks) -> None:
     """
     if ranks.count == 1:
         return
-    facts = "\n".join([config.model_dump_json(), version("jumok"), torch.__version__])
+    kind = own_device(config.training.device, ranks).type
+    facts = "\n".join([config.model_dump_json(), version("jumok"), torch.__version__, kind])
     digest = torch.frombuffer(bytearray(hashlib.sha256(facts.encode()).digest()), dtype=torch.uint8)
     first, *others = ranks.gather(digest)
     different = [rank for rank, its in enumerate(others, 1) if not torch.equal(its, first)]
     if different:
         raise ConfigError(
             "the processes do not train the same.",
-            expected="one recipe, with the same values, and the same versions of jumok and torch",
+            expected="one recipe, with the same values, the same versions of jumok and torch, and "
+            "processors alone or GPUs alone",
             got=f"rank {', '.join(map(str, different))} has others than rank 0",
             do="start all of them with the same command, from the same installation",
         )
@@ -237,7 +234,7 @@ def assemble(
     ranks: Ranks = ALONE,
 ) -> Loop:
     """The loop of a new run."""
-    device = choose_device(config.training.device)
+    device = own_device(config.training.device, ranks)
     threads = threads_of(config.training, device, decisions.shares, ranks)
     torch.set_num_threads(threads)
     torch.manual_seed(config.seed)

@@ -21,10 +21,15 @@ MEETING = timedelta(minutes=5)
 
 
 class TorchRanks:
-    """The processes of torch.distributed's default group."""
+    """The processes of torch.distributed's default group.
 
-    def __init__(self) -> None:
+    Args:
+        place: of this process among those of its machine.
+    """
+
+    def __init__(self, place: int) -> None:
         self.count, self.index = distributed.get_world_size(), distributed.get_rank()
+        self.place = place
 
     def gather(self, own: Tensor) -> Sequence[Tensor]:
         """The tensors of all ranks, in the order of the ranks; they are of one shape and kind.
@@ -90,7 +95,7 @@ def joined(variables: Mapping[str, str]) -> Iterator[TorchRanks]:
     """The ranks that the environment names, as torchrun sets it, while entered.
 
     Args:
-        variables: the environment: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
+        variables: the environment: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, LOCAL_RANK.
 
     Raises:
         ConfigError: a variable is missing, or the ranks do not meet.
@@ -98,6 +103,7 @@ def joined(variables: Mapping[str, str]) -> Iterator[TorchRanks]:
     try:
         rank, count = int(variables["RANK"]), int(variables["WORLD_SIZE"])
         host, port = variables["MASTER_ADDR"], int(variables["MASTER_PORT"])
+        place = int(variables.get("LOCAL_RANK", "0"))
     except (KeyError, ValueError) as error:
         raise ConfigError(
             "this process is one of several, but does not know which.",
@@ -116,7 +122,7 @@ def joined(variables: Mapping[str, str]) -> Iterator[TorchRanks]:
         )
         meet(own, rank, count)
         distributed.init_process_group(
-            "gloo", store=own, rank=rank, world_size=count, timeout=PATIENCE
+            backends(), store=own, rank=rank, world_size=count, timeout=PATIENCE
         )
     except (RuntimeError, OSError) as error:
         raise ConfigError(
@@ -125,9 +131,15 @@ def joined(variables: Mapping[str, str]) -> Iterator[TorchRanks]:
             do="start all of them, with an address that all of them reach and a port that is free",
         ) from error
     try:
-        yield TorchRanks()
+        yield TorchRanks(place)
     finally:
         distributed.destroy_process_group()
+
+
+def backends() -> str:
+    """What sends tensors: gloo those of processors, NCCL those of GPUs."""
+    gpus = torch.cuda.is_available() and distributed.is_nccl_available()
+    return "cpu:gloo,cuda:nccl" if gpus else "gloo"
 
 
 def meet(store: distributed.Store, rank: int, count: int) -> None:

@@ -115,7 +115,8 @@ def in_processes(count: int, arguments: Sequence[str], variables: Mapping[str, s
     }
     try:
         for rank in range(count):
-            variables_of_rank = with_variables({**common, "RANK": str(rank)})
+            own = {"RANK": str(rank), "LOCAL_RANK": str(rank)}
+            variables_of_rank = with_variables({**common, **own})
             # Nothing is ever written to their input: it ends when this process does.
             running.append(subprocess.Popen(command, env=variables_of_rank, stdin=subprocess.PIPE))
         return _wait(running)
