@@ -63,6 +63,11 @@ class Documents:
         index = torch.arange(self.numbers.shape[1], device=self.numbers.device)
         return index - self.limits()[0]
 
+    def lengths(self) -> Int[Tensor, "batch length"]:
+        """The number of positions of each position's document."""
+        first, end = self.limits()
+        return end - first
+
     def repeated(self, times: int) -> "Documents":
         """The rows of a batch that is repeated."""
         numbers, offsets = self.numbers, self.offsets

@@ -49,16 +49,27 @@ FREE_TO_CHANGE = frozenset(
 )
 
 
+LATER_KEYS = {
+    "start": None,
+    "plugins": [],
+    "window": None,
+    "window_layers": ["window"],
+    "batches": "auto",
+}
+
+
 @dataclass(frozen=True)
 class Decisions:
     """The values of "auto" on the machine that started the run; a resumed run keeps them.
 
     Attributes:
         shares: of the micro-batches of a step; another number sums gradients in another order.
+        batches: of exact lengths, or of one shape (training.batches).
     """
 
     precision: Literal["bf16", "fp32"]
     shares: int
+    batches: Literal["exact", "packed"] = "exact"
 
 
 def start(folder: Path) -> None:
@@ -161,10 +172,15 @@ def fingerprint(config: Config) -> str:
     kept = {
         key: value
         for key, value in flatten(config.model_dump(mode="json")).items()
-        # Keys that recipes did not always have are left out where they have no value.
-        if key not in FREE_TO_CHANGE and (key not in ("start", "plugins") or value)
+        if key not in FREE_TO_CHANGE and not _is_of_earlier_recipes(key, value)
     }
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _is_of_earlier_recipes(key: str, value: object) -> bool:
+    """Whether a key that recipes did not always have has the value that it had then."""
+    name = key.rpartition(".")[2]
+    return name in LATER_KEYS and value == LATER_KEYS[name]
 
 
 def read(folder: Path, config: Config) -> Decisions:
@@ -193,7 +209,9 @@ def read(folder: Path, config: Config) -> Decisions:
     changed = [
         f"{key} was {before.get(key)!r} and is now {now.get(key)!r}"
         for key in sorted(before.keys() | now.keys())
-        if before.get(key) != now.get(key) and key not in FREE_TO_CHANGE
+        if before.get(key) != now.get(key)
+        and key not in FREE_TO_CHANGE
+        and (key in before or not _is_of_earlier_recipes(key, now.get(key)))
     ]
     if changed:
         raise ConfigError(

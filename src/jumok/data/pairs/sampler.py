@@ -5,7 +5,7 @@ length, so that almost nothing is padded. An *update* is several micro-batches t
 optimizer step. Everything here works on lengths alone, in numpy: ten million pairs are 80 MB.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -106,6 +106,10 @@ def _source_groups(source: Lengths, target: Lengths, micro_tokens: int) -> npt.N
     return groups
 
 
+Planner = Callable[[Lengths, Lengths, np.random.Generator], EpochPlan]
+"""Divides a corpus, by the lengths of its sources and targets, into micro-batches."""
+
+
 class CorpusCursor(TypedDict):
     """The position in one corpus: its epoch, the next micro-batch, the target tokens so far."""
 
@@ -137,6 +141,7 @@ class PairSampler:
         micro_tokens: the approximate number of tokens of a micro-batch on its longer side.
         seed: the seed of the orders, together with the corpus and its epoch.
         identity: names the content of the corpora, so that a cursor is not used with other data.
+        planner: divides an epoch into micro-batches; None: `plan_epoch`.
     """
 
     def __init__(
@@ -147,8 +152,9 @@ class PairSampler:
         micro_tokens: int,
         seed: int,
         identity: str = "",
+        planner: Planner | None = None,
     ) -> None:
-        self._lengths, self._seed = lengths, seed
+        self._lengths, self._seed, self._planner = lengths, seed, planner
         # An update has at least one micro-batch, so a larger one would exceed it.
         self._update_tokens, self._micro_tokens = update_tokens, min(micro_tokens, update_tokens)
         sizes = np.array([target.sum() + len(target) for _, target in lengths], dtype=np.float64)
@@ -230,7 +236,10 @@ class PairSampler:
         if plan is None:
             epoch = self._places[corpus]["epoch"]
             random = np.random.default_rng((self._seed, corpus, epoch))
-            plan = plan_epoch(*self._lengths[corpus], self._micro_tokens, random)
+            if self._planner is None:
+                plan = plan_epoch(*self._lengths[corpus], self._micro_tokens, random)
+            else:
+                plan = self._planner(*self._lengths[corpus], random)
             self._plans[corpus] = plan
         return plan
 
