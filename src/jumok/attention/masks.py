@@ -132,11 +132,17 @@ class AttentionMask:
         """The first key that any query may see by the window."""
         return 0 if self.window is None else max(0, keys - queries // self.copies - self.window + 1)
 
-    def without(self, first: int) -> "AttentionMask":
-        """The mask of the keys from this one on, which no earlier key is visible beside."""
+    def after(self, first: int, queries: int) -> "AttentionMask | None":
+        """The mask of the keys from `first_key` on: a single query, the last one, sees all of these
+        that are real; None: without exception.
+        """
         real = None if self.real is None else self.real[:, first:]
         matrix = None if self.matrix is None else self.matrix[..., first:]
-        return replace(self, real=real, matrix=matrix, _known={})
+        if queries > 1 or self.documents is not None:
+            return replace(self, real=real, matrix=matrix, _known={})
+        if real is None and matrix is None:
+            return None
+        return AttentionMask(real=real, matrix=matrix)
 
     @property
     def has_ranges(self) -> bool:
