@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from jumok.data.pairs.blocks import BLOCK, StoredLengths
-from jumok.data.pairs.sampler import CorpusCursor, CorpusOrder
+from jumok.data.pairs.sampler import CorpusCursor, CorpusOrder, by_length
 
 CHUNK = 10_000_000
 MICRO_TOKENS, SEED = 1024, 1
@@ -53,7 +53,7 @@ def plan(folder: Path, whole: bool, blocks: int) -> None:
     else:
         lengths = StoredLengths(source, target)
     size = len(source) if whole else BLOCK
-    order = CorpusOrder(lengths, MICRO_TOKENS, SEED, 0, size)
+    order = CorpusOrder(lengths, by_length(MICRO_TOKENS), SEED, 0, size)
     seconds, micros = [], 0
     for block in range(min(blocks, len(order.blocks))):
         order.restore(CorpusCursor(epoch=0, block=block, micro=0, tokens=0))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumok.data.pairs.blocks import Lengths, PairBlock, StoredLengths, blocks_of_epoch
-from jumok.data.pairs.sampler import CorpusOrder, Cursor, PairSampler, plan_epoch
+from jumok.data.pairs.sampler import CorpusOrder, Cursor, PairSampler, by_length, plan_epoch
 
 SHARDS = st.lists(st.integers(1, 60), min_size=1, max_size=9)
 
@@ -21,7 +21,8 @@ class Shards:
         self.shards = sizes
         self.source = random.integers(1, 30, sum(sizes)).astype(np.int32)
         self.target = random.integers(1, 30, sum(sizes)).astype(np.int32)
-        self.target_tokens = int(self.target.sum())
+        self.source_tokens, self.target_tokens = int(self.source.sum()), int(self.target.sum())
+        self.longest = max(int(self.source.max()), int(self.target.max()))
         self.expected: list[list[tuple[int, int]]] = []
 
     def expect(self, stretches: list[tuple[int, int]]) -> None:
@@ -166,7 +167,7 @@ def test_stored_lengths_of_16_bits_give_the_same_plan() -> None:
 
 def test_a_block_and_the_next_are_announced_before_they_are_read() -> None:
     corpus = Shards([30, 30])
-    order = CorpusOrder(corpus, 100, 3, 0, block_pairs=20)
+    order = CorpusOrder(corpus, by_length(100), 3, 0, block_pairs=20)
     blocks = [block.stretches for block in order.blocks]
     assert len(blocks) == 3
     while order.place["epoch"] == 0:

@@ -151,3 +151,8 @@ def test_a_restored_stream_goes_on_as_one_that_never_stopped(store, kind):
 def test_each_batch_of_windows_is_collated_alone(store):
     assert_each_can_be_collated_alone(*(DrawnWindows(store, 6, (40, 16), 5) for _ in range(2)))
     assert_each_can_be_collated_alone(*(PackedWindows(store, 9, (3, 2), 5) for _ in range(2)))
+    for kind in (DrawnWindows, PackedWindows):
+        streams = [kind(store, 9, (5, 2), 5, alike=True) for _ in range(2)]
+        assert_each_can_be_collated_alone(*streams)
+        planned = streams[0].planned()
+        assert [each.work for each in planned] == [each.collate().work for each in planned]

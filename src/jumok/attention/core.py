@@ -40,16 +40,17 @@ def attend(
         drop: which weights to drop while training; None drops none.
         scale: the factor of the products; None: 1 / sqrt(dim).
     """
-    first = 0 if allowed is None else allowed.first_key(query.shape[2], key.shape[2])
-    if allowed is not None and first and drop is None:  # in a step of decoding
-        key, value, allowed = key[:, :, first:], value[:, :, first:], allowed.without(first)
+    queries = query.shape[2]
+    first = 0 if allowed is None else allowed.first_key(queries, key.shape[2])
+    if allowed is not None and (first or queries == 1) and drop is None:  # a step of decoding
+        key, value, allowed = key[:, :, first:], value[:, :, first:], allowed.after(first, queries)
         bias = None if bias is None else bias[..., first:]
     if query.device.type != "cpu" and drop is None:
         return fused.attend(query, key, value, allowed, bias, scale)
     if key.shape[1] != query.shape[1]:
         return _grouped(query, key, value, allowed, bias, drop, scale)
     scale = query.shape[-1] ** -0.5 if scale is None else scale
-    queries, keys = query.shape[2], key.shape[2]
+    keys = key.shape[2]
     learnt = bias is not None and bias.requires_grad
     if not learnt and kernel.serves(query, key, value):
         ranges = others = None

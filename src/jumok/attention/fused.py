@@ -21,21 +21,17 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch.nn.attention.bias import causal_lower_right
-from torch.nn.attention.flex_attention import (
-    BlockMask,
-    and_masks,
-    create_block_mask,
-    flex_attention,
-)
 
 from jumok.attention import varlen
 from jumok.attention.masks import AttentionMask
+from jumok.late import late_imports
 from jumok.shapes import Float, Int, Tensor
 
-Kernel = Callable[..., Tensor]
+with late_imports():  # they take as long as the rest of torch, and only GPUs need them
+    from torch.nn.attention import bias as torch_bias
+    from torch.nn.attention import flex_attention as flex
 
-_FLEX: Any = flex_attention  # whose type has overloads
+Kernel = Callable[..., Tensor]
 
 
 def attend(
@@ -82,7 +78,7 @@ def _by_kind(
     if queries == keys:
         return kernel(query, key, value, is_causal=True)
     # is_causal would align the first query with the first key
-    return kernel(query, key, value, attn_mask=causal_lower_right(queries, keys))
+    return kernel(query, key, value, attn_mask=torch_bias.causal_lower_right(queries, keys))
 
 
 def _matrix(mask: AttentionMask, query: Tensor, key: Tensor) -> Tensor | None:
@@ -132,13 +128,13 @@ def by_flex(
     scale: float,
 ) -> Float[Tensor, "batch heads query value_dim"]:
     """By flex_attention, from the ranges of keys and a row of real keys; no gradient on a CPU."""
-    kernel: Kernel = _compiled() if query.is_cuda else _FLEX
+    kernel: Kernel = _compiled() if query.is_cuda else _flex_attention()
     blocks = _blocks(mask, query, key.shape[2])
     shared = key.shape[1] != query.shape[1]
     return kernel(query, key, value, block_mask=blocks, scale=scale, enable_gqa=shared)
 
 
-def _blocks(mask: AttentionMask, query: Tensor, keys: int) -> BlockMask:
+def _blocks(mask: AttentionMask, query: Tensor, keys: int) -> "flex.BlockMask":
     """The mask as flex_attention reads it: which blocks of keys there are for which queries."""
     batch, _, queries, _ = query.shape
     ranges, real = mask.ranges(queries, keys, query.device), mask.real
@@ -152,12 +148,17 @@ def _blocks(mask: AttentionMask, query: Tensor, keys: int) -> BlockMask:
     if real is not None:
         padded = real.expand(batch, keys)
         parts.append(lambda row, _head, _asks, key: padded[row, key])
-    allowed, rows = and_masks(*parts), None if shared else batch
-    return create_block_mask(allowed, rows, None, queries, keys, device=query.device)
+    allowed, rows = flex.and_masks(*parts), None if shared else batch
+    return flex.create_block_mask(allowed, rows, None, queries, keys, device=query.device)
 
 
 @functools.cache
 def _compiled() -> Kernel:
     """flex_attention is fast only as a compiled kernel: without that it draws all scores."""
-    kernel: Kernel = torch.compile(_FLEX, dynamic=False)
+    kernel: Kernel = torch.compile(_flex_attention(), dynamic=False)
     return kernel
+
+
+def _flex_attention() -> Any:
+    """torch's function, whose type has overloads."""
+    return flex.flex_attention

@@ -63,6 +63,11 @@ class Documents:
         index = torch.arange(self.numbers.shape[1], device=self.numbers.device)
         return index - self.limits()[0]
 
+    def lengths(self) -> Int[Tensor, "batch length"]:
+        """The number of positions of each position's document."""
+        first, end = self.limits()
+        return end - first
+
     def repeated(self, times: int) -> "Documents":
         """The rows of a batch that is repeated."""
         numbers, offsets = self.numbers, self.offsets
@@ -127,11 +132,17 @@ class AttentionMask:
         """The first key that any query may see by the window."""
         return 0 if self.window is None else max(0, keys - queries // self.copies - self.window + 1)
 
-    def without(self, first: int) -> "AttentionMask":
-        """The mask of the keys from this one on, which no earlier key is visible beside."""
+    def after(self, first: int, queries: int) -> "AttentionMask | None":
+        """The mask of the keys from `first_key` on: a single query, the last one, sees all of these
+        that are real; None: without exception.
+        """
         real = None if self.real is None else self.real[:, first:]
         matrix = None if self.matrix is None else self.matrix[..., first:]
-        return replace(self, real=real, matrix=matrix, _known={})
+        if queries > 1 or self.documents is not None:
+            return replace(self, real=real, matrix=matrix, _known={})
+        if real is None and matrix is None:
+            return None
+        return AttentionMask(real=real, matrix=matrix)
 
     @property
     def has_ranges(self) -> bool:

@@ -22,6 +22,7 @@ from jumok.config.text import TextDataConfig, TextTokenizerConfig
 from jumok.config.training import (
     ClassificationValidationConfig,
     ExactTrainingConfig,
+    LanguageModelTrainingConfig,
     LossValidationConfig,
     MaskedValidationConfig,
     TextValidationConfig,
@@ -76,6 +77,28 @@ class TranslationConfig(Config):
     @classmethod
     def _kind_may_be_left_out(cls, model: object) -> object:
         return {"kind": DEFAULT_KIND} | model if isinstance(model, dict) else model
+
+    @model_validator(mode="after")
+    def _packed_sentences_fit(self) -> "TranslationConfig":
+        if self.training.batches != "packed":
+            return self
+        if not isinstance(self.model, TransformerConfig):
+            raise ValueError(
+                'training.batches = "packed" is for Transformers: the state of an RNN would carry '
+                'over to the next sentence; leave it out, or choose "exact"'
+            )
+        if self.model.knows_row:
+            raise ValueError(
+                'training.batches = "packed" needs scores that depend on distances alone, but '
+                'positions = "rotary" in this attention depend on the place in the row: choose '
+                'other positions, or "exact"'
+            )
+        if self.tokenizer.sampling_alpha:
+            raise ValueError(
+                'training.batches = "packed" needs sentences of known lengths, which '
+                "tokenizer.sampling_alpha changes: leave one of them out"
+            )
+        return self
 
     @model_validator(mode="after")
     def _positions_suffice(self) -> "TranslationConfig":
@@ -151,7 +174,7 @@ class LanguageModelConfig(Config):
     data: TextDataConfig
     tokenizer: TextTokenizerConfig = TextTokenizerConfig()
     model: CausalConfig = CausalConfig()
-    training: ExactTrainingConfig = ExactTrainingConfig()
+    training: LanguageModelTrainingConfig = LanguageModelTrainingConfig()
     validation: LossValidationConfig = LossValidationConfig()
 
     @model_validator(mode="after")

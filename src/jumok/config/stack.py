@@ -15,6 +15,12 @@ Cap = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 """The largest score that a soft cap lets through."""
 WindowKind = Literal["window", "whole"]
 
+OF_PRODUCTS = ("heads", "latent", "differential")
+"""Kinds of attention that weigh by the softmax of a score, and by nothing else."""
+
+PRODUCTS = ("dot", "scaled-dot", "cosine")
+"""Scores that do not change if the query and the key are turned by the same angle."""
+
 
 class StackConfig(ModelSection):
     """Blocks of attention and feed-forward: their width, their norm and their positions."""
@@ -70,6 +76,28 @@ class StackConfig(ModelSection):
             return head_dim
         half = max(2, head_dim // 4 * 2)
         return self.rotary_dim or (half if self.positions == "rotary" else 0)
+
+    @property
+    def keeps_scores(self) -> bool:
+        """Whether training keeps the scores of all queries and keys of a row, masked or not, which
+        the fused kernels of GPUs do not: parts that are not known are assumed to do it.
+        """
+        return (
+            self.attention_kind not in OF_PRODUCTS
+            or self.score not in ("bilinear", *PRODUCTS)
+            or self.positions == "alibi"
+            or self.score_cap is not None
+            or self.sinks
+            or self.attention_dropout > 0.0
+        )
+
+    @property
+    def knows_row(self) -> bool:
+        """Whether it matters where in its row a sentence begins: rotary positions turn queries and
+        keys by their places in the row, and only in products of both the distance alone remains.
+        """
+        products = self.attention_kind in OF_PRODUCTS and self.score in PRODUCTS
+        return self.positions == "rotary" and not products
 
     def window_of(self, layer: int) -> int | None:
         """The window of the self-attention in this layer, from 0; None: it sees everything."""

@@ -51,9 +51,13 @@ class TrainingConfig(Section):
     tensorboard: bool = False
 
 
+BatchKind = Literal["auto", "exact", "packed"]
+
+
 class TranslationTrainingConfig(TrainingConfig):
     """Training on pairs, optionally with R-Drop."""
 
+    batches: BatchKind = "auto"
     consistency: Annotated[float, Field(ge=0.0)] = 0.0
 
 
@@ -61,6 +65,12 @@ class ExactTrainingConfig(TrainingConfig):
     """Training whose loss is reported as a likelihood: no label smoothing by default."""
 
     label_smoothing: Share = 0.0
+
+
+class LanguageModelTrainingConfig(ExactTrainingConfig):
+    """Training on windows of text."""
+
+    batches: BatchKind = "auto"
 
 
 class ValidationConfig(Section):

@@ -43,7 +43,7 @@ def join_memories(members: Sequence[Memory]) -> JointMemory:
             got=f"memories with {sizes} rows",
         )
     first = members[0]
-    return JointMemory(first.states, first.allowed, first.lengths, tuple(members))
+    return JointMemory(first.states, first.allowed, first.lengths, members=tuple(members))
 
 
 class Ensemble(Generic[State]):

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from jumok.attention.here import Here
+from jumok.attention.masks import Documents
 from jumok.attention.role import Part
 from jumok.kernels.noise import Noise
 from jumok.layers.dropout import Dropout
@@ -82,14 +83,13 @@ class Embedding(nn.Module):
         tokens: Int[Tensor, "batch length"],
         position: int = 0,
         lengths: Int[Tensor, " batch"] | None = None,
-        indexes: Int[Tensor, "batch length"] | None = None,
+        documents: Documents | None = None,
     ) -> States:
         """The vectors of `tokens`, the first of which is at `position`.
 
         Args:
             lengths: of whole sentences, END counted; None where they are still being written.
-            indexes: each token's position, all below the length, where several documents share
-                a row and count from 0 each; None where they continue from `position`.
+            documents: where several share a row: positions are counted inside of each.
         """
         states = F.embedding(tokens, self.table) * self.scale
         edit = self.edit
@@ -98,7 +98,7 @@ class Embedding(nn.Module):
         if self.training and self.word_dropout:
             states = states * self._kept_words(tokens, states.dtype)
         if self.positions is not None:
-            states = self.positions(states, position, lengths, indexes)
+            states = self.positions(states, position, lengths, documents)
         return self.dropout(self.norm(states))
 
     def _kept_words(self, tokens: Tensor, dtype: torch.dtype) -> Float[Tensor, "batch length 1"]:

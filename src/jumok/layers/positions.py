@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from jumok.attention.masks import Documents
 from jumok.kernels.linear import Linear
 from jumok.positions.index import FractionPositions
 from jumok.positions.interfaces import VectorPositions
@@ -32,10 +33,10 @@ class AddedPositions(nn.Module):
         states: States,
         position: int,
         lengths: Int[Tensor, " batch"] | None = None,
-        indexes: Int[Tensor, "batch length"] | None = None,
+        documents: Documents | None = None,
     ) -> States:
         """The states with their places; see `Embedding.forward`."""
-        places = places_of(self.encoding, states, position, lengths, indexes)
+        places = places_of(self.encoding, states, position, lengths, documents)
         missing = states.shape[-1] - places.shape[-1]
         return states + (F.pad(places, (0, missing)) if missing else places)
 
@@ -53,10 +54,10 @@ class ConcatenatedPositions(nn.Module):
         states: States,
         position: int,
         lengths: Int[Tensor, " batch"] | None = None,
-        indexes: Int[Tensor, "batch length"] | None = None,
+        documents: Documents | None = None,
     ) -> States:
         """The states with their places; see `Embedding.forward`."""
-        places = places_of(self.encoding, states, position, lengths, indexes)
+        places = places_of(self.encoding, states, position, lengths, documents)
         both = torch.cat((states, places.expand(*states.shape[:-1], -1)), dim=-1)
         return self.join(both)
 
@@ -69,13 +70,17 @@ def places_of(
     states: States,
     position: int,
     lengths: Int[Tensor, " batch"] | None,
-    indexes: Int[Tensor, "batch length"] | None,
+    documents: Documents | None,
 ) -> Float[Tensor, "#batch length width"]:
     """The encoding of each state's place, of the states' type and on their device."""
     length = states.shape[1]
+    if documents is not None and documents.longest is not None:
+        length = min(length, documents.longest)
     if isinstance(encoding, FractionPositions):
+        if documents is not None and lengths is not None:
+            return encoding.inside(documents.indexes(), documents.lengths()).to(states)
         places = encoding(position, length, lengths)
     else:
         places = encoding(position, length)[None]
     places = places.to(states.device, states.dtype, non_blocking=True)
-    return places if indexes is None else F.embedding(indexes, places[0])
+    return places if documents is None else F.embedding(documents.indexes(), places[0])

@@ -72,12 +72,14 @@ class TransformerDecoder(nn.Module):
             documents: where several share a row; None: a row is one document.
         """
         allowed = AttentionMask(causal=True, documents=documents)
-        indexes = None if documents is None else documents.indexes()
-        stream = self.embedding(tokens, indexes=indexes)
+        stream = self.embedding(tokens, documents=documents)
         normed = self.first_norm(stream)
         if memory is None:
             return self.blocks(stream, normed, allowed)
-        return self.blocks(stream, normed, allowed, memory.states, mask_of_keys(memory.allowed))
+        of_memory = mask_of_keys(memory.allowed)
+        if memory.documents is not None:
+            of_memory = AttentionMask(documents=documents, key_documents=memory.documents)
+        return self.blocks(stream, normed, allowed, memory.states, of_memory)
 
     def logits(self, hidden: Float[Tensor, "*axes dim"]) -> Float[Tensor, "*axes vocabulary"]:
         """The scores of every entry of the vocabulary."""

@@ -9,7 +9,7 @@ Source: Vaswani et al. 2017; lectures 000 to 004.
 from torch import nn
 
 from jumok.attention.heard import heard
-from jumok.attention.masks import mask_of_keys
+from jumok.attention.masks import AttentionMask, Documents, mask_of_keys
 from jumok.config import TransformerConfig
 from jumok.kernels.noise import Noise
 from jumok.layers.embedding import embedding_table, sentence_lengths
@@ -45,9 +45,18 @@ class Transformer(SequenceToSequence):
         )
 
     @heard
-    def encode(self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None) -> Memory:
-        """Reads the source once. `allowed` is True where a token is real; None where all are."""
-        return Memory(self.encoder(tokens, allowed), allowed)
+    def encode(
+        self,
+        tokens: Int[Tensor, "batch source"],
+        allowed: Allowed | None = None,
+        documents: Documents | None = None,
+    ) -> Memory:
+        """Reads the source once. `allowed` is True where a token is real; None where all are.
+
+        Args:
+            documents: where several sources share a row; `allowed` is None then.
+        """
+        return Memory(self.encoder(tokens, allowed, documents), allowed, documents=documents)
 
 
 class TransformerEncoder(nn.Module):
@@ -66,8 +75,13 @@ class TransformerEncoder(nn.Module):
         self.blocks = parts.stack("encoder", layers)
 
     def forward(
-        self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None
+        self,
+        tokens: Int[Tensor, "batch source"],
+        allowed: Allowed | None = None,
+        documents: Documents | None = None,
     ) -> Float[Tensor, "batch source dim"]:
-        """One vector for each position."""
-        stream = self.embedding(tokens, lengths=sentence_lengths(tokens, allowed))
-        return self.blocks(stream, self.first_norm(stream), mask_of_keys(allowed))
+        """One vector for each position; see `Transformer.encode`."""
+        lengths = sentence_lengths(tokens, allowed)
+        stream = self.embedding(tokens, lengths=lengths, documents=documents)
+        mask = mask_of_keys(allowed) if documents is None else AttentionMask(documents=documents)
+        return self.blocks(stream, self.first_norm(stream), mask)

@@ -5,6 +5,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from torch import nn
 
+from jumok.attention.masks import Documents
 from jumok.attention.observe import sites_of
 from jumok.kernels.linear import Projection
 from jumok.kernels.noise import Noise
@@ -24,14 +25,17 @@ class Memory:
             batches carry no padding, and attention without a mask is faster.
         lengths: the number of positions of each row's source, where the Memory has another number
             (one context vector for a whole sentence). None where it has the same.
+        documents: where several sources share a row; None: a row is one source.
     """
 
     states: States
     allowed: Allowed | None = None
     lengths: Int[Tensor, " batch"] | None = None
+    documents: Documents | None = None
 
     def select(self, rows: Int[Tensor, " rows"]) -> "Memory":
         """The memories of these rows, in this order; rows may be repeated or left out."""
+        assert self.documents is None, "rows that sources share are for training"
         allowed = None if self.allowed is None else self.allowed[rows]
         lengths = None if self.lengths is None else self.lengths[rows]
         return Memory(self.states[rows], allowed, lengths)

@@ -65,3 +65,9 @@ class FractionPositions(nn.Module):
         place = torch.arange(position, position + length, device=whole.device)
         last = (whole - 1).clamp(min=1)
         return (place[None, :] / last[:, None])[..., None]
+
+    def inside(
+        self, indexes: Int[Tensor, "batch length"], lengths: Int[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch length 1"]:
+        """The fractions of positions that have these indexes in sentences of these lengths."""
+        return (indexes / (lengths - 1).clamp(min=1))[..., None]

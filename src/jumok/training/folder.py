@@ -38,8 +38,6 @@ CLEANING = "cleaning.json"
 SMALLWORLD, SCENES, TEST = "smallworld", "scenes", "test.tsv"  # generated training data
 START, EARLIER = "start.json", "earlier"  # the model that is trained further, and its data
 # What a resumed run may change: its length, its log and its speed, but not its steps.
-SOMETIMES = ("start", "plugins", "training.compile")
-"""Keys that recipes did not always have: where they have no value, they are left out."""
 FREE_TO_CHANGE = frozenset(
     {
         "training.steps",
@@ -53,6 +51,15 @@ FREE_TO_CHANGE = frozenset(
         "validation.keep",
     }
 )
+LATER_KEYS = {
+    "start": None,
+    "plugins": [],
+    "compile": False,
+    "window": None,
+    "window_layers": ["window"],
+    "batches": "auto",
+}
+"""Keys that recipes did not always have, with the value that stands for what was done before."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +68,12 @@ class Decisions:
 
     Attributes:
         shares: of the micro-batches of a step; another number sums gradients in another order.
+        batches: of exact lengths, or of one shape (training.batches).
     """
 
     precision: Literal["bf16", "fp32"]
     shares: int
+    batches: Literal["exact", "packed"] = "exact"
 
 
 def start(folder: Path) -> None:
@@ -169,9 +178,15 @@ def fingerprint(config: Config) -> str:
     kept = {
         key: value
         for key, value in flatten(config.model_dump(mode="json")).items()
-        if key not in FREE_TO_CHANGE and (key not in SOMETIMES or value)
+        if key not in FREE_TO_CHANGE and not _is_of_earlier_recipes(key, value)
     }
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _is_of_earlier_recipes(key: str, value: object) -> bool:
+    """Whether a key that recipes did not always have has the value that it had then."""
+    name = key.rpartition(".")[2]
+    return name in LATER_KEYS and value == LATER_KEYS[name]
 
 
 def read(folder: Path, config: Config) -> Decisions:
@@ -201,7 +216,9 @@ def read(folder: Path, config: Config) -> Decisions:
     changed = [
         f"{key} was {before.get(key)!r} and is now {now.get(key)!r}"
         for key in sorted(before.keys() | now.keys())
-        if before.get(key) != now.get(key) and key not in FREE_TO_CHANGE
+        if before.get(key) != now.get(key)
+        and key not in FREE_TO_CHANGE
+        and (key in before or not _is_of_earlier_recipes(key, now.get(key)))
     ]
     if changed:
         raise ConfigError(

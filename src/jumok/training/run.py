@@ -2,13 +2,16 @@
 
 import hashlib
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Literal
 
 import torch
 
-from jumok.config import Config, TrainingConfig
+from jumok.config import Config, TrainingConfig, TransformerConfig, TranslationConfig
+from jumok.config.causal import CausalConfig
+from jumok.config.families import LanguageModelConfig
 from jumok.data.files.atomic import sweep
 from jumok.data.files.run_log import LOG
 from jumok.errors import ConfigError, Place, TrainingError
@@ -27,6 +30,9 @@ from jumok.training.ranks import ALONE, Ranks
 from jumok.training.start import StartModel
 from jumok.training.task import Reporter, Task
 from jumok.training.tasks.catalog import prepare
+
+PACKABLE = TranslationConfig, LanguageModelConfig
+"""Recipes with the key training.batches."""
 
 MOST_SHARES = 8
 """Shares of a step, unless a recipe says more: the gradients of each have to be summed."""
@@ -95,10 +101,11 @@ def _train(config: Config, home: Path, screen: Log, resume: bool, ranks: Ranks) 
     else:
         folder.start(home)
         decisions = decide(config.training, device, screen.say, ranks)
+        decisions = replace(decisions, batches=batches_of(config, device))
     folder.write(home, config, decisions)  # a resumed run may have become longer
     folder.tidy(home)
     sweep(home.parent / ".cache")
-    task, config = _prepare(config, home, screen.say)
+    task, config = _prepare(config, decisions, home, screen.say)
     if config.start is not None:
         folder.write(home, config, decisions)  # with the number of steps, which the data decides
     ranks.told(asdict(decisions))  # the others read what is prepared now
@@ -126,7 +133,7 @@ def _help(config: Config, home: Path, resume: bool, ranks: Ranks) -> Result:
     """Trains with the first rank, which does everything else."""
     screen = Silent()
     decisions = Decisions(**ranks.told(None))
-    task, config = _prepare(config, home, screen.say)
+    task, config = _prepare(config, decisions, home, screen.say)
     loop = assemble(config, home, task, decisions, screen, ranks)
     if resume:
         _go_on(loop, home, screen.say)
@@ -134,12 +141,17 @@ def _help(config: Config, home: Path, resume: bool, ranks: Ranks) -> Result:
     return Result(home, None, outcome, loop.progress, config)
 
 
-def _prepare(config: Config, home: Path, say: Reporter) -> tuple[Task, Config]:
+def _prepare(
+    config: Config, decisions: Decisions, home: Path, say: Reporter
+) -> tuple[Task, Config]:
     """The task of the recipe, and the recipe with every number that depends on the data."""
-    cache = home.parent / ".cache"
+    cache, decided = home.parent / ".cache", config
+    if isinstance(config, PACKABLE):
+        training = config.training.model_copy(update={"batches": decisions.batches})
+        decided = config.model_copy(update={"training": training})
     if config.start is None:
-        return prepare(config, home, cache, say), config
-    task = prepare_further(config, home, cache, say)
+        return prepare(decided, home, cache, say), config
+    task = prepare_further(decided, home, cache, say)
     return task, sized(config, task)
 
 
@@ -169,6 +181,24 @@ def decide(
             "the last bits differ from those of one (training.shares says how many)"
         )
     return Decisions("bf16" if precision.dtype == torch.bfloat16 else "fp32", shares)
+
+
+def batches_of(config: Config, device: torch.device) -> Literal["exact", "packed"]:
+    """The batches that "auto" stands for: of one shape on GPUs, wherever rows can be shared.
+
+    The row of a language model is one window in both; the sentences of a translator share a row
+    only where no scores between them are kept, and none depends on their place in the row.
+    """
+    if not isinstance(config, PACKABLE) or config.training.batches == "exact":
+        return "exact"
+    if config.training.batches == "packed":
+        return "packed"
+    if isinstance(config.model, TransformerConfig):
+        sampled = isinstance(config, TranslationConfig) and config.tokenizer.sampling_alpha > 0.0
+        shares_rows = not (sampled or config.model.keeps_scores or config.model.knows_row)
+    else:
+        shares_rows = isinstance(config.model, CausalConfig)
+    return "packed" if device.type != "cpu" and shares_rows else "exact"
 
 
 def usual_shares(training: TrainingConfig, device: torch.device, ranks: Ranks) -> int:

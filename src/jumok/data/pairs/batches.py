@@ -66,6 +66,10 @@ class Batch:
         target_output: tokens and END, padded with PAD: the tokens that `target_input` is to
             predict.
         sources, targets: the number of tokens of each side, END included.
+        source_documents, target_documents: the number of each position's sentence where several
+            share a row; None: a row is one sentence.
+        source_offsets, target_offsets: where these sentences begin, in the order of their numbers.
+        longest: positions of the longest one; given where they share rows.
     """
 
     source: Int[Tensor, "batch source"]
@@ -74,6 +78,11 @@ class Batch:
     target_output: Int[Tensor, "batch target"]
     sources: int
     targets: int
+    source_documents: Int[Tensor, "batch source"] | None = None
+    target_documents: Int[Tensor, "batch target"] | None = None
+    source_offsets: Int[Tensor, " slots"] | None = None
+    target_offsets: Int[Tensor, " slots"] | None = None
+    longest: int | None = None
 
     @cached_property
     def places(self) -> Int[Tensor, " targets"]:

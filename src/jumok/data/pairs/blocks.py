@@ -32,8 +32,18 @@ class PairLengths(Protocol):
         ...
 
     @property
+    def source_tokens(self) -> int:
+        """The tokens of all sources."""
+        ...
+
+    @property
     def target_tokens(self) -> int:
         """The tokens of all targets."""
+        ...
+
+    @property
+    def longest(self) -> int:
+        """The most tokens on one side of a pair."""
         ...
 
     def expect(self, stretches: Sequence[tuple[int, int]]) -> None:
@@ -57,8 +67,16 @@ class StoredLengths:
         return (len(self.source),)
 
     @property
+    def source_tokens(self) -> int:
+        return int(self.source.sum(dtype=np.int64))
+
+    @property
     def target_tokens(self) -> int:
         return int(self.target.sum(dtype=np.int64))
+
+    @property
+    def longest(self) -> int:
+        return max(int(self.source.max()), int(self.target.max()))
 
     def expect(self, stretches: Sequence[tuple[int, int]]) -> None:
         """They are on the disk."""

@@ -90,6 +90,16 @@ class ShardedPairs:
         return self
 
     @property
+    def source_tokens(self) -> int:
+        """The tokens of all sources, according to the manifest."""
+        return sum(shard.source_tokens for shard in self.manifest.shards)
+
+    @property
+    def longest(self) -> int:
+        """The most tokens on one side of a pair, according to the manifest."""
+        return self.manifest.longest
+
+    @property
     def target_tokens(self) -> int:
         """The tokens of all targets, according to the manifest."""
         return sum(shard.target_tokens for shard in self.manifest.shards)

@@ -6,7 +6,7 @@ optimizer step. Everything here works on lengths alone, in numpy, and on a block
 ten million pairs at a time (`blocks.py`), so a larger corpus takes no more memory.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -113,6 +113,15 @@ def _source_groups(source: Lengths, target: Lengths, micro_tokens: int) -> npt.N
     return groups
 
 
+Planner = Callable[[Lengths, Lengths, np.random.Generator], EpochPlan]
+"""Divides pairs, by the lengths of their sources and targets, into micro-batches."""
+
+
+def by_length(micro_tokens: int) -> Planner:
+    """`plan_epoch`, with micro-batches of this size."""
+    return lambda source, target, random: plan_epoch(source, target, micro_tokens, random)
+
+
 class CorpusCursor(TypedDict):
     """The position in one corpus: its epoch, the block in it, the next micro-batch of the block,
     and the target tokens so far.
@@ -136,13 +145,14 @@ class CorpusOrder:
     """The endless order of one corpus's micro-batches; only the plan of one block is in memory.
 
     Args:
+        planner: divides a block into micro-batches.
         number: the corpus's, for the seeds of its epochs and blocks.
     """
 
     def __init__(
-        self, lengths: PairLengths, micro_tokens: int, seed: int, number: int, block_pairs: int
+        self, lengths: PairLengths, planner: Planner, seed: int, number: int, block_pairs: int
     ) -> None:
-        self._lengths, self._micro_tokens = lengths, micro_tokens
+        self._lengths, self._planner = lengths, planner
         self._seed, self._block_pairs = (seed, number), block_pairs
         self._pairs = sum(lengths.shards)
         self.place = CorpusCursor(epoch=0, block=0, micro=0, tokens=0)
@@ -202,7 +212,7 @@ class CorpusOrder:
             for following in self.blocks[number + 1 : number + 2]:
                 self._lengths.expect(following.stretches)
             random = np.random.default_rng(seed)
-            self._plan = plan_epoch(*lengths, self._micro_tokens, random)
+            self._plan = self._planner(*lengths, random)
         return self._plan
 
 
@@ -222,6 +232,7 @@ class PairSampler:
         seed: the seed of the orders, together with the corpus, its epoch and the block.
         identity: names the content of the corpora, so that a cursor is not used with other data.
         block_pairs: the number of pairs that are planned at once.
+        planner: divides a block into micro-batches; None: `plan_epoch`.
     """
 
     def __init__(
@@ -233,6 +244,7 @@ class PairSampler:
         seed: int,
         identity: str = "",
         block_pairs: int = BLOCK,
+        planner: Planner | None = None,
     ) -> None:
         self._update_tokens = update_tokens
         sizes = np.array([each.target_tokens + sum(each.shards) for each in lengths], np.float64)
@@ -244,10 +256,11 @@ class PairSampler:
             f"corpora {identity} of {self.epoch_tokens} tokens, shares {shares}, "
             f"update {update_tokens}, micro-batch {micro_tokens}, seed {seed}"
         )
-        # An update has at least one micro-batch, so a larger one would exceed it.
-        most = min(micro_tokens, update_tokens)
+        if planner is None:
+            # An update has at least one micro-batch, so a larger one would exceed it.
+            planner = by_length(min(micro_tokens, update_tokens))
         self._corpora = [
-            CorpusOrder(each, most, seed, number, block_pairs)
+            CorpusOrder(each, planner, seed, number, block_pairs)
             for number, each in enumerate(lengths)
         ]
         self.update = 0

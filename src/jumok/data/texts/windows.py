@@ -16,6 +16,7 @@ from typing import TypedDict
 import numpy as np
 import numpy.typing as npt
 import torch
+import torch.nn.functional as F
 
 from jumok.data.pairs.batches import places_of
 from jumok.data.pairs.sampler import UpdateCursor, check_plan
@@ -39,12 +40,17 @@ class TextBatch:
         following: for each token the next one, which it is to predict; PAD where there is none.
         documents: equal numbers for the tokens of a document; None if every row is of one document.
         targets: the number of predictions.
+        offsets: where the documents begin, counted over all rows, in the order of their numbers;
+            None: they are told apart by their numbers alone.
+        longest: positions of the longest document; given with `offsets`.
     """
 
     tokens: Int[Tensor, "batch length"]
     following: Int[Tensor, "batch length"]
     documents: Int[Tensor, "batch length"] | None
     targets: int
+    offsets: Int[Tensor, " slots"] | None = None
+    longest: int | None = None
 
     @cached_property
     def places(self) -> Int[Tensor, " targets"]:
@@ -85,6 +91,34 @@ def gather(store: TextStore, places: Indices, parts: Indices) -> TextBatch:
     )
 
 
+def one_shape(batch: TextBatch, parts: Indices, rows: int, context: int, most: int) -> TextBatch:
+    """The batch with this number of rows, of positions and of documents, filled up with padding.
+
+    Args:
+        parts: (batch length), the number of the part of each token; that of padding is -1.
+        most: documents of a row, padding counted.
+    """
+    batch_rows, length = parts.shape
+    around = (0, context - length, 0, rows - batch_rows)
+    tokens, following = (F.pad(each, around, value=PAD) for each in (batch.tokens, batch.following))
+    filled = np.pad(parts, ((0, around[3]), (0, around[1])), constant_values=-1)
+    begins = np.ones_like(filled, dtype=np.bool_)
+    begins[:, 1:] = filled[:, 1:] != filled[:, :-1]
+    starts = np.flatnonzero(begins)
+    offsets = np.full(rows * most + 1, filled.size, dtype=np.int32)
+    assert len(starts) < len(offsets), "more documents than a batch has room for"
+    offsets[: len(starts)] = starts
+    numbers = np.cumsum(begins).reshape(filled.shape) - 1
+    return TextBatch(
+        tokens,
+        following,
+        torch.from_numpy(numbers),
+        batch.targets,
+        torch.from_numpy(offsets),
+        context,
+    )
+
+
 class DrawnWindows:
     """An endless stream of updates of random windows; every update has its own seed.
 
@@ -95,11 +129,23 @@ class DrawnWindows:
     Args:
         context: the number of tokens of a window.
         rows: the number of windows of an update, and of a micro-batch.
+        alike: whether all batches have one shape (`one_shape`).
     """
 
-    def __init__(self, store: TextStore, context: int, rows: tuple[int, int], seed: int) -> None:
+    def __init__(
+        self,
+        store: TextStore,
+        context: int,
+        rows: tuple[int, int],
+        seed: int,
+        *,
+        alike: bool = False,
+    ) -> None:
         self._store, self._rows, self._seed = store, rows, seed
         self._context = min(context, len(store.tokens.values) - 1)
+        ends = store.tokens.ends
+        across = np.searchsorted(ends, ends + self._context) - np.arange(len(ends))
+        self._most = int(across.max()) + 2 if alike else None  # a part on each side, and padding
         self._plan = f"text {store.key}, windows of {context}, {rows[0]} at once, seed {seed}"
         self._update = 0
 
@@ -122,15 +168,20 @@ class DrawnWindows:
             parts = np.searchsorted(self._store.tokens.ends, places, side="right")
             batch = gather(self._store, places, parts)
             batch.tokens[begins[some], 0] = START
-            return batch
+            if self._most is None:
+                return batch
+            return one_shape(batch, parts, at_once, self._context, self._most)
 
         return [
             Planned(
-                min(at_once, rows - first) * self._context,
+                self._work(min(at_once, rows - first)),
                 partial(collate, slice(first, min(first + at_once, rows))),
             )
             for first in range(0, rows, at_once)
         ]
+
+    def _work(self, rows: int) -> int:
+        return (rows if self._most is None else self._rows[1]) * self._context
 
     @property
     def epoch_steps(self) -> float:
@@ -176,11 +227,16 @@ class DocumentChunks:
         return len(self.starts)
 
 
-def pack(lengths: Indices, order: Indices, context: int) -> list[list[int]]:
+def pack(
+    lengths: Indices, order: Indices, context: int, most: int | None = None
+) -> list[list[int]]:
     """Rows of parts that fit into `context` tokens.
 
     Parts are taken in `order`, a buffer at a time; within it the longest part comes first, and each
     goes to the fullest row that still has room for it.
+
+    Args:
+        most: parts of a row at most; None: any number.
     """
     rows: list[list[int]] = []
     for first in range(0, len(order), BUFFER):
@@ -198,13 +254,20 @@ def pack(lengths: Indices, order: Indices, context: int) -> list[list[int]]:
                 room, row = context, []
                 rows.append(row)
             row.append(part)
-            rooms[room - length].append(row)
-            filled |= 1 << (room - length)
+            if len(row) != most:
+                rooms[room - length].append(row)
+                filled |= 1 << (room - length)
     return rows
 
 
 def packed_batch(store: TextStore, parts: DocumentChunks, rows: list[list[int]]) -> TextBatch:
     """The windows of these rows of parts, as wide as the widest."""
+    places, numbers = places_of_rows(parts, rows)
+    return gather(store, places, numbers)
+
+
+def places_of_rows(parts: DocumentChunks, rows: list[list[int]]) -> tuple[Indices, Indices]:
+    """The indices of the tokens of these rows, and the numbers of their parts; -1 is padding."""
     width = max(int(parts.lengths[row].sum()) for row in rows)
     places = np.full((len(rows), width), -1, dtype=np.int64)
     numbers = np.full((len(rows), width), -1, dtype=np.int64)
@@ -215,7 +278,7 @@ def packed_batch(store: TextStore, parts: DocumentChunks, rows: list[list[int]])
             places[index, end : end + length] = np.arange(start, start + length)
             numbers[index, end : end + length] = number
             end += length
-    return gather(store, places, numbers)
+    return places, numbers
 
 
 class PackCursor(TypedDict):
@@ -233,12 +296,26 @@ class PackedWindows:
         context: tokens of a row.
         rows: rows of an update, and of a micro-batch. An epoch is divided evenly, so an update may
             have a few rows more or less.
+        alike: whether all batches have one shape (`one_shape`).
     """
 
-    def __init__(self, store: TextStore, context: int, rows: tuple[int, int], seed: int) -> None:
+    def __init__(
+        self,
+        store: TextStore,
+        context: int,
+        rows: tuple[int, int],
+        seed: int,
+        *,
+        alike: bool = False,
+    ) -> None:
         self._store, self._context, self._rows, self._seed = store, context, rows, seed
         self._parts = DocumentChunks.of(store, context)
+        # twice the average number of parts, so that a row is seldom closed before it is full
+        usual = -(-2 * context * len(self._parts) // int(self._parts.lengths.sum()))
+        self._most = min(context, usual + 2) if alike else None
         self._plan = f"text {store.key}, packed to {context}, {rows[0]} at once, seed {seed}"
+        if self._most is not None:
+            self._plan += f", {self._most} parts a row"
         self._epoch, self._update = 0, 0
         self._packed: list[list[list[int]]] | None = None
 
@@ -258,18 +335,23 @@ class PackedWindows:
             self._epoch, self._update, self._packed = self._epoch + 1, 0, None
         at_once = self._rows[1]
         some = [rows[first : first + at_once] for first in range(0, len(rows), at_once)]
-        return [
-            Planned(
-                len(each) * self._context, partial(packed_batch, self._store, self._parts, each)
-            )
-            for each in some
-        ]
+        return [Planned(self._work(len(each)), partial(self._batch, each)) for each in some]
+
+    def _work(self, rows: int) -> int:
+        return (rows if self._most is None else self._rows[1]) * self._context
+
+    def _batch(self, rows: list[list[int]]) -> TextBatch:
+        places, numbers = places_of_rows(self._parts, rows)
+        batch = gather(self._store, places, numbers)
+        if self._most is None:
+            return batch
+        return one_shape(batch, numbers, self._rows[1], self._context, self._most + 1)
 
     def _plan_epoch(self) -> list[list[list[int]]]:
         """The rows of every update of the epoch."""
         random = np.random.default_rng((self._seed, self._epoch))
         order = random.permutation(len(self._parts))
-        rows = pack(self._parts.lengths, order, self._context)
+        rows = pack(self._parts.lengths, order, self._context, self._most)
         mixed = [rows[index] for index in random.permutation(len(rows))]
         updates = max(1, round(len(rows) / self._rows[0]))
         bounds = [index * len(rows) // updates for index in range(updates + 1)]

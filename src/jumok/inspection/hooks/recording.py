@@ -306,8 +306,11 @@ class Recorder(threading.local):
         self._begun.append(Pass(source, allowed, numbers=numbers))
         return self._begun[0]
 
-    def encoded(self, source: Tensor, allowed: Tensor | None = None) -> None:
-        """Begins a pass with a source or an image."""
+    def encoded(
+        self, source: Tensor, allowed: Tensor | None = None, documents: object = None
+    ) -> None:
+        """Begins a pass with a source or an image; sources in one row are not separated."""
+        del documents
         self._now = self._begin(len(source), source, allowed).reading
 
     def started(self, rows: int) -> None:

@@ -10,7 +10,6 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from jumok.attention.masks import Documents
 from jumok.data.pairs.batches import Batch, on_device
 from jumok.data.pictures.batches import PictureBatch
 from jumok.data.texts.windows import TextBatch
@@ -19,6 +18,7 @@ from jumok.models.causal import CausalLanguageModel
 from jumok.models.image_classifier import ImageClassifier
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
+from jumok.training.objectives.packed import decoder_states, documents_of
 from jumok.training.objectives.real import real_states
 from jumok.training.task import MicroBatch, Objective, finite
 
@@ -26,8 +26,7 @@ from jumok.training.task import MicroBatch, Objective, finite
 def translation(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tensor, ""]:
     """The label-smoothed cross-entropy of each target token, given the previous ones."""
     assert isinstance(model, SequenceToSequence)
-    memory = model.encode(batch.source, batch.source_allowed)
-    hidden = model.decoder.hidden(memory, batch.target_input)
+    hidden = decoder_states(model, batch)
     targets, output = batch.target_output.flatten()[batch.places], model.decoder.output
     return smoothed_cross_entropy(
         real_states(hidden, batch.places), output.weight, targets, smoothing, cap=output.cap
@@ -49,9 +48,7 @@ class ConsistentTranslation:
 
     def __call__(self, model: nn.Module, batch: Batch, smoothing: float) -> Float[Tensor, ""]:
         assert isinstance(model, SequenceToSequence)
-        allowed = None if batch.source_allowed is None else batch.source_allowed.repeat(2, 1)
-        memory = model.encode(batch.source.repeat(2, 1), allowed)
-        hidden = model.decoder.hidden(memory, batch.target_input.repeat(2, 1))
+        hidden = decoder_states(model, batch, times=2)
         both = hidden.unflatten(0, (2, -1)).flatten(1, 2)
         readings = both.index_select(1, batch.places).transpose(0, 1)
         targets, output = batch.target_output.flatten()[batch.places], model.decoder.output
@@ -72,8 +69,7 @@ def picture_classification(
 def next_token(model: nn.Module, batch: TextBatch, smoothing: float) -> Float[Tensor, ""]:
     """The cross-entropy of each token, given the previous ones of its document."""
     assert isinstance(model, CausalLanguageModel)
-    documents = None if batch.documents is None else Documents(batch.documents)
-    hidden = model.hidden(batch.tokens, documents)
+    hidden = model.hidden(batch.tokens, documents_of(batch))
     targets, output = batch.following.flatten()[batch.places], model.decoder.output
     return smoothed_cross_entropy(
         real_states(hidden, batch.places), output.weight, targets, smoothing, cap=output.cap

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
@@ -11,10 +12,11 @@ from jumok.config import CorpusConfig, TranslationConfig
 from jumok.config.data import DataConfig, SmallworldConfig
 from jumok.data.cache import digest
 from jumok.data.files.atomic import atomic_folder, write_durably
-from jumok.data.pairs.batches import Resampling, UpdateStream, padding
+from jumok.data.pairs.batches import Batch, Resampling, Updates, UpdateStream, padding
 from jumok.data.pairs.cleaning.findings import CleaningReport
 from jumok.data.pairs.cleaning.surveyed import surveyed
 from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.data.pairs.packing import PackedShape, PackedUpdates, plan_packed
 from jumok.data.pairs.pair import Pair
 from jumok.data.pairs.rows import spread
 from jumok.data.pairs.sampler import PairSampler
@@ -193,17 +195,32 @@ def write_report(file: Path, reports: Sequence[CleaningReport]) -> None:
 
 def update_stream(
     config: TranslationConfig, stores: Sequence[PairCorpus], tokenizer: Tokenizer
-) -> UpdateStream:
-    """The batches of every optimizer step, from the first one on."""
+) -> Updates[Batch]:
+    """The batches of every optimizer step, from the first one on.
+
+    Raises:
+        ConfigError: a pair is longer than a packed batch.
+    """
     weights = [one.weight for one in config.data.train if one.weight is not None]
+    lengths = [store.lengths for store in stores]
+    identity = [store.key for store in stores]
+    shape = None
+    if config.training.batches == "packed":
+        training = config.training
+        micro_tokens = min(training.tokens_per_micro_batch, training.tokens_per_batch)
+        shape = PackedShape.of(lengths, micro_tokens)
+        identity.append(str(shape))
     sampler = PairSampler(
-        [store.lengths for store in stores],
+        lengths,
         weights or None,
         config.training.tokens_per_batch,
         config.training.tokens_per_micro_batch,
         config.seed,
-        identity=" ".join(store.key for store in stores),
+        identity=" ".join(identity),
+        planner=None if shape is None else partial(plan_packed, shape),
     )
+    if shape is not None:
+        return PackedUpdates(stores, sampler, shape)
     alpha = config.tokenizer.sampling_alpha
     resampling = Resampling(tokenizer, tokenizer, alpha, config.seed) if alpha else None
     return UpdateStream(stores, sampler, resampling)
@@ -219,7 +236,7 @@ def training_sources(prepared: PreparedPairs, count: int) -> list[str]:
     ]
 
 
-def padding_share(stream: UpdateStream, updates: int = 20) -> float:
+def padding_share(stream: Updates[Batch], updates: int = 20) -> float:
     """The share of padding in the next updates, 0 to 1; the stream does not move."""
     cursor = stream.cursor
     share = padding(list(chain.from_iterable(islice(stream, updates))))

@@ -59,7 +59,8 @@ class LanguageModelTask:
         training, context = config.training, config.model.max_length
         rows = (training.tokens_per_batch // context, training.tokens_per_micro_batch // context)
         kind = DrawnWindows if config.data.documents == "file" else PackedWindows
-        self.updates: UpdateSource = kind(prepared.train, context, rows, config.seed)
+        alike = training.batches == "packed"
+        self.updates: UpdateSource = kind(prepared.train, context, rows, config.seed, alike=alike)
 
     @classmethod
     def prepare(
