@@ -6,7 +6,8 @@ import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
-from jumok.attention import core, multihead
+from jumok.attention import core, fused, multihead
+from jumok.attention.variants import sink
 from jumok.errors import ConfigError
 from jumok.kernels import native
 from jumok.models.size import numbers_in
@@ -46,6 +47,19 @@ MODELS = {
         "encoder_layers": 2,
     },
     "luong": {"kind": "rnn", "dim": 20, "embedding": 14, "attention": "dot", "order": "luong"},
+    "latent, with experts": SMALL
+    | {"attention_kind": "latent", "latent_dim": 9, "query_latent_dim": 7, "rotary_dim": 4}
+    | {"experts": 4, "experts_used": 2, "positions": "rotary"},
+    "linear, with gates": SMALL
+    | {"attention_kind": "linear", "process_output": ["head-gate", "element-gate"]}
+    | {"value_residual": True, "kv_heads": 1},
+    "differential": SMALL
+    | {"attention_kind": "differential", "heads": 4, "kv_heads": 2, "layers": 2}
+    | {"kind": "causal-lm", "logit_cap": 20.0, "activation": "relu2"},
+    "sinks and experts": SMALL
+    | {"kind": "causal-lm", "sinks": True, "score": "bilinear", "kv_heads": 1}
+    | {"experts": 3, "experts_used": 1, "feedforward_kind": "gated"},
+    "capped": SMALL | {"score_cap": 5.0, "score": "additive"},
     "images": {
         "kind": "image-classifier",
         "height": 20,
@@ -139,6 +153,20 @@ def saved_numbers(config, model) -> float:
     return sum(size for size, _ in kept.values()) / 4 / targets_of(config)
 
 
+def as_on_gpus(monkeypatch) -> None:
+    """The path of GPUs; on processors torch keeps the weights of attention, too."""
+
+    def attend(query, key, value, allowed=None, bias=None, drop=None, scale=None):
+        assert drop is None
+        return fused.attend(query, key, value, allowed, bias, scale)
+
+    monkeypatch.setattr(multihead, "attend", attend)
+    monkeypatch.setattr(sink, "attend", attend)
+
+
+DEEP = SMALL | {"kind": "causal-lm", "layers": 4, "dropout": 0.0}
+
+
 @pytest.mark.parametrize(
     ("model", "tolerance"),
     [
@@ -147,19 +175,19 @@ def saved_numbers(config, model) -> float:
         (SMALL | {"kind": "causal-lm", "layers": 4, "activation": "gelu"}, 0.05),
         (SMALL | {"kind": "causal-lm", "layers": 4, "feedforward_kind": "gated"}, 0.05),
         (SMALL | {"kind": "masked-lm", "layers": 4, "norm_kind": "rms"}, 0.06),
+        (DEEP | {"attention_kind": "latent", "query_latent_dim": 7}, 0.08),
+        (DEEP | {"attention_kind": "linear", "value_residual": True}, 0.08),
+        (DEEP | {"attention_kind": "differential", "heads": 4}, 0.08),
+        (DEEP | {"sinks": True, "process_output": ["element-gate"]}, 0.08),
+        (DEEP | {"score_cap": 5.0, "process_heads": ["qk-norm"]}, 0.08),
+        (DEEP | {"experts": 4, "experts_used": 2}, 0.08),
         ({"kind": "rnn", "dim": 40, "embedding": 30, "dropout": 0.0}, 0.3),
         ({"kind": "rnn", "dim": 40, "embedding": 30, "cell": "lstm"}, 0.3),
         ({"kind": "image-classifier", "channels": [8, 16], "blocks": 2}, 0.2),
     ],
 )
 def test_activations_are_what_autograd_keeps(model, tolerance, monkeypatch):
-    def fused(query, key, value, allowed=None, bias=None, drop=None, scale=None):
-        """The path of GPUs; on processors torch keeps the weights of attention, too."""
-        assert drop is None
-        return F.scaled_dot_product_attention(query, key, value, allowed, scale=scale)
-
-    if model.get("kind") != "rnn":
-        monkeypatch.setattr(multihead, "attend", fused)
+    as_on_gpus(monkeypatch)
     config = recipe(model)
     measured = saved_numbers(config, model_of(config))
     assert kept_numbers(config, LENGTHS) == pytest.approx(measured, rel=tolerance)
