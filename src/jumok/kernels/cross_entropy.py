@@ -29,6 +29,7 @@ from jumok.kernels.context import Context
 from jumok.kernels.linear import whole_rows
 from jumok.shapes import Float, Int, Tensor
 
+
 def smoothed_cross_entropy(
     hidden: Float[Tensor, "tokens dim"],
     output: Float[Tensor, "vocabulary dim"],

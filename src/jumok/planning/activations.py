@@ -22,7 +22,7 @@ from jumok.config.stack import StackConfig
 from jumok.config.transformer import TransformerConfig
 from jumok.models.size import head_dims
 from jumok.narrowing import taking
-from jumok.planning.blocks import LANES, keys_seen, multiplied
+from jumok.planning.blocks import LANES, fuses, keys_seen, multiplied
 from jumok.planning.products import Lengths
 
 CELL_NUMBERS = {"rnn": 3, "gru": 9, "lstm": 10}
@@ -46,14 +46,14 @@ def _attention(config: StackConfig, keys: float, fused: bool) -> float:
         keys: that each query attends to.
     """
     head_dim, value_dim = head_dims(config)
-    heads, shared = config.heads, config.kv_heads or config.heads
+    heads, shared = config.heads, _shared(config)
     queries, states = heads * (head_dim + 2 * value_dim), shared * (head_dim + value_dim)
     if config.attention_kind == "latent":
-        compressed = 2 * (config.query_latent_dim or 0)
-        made = 2 * (config.latent_dim or 2 * head_dim) + config.turned_dim
+        compressed = 3 * (config.query_latent_dim or 0)
+        made = 3 * (config.latent_dim or 2 * head_dim) + config.turned_dim
         states = heads * (head_dim + value_dim) + compressed + made
     elif config.attention_kind == "differential":  # values of pairs, their norm and difference
-        queries, states = heads * (head_dim + 5 * value_dim), shared * (head_dim + 2 * value_dim)
+        queries, states = heads * (head_dim + 6 * value_dim), shared * (head_dim + 2 * value_dim)
     elif config.attention_kind == "linear":  # features, of which an exponential is kept
         queries, states = queries + heads * head_dim, states + shared * head_dim
     if config.sinks and multiplied(config):
@@ -61,7 +61,15 @@ def _attention(config: StackConfig, keys: float, fused: bool) -> float:
         queries, states = queries + heads * wider, states + shared * wider
     if config.value_residual:
         states += shared * value_dim
-    return queries + states + _processed(config, 1.0) + _scores(config, keys, fused) + _added(config)
+    looked = _scores(config, keys, fused)
+    return queries + states + _processed(config, 1.0) + looked + _added(config)
+
+
+def _shared(config: StackConfig, *, cross: bool = False) -> int:
+    """The heads of keys and values that are kept: copies for each head where scores are drawn."""
+    if multiplied(config, cross=cross):
+        return config.kv_heads or config.heads
+    return config.heads
 
 
 def _cross(config: StackConfig, keys: float, states: float, fused: bool) -> float:
@@ -71,7 +79,7 @@ def _cross(config: StackConfig, keys: float, states: float, fused: bool) -> floa
         states: the keys and values that are computed for each query.
     """
     head_dim, value_dim = head_dims(config)
-    shared = config.kv_heads or config.heads
+    shared = _shared(config, cross=True)
     heads = config.heads * (head_dim + 2 * value_dim) + states * shared * (head_dim + value_dim)
     looked = _scores(config, keys, fused, cross=True)
     return heads + _processed(config, states) + looked + _added(config)
@@ -81,7 +89,9 @@ def _processed(config: StackConfig, states: float) -> float:
     """The heads' vectors before they are processed, and the factors of outputs."""
     (head_dim, value_dim), heads = head_dims(config), config.heads
     vectors = (heads + states * (config.kv_heads or heads)) * head_dim
-    before = vectors * (len(config.process_heads) + 2 * (config.score == "cosine"))
+    before = 2 * vectors * (len(config.process_heads) + (config.score == "cosine"))
+    if config.score == "bilinear":
+        before += states * (config.kv_heads or heads) * head_dim
     outputs = config.process_output
     factors = heads * outputs.count("head-gate")
     factors += heads * value_dim * outputs.count("element-gate")
@@ -90,18 +100,13 @@ def _processed(config: StackConfig, states: float) -> float:
 
 def _scores(config: StackConfig, keys: float, fused: bool, *, cross: bool = False) -> float:
     """The scores and weights of attention that are kept for each query, and what they are of."""
-    head_dim, value_dim = head_dims(config)
-    linear = config.attention_kind == "linear" and not cross
-    dropped = config.attention_dropout > 0
-    if fused and multiplied(config) and not dropped:
+    if fused and fuses(config, cross=cross):
         return 0.0
-    kept = keys * (4 if dropped else 2)
-    if linear:  # products and weights, and their dropped ones
-        kept = keys * (2 + dropped)
+    kept = keys * (4 if config.attention_dropout else 2)
     if config.score_cap is not None:
         kept += keys
     if config.score == "additive":  # a hidden layer for each pair
-        kept += keys * head_dim
+        kept += keys * head_dims(config)[0]
     return config.heads * kept
 
 
@@ -113,11 +118,11 @@ def _added(config: StackConfig) -> float:
 
 def _feedforward(config: StackConfig) -> float:
     """The feed-forward layer and the residual connection after it, for each position."""
-    inner = 4 if config.feedforward_kind == "gated" else 1 + (config.activation != "relu")
+    inner = (3 if config.feedforward_kind == "gated" else 1) + (config.activation != "relu")
     inner += 2 * (config.feedforward_dropout > 0)
     kept = inner * config.feedforward
     if config.experts is not None:  # what each one reads and writes, and the router's choices
-        kept = config.experts_used * (kept + 2 * config.dim + 4) + 2 * config.experts
+        kept = config.experts_used * (kept + 3 * config.dim + 8) + 2 * config.experts
     return kept + _added(config)
 
 
@@ -163,9 +168,7 @@ def _embedded(config: StackConfig) -> float:
     return (1 + (config.dropout > 0)) * config.dim
 
 
-def _transformer(
-    model: TransformerConfig, config: Config, lengths: Lengths, fused: bool
-) -> float:
+def _transformer(model: TransformerConfig, config: Config, lengths: Lengths, fused: bool) -> float:
     encoder = _stack(model, model.encoder_layers, lengths.source, fused, causal=False)
     memory = lengths.source, lengths.ratio
     layers = model.decoder_layers

@@ -27,10 +27,26 @@ def skips(config: StackConfig) -> bool:
     return multiplied(config) and not added
 
 
-def multiplied(config: StackConfig) -> bool:
-    """Whether the scores are products of vectors that a fused kernel computes."""
+def multiplied(config: StackConfig, *, cross: bool = False) -> bool:
+    """Whether the scores are products of vectors, of which a softmax is taken.
+
+    Args:
+        cross: in attention to a Memory, which is that of usual heads in every model.
+    """
     plain = config.score != "additive" and config.score_cap is None
-    return plain and config.attention_kind != "linear"
+    return plain and (cross or config.attention_kind != "linear")
+
+
+def fuses(config: StackConfig, *, cross: bool = False) -> bool:
+    """Whether a kernel of GPUs computes the weights again, instead of keeping them.
+
+    None does if weights are dropped, nor if heads share keys and have values of another width.
+    """
+    head_dim, value_dim = head_dims(config)
+    other = not cross and (config.sinks or config.attention_kind == "differential")
+    shared = config.kv_heads not in (None, config.heads)
+    unequal = shared and (other or head_dim != value_dim)
+    return multiplied(config, cross=cross) and not (unequal or config.attention_dropout)
 
 
 def self_attention(config: StackConfig, keys: float) -> float:
