@@ -113,6 +113,30 @@ def test_memory_by_hand():
     assert (muon.moments, muon.average) == (4 * weights + 4 * 32_000 * 512, 0)
 
 
+def test_loss_by_hand():
+    """Chunks of 2,096 rows on a GPU, of 512 on processors; logits, gradients, softmax, weights."""
+    vocabulary, weights = 32_000, 2 * 32_000 * 512
+    assert on(1).memory.loss == 2096 * vocabulary * 8 + weights
+    capped = recipe(
+        BASE | {"logit_cap": 30.0}, tokenizer={"size": vocabulary}, training={"precision": "bf16"}
+    )
+    small = min(2096, capped.training.tokens_per_micro_batch)
+    assert on(1, capped).memory.loss == small * vocabulary * 12 + weights
+    twice = base(consistency=5.0)
+    assert on(1, twice).memory.loss == 2096 * vocabulary * 28 + weights
+    cores = plan(base(), Cluster(card_named("cpu"), 1, 1), assumed()).memory.loss
+    assert cores == (512 * vocabulary * 8 + weights)
+
+
+def test_experts_take_memory_by_their_number_and_time_by_their_use():
+    model = {"experts": 8, "experts_used": 2}
+    config = recipe(BASE | model, tokenizer={"size": 32_000})
+    found, usual = (numbers_of(each, 32_000, Lengths(25, 25)) for each in (config, base()))
+    one, router = 2 * 512 * 2048, 8 * 512
+    assert found.parameters == usual.parameters + 12 * (7 * one + router)
+    assert found.flop == usual.flop + 12 * 6 * (one + router)
+
+
 def test_micro_batch_that_is_named_fits():
     config = base(tokens_per_batch=4_000_000, tokens_per_micro_batch=1_000_000)
     found = on(1, config, "l4")

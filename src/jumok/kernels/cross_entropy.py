@@ -24,14 +24,10 @@ from jumok.errors import ModelError
 from jumok.kernels import native
 from jumok.kernels.activation import soft_cap
 from jumok.kernels.card.compiling import fast
+from jumok.kernels.card.sizes import logit_rows
 from jumok.kernels.context import Context
 from jumok.kernels.linear import whole_rows
 from jumok.shapes import Float, Int, Tensor
-
-_CHUNK = 512
-"""Rows of logits at once on a CPU: so many stay in the cache."""
-_CHUNK_BYTES = 1 << 28
-"""Of float32 logits at once on a GPU, where a small product does not fill the card."""
 
 
 def smoothed_cross_entropy(
@@ -150,9 +146,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
 def chunk_rows(device: torch.device, vocabulary: int) -> int:
     """How many rows of logits exist at once on this device; an even number."""
-    if device.type == "cpu":
-        return _CHUNK
-    return max(_CHUNK, _CHUNK_BYTES // (4 * vocabulary) // 2 * 2)
+    return logit_rows(vocabulary, on_cpu=device.type == "cpu")
 
 
 def _loss_and_gradient(

@@ -6,6 +6,7 @@ systems overcommit memory, and kill the process when it is used. Biases and norm
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
 from jumok.config.causal import CausalConfig
@@ -22,6 +23,8 @@ GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 TABLES = {"all": 1, "target": 2, "none": 3}
 MATRICES = {"gated": 3}
 """The number of matrices of a feed-forward layer; others have two."""
+SCORES = {"bilinear": 1, "additive": 2}
+"""The number of matrices of a score; others have none."""
 BYTES = 4
 """The size of a float32 number."""
 
@@ -62,19 +65,70 @@ def memory() -> int:
         return 1 << 40
 
 
-def _block(config: StackConfig, cross: bool = False) -> int:
-    head_dim = config.head_dim or config.dim // config.heads
-    value_dim = config.value_dim or head_dim
-    attention = (
-        config.dim * (config.heads + (config.kv_heads or config.heads)) * (head_dim + value_dim)
-    )
+@dataclass(frozen=True)
+class BlockWeights:
+    """The weights in the matrices of a block, part by part.
+
+    Attributes:
+        attention: of the self-attention, without its gates and its score.
+        cross: of the attention to a Memory, without its gates and its score.
+        gates: of either of them.
+        score: of either of them: matrices that the heads share.
+        router: of the mixture of experts; 0 without one.
+        expert: of one feed-forward layer.
+        experts: their number; 1 without a mixture.
+    """
+
+    attention: int
+    cross: int
+    gates: int
+    score: int
+    router: int
+    expert: int
+    experts: int
+
+    @property
+    def own(self) -> int:
+        """All of the self-attention."""
+        return self.attention + self.gates + self.score
+
+    @property
+    def looking(self) -> int:
+        """All of the attention to a Memory."""
+        return self.cross + self.gates + self.score
+
+    @property
+    def feedforward(self) -> int:
+        """All experts and their router."""
+        return self.router + self.experts * self.expert
+
+
+def block_weights(config: StackConfig) -> BlockWeights:
+    """The weights of one block."""
+    head_dim, value_dim = head_dims(config)
+    cross = config.dim * (config.heads + (config.kv_heads or config.heads)) * (head_dim + value_dim)
     gates = {"head-gate": config.heads, "element-gate": config.heads * value_dim}
-    gated = config.dim * sum(gates.get(name, 0) for name in config.process_output)
-    feedforward = MATRICES.get(config.feedforward_kind, 2) * config.dim * config.feedforward
-    if config.experts is not None:
-        feedforward = config.experts * (feedforward + config.dim)
-    own = _latent(config, head_dim, value_dim) if config.attention_kind == "latent" else attention
-    return own + attention * cross + gated * (1 + cross) + feedforward
+    experts = config.experts or 1
+    return BlockWeights(
+        _latent(config, head_dim, value_dim) if config.attention_kind == "latent" else cross,
+        cross,
+        config.dim * sum(gates.get(name, 0) for name in config.process_output),
+        SCORES.get(config.score, 0) * head_dim**2,
+        config.dim * experts if config.experts is not None else 0,
+        MATRICES.get(config.feedforward_kind, 2) * config.dim * config.feedforward,
+        experts,
+    )
+
+
+def head_dims(config: StackConfig) -> tuple[int, int]:
+    """The widths of a head's query and key, and of its value."""
+    head_dim = config.head_dim or config.dim // config.heads
+    return head_dim, config.value_dim or head_dim
+
+
+def _block(config: StackConfig, cross: bool = False) -> int:
+    weights = block_weights(config)
+    return weights.own + weights.looking * cross + weights.feedforward
 
 
 def _latent(config: StackConfig, head_dim: int, value_dim: int) -> int:
@@ -157,9 +211,3 @@ _COUNTED: dict[type[ModelSection], Callable[[ModelSection, int, int], int]] = {
     TextClassifierConfig: taking(TextClassifierConfig, _encoder),
     ImageClassifierConfig: taking(ImageClassifierConfig, _picture),
 }
-
-
-def block_parts(config: StackConfig) -> tuple[int, int]:
-    """The weights of one attention, and of the feed-forward layer, of a block."""
-    attention = _block(config, cross=True) - _block(config)
-    return attention, _block(config) - attention

@@ -20,7 +20,9 @@ from jumok.config.recurrent import GATES, RecurrentConfig
 from jumok.config.section import ModelSection
 from jumok.config.stack import StackConfig
 from jumok.config.transformer import TransformerConfig
+from jumok.models.size import head_dims
 from jumok.narrowing import taking
+from jumok.planning.blocks import LANES, fuses, keys_seen, multiplied
 from jumok.planning.products import Lengths
 
 CELL_NUMBERS = {"rnn": 3, "gru": 9, "lstm": 10}
@@ -37,20 +39,75 @@ def kept_numbers(config: Config, lengths: Lengths, fused: bool = True) -> float:
     return _KEPT[type(config.model)](config.model, config, lengths, fused)
 
 
-def _attention(config: StackConfig, keys: float, states: float, fused: bool) -> float:
-    """One attention and the residual connection after it, for each query.
+def _attention(config: StackConfig, keys: float, fused: bool) -> float:
+    """One self-attention and the residual connection after it, for each query.
 
     Args:
         keys: that each query attends to.
-        states: the keys and values that are computed for each query: 1 in self-attention.
     """
-    head_dim = config.head_dim or config.dim // config.heads
-    value_dim = config.value_dim or head_dim
-    queries, shared = config.heads, config.kv_heads or config.heads
-    heads = queries * (head_dim + 2 * value_dim) + states * shared * (head_dim + value_dim)
-    if config.attention_dropout or not fused:
-        heads += queries * keys * (4 if config.attention_dropout else 2)
-    return heads + _added(config)
+    head_dim, value_dim = head_dims(config)
+    heads, shared = config.heads, _shared(config)
+    queries, states = heads * (head_dim + 2 * value_dim), shared * (head_dim + value_dim)
+    if config.attention_kind == "latent":
+        compressed = 3 * (config.query_latent_dim or 0)
+        made = 3 * (config.latent_dim or 2 * head_dim) + config.turned_dim
+        states = heads * (head_dim + value_dim) + compressed + made
+    elif config.attention_kind == "differential":  # values of pairs, their norm and difference
+        queries, states = heads * (head_dim + 6 * value_dim), shared * (head_dim + 2 * value_dim)
+    elif config.attention_kind == "linear":  # features, of which an exponential is kept
+        queries, states = queries + heads * head_dim, states + shared * head_dim
+    if config.sinks and multiplied(config):
+        wider = LANES - head_dim % LANES
+        queries, states = queries + heads * wider, states + shared * wider
+    if config.value_residual:
+        states += shared * value_dim
+    looked = _scores(config, keys, fused)
+    return queries + states + _processed(config, 1.0) + looked + _added(config)
+
+
+def _shared(config: StackConfig, *, cross: bool = False) -> int:
+    """The heads of keys and values that are kept: copies for each head where scores are drawn."""
+    if multiplied(config, cross=cross):
+        return config.kv_heads or config.heads
+    return config.heads
+
+
+def _cross(config: StackConfig, keys: float, states: float, fused: bool) -> float:
+    """One attention to a Memory and the residual connection after it, for each query.
+
+    Args:
+        states: the keys and values that are computed for each query.
+    """
+    head_dim, value_dim = head_dims(config)
+    shared = _shared(config, cross=True)
+    heads = config.heads * (head_dim + 2 * value_dim) + states * shared * (head_dim + value_dim)
+    looked = _scores(config, keys, fused, cross=True)
+    return heads + _processed(config, states) + looked + _added(config)
+
+
+def _processed(config: StackConfig, states: float) -> float:
+    """The heads' vectors before they are processed, and the factors of outputs."""
+    (head_dim, value_dim), heads = head_dims(config), config.heads
+    vectors = (heads + states * (config.kv_heads or heads)) * head_dim
+    before = 2 * vectors * (len(config.process_heads) + (config.score == "cosine"))
+    if config.score == "bilinear":
+        before += states * (config.kv_heads or heads) * head_dim
+    outputs = config.process_output
+    factors = heads * outputs.count("head-gate")
+    factors += heads * value_dim * outputs.count("element-gate")
+    return before + factors + heads * value_dim * len(outputs)
+
+
+def _scores(config: StackConfig, keys: float, fused: bool, *, cross: bool = False) -> float:
+    """The scores and weights of attention that are kept for each query, and what they are of."""
+    if fused and fuses(config, cross=cross):
+        return 0.0
+    kept = keys * (4 if config.attention_dropout else 2)
+    if config.score_cap is not None:
+        kept += keys
+    if config.score == "additive":  # a hidden layer for each pair
+        kept += keys * head_dims(config)[0]
+    return config.heads * kept
 
 
 def _added(config: StackConfig) -> float:
@@ -61,13 +118,49 @@ def _added(config: StackConfig) -> float:
 
 def _feedforward(config: StackConfig) -> float:
     """The feed-forward layer and the residual connection after it, for each position."""
-    inner = 4 if config.feedforward_kind == "gated" else 1 + (config.activation != "relu")
+    inner = (3 if config.feedforward_kind == "gated" else 1) + (config.activation != "relu")
     inner += 2 * (config.feedforward_dropout > 0)
-    return inner * config.feedforward + _added(config)
+    kept = inner * config.feedforward
+    if config.experts is not None:  # what each one reads and writes, and the router's choices
+        kept = config.experts_used * (kept + 3 * config.dim + 8) + 2 * config.experts
+    return kept + _added(config)
 
 
-def _stack(config: StackConfig, layers: int, keys: float, fused: bool) -> float:
-    return layers * (_attention(config, keys, 1.0, fused) + _feedforward(config))
+def _stack(
+    config: StackConfig,
+    layers: int,
+    length: float,
+    fused: bool,
+    *,
+    causal: bool,
+    memory: tuple[float, float] | None = None,
+) -> list[float]:
+    """What each block keeps for each of its positions.
+
+    Args:
+        length: of the text, in tokens.
+        memory: the keys of a Memory, and how many of them are computed for each position; None:
+            there is no cross-attention.
+    """
+    each = _feedforward(config) + (0.0 if memory is None else _cross(config, *memory, fused))
+    seen = keys_seen(config, layers, length, causal=causal)
+    return [each + _attention(config, keys, fused) for keys in seen]
+
+
+def _kept(config: Config, *stacks: tuple[float, StackConfig, list[float]]) -> float:
+    """What stacks of blocks keep for each target.
+
+    If blocks are computed again, they keep their inputs, the stream and its norm; and the one
+    that is computed at the moment keeps everything.
+
+    Args:
+        stacks: for each the positions for each target, and what its blocks keep.
+    """
+    if not config.training.recompute:
+        return sum(positions * sum(blocks) for positions, _, blocks in stacks)
+    inputs = sum(2 * positions * len(blocks) * model.dim for positions, model, blocks in stacks)
+    largest = max((positions * max(blocks, default=0.0) for positions, _, blocks in stacks))
+    return inputs + largest
 
 
 def _embedded(config: StackConfig) -> float:
@@ -75,19 +168,23 @@ def _embedded(config: StackConfig) -> float:
     return (1 + (config.dropout > 0)) * config.dim
 
 
-def _transformer(model: TransformerConfig, _: Config, lengths: Lengths, fused: bool) -> float:
-    encoder = _embedded(model) + _stack(model, model.encoder_layers, lengths.source, fused)
-    decoder = _embedded(model) + _stack(model, model.decoder_layers, lengths.target, fused)
-    cross = model.decoder_layers * _attention(model, lengths.source, lengths.ratio, fused)
-    return lengths.ratio * encoder + decoder + cross
+def _transformer(model: TransformerConfig, config: Config, lengths: Lengths, fused: bool) -> float:
+    encoder = _stack(model, model.encoder_layers, lengths.source, fused, causal=False)
+    memory = lengths.source, lengths.ratio
+    layers = model.decoder_layers
+    decoder = _stack(model, layers, lengths.target, fused, causal=True, memory=memory)
+    embedded = (lengths.ratio + 1.0) * _embedded(model)
+    return embedded + _kept(config, (lengths.ratio, model, encoder), (1.0, model, decoder))
 
 
-def _causal(model: CausalConfig, _: Config, lengths: Lengths, fused: bool) -> float:
-    return _embedded(model) + _stack(model, model.layers, lengths.target, fused)
+def _causal(model: CausalConfig, config: Config, lengths: Lengths, fused: bool) -> float:
+    blocks = _stack(model, model.layers, lengths.target, fused, causal=True)
+    return _embedded(model) + _kept(config, (1.0, model, blocks))
 
 
-def _encoder(model: EncoderConfig, _: Config, lengths: Lengths, fused: bool) -> float:
-    return _embedded(model) + _stack(model, model.layers, lengths.target, fused)
+def _encoder(model: EncoderConfig, config: Config, lengths: Lengths, fused: bool) -> float:
+    blocks = _stack(model, model.layers, lengths.target, fused, causal=False)
+    return _embedded(model) + _kept(config, (1.0, model, blocks))
 
 
 def _recurrent(model: RecurrentConfig, _: Config, lengths: Lengths, __: bool) -> float:
@@ -117,16 +214,20 @@ def _captioner(model: CaptionerConfig, config: Config, lengths: Lengths, fused: 
     if isinstance(encoder, CnnConfig):
         side = encoder.size // encoder.patch
         seen += _convolutions(encoder.channels, encoder.blocks, encoder.dropout, side, side)
-    if model.reader.layers:
-        stack = model.reader.stack(decoder.dim)
-        seen += cells * _stack(stack, model.reader.layers, cells, fused)
+    reader = model.reader.stack(decoder.dim) if model.reader.layers else None
+    stacks = []
+    if reader is not None:
+        read = _stack(reader, model.reader.layers, cells, fused, causal=False)
+        stacks.append((images * cells, reader, read))
     keys = cells if model.memory == "grid" else 1
     if isinstance(decoder, RnnDecoderConfig):
         recurrent = decoder.recurrent(looks=model.memory == "grid")
-        return images * seen + _writer(recurrent, keys)
-    cross = decoder.layers * _attention(decoder, keys, images * keys, fused)
-    own = _embedded(decoder) + _stack(decoder, decoder.layers, lengths.target, fused)
-    return images * seen + own + cross
+        kept = _kept(config, *stacks) if stacks else 0.0
+        return images * seen + kept + _writer(recurrent, keys)
+    memory = float(keys), images * keys
+    layers, length = decoder.layers, lengths.target
+    blocks = _stack(decoder, layers, length, fused, causal=True, memory=memory)
+    return images * seen + _embedded(decoder) + _kept(config, *stacks, (1.0, decoder, blocks))
 
 
 def _captions(data: CaptionDataConfig) -> int:

@@ -17,6 +17,9 @@ Source: Ott et al. 2018 (updates of 400,000 tokens); McCandlish et al. 2018 (cri
 LAYER_SECONDS = 1e-3
 """Starting the kernels of one layer, forward and backward, without torch.compile; an assumption."""
 
+EXPERT_SECONDS = 3e-4
+"""The same for one expert, which are called one after another; an assumption."""
+
 
 @dataclass(frozen=True)
 class Warned:
@@ -136,7 +139,8 @@ def _starting(case: _Case) -> str:
         if name in type(case.config.model).model_fields
     )
     computed = case.found.computing * case.found.micro_batch / case.found.targets
-    started = depth * LAYER_SECONDS
+    experts = getattr(case.config.model, "experts", None) or 0
+    started = depth * (LAYER_SECONDS + experts * EXPERT_SECONDS)
     if computed >= started:
         return ""
     larger = rounded_up(case.found.micro_batch * started / computed)

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from jumok.config import Config, TrainingConfig
+from jumok.config.stack import WriterConfig
+from jumok.kernels.card.sizes import logit_rows
 from jumok.planning.activations import kept_numbers
 from jumok.planning.products import Lengths, readings_of
 
-LOGIT_ROWS = 512
-"""Targets whose logits exist at the same time."""
 FRAMEWORK = 1e9
 """Bytes of the driver's context and of libraries on a card; an assumption."""
 USABLE = 0.95
@@ -109,6 +109,7 @@ def memory_of(
     size: int,
     micro_batch: float,
     at_once: int,
+    on_cpu: bool = False,
     framework: float = FRAMEWORK,
 ) -> CardMemory:
     """The memory of one card.
@@ -117,13 +118,25 @@ def memory_of(
         size: bytes of a number in products.
         micro_batch: its targets.
         at_once: micro-batches computed at the same time, by threads.
+        on_cpu: whether the card is processors.
     """
     doubled = readings_of(config.training)
     target = doubled * size * kept_numbers(config, lengths)
     vocabulary, width = numbers.logits
-    rows = min(LOGIT_ROWS, doubled * micro_batch)
-    # Logits, their softmax in float32 and their gradient; the output's gradient.
-    loss = rows * vocabulary * (2 * size + 4) + size * vocabulary * width
+    rows = min(logit_rows(max(1, vocabulary), on_cpu=on_cpu), doubled * micro_batch)
+    each = _of_a_logit(config, size, doubled == 2 and not on_cpu)
+    loss = rows * vocabulary * each + size * vocabulary * width
     return CardMemory(
         state, at_once * micro_batch * target, at_once * loss, framework, at_once * target
     )
+
+
+def _of_a_logit(config: Config, size: int, compared: bool) -> int:
+    """Bytes of a logit, its probability in float32 and its gradient.
+
+    Args:
+        compared: whether two readings of each target are, by torch; the C kernels need no copies.
+    """
+    model = getattr(config.model, "decoder", config.model)
+    capped = isinstance(model, WriterConfig) and model.logit_cap is not None
+    return 2 * size + 4 + (2 * size if capped else 0) + (20 if compared else 0)

@@ -264,6 +264,7 @@ def _memory(
         size=size,
         micro_batch=micro_batch,
         at_once=min(threads, shares),
+        on_cpu=on_processors(cluster),
         framework=PROCESS if on_processors(cluster) else FRAMEWORK,
     )
     return memory, micro_batch

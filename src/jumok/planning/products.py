@@ -2,13 +2,14 @@
 
 A product of an (m k) and a (k n) matrix takes 2 m k n FLOP. The backward pass takes twice those of
 the forward pass: one product for the gradient of each factor. Sums, norms, activations and
-softmaxes are not counted, and nothing is for masked scores: a row of T tokens has T^2 of them.
+softmaxes are not counted. Scores that a mask hides are: a row of T tokens has T^2 of them, but for
+those beyond a window. What blocks multiply is in `blocks.py`.
 
 Source: Chowdhery et al. 2022 (PaLM), appendix B, has the same definition for decoders.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jumok.config import Config
 from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
@@ -23,11 +24,20 @@ from jumok.config.stack import StackConfig
 from jumok.config.training import TrainingConfig, TranslationTrainingConfig
 from jumok.config.transformer import TransformerConfig
 from jumok.errors import ConfigError
-from jumok.models.size import TABLES, block_parts
+from jumok.models.size import TABLES, block_weights
 from jumok.narrowing import taking
+from jumok.planning.blocks import cross_attention, feedforward, keys_seen, self_attention
 
 LABELS = 10
 """Labels of a classifier, which only the data knows; their number hardly matters."""
+KNOWN = {
+    "attention_kind": ("heads", "differential", "latent", "linear"),
+    "score": ("dot", "scaled-dot", "cosine", "bilinear", "additive"),
+    "process_heads": ("qk-norm",),
+    "process_output": ("head-scale", "head-gate", "element-gate"),
+    "feedforward_kind": ("plain", "gated"),
+}
+"""By key of a stack the parts whose products are counted here: those of jumok, not of plugins."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +49,19 @@ class Part:
         weights: the numbers in its matrices; biases and the gains of norms are left out.
         forward: FLOP of its products for one target, forward.
         backward: FLOP of their gradients.
+        again: FLOP of the products that are computed a second time, for the backward pass.
     """
 
     name: str
     weights: int
     forward: float
     backward: float
+    again: float = 0.0
 
     @property
     def both(self) -> float:
         """FLOP forward and backward."""
-        return self.forward + self.backward
+        return self.forward + self.backward + self.again
 
 
 @dataclass(frozen=True)
@@ -75,7 +87,8 @@ def parts_of(config: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
     and a text classifier a token, of an image classifier an image.
 
     Raises:
-        ConfigError: the kind of model is a plugin's, or its sizes are in another model.
+        ConfigError: the kind of model or one of its parts is a plugin's, its sizes are in another
+            model, or it has no blocks that could be computed again.
     """
     counted = _COUNTED.get(type(config.model))
     if counted is None:
@@ -90,7 +103,35 @@ def parts_of(config: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
             got=f"model.pretrained = {config.model.pretrained}",
             do="plan the recipe with its sizes: model.dim, model.layers, ...",
         )
-    return counted(config.model, config, vocabulary, lengths)
+    _check_parts(config.model)
+    found = counted(config.model, config, vocabulary, lengths)
+    if not config.training.recompute:
+        return [replace(part, again=0.0) for part in found]
+    if not any(part.again for part in found):
+        raise ConfigError(
+            "training.recompute computes blocks again, and this model has none.",
+            got="training.recompute = true",
+            do="leave it out; a lower training.tokens_per_micro_batch needs less memory, too",
+        )
+    return found
+
+
+def _check_parts(model: ModelSection) -> None:
+    """Checks that no part of the model's blocks is a plugin's.
+
+    Raises:
+        ConfigError: its products are not known.
+    """
+    stack = getattr(model, "decoder", model)
+    for key, known in KNOWN.items() if isinstance(stack, StackConfig) else ():
+        value = getattr(stack, key)
+        for name in (value,) if isinstance(value, str) else value:
+            if name not in known:
+                raise ConfigError(
+                    "the products of this part are not known.",
+                    expected=", ".join(known),
+                    got=f"{key} = {name}",
+                )
 
 
 def readings_of(training: TrainingConfig) -> int:
@@ -103,36 +144,37 @@ def _part(name: str, weights: int, forward: float) -> Part:
     return Part(name, weights, forward, 2.0 * forward)
 
 
-def _attended(config: StackConfig, keys: float) -> float:
-    """FLOP of one query's scores and of its sum of the values."""
-    head_dim = config.head_dim or config.dim // config.heads
-    return 2.0 * keys * config.heads * (head_dim + (config.value_dim or head_dim))
+def _block_part(name: str, weights: int, forward: float) -> Part:
+    """A part of blocks, which are computed again if the recipe says so."""
+    return Part(name, weights, forward, 2.0 * forward, forward)
 
 
 def _stack(
-    name: str, config: StackConfig, layers: int, keys: float, positions: float
+    name: str, config: StackConfig, layers: int, length: float, positions: float, *, causal: bool
 ) -> list[Part]:
     """Blocks of self-attention.
 
     Args:
-        keys: that each query attends to.
+        length: of the text, in tokens.
         positions: of the stack for each target.
+        causal: whether a token sees only those before it.
     """
-    attention, feedforward = block_parts(config)
-    own = 2.0 * attention + _attended(config, keys)
+    weights = block_weights(config)
+    keys = keys_seen(config, layers, length, causal=causal)
+    attention = sum(self_attention(config, each) for each in keys)
+    found = feedforward(config)
     return [
-        _part(f"{name}: attention", layers * attention, layers * positions * own),
-        _part(f"{name}: feed-forward", layers * feedforward, layers * positions * 2 * feedforward),
+        _block_part(f"{name}: attention", layers * weights.own, positions * attention),
+        _block_part(
+            f"{name}: feed-forward", layers * weights.feedforward, layers * positions * found
+        ),
     ]
 
 
 def _cross(config: StackConfig, layers: int, keys: float, positions: float) -> Part:
     """Attention of a decoder to the Memory, which has `positions` for each target."""
-    weights = block_parts(config)[0]
-    of_queries = weights * config.heads / (config.heads + (config.kv_heads or config.heads))
-    projected = 2.0 * (of_queries + positions * (weights - of_queries))
-    forward = layers * (projected + _attended(config, keys))
-    return _part("decoder: cross-attention", layers * weights, forward)
+    forward = layers * cross_attention(config, keys, positions)
+    return _block_part("decoder: cross-attention", layers * block_weights(config).looking, forward)
 
 
 def _logits(vocabulary: int, width: int, tables: int, share: float = 1.0) -> Part:
@@ -156,8 +198,8 @@ def _transformer(
 ) -> list[Part]:
     source, target, ratio = lengths.source, lengths.target, lengths.ratio
     return [
-        *_stack("encoder", model, model.encoder_layers, source, ratio),
-        *_stack("decoder", model, model.decoder_layers, target, 1.0),
+        *_stack("encoder", model, model.encoder_layers, source, ratio, causal=False),
+        *_stack("decoder", model, model.decoder_layers, target, 1.0, causal=True),
         _cross(model, model.decoder_layers, source, ratio),
         _logits(vocabulary, model.dim, TABLES[model.tied]),
         *2 * _learned(model),
@@ -165,7 +207,7 @@ def _transformer(
 
 
 def _causal(model: CausalConfig, _: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
-    blocks = _stack("blocks", model, model.layers, lengths.target, 1.0)
+    blocks = _stack("blocks", model, model.layers, lengths.target, 1.0, causal=True)
     return [*blocks, _logits(vocabulary, model.dim, 1 if model.tied else 2), *_learned(model)]
 
 
@@ -192,7 +234,7 @@ def _texts(model: TextClassifierConfig, _: Config, vocabulary: int, lengths: Len
 
 
 def _encoder(model: EncoderConfig, lengths: Lengths) -> list[Part]:
-    return _stack("blocks", model, model.layers, lengths.target, 1.0)
+    return _stack("blocks", model, model.layers, lengths.target, 1.0, causal=False)
 
 
 def _recurrent(model: RecurrentConfig, _: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
@@ -243,7 +285,8 @@ def _captioner(
     if grid:
         written = encoder.width * dim
         found.append(_part("cells to states", written, 2.0 * written * cells))
-        found += _stack("cells", model.reader.stack(dim), model.reader.layers, cells, cells)
+        reader, layers = model.reader.stack(dim), model.reader.layers
+        found += _stack("cells", reader, layers, cells, cells, causal=False)
     else:
         share = max(1, dim // 4)
         joined = share * cells * 2 * dim + 2 * dim * dim
@@ -251,7 +294,12 @@ def _captioner(
         forward = 2.0 * (squeezed * cells + joined)
         found.append(_part("cells to one vector", squeezed + joined, forward))
     found = [
-        Part(each.name, each.weights, images * each.forward, images * each.backward)
+        replace(
+            each,
+            forward=images * each.forward,
+            backward=images * each.backward,
+            again=images * each.again,
+        )
         for each in found
         if each.weights
     ]
@@ -262,7 +310,7 @@ def _captioner(
         return [*found, *written_by, _logits(vocabulary, decoder.embedding, 1)]
     return [
         *found,
-        *_stack("decoder", decoder, decoder.layers, lengths.target, 1.0),
+        *_stack("decoder", decoder, decoder.layers, lengths.target, 1.0, causal=True),
         _cross(decoder, decoder.layers, keys, images * keys),
         _logits(vocabulary, dim, 1),
         *_learned(decoder),

@@ -108,7 +108,8 @@ def _model_line(config: "Config", model: "ModelNumbers") -> str:
 
 def _say_model(screen: Console, config: "Config", model: "ModelNumbers") -> None:
     screen.print(_model_line(config, model), soft_wrap=True)
-    table = _table("part", "parameters", "forward", "backward", "share")
+    again = ("again",) if config.training.recompute else ()
+    table = _table("part", "parameters", "forward", "backward", *again, "share")
     whole = sum(part.both for part in model.parts) or 1.0
     for part in model.parts:
         table.add_row(
@@ -116,6 +117,7 @@ def _say_model(screen: Console, config: "Config", model: "ModelNumbers") -> None
             f"{part.weights:,}",
             amount(part.forward),
             amount(part.backward),
+            *(amount(part.again) for _ in again),
             f"{part.both / whole:.0%}",
         )
     screen.print(table)
@@ -172,9 +174,14 @@ def _say_assumptions(
     peak = card.peak("fp32" if planning.bytes_of(config, card) == 4 else "bf16")
     reason = card.because if assumed.share == card.share else "as given"
     vocabulary = f"; {assumed.vocabulary:,} in the vocabulary" if assumed.vocabulary else ""
+    left_out = (
+        "validation, preparation and compiling"
+        if config.training.compile
+        else ("validation and preparation")
+    )
     for line in (
         f"assumed: {assumed.share:.0%} of {amount(peak)}FLOP/s ({reason}); "
-        f"{texts}{vocabulary}; nothing overlaps; validation and preparation are left out",
+        f"{texts}{vocabulary}; nothing overlaps; {left_out} are left out",
         f"{card.name}: {card.source}",
     ):
         screen.print(line, soft_wrap=True)
