@@ -32,6 +32,7 @@ from benchmarks.gpu_peers import PEERS, Update
 from jumok.config import TrainingConfig, TransformerConfig
 from jumok.config.causal import CausalConfig
 from jumok.data.pairs.batches import Batch, collate, on_device
+from jumok.data.planned import Planned
 from jumok.data.texts.windows import TextBatch
 from jumok.models.catalog import DataSizes, build
 from jumok.training.devices.ahead import fed
@@ -225,8 +226,13 @@ class _Batches:
         self._shape, self._made = shape, 0
 
     def __next__(self) -> list[MicroBatch]:
+        return [each.collate() for each in self.planned()]
+
+    def planned(self) -> list[Planned[MicroBatch]]:
+        """The next update."""
         self._made += 1
-        return self._shape.batches(self._made % 4)
+        made = self._shape.batches(self._made % 4)
+        return [Planned(batch.work, partial(_itself, batch)) for batch in made]
 
     @property
     def cursor(self) -> dict[str, object]:
@@ -238,11 +244,15 @@ class _Batches:
         self._made = cursor["update"]
 
 
+def _itself(batch: MicroBatch) -> MicroBatch:
+    return batch
+
+
 def rate_of(
     update: Update, shape: Shape, device: torch.device, ends: float
 ) -> tuple[float, float | None]:
     """Target tokens a second over 20 updates after 5, fewer at the end; and waits an update."""
-    source = fed(_Batches(shape), device)
+    source = fed(_Batches(shape), device, lambda batches: range(len(batches)))
     for _ in range(5):
         update(next(source))
     wait(device)

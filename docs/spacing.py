@@ -109,9 +109,13 @@ class SpacingUpdates(Updates[MaskedBatch]):
         super().__init__(sampler)
         self._store, self._space = store, space
 
-    def _batches(self, update, micros):
-        del update  # nothing is drawn at random
-        return [stored_batch(self._store, rows, self._space) for _, rows in micros]
+    def _work(self, corpus, rows):
+        del corpus  # there is one
+        return int(self._store.texts.lengths[rows].sum())
+
+    def _batch(self, place, corpus, rows):
+        del place, corpus  # nothing is drawn at random
+        return stored_batch(self._store, rows, self._space)
 
 
 # The training task (jumok.training.task.Task).

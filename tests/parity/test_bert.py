@@ -139,7 +139,7 @@ def test_sizes_of_a_wrong_type_are_named(tmp_path, config):
     (folder / "config.json").write_text(json.dumps(sizes | config))
     with pytest.raises(BundleError) as caught:
         Bert.load(folder, device="cpu")
-    name = {"hidden_act": "Input should be 'relu', 'gelu' or 'silu'"}
+    name = {"hidden_act": "Input should be 'relu', 'relu2', 'gelu' or 'silu'"}
     (key,) = config
     assert name.get(key, f"{key}: Input should be") in str(caught.value)
 

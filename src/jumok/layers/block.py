@@ -77,7 +77,7 @@ class Block(nn.Module):
             if fast is not None and isinstance(state.past, KeyValueCache):
                 return fast(stream, normed, state.past, state.memory, memory_allowed)
             return self._step(stream, normed, allowed, memory_allowed, state, first)
-        found = self.self_attention(normed, normed, allowed, first=first)
+        found = self.self_attention(normed, normed, allowed, **_of_first_layer(first))
         stream, normed = self.after_self(stream, found)
         if self.cross_attention is not None:
             found = self.cross_attention(normed, memory, memory_allowed)
@@ -94,12 +94,19 @@ class Block(nn.Module):
         first: FirstValues | None,
     ) -> tuple[States, States]:
         position = state.past.length
-        found = self.self_attention(normed, normed, allowed, past=state.past, first=first)
+        more = _of_first_layer(first)
+        found = self.self_attention(normed, normed, allowed, past=state.past, **more)
         stream, normed = self.after_self(stream, found)
         if self.cross_attention is not None and state.memory is not None:
             found = self.cross_attention(normed, state.memory, memory_allowed, position)
             stream, normed = self.after_cross(stream, found)
         return self.after_feedforward(stream, self.feedforward(normed))
+
+    @property
+    def mixes_values(self) -> bool:
+        """Whether the self-attention mixes the values of the first layer into its own."""
+        attention = self.self_attention
+        return isinstance(attention, MultiHeadAttention) and attention.value_residual is not None
 
     def start(self, memory: Float[Tensor, "batch source dim"] | None) -> BlockState:
         """The state before the first step; the Memory is projected once, here."""
@@ -138,7 +145,7 @@ class Stack(nn.ModuleList):
         Args:
             states: one for each block, see `Block.forward`.
         """
-        first = FirstValues()
+        first = FirstValues() if any(block.mixes_values for block in self) else None
         for number, block in enumerate(self):
             state = None if states is None else states[number]
             computed_again = self.recompute and self.training and state is None
@@ -149,6 +156,11 @@ class Stack(nn.ModuleList):
     def start(self, memory: Float[Tensor, "batch source dim"] | None) -> list[BlockState]:
         """The state of every block before the first step."""
         return [block.start(memory) for block in self]
+
+
+def _of_first_layer(first: FirstValues | None) -> dict[str, FirstValues]:
+    """An argument that an attention from outside of jumok need not have."""
+    return {} if first is None else {"first": first}
 
 
 def again(block: Block, given: tuple[Any, ...]) -> tuple[States, States]:

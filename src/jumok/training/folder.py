@@ -212,7 +212,6 @@ def read(folder: Path, config: Config) -> Decisions:
             place=Place(file),
         ) from error
     now = flatten(config.model_dump(mode="json"))
-    before = {key: now[key] for key in SOMETIMES if not now.get(key, True)} | before
     changed = [
         f"{key} was {before.get(key)!r} and is now {now.get(key)!r}"
         for key in sorted(before.keys() | now.keys())

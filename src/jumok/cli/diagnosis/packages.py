@@ -14,6 +14,7 @@ with late_imports():
     import torch
 
 EXTRAS = {
+    "clean": "data.clean: the language of each sentence",
     "documents": "translating HTML, Markdown, DOCX and subtitles",
     "formats": "reading TMX, PO, Parquet and .zst",
     "huggingface": "BERT folders of Hugging Face",
@@ -23,7 +24,9 @@ EXTRAS = {
     "meteor": "METEOR (needs Java)",
     "notebook": "the page as a widget",
     "plot": "figures: jumok plot, look --figure",
-    "ray": "jumok serve on several machines",
+    "prepare": "jumok prepare",
+    "ray": "jumok serve and jumok sweep on several machines",
+    "remote": "prepared corpora at addresses",
     "research": "traces as tables of pandas",
     "serve": "jumok serve",
     "track": "TensorBoard",
