@@ -21,9 +21,10 @@ from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.section import ModelSection
 from jumok.data.captions.batches import CaptionedPictures
 from jumok.data.pairs.batches import collate
+from jumok.data.pairs.packing import PackedShape, packed_batch
 from jumok.data.pictures.batches import PictureBatch
 from jumok.data.texts.batches import LabelledBatch, MaskedBatch
-from jumok.data.texts.windows import TextBatch
+from jumok.data.texts.windows import TextBatch, one_shape
 from jumok.kinds import KINDS
 from jumok.models.catalog import DataSizes, build
 from jumok.parts import names
@@ -56,6 +57,24 @@ def pairs(section: ModelSection) -> list[MicroBatch]:
     """Two micro-batches, one of them with padded sources."""
     even = collate([[4, 5, 6], [7, 8, 9]], [[10, 11], [12]])
     return [even, collate([[4, 5, 6, 7], [8]], [[10, 11, 12], [13]])]
+
+
+def packed_pairs(section: ModelSection) -> list[MicroBatch]:
+    """Two micro-batches of one shape, whose sentences share a row."""
+    shape = PackedShape(source=16, target=14, pairs=4, longest=6)
+    sentences = [[[4, 5, 6], [7]], [[10, 11], [12, 13, 14, 15]], [[8]], [[16, 17, 18]]]
+    sides = [[np.array(each, dtype=np.int64) for each in side] for side in sentences]
+    return [packed_batch(*sides[:2], shape), packed_batch(*sides[2:], shape)]
+
+
+def texts_of_one_shape(section: ModelSection) -> list[MicroBatch]:
+    """`texts`, filled up to one shape."""
+    parts = np.array([[0, 0, 1, 1, 1], [0, 0, 0, -1, -1]])
+    return [
+        one_shape(batch, parts, rows=3, context=7, most=4)
+        for batch in texts(section)
+        if isinstance(batch, TextBatch)
+    ]
 
 
 def texts(section: ModelSection) -> list[MicroBatch]:
@@ -153,6 +172,17 @@ VARIANTS: dict[type[ModelSection], dict[str, dict[str, Any]]] = {
 }
 
 
+PACKED: dict[str, dict[str, Any]] = {
+    "": {},
+    "fused": {"attention_dropout": 0.0},
+    "windows, grouped queries": {"window": 2, "kv_heads": 1, "attention_dropout": 0.0},
+    "fractions": {"positions": "fraction"},
+    "linear": {"attention_kind": "linear"},
+    "sinks": {"sinks": True},
+}
+"""What is tried with sentences that share a row, too."""
+
+
 def training() -> Iterator[tuple[str, Case]]:
     """An update of every kind of model, and of the variants that compute otherwise."""
     for task, kind in KINDS.items():
@@ -164,14 +194,14 @@ def training() -> Iterator[tuple[str, Case]]:
                 config = section.model_validate(SMALL.get(section, {}) | values)
                 title = f"{config.kind} {name}".strip()
                 yield title, Case(config, objective, batches)
-    yield (
-        "transformer r-drop",
-        Case(
-            TransformerConfig.model_validate(SMALL[TransformerConfig]),
-            ConsistentTranslation(1.0),
-            pairs,
-        ),
-    )
+    plain = TransformerConfig.model_validate(SMALL[TransformerConfig])
+    yield "transformer r-drop", Case(plain, ConsistentTranslation(1.0), pairs)
+    yield "packed transformer r-drop", Case(plain, ConsistentTranslation(1.0), packed_pairs)
+    for name, values in PACKED.items():
+        config = TransformerConfig.model_validate(SMALL[TransformerConfig] | values)
+        yield f"packed transformer {name}".strip(), Case(config, translation, packed_pairs)
+    writer = CausalConfig.model_validate(SMALL[CausalConfig])
+    yield "packed causal-lm", Case(writer, next_token, texts_of_one_shape)
 
 
 def model_of(case: Case) -> nn.Module:
