@@ -66,7 +66,7 @@ def memory() -> int:
 
 
 @dataclass(frozen=True)
-class BlockWeights:
+class BlockNumbers:
     """The weights in the matrices of a block, part by part.
 
     Attributes:
@@ -103,13 +103,13 @@ class BlockWeights:
         return self.router + self.experts * self.expert
 
 
-def block_weights(config: StackConfig) -> BlockWeights:
+def block_weights(config: StackConfig) -> BlockNumbers:
     """The weights of one block."""
     head_dim, value_dim = head_dims(config)
     cross = config.dim * (config.heads + (config.kv_heads or config.heads)) * (head_dim + value_dim)
     gates = {"head-gate": config.heads, "element-gate": config.heads * value_dim}
     experts = config.experts or 1
-    return BlockWeights(
+    return BlockNumbers(
         _latent(config, head_dim, value_dim) if config.attention_kind == "latent" else cross,
         cross,
         config.dim * sum(gates.get(name, 0) for name in config.process_output),
