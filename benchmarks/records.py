@@ -1,4 +1,4 @@
-"""How many processor minutes a recipe needs to reach a score, over several seeds; docs/records.md.
+"""How many processor minutes a recipe needs to reach a score, over several seeds.
 
     python -m benchmarks.records recipes/shakespeare.toml --below 1.70 1.65
     python -m benchmarks.records recipes/multi30k-en-de.toml --score BLEU --above 37.0 38.5 \
