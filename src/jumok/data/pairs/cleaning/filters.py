@@ -120,14 +120,6 @@ def thresholds(clean: CleanConfig) -> dict[str, float]:
     }
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """The pairs of a batch that one filter finds."""
-
-    name: str
-    found: Rows
-
-
 def in_wrong_language(
     batch: BothSides, situation: Situation, rows: Rows, least: float
 ) -> tuple[Rows, Rows]:
