@@ -67,6 +67,13 @@ def test_a_run_leaves_a_model_that_writes_and_scores(
     assert "".join(system.generate("one ", max_tokens=5))
 
 
+def test_documents_share_no_window_where_attention_knows_its_place_in_it(make_text_config):
+    linear = ["model.positions=rotary", "model.attention_kind=linear"]
+    assert make_text_config(*linear).data.documents == "file"
+    with pytest.raises(ConfigError, match=r'documents = "line" lets documents share a window'):
+        make_text_config(*linear, "data.documents=line")
+
+
 def test_the_validation_loss_is_that_of_the_held_out_lines(tmp_path, make_text_config, recorder):
     """Documents that fit into the context are scored alone as they are validated packed."""
     screen = recorder()

@@ -22,9 +22,9 @@ STACK = {
 }
 
 
-def model(weight: float = 0.0) -> CaptionerModel:
+def model(weight: float = 0.0, **stack: str) -> CaptionerModel:
     torch.manual_seed(1)
-    values = {"encoder": CNN, "decoder": STACK, "doubly_stochastic": weight}
+    values = {"encoder": CNN, "decoder": STACK | stack, "doubly_stochastic": weight}
     return roughen(CaptionerModel(CaptionerConfig.model_validate(values), 31)).eval()
 
 
@@ -44,12 +44,26 @@ def test_captions_of_a_picture_stand_in_one_row():
     assert packed.real.tolist() == (packed.documents >= 0).tolist()
 
 
+def test_captions_share_no_row_where_attention_knows_its_place_in_it():
+    """Linear attention compares rotated keys by more than products, so their place would matter."""
+    linear = model(positions="rotary", attention_kind="linear")
+    pictures = torch.randint(256, (1, 3, 8, 8), dtype=torch.uint8).numpy()
+    captions = [[5, 6], [7, 9]]
+    data = CaptionedPictures(pictures, [captions], "key")
+    together = captioning(linear, data.batch([(0, [0, 1])]), 0.1)
+    apart = [captioning(linear, data.batch([(0, [caption])]), 0.1) for caption in (0, 1)]
+    assert float(together.detach()) == pytest.approx(float(sum(apart).detach()), rel=1e-6)
+    linear.decoder.packs = True
+    packed = captioning(linear, data.batch([(0, [0, 1])]), 0.1)
+    assert float(packed.detach()) != pytest.approx(float(together.detach()), rel=1e-4)
+
+
 @pytest.mark.parametrize("weight", [0.0, 1.0])
-def test_captions_in_one_row_learn_as_if_each_had_its_own(weight, monkeypatch):
+def test_captions_in_one_row_learn_as_if_each_had_its_own(weight):
     packed, apart, given = model(weight), model(weight), batch()
     one = captioning(packed, given, 0.1)
     one.backward()
-    monkeypatch.setattr(type(apart.decoder), "packs", False)
+    apart.decoder.packs = False
     other = captioning(apart, given, 0.1)
     other.backward()
     assert float(one.detach()) == pytest.approx(float(other.detach()), rel=1e-5)

@@ -189,6 +189,16 @@ class LanguageModelConfig(Config):
             )
         return self
 
+    @model_validator(mode="after")
+    def _documents_may_share_windows(self) -> "LanguageModelConfig":
+        if self.model.knows_row and self.data.documents != "file":
+            raise ValueError(
+                f'data.documents = "{self.data.documents}" lets documents share a window, and '
+                'positions = "rotary" in this attention depend on the place in it, which is '
+                'another one in generation: choose other positions, or documents = "file"'
+            )
+        return self
+
 
 class MaskedLanguageModelConfig(Config):
     """Masked texts in, the masked tokens out."""

@@ -72,7 +72,12 @@ class CaptionerModel(SequenceToSequence):
             table = embedding_table(vocabulary_size, dim)
             parts = BlockBuilder(config.decoder, self.noise)
             self.decoder = TransformerDecoder(
-                parts, config.decoder.layers, table, table, cap=config.decoder.logit_cap
+                parts,
+                config.decoder.layers,
+                table,
+                table,
+                cap=config.decoder.logit_cap,
+                packs=not config.decoder.knows_row,
             )
 
     @heard

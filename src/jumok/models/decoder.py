@@ -38,9 +38,8 @@ class TransformerDecoder(nn.Module):
         output: (vocabulary dim), the matrix from states to logits.
         cross: False for a language model, which has no cross-attention.
         cap: the soft cap of the logits; None: they are not capped.
+        packs: False if attention depends on the place in the row, which documents may not share.
     """
-
-    packs = True
 
     def __init__(
         self,
@@ -50,8 +49,10 @@ class TransformerDecoder(nn.Module):
         output: nn.Parameter,
         cross: bool = True,
         cap: float | None = None,
+        packs: bool = True,
     ) -> None:
         super().__init__()
+        self.packs = packs
         self.vocabulary_size = output.shape[0]
         self.embedding = parts.embedding("decoder", table)
         self.first_norm = parts.first_norm()
