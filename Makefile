@@ -58,7 +58,7 @@ test: $(VENV)/.dev $(VENV)/.wheels
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(WITH_ZIG) $(BIN)/pytest -n 2
+	$(WITH_ZIG) $(BIN)/pytest -n 2 --dist loadgroup
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

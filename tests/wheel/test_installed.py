@@ -12,7 +12,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from jumok.kernels.building import features
 from jumok.kernels.levels import CONTENTS, machine, permitted, system
@@ -23,6 +22,9 @@ ROOT = Path(__file__).parents[2]
 BUILDER = Path(os.environ.get("WHEEL_PYTHON") or Path(sys.prefix) / "wheels" / "bin" / "python")
 NO_COMPILER = "/nowhere"
 LINES = "the cat saw a dog\nThe dog slept.\n"
+
+pytestmark = pytest.mark.xdist_group("wheel")
+"""One process runs these tests: the wheel is built once, and nobody waits for it."""
 
 LEAST = 20
 PARITY = (
@@ -36,43 +38,31 @@ def ran(command: list[str | Path], **more: object) -> subprocess.CompletedProces
     return subprocess.run(words, capture_output=True, text=True, check=False, **more)
 
 
-def shared(factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """A folder of all processes that run these tests."""
-    own = factory.getbasetemp()
-    return own if worker_id == "master" else own.parent
-
-
-@pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """Built once, however many processes run the tests."""
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not BUILDER.exists():
         pytest.skip("make test installs what builds wheels")
-    folder = shared(tmp_path_factory, worker_id) / "wheel"
-    with FileLock(f"{folder}.lock"):
-        if not list(folder.glob("*.whl")):
-            command = [BUILDER, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
-            done = ran(command, cwd=ROOT, env={**os.environ, "JUMOK_WHEEL": system()})
-            assert done.returncode == 0, done.stdout + done.stderr
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [BUILDER, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
+    done = ran(command, cwd=ROOT, env={**os.environ, "JUMOK_WHEEL": system()})
+    assert done.returncode == 0, done.stdout + done.stderr
     [built] = folder.glob("*.whl")
     return built
 
 
-@pytest.fixture(scope="session")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment with the wheel; PyTorch and the others are those of this one.
 
-    All processes share it, and the bytecode that the first command writes into it.
+    All tests share the bytecode that the first command writes into it.
     """
-    home = shared(tmp_path_factory, worker_id) / "environment"
+    home = tmp_path_factory.mktemp("installed") / "environment"
     inside = Path(sysconfig.get_path("purelib", vars={"base": str(home)}))
-    borrowed = inside / "borrowed.pth"
-    with FileLock(f"{home}.lock"):
-        if not borrowed.exists():
-            done = ran([sys.executable, "-m", "venv", "--without-pip", home])
-            assert done.returncode == 0, done.stderr
-            with zipfile.ZipFile(wheel) as archive:  # what pip does, but for its records
-                archive.extractall(inside)
-            borrowed.write_text(sysconfig.get_path("purelib"), "utf-8")
+    done = ran([sys.executable, "-m", "venv", "--without-pip", home])
+    assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(wheel) as archive:  # what pip does, but for its records
+        archive.extractall(inside)
+    (inside / "borrowed.pth").write_text(sysconfig.get_path("purelib"), "utf-8")
     return home / "bin" / "python"
 
 
