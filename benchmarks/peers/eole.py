@@ -4,6 +4,7 @@ import json
 import re
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from benchmarks.corpus import SOURCE, TARGET, Corpus
 from benchmarks.environments import python_of, version_of
@@ -33,23 +34,29 @@ def read_progress(line: str, _now: float) -> float | None:
 
 
 def _prepare(precision: str, corpus: Corpus, folder: Path) -> Job:
-    # The text is cut into pieces beforehand, so no tokenizer runs inside the measured stretch.
-    vocabulary = folder / "vocabulary.txt"
-    pieces = corpus.vocabulary.read_text().splitlines()
-    vocabulary.write_text("".join(f"{piece}\t1\n" for piece in SPECIALS + pieces))
-    configuration = folder / "eole.yaml"  # JSON is YAML too
-    settings = _configuration(precision, corpus, folder, vocabulary)
-    configuration.write_text(json.dumps(settings, indent=1))
+    settings = configuration(precision, corpus, folder, write_vocabulary(corpus, folder))
+    file = folder / "eole.yaml"  # JSON is YAML too
+    file.write_text(json.dumps(settings, indent=1))
     return Job(
-        command=[python_of("eole").with_name("eole"), "train", "--config", configuration],
+        command=[python_of("eole").with_name("eole"), "train", "--config", file],
         folder=folder,
         read_progress=read_progress,
     )
 
 
-def _configuration(
-    precision: str, corpus: Corpus, folder: Path, vocabulary: Path
-) -> dict[str, object]:
+def write_vocabulary(corpus: Corpus, folder: Path) -> Path:
+    """The subwords in the form that Eole reads.
+
+    The text is cut into them beforehand, so no tokenizer runs inside the measured stretch.
+    """
+    vocabulary = folder / "vocabulary.txt"
+    pieces = corpus.vocabulary.read_text().splitlines()
+    vocabulary.write_text("".join(f"{piece}\t1\n" for piece in SPECIALS + pieces))
+    return vocabulary
+
+
+def configuration(precision: str, corpus: Corpus, folder: Path, vocabulary: Path) -> dict[str, Any]:
+    """Its settings for the benchmark's model, trained until somebody ends it."""
     return {
         "seed": 42,
         "src_vocab": str(vocabulary),

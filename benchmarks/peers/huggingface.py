@@ -44,32 +44,32 @@ def read_progress(line: str, _now: float) -> float | None:
 
 
 def _prepare(way: Way, corpus: Corpus, folder: Path) -> Job:
-    settings = folder / "settings.json"
-    settings.write_text(
-        json.dumps(
-            {
-                "source": str(corpus.ids("train", SOURCE)),
-                "target": str(corpus.ids("train", TARGET)),
-                "sentences": SENTENCES,
-                "vocabulary": VOCABULARY,
-                "layers": LAYERS,
-                "dim": DIM,
-                "heads": HEADS,
-                "inner": INNER,
-                "dropout": DROPOUT,
-                "smoothing": SMOOTHING,
-                "learning_rate": LEARNING_RATE,
-                **asdict(way),
-            },
-            indent=1,
-        )
-    )
+    file = folder / "settings.json"
+    file.write_text(json.dumps(settings(way, corpus), indent=1))
     worker = FOLDER / "workers" / "huggingface_training.py"
     return Job(
-        command=[python_of("huggingface"), worker, settings],
+        command=[python_of("huggingface"), worker, file],
         folder=folder,
         read_progress=read_progress,
     )
+
+
+def settings(way: Way, corpus: Corpus) -> dict[str, object]:
+    """What the worker reads, for the benchmark's model."""
+    return {
+        "source": str(corpus.ids("train", SOURCE)),
+        "target": str(corpus.ids("train", TARGET)),
+        "sentences": SENTENCES,
+        "vocabulary": VOCABULARY,
+        "layers": LAYERS,
+        "dim": DIM,
+        "heads": HEADS,
+        "inner": INNER,
+        "dropout": DROPOUT,
+        "smoothing": SMOOTHING,
+        "learning_rate": LEARNING_RATE,
+        **asdict(way),
+    }
 
 
 def _trainer(name: str, way: Way) -> Trainer:
@@ -82,9 +82,12 @@ def _trainer(name: str, way: Way) -> Trainer:
     )
 
 
+BEST = Way("sorted", "bfloat16", "eager")
+"""The fastest of them."""
+
 TRAINERS = (
     _trainer("huggingface-fp32", Way("random", "float32", "sdpa")),
     _trainer("huggingface-bf16", Way("random", "bfloat16", "sdpa")),
     _trainer("huggingface-sorted", Way("sorted", "bfloat16", "sdpa")),
-    _trainer("huggingface-sorted-eager", Way("sorted", "bfloat16", "eager")),
+    _trainer("huggingface-sorted-eager", BEST),
 )

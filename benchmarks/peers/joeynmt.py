@@ -7,6 +7,7 @@ It refuses bfloat16 on a CPU ("Disable fp16"), hence float32 alone.
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from benchmarks.corpus import SOURCE, TARGET, Corpus
 from benchmarks.environments import python_of, version_of
@@ -46,7 +47,7 @@ class Progress:
 
 def _prepare(corpus: Corpus, folder: Path) -> Job:
     configuration = folder / "joeynmt.yaml"  # JSON is YAML too
-    configuration.write_text(json.dumps(_configuration(corpus, folder), indent=1))
+    configuration.write_text(json.dumps(configuration(corpus, folder), indent=1))
     return Job(
         command=[python_of("joeynmt"), "-m", "joeynmt", "train", configuration, "--skip-test"],
         folder=folder,
@@ -54,7 +55,8 @@ def _prepare(corpus: Corpus, folder: Path) -> Job:
     )
 
 
-def _configuration(corpus: Corpus, folder: Path) -> dict[str, object]:
+def configuration(corpus: Corpus, folder: Path) -> dict[str, Any]:
+    """Its settings for the benchmark's model, trained until somebody ends it."""
     return {
         "name": "multi30k",
         "joeynmt_version": "2.3.0",

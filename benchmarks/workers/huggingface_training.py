@@ -27,17 +27,17 @@ def main() -> None:
     settings = json.loads(Path(sys.argv[1]).read_text())
     torch.manual_seed(42)
     random.seed(42)
-    model = _model(settings)
+    model = new_model(settings)
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters", flush=True)
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=settings["learning_rate"], betas=(0.9, 0.98)
     )
-    pairs = list(zip(_read(settings["source"]), _read(settings["target"]), strict=True))
+    pairs = list(zip(read_ids(settings["source"]), read_ids(settings["target"]), strict=True))
     half = settings["precision"] == "bfloat16"
     model.train()
     while True:
-        for batch in _batches(pairs, settings["sentences"], settings["batching"]):
-            source, decoder_input, labels = _tensors(batch)
+        for batch in batches_of(pairs, settings["sentences"], settings["batching"]):
+            source, decoder_input, labels = tensors_of(batch)
             with torch.autocast("cpu", torch.bfloat16, enabled=half):
                 logits = model(
                     input_ids=source,
@@ -58,7 +58,7 @@ def main() -> None:
             print(f"tokens {tokens} loss {loss.item():.3f}", flush=True)
 
 
-def _model(settings: dict[str, Any]) -> MarianMTModel:
+def new_model(settings: dict[str, Any]) -> MarianMTModel:
     config = MarianConfig(
         vocab_size=settings["vocabulary"],
         d_model=settings["dim"],
@@ -82,11 +82,11 @@ def _model(settings: dict[str, Any]) -> MarianMTModel:
     return MarianMTModel(config)
 
 
-def _read(path: str) -> list[list[int]]:
+def read_ids(path: str) -> list[list[int]]:
     return [[int(number) for number in line.split()] for line in Path(path).open()]
 
 
-def _batches(pairs: list[Pair], sentences: int, batching: str) -> Iterator[list[Pair]]:
+def batches_of(pairs: list[Pair], sentences: int, batching: str) -> Iterator[list[Pair]]:
     random.shuffle(pairs)
     if batching == "sorted":
         pairs = sorted(pairs, key=lambda pair: (len(pair[1]), len(pair[0])))
@@ -96,14 +96,14 @@ def _batches(pairs: list[Pair], sentences: int, batching: str) -> Iterator[list[
         yield pairs[start : start + sentences]
 
 
-def _tensors(batch: list[Pair]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    source = _padded([[*source, END] for source, _ in batch], PAD)
-    decoder_input = _padded([[START, *target] for _, target in batch], PAD)
-    labels = _padded([[*target, END] for _, target in batch], IGNORED)
+def tensors_of(batch: list[Pair]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    source = padded([[*source, END] for source, _ in batch], PAD)
+    decoder_input = padded([[START, *target] for _, target in batch], PAD)
+    labels = padded([[*target, END] for _, target in batch], IGNORED)
     return source, decoder_input, labels
 
 
-def _padded(rows: list[list[int]], value: int) -> torch.Tensor:
+def padded(rows: list[list[int]], value: int) -> torch.Tensor:
     longest = max(map(len, rows))
     return torch.tensor([row + [value] * (longest - len(row)) for row in rows])
 
