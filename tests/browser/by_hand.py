@@ -4,6 +4,8 @@ from typing import Any
 
 import torch
 
+from jumok.attention.multihead import MultiHeadAttention
+
 Facts = dict[str, torch.Tensor]
 
 
@@ -33,6 +35,10 @@ def attend(
         heads(times(states, layer), module.heads)
         for layer, states in ((module.query, asking), (module.key, asked), (module.value, asked))
     )
+    for process in module.process_queries if isinstance(module, MultiHeadAttention) else ():
+        query = process(query[None], 0)[0]  # rotation by the position, which has tests of its own
+    for process in module.process_keys if isinstance(module, MultiHeadAttention) else ():
+        key = process(key[None], 0)[0]
     products = query @ key.transpose(1, 2)
     scores = products / query.shape[2] ** 0.5
     if hidden is not None:

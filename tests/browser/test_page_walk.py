@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -133,7 +134,7 @@ def translated(tiny_bundle):
         for each in decoder.blocks:
             facts, state, read = block(each, state, read, memory, causal=True)
             layers.append(facts)
-    return trace, layers, read @ decoder.output.weight.T
+    return trace, layers, (read @ decoder.output.weight.T).detach()
 
 
 @pytest.mark.parametrize(("layer", "head", "row"), [(2, 1, 2), (0, 2, 0)])
@@ -196,7 +197,9 @@ def test_language_models_predict_from_their_last_layer(opened, tmp_path):
     decoder = system.model.decoder
     with torch.no_grad():
         state = decoder.embedding(torch.tensor([[START, *system.tokenizer.encode("abcd")]]))[0]
-        facts, _, last = block(decoder.blocks[0], state, decoder.first_norm(state), causal=True)
+        facts, _, last = block(
+            decoder.blocks[0], state, decoder.first_norm(state), causal=True, bent=F.gelu
+        )
         logits = last @ decoder.output.weight.T
     walk = Walk(opened(trace), head=1, query=3)
     found = check_attention(walk, facts["self"], 1, 3, "mixed")
@@ -247,7 +250,7 @@ def test_recurrent_decoders_ask_with_their_state(opened, tmp_path, photo, gated)
     if gated:
         system = jumok.load(write_captioner(tmp_path / "m", decoder=GATED), device="cpu")
         trace, model = jumok.trace(system, photo, "the cat", extras=ONLY), system.model
-        memory = model.encode(system.read(photo)[None])
+        memory = model.encode(system.read(Path(photo))[None])
     else:
         system = jumok.load(write_bahdanau(tmp_path / "m"), device="cpu", engine="torch")
         trace, model = jumok.trace(system, "the cat sat", "개가", extras=ONLY), system.models[0]
@@ -269,7 +272,7 @@ def test_recurrent_decoders_ask_with_their_state(opened, tmp_path, photo, gated)
             cells = decoder.cells.step(torch.cat([word, context])[None], cells)
         known = torch.cat([cells[0, -1, 0], context, word])
         shown = torch.tanh(times(known, decoder.readout))
-        logits = times(shown, decoder.output)
+        logits = shown @ decoder.output.weight.T
     walk = Walk(opened(trace), part="cross", query=row)
     found = walk.vectors()
     for name, wanted in {"state": state, "query": query, "z": z, "known": known}.items():
@@ -281,7 +284,7 @@ def test_recurrent_decoders_ask_with_their_state(opened, tmp_path, photo, gated)
     chosen = [int(each) for each in rows if each != "others"]
     near(columns["product"], terms.sum(dim=1)[chosen])
     near(columns["weight"][: len(chosen)], weights[chosen])
-    near(sum(columns["weight"]), 1.0)
+    assert abs(sum(columns["weight"]) - 1.0) < 0.005
     check_prediction(walk, logits, [token for token, _ in trace.steps[row].best])
     if gated:
         near(numbers(walk.says("cell")), [trace.steps[row].gate])
@@ -304,23 +307,23 @@ def test_cells_of_an_image_attend_to_cells(opened, tmp_path, photo):
     near(found["state"], cells[5])
     near(found["z"], facts["z"][0, 5])
     near(found["output"], facts["output"][5])
-    gate = float(attention.residual_gate)
+    gate = float(attention.residual_gate.detach())
     near(found["sum"], cells[5] + gate * facts["output"][5])
-    near(sum(walk.columns("mixed")["weight"]), 1.0)
+    assert abs(sum(walk.columns("mixed")["weight"]) - 1.0) < 0.005
 
 
 def test_a_page_holds_what_it_has_room_for_and_says_so(opened, translated, monkeypatch):
     trace, layers, _ = translated
-    monkeypatch.setattr("jumok.inspection.page.walk.WALK_BYTES", 2048)
-    reader = opened(trace)
-    walk = Walk(reader, part="cross", layer=2, head=0, query=0)
+    monkeypatch.setattr("jumok.inspection.page.walk.WALK_BYTES", 1024)
+    reader, layer = opened(trace), trace.findings.setting.layer
+    walk = Walk(reader, part="cross", layer=layer, head=0, query=0)
     assert walk.page.locator(".walk-missing").count() == 0
-    walk = Walk(reader, part="cross", layer=2, head=0, query=3)
-    assert "at most 2 kB" in walk.page.locator(".walk-missing").inner_text()
+    walk = Walk(reader, part="cross", layer=layer, head=0, query=2)
+    assert "at most 1 kB" in walk.page.locator(".walk-missing").inner_text()
     found = walk.vectors()
     assert "state" not in found
-    near(found["z"], layers[2]["cross"]["z"][0, 3])
-    assert len(html(trace)) < 2048 * 4 / 3 + len(html(without_walk(trace))) + 2000
+    near(found["z"], layers[layer]["cross"]["z"][0, 2])
+    assert len(html(trace)) < 1024 * 4 / 3 + len(html(without_walk(trace))) + 4000
 
 
 def without_walk(trace: Trace) -> Trace:

@@ -37,8 +37,8 @@ class WalkRecorder:
         self._normalizers: list[Tensor] = []
         self._entries = 0
 
-    def keep(self, site: str, **vectors: Float[Tensor, "positions width"]) -> None:
-        """Keeps vectors of a site, one for each of its queries."""
+    def keep(self, site: str, **vectors: Tensor) -> None:
+        """Keeps vectors of a site by name, each (positions width) for the next queries."""
         for name, each in vectors.items():
             self._kept.setdefault(site, {}).setdefault(name, []).append(each.detach())
 
@@ -161,8 +161,9 @@ def _listen_to_block(
 def _keeping(recorder: WalkRecorder, site: str, name: str) -> Callable[..., None]:
     """Keeps a module's first argument, or its result."""
 
-    def keep(heard: Tensor | tuple[Tensor, ...]) -> None:
-        states = heard if isinstance(heard, Tensor) else heard[0]
+    def keep(heard: Tensor | tuple[object, ...]) -> None:
+        states = heard[0] if isinstance(heard, tuple) else heard
+        assert isinstance(states, Tensor)
         recorder.keep(site, **{name: states[0]})
 
     return keep
