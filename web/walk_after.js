@@ -14,10 +14,11 @@ function vectorsOf(walk, names) {
   const rows = [];
   const add = (op, sign, name, values, group, more = {}) => values && rows.push({ op, sign, name, values, group, ...more });
   if (walk.known) {
-    add("cell", "s", names.before, walk.state, "s");
-    add("cell", "z", names.sum, walk.z, "z");
-    add("cell", "sₜ", names.cell, walk.after, "s");
-    add("known", "", walk.known.length === walk.after.length + walk.z.length ? names.knownLuong : names.known, walk.known, "[ ]");
+    const joined = walk.known.length === walk.after.length + walk.z.length ? names.knownLuong : names.known;
+    add(walk.luong ? "known" : "cell", "s", walk.luong ? names.state : names.before, walk.state, "s");
+    add(walk.luong ? "known" : "cell", "z", names.context, walk.z, "z");
+    if (!walk.luong) add("cell", "sₜ", names.cell, walk.after, "s");
+    add("known", "", joined, walk.known, joined);
     add("shown", "h", names.shown, walk.shown, "h");
     return rows;
   }

@@ -6,7 +6,7 @@ import { readable, total } from "./trace.js";
 import { Strip, mostIn, written } from "./walk_strips.js";
 import { number } from "./words_walk.js";
 
-const [STRIP, LONG, PICTURE] = [262, 640, 190]; // px
+const [STRIP, LONG, PICTURE] = [262, 640, 132]; // px
 
 /**
  * Builds the picture; `draw(progress, now)` draws a moment of it: `progress(op, key)` is how far an operation
@@ -47,12 +47,12 @@ export function attentionScene(trace, site, walk, words, onSay) {
     ...["name", "key", "product", "score", "power", "weight", "value"].map((name, i) =>
       element("span", { "data-column": name }, i === 0 ? "" : columnName(name, walk, names))));
   const table = element("div", { class: "walk-keys" },
-    element("div", { class: "walk-key walk-query" }, element("span", {}, tag("q"), ` ${names.query}`), asked.canvas),
     head, ...rows.map(({ node }) => node),
     element("div", { class: "walk-key walk-sum" }, element("span", {}, tag("z"), ` ${words.sum}`), element("span", { class: "walk-total" }), z.canvas));
   const totals = table.querySelector(".walk-total");
   const picture = trace.axes[site.keys].grid ? pictureOf(trace, site, walk, words) : null;
-  const top = element("div", { class: "walk-top" }, element("div", {}, ...parts.flatMap(({ node }) => node ?? [])),
+  const query = element("div", { class: "walk-entry walk-query" }, element("span", {}, tag("q"), ` ${names.query}`), asked.canvas);
+  const top = element("div", { class: "walk-top" }, element("div", {}, ...parts.flatMap(({ node }) => node ?? []), query),
     ...(picture ? [picture.canvas] : []));
   const columns = { products: "product", scale: "score", cap: "score", bias: "score", mask: "score", exp: "power", weights: "weight", sum: "value", keys: "key" };
   return {
@@ -62,7 +62,7 @@ export function attentionScene(trace, site, walk, words, onSay) {
       parts.forEach((part) => (part.draw ?? part)(progress));
       rows.forEach((row) => row.draw(progress, now));
       head.querySelectorAll("span").forEach((each) => each.classList.toggle("now", each.dataset.column === columns[now.op]));
-      table.querySelector(".walk-query").classList.toggle("now", now.op === "query");
+      query.classList.toggle("now", now.op === "query");
       table.querySelector(".walk-sum").classList.toggle("now", now.op === "sum");
       const spent = rows.map(({ key }) => progress("sum", key.others ? "others" : key) * key.weight);
       const sofar = Float64Array.from(walk.z, (_, i) => total(rows.map((row) => progress("sum", row.key.others ? "others" : row.key) * row.given[i])));

@@ -127,6 +127,9 @@ export function walkOf(trace, site, head, query) {
   found.mixed = held("mixed") ?? (held("output") ? sideBySide(site, query) : null);
   for (const name of ["state", "input", "output", "normed", "hidden", "fed", "word", "after", "known", "shown"]) found[name] = held(name);
   found.fedNormed = held("fed_normed");
+  // In Luong's order the new state asks; in Bahdanau's, the state before the step.
+  found.luong = Boolean(found.known) && found.input.length === found.after.length && found.input.every((value, i) => value === found.after[i]);
+  if (found.luong) found.state = found.after;
   found.gate = site.residual_gate ?? null;
   if (found.output) found.sum2 = added(found.state, found.output, found.gate ?? 1);
   const stream = facts?.post ? found.normed : found.sum2;
@@ -164,7 +167,7 @@ export function momentsOf(walk, site) {
   }
   add("weights");
   each("sum", 1800, 800);
-  if (walk.known) for (const op of ["cell", "known", "shown"]) add(op);
+  if (walk.known) for (const op of walk.luong ? ["known", "shown"] : ["cell", "known", "shown"]) add(op);
   if (walk.output) {
     for (const op of ["mixed", "output", "residual"]) add(op, null, 1500);
     if (walk.normed) add("norm");

@@ -27,7 +27,7 @@ const EN = {
   walk: "The walk",
   walkHelp: "One word on its way through the model, with the model's own numbers. Play it, or step with the buttons or the arrow keys.",
   walkStill: "Your system asks for less motion, so nothing moves by itself: use the steps.",
-  walkQuery: "Word",
+  walkQuery: "Word", walkCell: "Cell", walkNext: { label: "label", gaps: "word in the gap" },
   walkFirst: "To the beginning", walkBack: "Step back", walkPlay: "Play", walkPause: "Pause", walkNext: "Step forward",
   walkSpeed: "Speed", walkAt: "Moment of the walk", walkMoment: (at, count) => `${at} of ${count}`,
   walkPath: "Operations", walkStage: "The vectors of this moment: the arrow keys step, the space bar plays",
@@ -40,7 +40,7 @@ const EN = {
   walkOthers: (count) => `${count} others`,
   walkCells: "the keys in the image: the larger the weight, the brighter",
   walkNames: { state: "state", input: "x", query: "query", output: "attention adds", residual: "sum", norm: "norm", mixed: "all heads",
-    hidden: "hidden units", fed: "feed-forward adds", fedSum: "sum", fedNormed: "norm", sum: "z", product: "q · k", score: "score", power: "e^(score − max)",
+    hidden: "hidden units", fed: "feed-forward adds", fedSum: "sum", fedNormed: "norm", sum: "z", context: "context", product: "q · k", score: "score", power: "e^(score − max)",
     weight: "weight", value: "weight × value", key: "key", cell: "new state", known: "state, context, word", knownLuong: "state, context", shown: "output h", logit: "logit", probability: "probability",
     before: "state before", length: "length" },
   walkSymbols: { ...SYMBOLS, scale: "÷ √d", mask: "mask", norm: "norm", fedNormed: "norm", next: "next word", end: "next" },
@@ -53,9 +53,12 @@ const EN = {
     input: ({ mean, spread, rms }) => rms === null
       ? `Before it is compared, the state is normalized: minus its mean ${number(mean)}, divided by its standard deviation ${number(spread)}, then the learned scale and shift. The result is x.`
       : `Before it is compared, the state is normalized: divided by its root mean square ${number(rms)}, then multiplied by the learned scale. The result is x.`,
-    query: ({ read, width, dim, head, heads, biased, rotary, additive, cosine, linear, known }) =>
-      `The query of “${read}” asks what it needs: ${known ? `x times the learned matrix ${additive ? "W" : "W_Q"}${biased ? ", plus a bias," : ""} turns ${width} numbers into ${dim}` : `${dim} numbers`}${heads > 1 ? `, those of head ${head}` : ""}.${rotary ? " Then it is rotated by its position." : ""}${cosine ? " It is brought to one length, so that only its direction counts." : ""}${linear ? " All are made positive (elu + 1)." : ""}`,
-    keys: ({ count, additive }) => `Each of the ${count} positions offers a key, made in the same way with ${additive ? "the matrix U" : "the matrix W_K"}: what can be found there.`,
+    query: ({ read, width, dim, head, heads, biased, rotary, additive, cosine, linear, known, direct }) => direct
+      ? `The state itself is the query of “${read}”: ${dim} numbers, without a matrix.`
+      : `The query of “${read}” asks what it needs: ${known ? `x times the learned matrix ${additive ? "W" : "W_Q"}${biased ? ", plus a bias," : ""} turns ${width} numbers into ${dim}` : `${dim} numbers`}${heads > 1 ? `, those of head ${head}` : ""}.${rotary ? " Then it is rotated by its position." : ""}${cosine ? " It is brought to one length, so that only its direction counts." : ""}${linear ? " All are made positive (elu + 1)." : ""}`,
+    keys: ({ count, additive, same }) => same
+      ? `The ${count} states of the Memory are themselves the keys.`
+      : `Each of the ${count} positions offers a key, made in the same way with ${additive ? "the matrix U" : "the matrix W_K"}: what can be found there.`,
     products: ({ name, product, dim, additive, cosine }) => additive
       ? `“${name}”: query and key are added, bent by tanh and weighted by v; the ${dim} numbers sum up to ${number(product)}.`
       : `“${name}”: the query times its key, number by number; the ${dim} products sum up to ${number(product)}${product > 0 ? ": they point the same way" : ": they point away from each other"}${cosine ? ", the cosine divided by the temperature" : ""}.`,
@@ -91,8 +94,8 @@ const EN = {
       : `The context z${gate === null ? "" : `, times its gate ${number(gate)},`} and the word that is read (${word} numbers) go into the recurrent cell, which makes the new state: ${width} numbers.`,
     known: ({ width, parts }) => `State, context${parts > 2 ? " and word" : ""} lie side by side: ${width} numbers from which the next word is predicted.`,
     shown: ({ width }) => `One more layer with tanh makes ${width} numbers of them: h, each between −1 and 1.`,
-    logits: ({ count, token, logit, pooled, gaps }) => `${pooled ? "All positions together give one vector; it" : gaps ? "After one more layer, the vector" : "The vector"} is multiplied with the output vector of each of the ${count.toLocaleString("en")} ${pooled ? "labels" : "entries of the vocabulary"}. The largest of these logits is that of “${token}”, ${number(logit)}.`,
-    next: ({ token, logit, logZ, probability, written, writtenProbability }) => `Softmax once more: p(“${token}”) = e^(${number(logit)} − ${number(logZ)}) = ${number(probability)}, where ${number(logZ)} is the logarithm of the sum over all.${written === null ? "" : ` Written was “${written}”, with ${number(writtenProbability)}.`}`,
+    logits: ({ count, token, logit, pooled, gaps }) => `${pooled ? "All positions together, after the rest of the network, give one vector; it" : gaps ? "After one more layer, the vector" : "The vector"} is multiplied with the output vector of each of the ${count.toLocaleString("en")} ${pooled ? "labels" : "entries of the vocabulary"}. The largest of these logits is that of “${token}”, ${number(logit)}.`,
+    next: ({ token, logit, logZ, probability, written, writtenProbability }) => `Softmax once more: p(“${token}”) = e^(${number(logit)} − ${number(logZ)}) = ${number(probability)}, where ${number(logZ)} is the logarithm of the sum over all.${written === null ? "" : ` The output has “${written}” here, with ${number(writtenProbability)}.`}`,
     end: ({ part, layer, more, memory }) => more ? `The vector goes into ${part} of layer ${layer}.` : memory
       ? "This was the last layer: the vector becomes a row of the Memory, which the decoder's cross-attention reads." : "This is what the model makes of it here; nothing is predicted from it directly.",
   },
@@ -108,7 +111,7 @@ const KO = {
   walk: "따라가기",
   walkHelp: "단어 하나가 모델을 지나가는 길을 모델의 실제 숫자로 따라갑니다. 재생하거나, 버튼이나 화살표 키로 한 단계씩 넘기세요.",
   walkStill: "시스템에서 움직임 줄이기를 켜 두었으므로 저절로 움직이지 않습니다. 단계 버튼을 쓰세요.",
-  walkQuery: "단어",
+  walkQuery: "단어", walkCell: "칸", walkNext: { label: "레이블", gaps: "빈칸의 단어" },
   walkFirst: "처음으로", walkBack: "한 단계 뒤로", walkPlay: "재생", walkPause: "일시 정지", walkNext: "한 단계 앞으로",
   walkSpeed: "속도", walkAt: "따라가는 순간", walkMoment: (at, count) => `${count}단계 중 ${at}`,
   walkPath: "연산", walkStage: "이 순간의 벡터. 화살표 키로 넘기고 스페이스 바로 재생합니다",
@@ -121,7 +124,7 @@ const KO = {
   walkOthers: (count) => `나머지 ${count}개`,
   walkCells: "이미지 안의 키. 가중치가 클수록 밝습니다",
   walkNames: { state: "상태", input: "x", query: "쿼리", output: "어텐션이 더하는 것", residual: "합", norm: "정규화", mixed: "모든 헤드",
-    hidden: "은닉 유닛", fed: "피드포워드가 더하는 것", fedSum: "합", fedNormed: "정규화", sum: "z", product: "q · k", score: "점수", power: "e^(점수 − 최대)",
+    hidden: "은닉 유닛", fed: "피드포워드가 더하는 것", fedSum: "합", fedNormed: "정규화", sum: "z", context: "문맥", product: "q · k", score: "점수", power: "e^(점수 − 최대)",
     weight: "가중치", value: "가중치 × 값(value)", key: "키", cell: "새 상태", known: "상태, 문맥, 단어", knownLuong: "상태, 문맥", shown: "출력 h", logit: "로짓", probability: "확률",
     before: "앞의 상태", length: "길이" },
   walkSymbols: { ...SYMBOLS, scale: "÷ √d", mask: "마스크", norm: "정규화", fedNormed: "정규화", logits: "로짓", next: "다음 단어", end: "다음" },
@@ -134,9 +137,12 @@ const KO = {
     input: ({ mean, spread, rms }) => rms === null
       ? `비교하기 전에 상태를 정규화합니다. 평균 ${with_(mean, "을")} 빼고 표준편차 ${with_(spread, "로")} 나눈 다음, 학습된 배율과 이동을 적용한 것이 x입니다.`
       : `비교하기 전에 상태를 정규화합니다. 제곱평균제곱근 ${with_(rms, "로")} 나누고 학습된 배율을 곱한 것이 x입니다.`,
-    query: ({ read, width, dim, head, heads, biased, rotary, additive, cosine, linear, known }) =>
-      `“${read}”의 쿼리는 무엇이 필요한지 묻습니다. ${known ? `x에 학습된 행렬 ${additive ? "W" : "W_Q"}를 곱하${biased ? "고 편향을 더하" : ""}면 숫자 ${width}개가 ${dim}개가 됩니다` : `숫자 ${dim}개입니다`}${heads > 1 ? `(헤드 ${head})` : ""}.${rotary ? " 그다음 위치만큼 회전합니다." : ""}${cosine ? " 길이를 하나로 맞추어 방향만 남깁니다." : ""}${linear ? " 모두 양수로 만듭니다(elu + 1)." : ""}`,
-    keys: ({ count, additive }) => `${count}개 위치가 저마다 키를 내놓습니다. ${additive ? "행렬 U" : "행렬 W_K"}로 같은 방식으로 만들며, 그곳에 무엇이 있는지 알려 줍니다.`,
+    query: ({ read, width, dim, head, heads, biased, rotary, additive, cosine, linear, known, direct }) => direct
+      ? `상태가 그대로 “${read}”의 쿼리입니다. 행렬 없이 숫자 ${dim}개입니다.`
+      : `“${read}”의 쿼리는 무엇이 필요한지 묻습니다. ${known ? `x에 학습된 행렬 ${additive ? "W" : "W_Q"}를 곱하${biased ? "고 편향을 더하" : ""}면 숫자 ${width}개가 ${dim}개가 됩니다` : `숫자 ${dim}개입니다`}${heads > 1 ? `(헤드 ${head})` : ""}.${rotary ? " 그다음 위치만큼 회전합니다." : ""}${cosine ? " 길이를 하나로 맞추어 방향만 남깁니다." : ""}${linear ? " 모두 양수로 만듭니다(elu + 1)." : ""}`,
+    keys: ({ count, additive, same }) => same
+      ? `메모리(Memory)의 상태 ${count}개가 그대로 키입니다.`
+      : `${count}개 위치가 저마다 키를 내놓습니다. ${additive ? "행렬 U" : "행렬 W_K"}로 같은 방식으로 만들며, 그곳에 무엇이 있는지 알려 줍니다.`,
     products: ({ name, product, dim, additive, cosine }) => additive
       ? `“${name}”: 쿼리와 키를 더하고 tanh를 거쳐 v로 가중합니다. 숫자 ${dim}개의 합은 ${number(product)}입니다.`
       : `“${name}”: 쿼리와 키를 성분끼리 곱합니다. 곱 ${dim}개의 합은 ${number(product)}, ${product > 0 ? "두 벡터의 방향이 비슷합니다" : "두 벡터의 방향이 서로 다릅니다"}.${cosine ? " 코사인을 온도로 나눈 값입니다." : ""}`,
@@ -172,8 +178,8 @@ const KO = {
       : `문맥 z${gate === null ? "" : `에 게이트 ${with_(gate, "을")} 곱한 것`}와 읽은 단어(숫자 ${word}개)가 순환 셀에 들어가 새 상태, 숫자 ${width}개가 됩니다.`,
     known: ({ width, parts }) => `상태, 문맥${parts > 2 ? ", 단어" : ""} 벡터를 나란히 놓습니다. 숫자 ${width}개에서 다음 단어를 예측합니다.`,
     shown: ({ width }) => `tanh가 있는 층 하나를 더 거치면 h, 곧 −1과 1 사이의 숫자 ${width}개가 됩니다.`,
-    logits: ({ count, token, logit, pooled, gaps }) => `${pooled ? "모든 위치를 모은 벡터 하나" : gaps ? "층 하나를 더 거친 벡터" : "이 벡터"}에 ${pooled ? "레이블" : "어휘"} ${count.toLocaleString("ko")}개의 출력 벡터를 저마다 곱합니다. 이 로짓 가운데 가장 큰 것은 “${token}”의 ${number(logit)}입니다.`,
-    next: ({ token, logit, logZ, probability, written, writtenProbability }) => `다시 softmax: p(“${token}”) = e^(${number(logit)} − ${number(logZ)}) = ${number(probability)}. ${with_(logZ, "은")} 모든 로짓의 지수를 더한 값의 로그입니다.${written === null ? "" : ` 실제로 쓴 것은 “${written}”, 확률 ${number(writtenProbability)}입니다.`}`,
+    logits: ({ count, token, logit, pooled, gaps }) => `${pooled ? "남은 층을 지나 모든 위치를 모은 벡터 하나" : gaps ? "층 하나를 더 거친 벡터" : "이 벡터"}에 ${pooled ? "레이블" : "어휘"} ${count.toLocaleString("ko")}개의 출력 벡터를 저마다 곱합니다. 이 로짓 가운데 가장 큰 것은 “${token}”의 ${number(logit)}입니다.`,
+    next: ({ token, logit, logZ, probability, written, writtenProbability }) => `다시 softmax: p(“${token}”) = e^(${number(logit)} − ${number(logZ)}) = ${number(probability)}. ${with_(logZ, "은")} 모든 로짓의 지수를 더한 값의 로그입니다.${written === null ? "" : ` 출력에 있는 것은 “${written}”, 확률 ${number(writtenProbability)}입니다.`}`,
     end: ({ part, layer, more, memory }) => more ? `이 벡터는 ${layer}층의 ${part}에 들어갑니다.` : memory
       ? "마지막 층이었습니다. 이 벡터는 메모리(Memory)의 한 행이 되어 디코더의 크로스 어텐션이 읽습니다." : "여기서 모델이 만든 것은 이것입니다. 여기서 바로 예측하는 것은 없습니다.",
   },

@@ -21,7 +21,7 @@ from tests.systems.lm import write_lm
 from tests.systems.pictures import write_captioner, write_noise
 from tests.systems.untrained import write_classifier, write_masked
 
-pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
+expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
 ONLY = Analyses(ablation=False, attribution=False, search_tree=False, layers=False)
 DIGITS = 6e-4
@@ -335,3 +335,86 @@ def test_a_trace_without_a_walk_shows_the_attention(opened, translated):
     walk = Walk(opened(without_walk(trace)), part="cross", layer=2, head=0, query=0)
     assert "jumok look MODEL TEXT" in walk.page.locator(".walk-missing").inner_text()
     near(walk.vectors()["z"], layers[2]["cross"]["z"][0, 0])
+
+
+LANGUAGES = {"en-US": ("Play", "Step forward"), "ko-KR": ("재생", "한 단계 앞으로")}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_walk_goes_by_keyboard_by_buttons_and_by_itself(opened, translated, language):
+    play, forward = LANGUAGES[language]
+    reader = opened(translated[0], language)
+    walk = Walk(reader, part="cross", layer=2)
+    page, slider = walk.page, walk.page.locator("#walk-at")
+    first = page.locator("#walk-says").text_content()
+    page.locator("#walk").focus()
+    page.keyboard.press("ArrowRight")
+    assert slider.input_value() == "1"
+    assert page.locator("#walk-says").text_content() != first
+    page.keyboard.press("End")
+    assert page.locator("#walk-op-next").get_attribute("aria-current") == "step"
+    assert page.locator("#walk-next").is_disabled()
+    page.keyboard.press("Home")
+    assert page.locator("#walk-says").text_content() == first
+    page.get_by_role("button", name=forward).click()
+    page.get_by_role("button", name=forward).click()
+    assert slider.input_value() == "2"
+    assert "moment=2" in page.url  # a link keeps the moment
+    page.locator("#walk-speed").select_option("4")
+    page.get_by_role("button", name=play).click()
+    expect(slider).to_have_value(re.compile(r"^([4-9]|\d\d)$"))
+    page.locator("#walk").focus()
+    page.keyboard.press(" ")
+    stopped = slider.input_value()
+    assert page.get_by_role("button", name=play).is_visible()
+    page.wait_for_timeout(400)
+    assert slider.input_value() == stopped
+    page.reload()
+    assert slider.input_value() == stopped
+    reader.requests.pop()
+
+
+def test_nothing_moves_by_itself_where_less_motion_is_wanted(opened, translated):
+    reader = opened(translated[0])
+    reader.page.emulate_media(reduced_motion="reduce")
+    walk = Walk(reader, part="cross", layer=2, head=1, query=1)
+    assert walk.page.locator("#walk-play").count() == 0
+    assert walk.page.locator(".walk-still").is_visible()
+    frames = "() => { window.requestAnimationFrame = () => { window.moved = true; }; }"
+    walk.page.evaluate(frames)
+    for op in ("weights", "fed", "next"):  # a click of the driver would wait for frames itself
+        walk.page.evaluate(f"document.getElementById('walk-op-{op}').click()")
+    assert walk.page.evaluate("window.moved") is None
+    shown = walk.page.locator('#walk [data-cell="probability"]').first.text_content()
+    near(number(shown), translated[2][1].softmax(dim=0).max())
+
+
+@pytest.mark.parametrize(("scheme", "language"), [("light", "ko-KR"), ("dark", "en-US")])
+def test_the_walk_is_for_everybody(opened, translated, scheme, language):
+    reader = opened(translated[0], language)
+    reader.page.emulate_media(color_scheme=scheme)
+    for width, moment in ((1200, 4), (400, 99)):
+        reader.page.set_viewport_size({"width": width, "height": 900})
+        walk = Walk(reader, part="cross", layer=2, query=1, moment=moment)
+        assert reader.serious() == []
+        assert walk.page.evaluate("document.documentElement.scrollWidth") <= width
+        assert "undefined" not in walk.page.locator("main").inner_text()
+        assert "NaN" not in walk.page.locator("main").inner_text()
+
+
+def test_a_live_page_asks_for_the_vectors_that_it_does_not_hold(live, monkeypatch):
+    page, traced = live
+    monkeypatch.setattr("jumok.inspection.page.walk.WALK_BYTES", 1024)
+    page.locator("#text").fill("the dog barked")
+    trace = traced("the dog barked")
+    expect(page.locator("header dd").last).to_have_text(trace.output)
+    page.get_by_role("tab", name="The walk").click()
+    for query in range(3):
+        page.get_by_label("Word", exact=True).select_option(str(query))
+        page.locator("#walk-op-output").wait_for()
+        page.locator("#walk-vectors summary").click()
+        text = page.locator('[data-vector="output"]').text_content()
+        shown = [number(each) for each in text.rsplit(": ", 1)[1].split()]
+        chosen = page.get_by_label("Layer", exact=True).input_value()
+        name = f"decoder.blocks.{chosen}.cross_attention"
+        near(shown, trace.walk.sites[name].arrays["output"][query])

@@ -48,7 +48,7 @@ export function walkView(trace, state, words, ask) {
   const headSelect = controls[2].querySelector("select");
   headSelect.value = String(head);
   const rows = site.rowTokens.map((_, i) => [String(i), `${i} ${rowName(trace, site, i, words)}`]);
-  controls.push(choice(words.walkQuery, rows, String(query), (value) => state.set({ query: value, moment: 0 })));
+  controls.push(choice(trace.axes[site.queries].grid ? words.walkCell : words.walkQuery, rows, String(query), (value) => state.set({ query: value, moment: 0 })));
   if (!site.array("query")) return { help: words.walkHelp, controls, body: [element("p", {}, words.noVectors)] };
   if (ask && trace.walk !== undefined && !isHeld(trace, site, query)) request(trace, site, query, ask);
   const walk = walkOf(trace, site, head, query);
@@ -91,7 +91,7 @@ function placeOf(trace, site, walk, words) {
     writes: site.writes && next !== undefined, read: readable(site.rowTokens[query]), next: next === undefined ? "" : readable(next),
     label: Boolean(trace.axes[site.queries].grid), layer: site.layer + 1, head: head + 1, additive: walk.additive,
     cosine: site.kind.startsWith("cosine"), linear: walk.linear, cross, gaps: trace.kind.writes === "gaps", gate: trace.steps[query]?.gate ?? null,
-    luong: Boolean(walk.known) && walk.input.length === walk.after.length && walk.input.every((value, i) => value === walk.after[i]),
+    luong: walk.luong, direct: Boolean(walk.known) && !walk.additive, same: Boolean(walk.known) && !walk.additive && site.kind !== "bilinear",
     more: Boolean(onward), part: onward ? words[onward.part] : "", memory: site.part === "encoder" && trace.of("cross").length > 0,
     ...(onward ? { onwardLayer: onward.layer + 1 } : {}), last: site.layer === Math.max(...layers),
   };
@@ -103,6 +103,13 @@ function onwardOf(trace, site) {
   if (cross) return cross;
   const part = site.part === "cross" && trace.of("decoder").length ? "decoder" : site.part;
   return trace.of(part).find(({ layer }) => layer === site.layer + 1);
+}
+
+/** The sign of an operation on the path. */
+function symbolOf(op, trace, walk, words) {
+  if (op === "products" && walk.additive) return "v · tanh";
+  if (op === "next") return words.walkNext[trace.kind.writes] ?? words.walkSymbols.next;
+  return words.walkSymbols[op];
 }
 
 /** The path, the sentence, the buttons and the picture; what moves is drawn without rebuilding the page. */
@@ -118,7 +125,7 @@ function player(trace, site, walk, state, words) {
   const legends = [first, second].filter(Boolean).map(({ scales }) => rampOf(scales, words));
   const text = element("p", { id: "walk-says", class: "walk-says", "aria-live": "polite" });
   const chips = pathOf(moments).map((op) => element("button", { type: "button", "data-op": op, id: `walk-op-${op}`,
-    onclick: () => go(moments.findIndex((moment) => moment.op === op), true) }, ...written(words.walkSymbols[op])));
+    onclick: () => go(moments.findIndex((moment) => moment.op === op), true) }, ...written(symbolOf(op, trace, walk, words))));
   const path = element("div", { class: "walk-path", role: "group", "aria-label": words.walkPath }, ...chips);
   const onward = onwardOf(trace, site);
   const on = onward ? element("button", { type: "button", id: "walk-on", class: "walk-on", onclick: () =>
