@@ -21,7 +21,7 @@ import { theatreView } from "./views/theatre.js";
 import { walkView, walkWanted } from "./views/walk.js";
 
 const VIEWS = {
-  scrubber: scrubberView, board: boardView, walk: walkView, row: rowView, grid: gridView, heads: headsView, mattered: matteredView,
+  scrubber: scrubberView, board: boardView, row: rowView, walk: walkView, grid: gridView, heads: headsView, mattered: matteredView,
   theatre: theatreView, beam: choicesView, layers: layersView, compare: compareView,
 };
 

@@ -178,7 +178,7 @@ export function momentsOf(walk, site) {
     add("fedNormed");
   }
   if (walk.prediction) for (const op of ["logits", "next"]) add(op);
-  else add("end");
+  else if (walk.output) add("end");
   return moments;
 }
 

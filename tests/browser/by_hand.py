@@ -1,4 +1,4 @@
-"""A Transformer's block and an attention by hand: matrices, sums and exponentials of plain torch."""
+"""A Transformer's block and an attention by hand: matrices, sums and exponentials in torch."""
 
 from typing import Any
 
@@ -48,8 +48,16 @@ def attend(
     z = weights @ value
     mixed = z.transpose(0, 1).flatten(1)
     return {
-        **{"input": asking, "query": query, "key": key, "value": value, "products": products},
-        **{"scores": scores, "powers": powers, "weights": weights, "z": z, "mixed": mixed},
+        "input": asking,
+        "query": query,
+        "key": key,
+        "value": value,
+        "products": products,
+        "scores": scores,
+        "powers": powers,
+        "weights": weights,
+        "z": z,
+        "mixed": mixed,
         "output": times(mixed, module.output),
     }
 

@@ -1,7 +1,6 @@
 """The walk in a real browser: its numbers are recomputed from the weights with plain torch."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,77 +10,15 @@ import torch.nn.functional as F
 
 import jumok
 from jumok.data.tokenizer import END, START
-from jumok.inspection.page.document import page as html
-from jumok.inspection.trace import Trace
-from jumok.tracing.request import Analyses
 from tests.browser.by_hand import attend, block, times
 from tests.browser.test_page_kinds import GATED, write_bahdanau
+from tests.browser.walking import ONLY, Walk, near, number, numbers, translated_by_hand
 from tests.parity.bert import bert, save
 from tests.systems.lm import write_lm
 from tests.systems.pictures import write_captioner, write_noise
 from tests.systems.untrained import write_classifier, write_masked
 
-expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
-
-ONLY = Analyses(ablation=False, attribution=False, search_tree=False, layers=False)
-DIGITS = 6e-4
-"""Three decimals are displayed."""
-
-
-def number(text: str) -> float:
-    return float(text.replace("−", "-").replace("∞", "inf"))
-
-
-def numbers(text: str) -> list[float]:
-    """The numbers with decimals, in their order."""
-    return [number(each) for each in re.findall(r"−?\d+\.\d+", text)]
-
-
-def near(found: object, wanted: object) -> None:
-    wanted = wanted.detach().numpy() if isinstance(wanted, torch.Tensor) else wanted
-    np.testing.assert_allclose(found, wanted, atol=DIGITS)
-
-
-class Walk:
-    """The view as somebody walks through it."""
-
-    def __init__(self, reader: object, **state: object) -> None:
-        self.page = reader.page
-        fragment = "&".join(f"{key}={value}" for key, value in {"view": "walk", **state}.items())
-        self.page.evaluate(f"location.hash = '{fragment}'")
-        self.page.locator("#walk").wait_for()
-
-    def says(self, op: str) -> str:
-        """The sentence of an operation."""
-        self.page.locator(f"#walk-op-{op}").click()
-        return self.page.locator("#walk-says").text_content()
-
-    def vectors(self) -> dict[str, list[float]]:
-        """Every vector that is shown as numbers."""
-        self.page.locator("#walk-vectors summary").click()
-        lines = self.page.locator("#walk-vectors p")
-        lines.first.wait_for()
-        pairs = (line.rsplit(": ", 1) for line in lines.all_text_contents())
-        return {name: [number(each) for each in text.split()] for name, text in pairs}
-
-    def columns(self, after: str) -> dict[str, list[float]]:
-        """The columns of the picture when the weighted sum is complete, before operation `after`."""
-        self.says(after)
-        self.page.locator("#walk-back").click()
-        found = {}
-        for name in ("product", "score", "power", "weight"):
-            texts = self.page.locator(f'.walk-key [data-cell="{name}"]').all_text_contents()
-            found[name] = [number(text) for text in texts if text]
-        return found
-
-    def entries(self) -> list[tuple[str, float, float]]:
-        """The most probable tokens, with their logits and probabilities."""
-        self.says("next")
-        self.page.locator('#walk [data-cell="probability"]').last.filter(has_text=".").wait_for()
-        rows = self.page.locator(".walk-entry-row:not(.walk-head)").all()
-        names = [row.locator(".walk-name").text_content() for row in rows]
-        cells = [row.locator(".walk-cell").all_text_contents() for row in rows]
-        return [(name, *map(number, cell)) for name, cell in zip(names, cells, strict=True)]
+pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 
 
 def check_attention(walk: Walk, facts: dict[str, torch.Tensor], head: int, row: int, after: str):
@@ -122,19 +59,7 @@ def check_prediction(walk: Walk, logits: torch.Tensor, names: list[str]) -> None
 @pytest.fixture(scope="module")
 def translated(tiny_bundle):
     """A translator of three layers and its trace, with every block by hand."""
-    translator = jumok.load(tiny_bundle, device="cpu", engine="torch")
-    trace = jumok.trace(translator, "the cat sat", "개가 짖었다", extras=ONLY)
-    model, decoder = translator.models[0], translator.models[0].decoder
-    with torch.no_grad():
-        source = torch.tensor([[*translator.tokenizer.encode("the cat sat"), END]])
-        memory = model.encode(source).states[0]
-        state = decoder.embedding(torch.tensor([[START, *trace.findings.written]]))[0]
-        read = decoder.first_norm(state)
-        layers = []
-        for each in decoder.blocks:
-            facts, state, read = block(each, state, read, memory, causal=True)
-            layers.append(facts)
-    return trace, layers, (read @ decoder.output.weight.T).detach()
+    return translated_by_hand(tiny_bundle)
 
 
 @pytest.mark.parametrize(("layer", "head", "row"), [(2, 1, 2), (0, 2, 0)])
@@ -310,111 +235,3 @@ def test_cells_of_an_image_attend_to_cells(opened, tmp_path, photo):
     gate = float(attention.residual_gate.detach())
     near(found["sum"], cells[5] + gate * facts["output"][5])
     assert abs(sum(walk.columns("mixed")["weight"]) - 1.0) < 0.005
-
-
-def test_a_page_holds_what_it_has_room_for_and_says_so(opened, translated, monkeypatch):
-    trace, layers, _ = translated
-    monkeypatch.setattr("jumok.inspection.page.walk.WALK_BYTES", 1024)
-    reader, layer = opened(trace), trace.findings.setting.layer
-    walk = Walk(reader, part="cross", layer=layer, head=0, query=0)
-    assert walk.page.locator(".walk-missing").count() == 0
-    walk = Walk(reader, part="cross", layer=layer, head=0, query=2)
-    assert "at most 1 kB" in walk.page.locator(".walk-missing").inner_text()
-    found = walk.vectors()
-    assert "state" not in found
-    near(found["z"], layers[layer]["cross"]["z"][0, 2])
-    assert len(html(trace)) < 1024 * 4 / 3 + len(html(without_walk(trace))) + 4000
-
-
-def without_walk(trace: Trace) -> Trace:
-    return replace(trace, walk=None)
-
-
-def test_a_trace_without_a_walk_shows_the_attention(opened, translated):
-    trace, layers, _ = translated
-    walk = Walk(opened(without_walk(trace)), part="cross", layer=2, head=0, query=0)
-    assert "jumok look MODEL TEXT" in walk.page.locator(".walk-missing").inner_text()
-    near(walk.vectors()["z"], layers[2]["cross"]["z"][0, 0])
-
-
-LANGUAGES = {"en-US": ("Play", "Step forward"), "ko-KR": ("재생", "한 단계 앞으로")}
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_walk_goes_by_keyboard_by_buttons_and_by_itself(opened, translated, language):
-    play, forward = LANGUAGES[language]
-    reader = opened(translated[0], language)
-    walk = Walk(reader, part="cross", layer=2)
-    page, slider = walk.page, walk.page.locator("#walk-at")
-    first = page.locator("#walk-says").text_content()
-    page.locator("#walk").focus()
-    page.keyboard.press("ArrowRight")
-    assert slider.input_value() == "1"
-    assert page.locator("#walk-says").text_content() != first
-    page.keyboard.press("End")
-    assert page.locator("#walk-op-next").get_attribute("aria-current") == "step"
-    assert page.locator("#walk-next").is_disabled()
-    page.keyboard.press("Home")
-    assert page.locator("#walk-says").text_content() == first
-    page.get_by_role("button", name=forward).click()
-    page.get_by_role("button", name=forward).click()
-    assert slider.input_value() == "2"
-    assert "moment=2" in page.url  # a link keeps the moment
-    page.locator("#walk-speed").select_option("4")
-    page.get_by_role("button", name=play).click()
-    expect(slider).to_have_value(re.compile(r"^([4-9]|\d\d)$"))
-    page.locator("#walk").focus()
-    page.keyboard.press(" ")
-    stopped = slider.input_value()
-    assert page.get_by_role("button", name=play).is_visible()
-    page.wait_for_timeout(400)
-    assert slider.input_value() == stopped
-    page.reload()
-    assert slider.input_value() == stopped
-    reader.requests.pop()
-
-
-def test_nothing_moves_by_itself_where_less_motion_is_wanted(opened, translated):
-    reader = opened(translated[0])
-    reader.page.emulate_media(reduced_motion="reduce")
-    walk = Walk(reader, part="cross", layer=2, head=1, query=1)
-    assert walk.page.locator("#walk-play").count() == 0
-    assert walk.page.locator(".walk-still").is_visible()
-    frames = "() => { window.requestAnimationFrame = () => { window.moved = true; }; }"
-    walk.page.evaluate(frames)
-    for op in ("weights", "fed", "next"):  # a click of the driver would wait for frames itself
-        walk.page.evaluate(f"document.getElementById('walk-op-{op}').click()")
-    assert walk.page.evaluate("window.moved") is None
-    shown = walk.page.locator('#walk [data-cell="probability"]').first.text_content()
-    near(number(shown), translated[2][1].softmax(dim=0).max())
-
-
-@pytest.mark.parametrize(("scheme", "language"), [("light", "ko-KR"), ("dark", "en-US")])
-def test_the_walk_is_for_everybody(opened, translated, scheme, language):
-    reader = opened(translated[0], language)
-    reader.page.emulate_media(color_scheme=scheme)
-    for width, moment in ((1200, 4), (400, 99)):
-        reader.page.set_viewport_size({"width": width, "height": 900})
-        walk = Walk(reader, part="cross", layer=2, query=1, moment=moment)
-        assert reader.serious() == []
-        assert walk.page.evaluate("document.documentElement.scrollWidth") <= width
-        assert "undefined" not in walk.page.locator("main").inner_text()
-        assert "NaN" not in walk.page.locator("main").inner_text()
-
-
-def test_a_live_page_asks_for_the_vectors_that_it_does_not_hold(live, monkeypatch):
-    page, traced = live
-    monkeypatch.setattr("jumok.inspection.page.walk.WALK_BYTES", 1024)
-    page.locator("#text").fill("the dog barked")
-    trace = traced("the dog barked")
-    expect(page.locator("header dd").last).to_have_text(trace.output)
-    page.get_by_role("tab", name="The walk").click()
-    for query in range(3):
-        page.get_by_label("Word", exact=True).select_option(str(query))
-        page.locator("#walk-op-output").wait_for()
-        page.locator("#walk-vectors summary").click()
-        text = page.locator('[data-vector="output"]').text_content()
-        shown = [number(each) for each in text.rsplit(": ", 1)[1].split()]
-        chosen = page.get_by_label("Layer", exact=True).input_value()
-        name = f"decoder.blocks.{chosen}.cross_attention"
-        near(shown, trace.walk.sites[name].arrays["output"][query])

@@ -129,16 +129,15 @@ class _Listening:
         self._watching.enter_context(hooked(module, before, after))
 
 
-def _listen_to_block(
-    path: str, block: Block, recorder: WalkRecorder, listen: _Listening
-) -> None:
+def _listen_to_block(path: str, block: Block, recorder: WalkRecorder, listen: _Listening) -> None:
     """The parts of a block follow one another: what one leaves, the next one reads."""
-    parts: list[tuple[str, nn.Module, nn.Module]] = [
-        (f"{path}.self_attention", block.self_attention, block.after_self)
+    modules = dict(block.named_children())
+    named = (("self_attention", "after_self"), ("cross_attention", "after_cross"))
+    parts = [
+        (f"{path}.{name}", modules[name], modules[after])
+        for name, after in named
+        if isinstance(modules.get(name), Observable)
     ]
-    if block.cross_attention is not None:
-        parts.append((f"{path}.cross_attention", block.cross_attention, block.after_cross))
-    parts = [part for part in parts if isinstance(part[1], Observable)]
     if not parts:
         return
     first, last = parts[0][0], parts[-1][0]
@@ -150,12 +149,12 @@ def _listen_to_block(
             listen(output, before=_keeping(recorder, site, "mixed"))
         listen(attention, after=_keeping(recorder, site, "output"))
         listen(after, after=_leaving(recorder, site, "normed", then))
-    outer = dict(block.feedforward.named_children()).get("outer")  # type: ignore[attr-defined]
+    feedforward = modules["feedforward"]
+    outer = dict(feedforward.named_children()).get("outer")
     if outer is not None:
         listen(outer, before=_keeping(recorder, last, "hidden"))
-    assert isinstance(block.feedforward, nn.Module)
-    listen(block.feedforward, after=_keeping(recorder, last, "fed"))
-    listen(block.after_feedforward, after=_leaving(recorder, last, "fed_normed", None))
+    listen(feedforward, after=_keeping(recorder, last, "fed"))
+    listen(modules["after_feedforward"], after=_leaving(recorder, last, "fed_normed", None))
 
 
 def _keeping(recorder: WalkRecorder, site: str, name: str) -> Callable[..., None]:

@@ -31,8 +31,8 @@ class WalkFocus(NamedTuple):
 def packed_walk(trace: Trace, focus: WalkFocus | None = None) -> dict[str, object] | None:
     """The walk of the queries that there is room for; the focus comes first, then its neighbours.
 
-    Without a focus it begins with the module that the page opens with. Of each module the page gets
-    `queries`, the positions that are held, and `arrays` with a row for each of them.
+    Without a focus it begins with the module that the page opens with. For each module the page
+    gets `queries`, the positions that are held, and `arrays` with a row for each of them.
     """
     walk = trace.walk
     if walk is None:
