@@ -18,9 +18,10 @@ import { matteredView } from "./views/mattered.js";
 import { rowView } from "./views/row.js";
 import { scrubberView } from "./views/scrubber.js";
 import { theatreView } from "./views/theatre.js";
+import { walkView, walkWanted } from "./views/walk.js";
 
 const VIEWS = {
-  scrubber: scrubberView, board: boardView, row: rowView, grid: gridView, heads: headsView, mattered: matteredView,
+  scrubber: scrubberView, board: boardView, row: rowView, walk: walkView, grid: gridView, heads: headsView, mattered: matteredView,
   theatre: theatreView, beam: choicesView, layers: layersView, compare: compareView,
 };
 
@@ -117,7 +118,7 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     const view = state.get("view");
     const wanted = {
       worth: view === "heads", words: view === "mattered", tree: view === "theatre", layers: view === "layers" || !trace.sites.length,
-      both: view === "compare", against: view === "layers" || view === "compare" ? state.get("against") : "",
+      walk: view === "walk" ? walkWanted(trace, state) : undefined, both: view === "compare", against: view === "layers" || view === "compare" ? state.get("against") : "",
     };
     ask({ text, picture, written, prefix, begun, ...changes(state), ...wanted });
   });

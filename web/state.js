@@ -36,6 +36,8 @@ const DEFAULTS = {
   cell: "",
   word: "",
   other: "",
+  moment: "0",
+  speed: "1",
   lang: "",
 };
 

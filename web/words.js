@@ -2,6 +2,7 @@
 
 import { LAYERS } from "./words_layers.js";
 import { TASKS } from "./words_tasks.js";
+import { WALK } from "./words_walk.js";
 
 export const WORDS = {
   en: {
@@ -353,5 +354,5 @@ export const WORDS = {
 /** The texts; some differ from task to task. */
 export function words(language, { reads, writes, texts }) {
   const known = Object.hasOwn(WORDS, language) ? language : "en";
-  return { ...WORDS[known], ...LAYERS[known], ...TASKS[known][`${reads}-${writes}`], ...texts[known] };
+  return { ...WORDS[known], ...LAYERS[known], ...WALK[known], ...TASKS[known][`${reads}-${writes}`], ...texts[known] };
 }

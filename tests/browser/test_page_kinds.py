@@ -36,7 +36,7 @@ SHORT = DecodingOptions(beam=2, maximum_length=4)
 GATED = {"kind": "rnn", "dim": 16, "embedding": 12, "attention": "additive", "gate": True}
 MARKUP = ("<img src=x onerror=ran()>", "</script><script>ran()</script>", "\u202e ㅎㅏ 👩\u200d👩")
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-EVERYWHERE = {"board", "row", "grid", "heads"}
+EVERYWHERE = {"board", "row", "walk", "grid", "heads"}
 VIEWS = {
     "Transformer": EVERYWHERE | {"theatre", "beam"},
     # One head is not seen beside others.
@@ -46,7 +46,7 @@ VIEWS = {
     "CNN": EVERYWHERE | {"scrubber", "beam"},
     "masked model": EVERYWHERE | {"beam"},
     "text classifier": EVERYWHERE | {"beam"},
-    "BERT": {"board", "row", "grid"},
+    "BERT": {"board", "row", "walk", "grid"},
 }
 
 

@@ -23,6 +23,7 @@ from jumok.data.files.atomic import atomic_file
 from jumok.inspection.changes import changes_here
 from jumok.inspection.findings import JUDGED, TraceFindings, findings_json
 from jumok.inspection.page.picture import TracePicture
+from jumok.inspection.walk import Walk
 from jumok.late import late_imports
 from jumok.places import resolve
 
@@ -195,6 +196,7 @@ class Trace:
         index: the index of this input among all recorded texts or images, from 0.
         changes: the changes of the model in this trace, by `jumok.changed` and `jumok.patched`
             ("head off: cross 2.3"): it is then not what the model of this fingerprint computes.
+        walk: the vectors around the attention modules, for the page; not saved in files.
     """
 
     __pydantic_config__: ClassVar[dict[str, object]] = JUDGED
@@ -214,6 +216,7 @@ class Trace:
     fingerprint: str = ""
     index: int = 0
     changes: tuple[str, ...] = field(default_factory=changes_here)
+    walk: Walk | None = None
 
     def hypothesis(self, token: int) -> "Trace":
         """The hypothesis of a tree that ends with this token of the target, as a trace."""

@@ -6,6 +6,7 @@ from typing import TypeGuard
 from jumok.errors import DataError, JumokError, Place
 from jumok.inspection.hooks.intervene import Change, RowEdit
 from jumok.inspection.page.document import payload
+from jumok.inspection.page.walk import WalkFocus
 from jumok.serving.local import Answer
 from jumok.serving.pictures import ServedPictures
 from jumok.tracing.comparison import Comparison
@@ -23,7 +24,8 @@ def answers(sides: Comparison, pictures: ServedPictures | None = None) -> Answer
         given = None if pictures is None else pictures.chosen(asked.get("picture"))
         text, change = given or _text(asked.get("text")), _change(asked)
         worth, words, tree = (bool(asked.get(name)) for name in ("worth", "words", "tree"))
-        wanted = Analyses(worth, words, tree, bool(asked.get("layers")), heed)
+        walk = _focus(asked.get("walk"))
+        wanted = Analyses(worth, words, tree, bool(asked.get("layers")), heed, walk is not None)
         prefix = _pieces(asked.get("prefix"))
         both = bool(asked.get("both"))
         against = str(asked.get("against") or "") if both or wanted.layers else ""
@@ -35,7 +37,7 @@ def answers(sides: Comparison, pictures: ServedPictures | None = None) -> Answer
             if pictures is not None and error.place is not None:
                 error.place = Place(pictures.name_of(error.place.file))
             raise
-        found = payload(trace) | ({"other": payload(other)} if other is not None else {})
+        found = payload(trace, walk) | ({"other": payload(other)} if other is not None else {})
         written = _pieces(asked.get("written"))
         if change and written:
             # The log-probability of each token of the old output under the changed model.
@@ -55,6 +57,14 @@ def _text(asked: object) -> str:
     if not isinstance(asked, str):
         raise DataError("the request has no text.", expected='{"text": "..."}', got=repr(asked))
     return asked
+
+
+def _focus(asked: object) -> WalkFocus | None:
+    """The query whose walk the page wants; None: none, or it is no query."""
+    if not isinstance(asked, dict):
+        return None
+    site, query = asked.get("site"), asked.get("query")
+    return WalkFocus(site, query) if isinstance(site, str) and _whole(query) else None
 
 
 def _whole(number: object) -> TypeGuard[int]:

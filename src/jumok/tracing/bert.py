@@ -54,6 +54,7 @@ def trace_bert(
         output=text,
         axes={"text": Axis(cut.pieces, cut.words, cut.texts)},
         sites=looked.watched.sites,
+        walk=looked.walk,
         streams=looked.watched.streams,
         steps=(),
         findings=findings_of([], looked),

@@ -79,6 +79,7 @@ def trace_caption(
         output=tokenizer.decode(write),
         axes=axes,
         sites=looked.watched.sites,
+        walk=looked.walk,
         streams=looked.watched.streams,
         steps=steps_of(tokenizer.pieces, written, looked.watched.result, gates),
         findings=findings,

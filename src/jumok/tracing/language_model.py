@@ -78,6 +78,7 @@ def trace_language_model(
         output=tokenizer.decode(tokens)[len(tokenizer.decode(prompt)) :],
         axes=axes,
         sites=looked.watched.sites,
+        walk=looked.walk,
         streams=looked.watched.streams,
         steps=steps_of(names, tokens, looked.watched.result),
         findings=findings,

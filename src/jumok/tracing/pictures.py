@@ -58,6 +58,7 @@ def trace_picture_class(
         output=system.labels[said[0]],
         axes={_name(grid): grid_axis(*grid) for grid in grids.values()},
         sites=looked.watched.sites,
+        walk=looked.walk,
         steps=steps_of(lambda numbers: [system.labels[each] for each in numbers], said, found),
         findings=findings_of(said, looked),
         picture=TracePicture.of(np.asarray(fitted)),

@@ -29,6 +29,7 @@ class Analyses:
         search_tree: the search with all hypotheses, and the attention weights of each.
         layers: the prediction after each layer, how far words have moved, and how the model encodes
             positions.
+        walk: the vectors around the attention modules (`jumok.inspection.walk`).
         check_cancelled: called at every step of a search, and before words are occluded; an
             exception aborts the work.
     """
@@ -38,11 +39,12 @@ class Analyses:
     search_tree: bool = True
     layers: bool = True
     check_cancelled: Callable[[], None] = carry_on
+    walk: bool = True
 
 
 EVERYTHING, NOTHING = (
     Analyses(),
-    Analyses(ablation=False, attribution=False, search_tree=False, layers=False),
+    Analyses(ablation=False, attribution=False, search_tree=False, layers=False, walk=False),
 )
 
 

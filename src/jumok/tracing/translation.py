@@ -63,6 +63,7 @@ def trace_translation(
         output=tokenizer.decode(write),
         axes=axes,
         sites=looked.watched.sites,
+        walk=looked.walk,
         streams=looked.watched.streams,
         steps=steps_of(tokenizer.pieces, written, looked.watched.result),
         findings=findings,

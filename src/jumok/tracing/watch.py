@@ -1,6 +1,7 @@
 """The observed pass of a trace, and the analyses of it: ablations, layers, attributions."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -27,10 +28,12 @@ from jumok.inspection.hooks.recurrent import (
     recurrent_facts,
     watch_recurrent,
 )
+from jumok.inspection.hooks.walking import add_recurrent, watch_walk
 from jumok.inspection.lens import layer_facts, watch_words
 from jumok.inspection.position_encodings import position_facts
 from jumok.inspection.sites import SequencesOf
 from jumok.inspection.trace import Axis, Level
+from jumok.inspection.walk import Walk
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
 from jumok.tracing.axes import LogProbabilities
@@ -45,11 +48,13 @@ class Looked:
     Attributes:
         watched: its sites and streams; its result: the log-probabilities of every choice.
         ablation, layers: see `jumok.inspection.findings.TraceFindings`; None if not requested.
+        walk: the vectors around the attention modules; None if not requested.
     """
 
     watched: Watched[LogProbabilities]
     ablation: Mapping[str, Numbers] | None = None
     layers: LayerFindings | None = None
+    walk: Walk | None = None
 
 
 def look(
@@ -80,8 +85,11 @@ def look(
         raise no_attention()
     full: Level = "full" if extras.layers else asked.level
     with changed(model, change, count), watch_words(model) as words:
-        with watch_recurrent(model) as given:
+        walking = watch_walk(model) if extras.walk else nullcontext()
+        with watch_recurrent(model) as given, walking as recorder:
             watched = watch(model, run, sequences, full)
+        if recorder is not None:
+            add_recurrent(recorder, model, given)
         known = known_at_words(model, given) if full == "full" else {}
     found = watched.result
     chosen = (
@@ -99,9 +107,10 @@ def look(
         stacks = layer_facts(model, watched.streams, words, said, pieces)
         stacks |= recurrent_facts(model, known, known_alone(model, given), said, pieces)
         layers = LayerFindings(stacks, position_facts(model))
+    walk = None if recorder is None else recorder.walk(watched.sites)
     watched = replace(watched, streams={**watched.streams, **arrays_of(known)})
     watched = _kept(watched, asked.level)
-    return Looked(watched, ablation, layers)
+    return Looked(watched, ablation, layers, walk)
 
 
 def _kept(watched: Watched[LogProbabilities], level: Level) -> Watched[LogProbabilities]:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from jumok.inspection.page.walk import WalkFocus, packed_walk
 from jumok.inspection.trace import ARRAYS, Array, Site, Trace, site_head
 from jumok.kinds import page_facts
 
@@ -93,16 +94,19 @@ def document(
     )
 
 
-def payload(trace: Trace) -> dict[str, object]:
+def payload(trace: Trace, walk: WalkFocus | None = None) -> dict[str, object]:
     """The data of the page: the head of the trace, and its arrays in base64.
 
     The page shows one sentence, and the hypotheses of a search that are in its findings.
+
+    Args:
+        walk: the query whose walk is wanted first.
     """
     exact = sum(site.weights.size for site in trace.sites) <= FEW
     head = replace(trace, tree=None).head()
     sites = [site_head(site) | {"arrays": dict(_packed(site, exact))} for site in trace.sites]
     kind = page_facts(trace.task, pictures=trace.picture is not None)
-    return head | {"sites": sites, "kind": kind}
+    return head | {"sites": sites, "kind": kind, "walk": packed_walk(trace, walk)}
 
 
 def _packed(site: Site, exact: bool) -> Iterator[tuple[str, dict[str, object]]]:

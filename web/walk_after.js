@@ -1,0 +1,92 @@
+/** The second half of the walk as a picture: from the heads' outputs to the next word. */
+
+import { element } from "./dom.js";
+import { readable } from "./trace.js";
+import { tag } from "./walk_attention.js";
+import { lengthOf } from "./walk_steps.js";
+import { Strip, mostIn } from "./walk_strips.js";
+import { number } from "./words_walk.js";
+
+/** The vectors in their order: [operation, sign, name, values, group of one scale]. */
+function vectorsOf(walk, names) {
+  const width = walk.z.length;
+  const framed = walk.heads > 1 && walk.mixed?.length === width * walk.heads ? [walk.head * width, (walk.head + 1) * width] : null;
+  const rows = [];
+  const add = (op, sign, name, values, group, more = {}) => values && rows.push({ op, sign, name, values, group, ...more });
+  if (walk.known) {
+    const joined = walk.known.length === walk.after.length + walk.z.length ? names.knownLuong : names.known;
+    add(walk.luong ? "known" : "cell", "s", walk.luong ? names.state : names.before, walk.state, "s");
+    add(walk.luong ? "known" : "cell", "z", names.context, walk.z, "z");
+    if (!walk.luong) add("cell", "sₜ", names.cell, walk.after, "s");
+    add("known", "", joined, walk.known, joined);
+    add("shown", "h", names.shown, walk.shown, "h");
+    return rows;
+  }
+  add("mixed", "z", names.mixed, walk.mixed, "z", { framed });
+  add("output", "W_O", names.output, walk.output, "W_O, FFN");
+  if (walk.output) {
+    add("residual", "+ s", names.state, walk.state, "s");
+    add("residual", "=", names.residual, walk.sum2, "s");
+  }
+  add("norm", "", names.norm, walk.normed, names.norm);
+  add("hidden", "", names.hidden, walk.hidden, names.hidden);
+  add("fed", "+", names.fed, walk.fed, "W_O, FFN");
+  add("fedSum", "=", names.fedSum, walk.fedSum, "s");
+  add("fedNormed", "", names.fedNormed, walk.fedNormed, names.norm);
+  return rows;
+}
+
+export function afterScene(walk, words, onSay) {
+  const names = words.walkNames;
+  const narrow = document.documentElement.clientWidth < 700;
+  const vectors = vectorsOf(walk, names);
+  const groups = new Map();
+  for (const { group, values } of vectors) groups.set(group, Math.max(groups.get(group) ?? 0, mostIn(values)));
+  const rows = vectors.map(({ op, sign, name, values, group, framed }) => {
+    const strip = new Strip(name, values.length, { most: groups.get(group), wide: narrow ? 330 : 620, framed, onSay });
+    const note = element("span", { class: "walk-note" });
+    const node = element("div", { class: "walk-vector", "data-op": op },
+      element("span", { class: "walk-label" }, ...(sign ? [tag(sign), " "] : []), name), strip.canvas, note);
+    return {
+      node,
+      draw(progress, now) {
+        const share = progress(op);
+        node.classList.toggle("now", now.op === op);
+        node.classList.toggle("later", share === 0);
+        strip.draw(values, share, now.op === op);
+        note.textContent = share === 1 ? `${names.length} ${number(lengthOf(values), 2)}` : "";
+      },
+    };
+  });
+  const logits = walk.prediction ? logitsOf(walk.prediction, names) : null;
+  return {
+    node: element("div", { class: "walk-after" }, ...rows.map(({ node }) => node), ...(logits ? [logits.node] : [])),
+    scales: [...groups].map(([name, most]) => ({ name, most })),
+    draw(progress, now) {
+      rows.forEach((row) => row.draw(progress, now));
+      logits?.draw(progress, now);
+    },
+  };
+}
+
+/** The most probable tokens: their logits, and what the softmax makes of them. */
+function logitsOf({ entries, step }, names) {
+  const rows = entries.map(({ token, logit, probability }) => {
+    const bar = element("i", { class: "walk-bar" });
+    const [said, share] = [element("span", { class: "walk-cell", "data-cell": "logit" }), element("span", { class: "walk-cell", "data-cell": "probability" })];
+    const node = element("div", { class: `walk-entry-row${token === step.token ? " written" : ""}` },
+      element("span", { class: "walk-name" }, readable(token)), said, element("span", { class: "walk-weight" }, bar, share));
+    return { node, draw(progress) {
+      said.textContent = progress("logits") > 0 ? number(logit) : "";
+      bar.style.setProperty("--share", (progress("next") * probability).toFixed(4));
+      share.textContent = progress("next") > 0 ? number(probability) : "";
+    } };
+  });
+  const head = element("div", { class: "walk-entry-row walk-head" }, element("span", {}), element("span", {}, names.logit), element("span", {}, names.probability));
+  const node = element("div", { class: "walk-entries" }, head, ...rows.map((row) => row.node));
+  return { node, draw(progress, now) {
+    node.classList.toggle("now", ["logits", "next"].includes(now.op));
+    node.classList.toggle("later", progress("logits") === 0);
+    rows.forEach((row) => row.draw(progress));
+  } };
+}

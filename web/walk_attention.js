@@ -1,0 +1,149 @@
+/** The first half of the walk as a picture: query and keys, their products, the weights, the weighted sum. */
+
+import { element } from "./dom.js";
+import { drawLook } from "./picture.js";
+import { readable, total } from "./trace.js";
+import { Strip, mostIn, written } from "./walk_strips.js";
+import { number } from "./words_walk.js";
+
+const [STRIP, LONG, PICTURE] = [262, 640, 132]; // px
+
+/**
+ * Builds the picture; `draw(progress, now)` draws a moment of it: `progress(op, key)` is how far an operation
+ * is, from 0 to 1, and `now` the moment that is shown.
+ */
+export function attentionScene(trace, site, walk, words, onSay) {
+  const names = words.walkNames;
+  const narrow = document.documentElement.clientWidth < 700;
+  const strip = (label, values, most, wide = STRIP) =>
+    new Strip(label, values.length, { most, wide: narrow ? 330 : wide, onSay });
+  const scales = [];
+  const scaleOf = (name, ...vectors) => {
+    const most = mostIn(...vectors);
+    scales.push({ name, most });
+    return most;
+  };
+  const parts = [...entryOf(walk, names, strip, scaleOf)];
+  const compared = scaleOf("q, k", walk.q, ...walk.rows.map(({ k }) => k));
+  const asked = strip(names.query, walk.q, compared);
+  parts.push((progress) => asked.draw(walk.q, progress("query")));
+  const termsMost = walk.redone ? scaleOf(walk.additive ? "v · tanh" : "q × k", ...walk.rows.map(({ terms }) => terms)) : 1;
+  const restSum = total(walk.others.map(({ weight }) => weight));
+  const given = walk.rows.map(({ v, weight }) => Float64Array.from(v, (value) => weight * value));
+  const left = new Float64Array(walk.z.length);
+  for (const { v, weight } of walk.others) v.forEach((value, i) => { left[i] += weight * value; });
+  const sumMost = scaleOf(`${names.value}, z`, walk.z, ...given);
+  const rows = walk.rows.map((key, n) => keyRow(key, walk, words, {
+    k: strip(`${names.key} ${key.name}`, key.k, compared),
+    terms: walk.redone ? strip(`q × k ${key.name}`, key.terms, termsMost) : null,
+    value: strip(`${names.value} ${key.name}`, key.v, sumMost), given: given[n],
+  }));
+  if (walk.others.length) {
+    rows.push(keyRow({ name: words.walkOthers(walk.others.length), weight: restSum, others: true }, walk, words,
+      { value: strip(`${names.value} …`, left, sumMost), given: left }));
+  }
+  const z = strip(names.sum, walk.z, sumMost);
+  const head = element("div", { class: "walk-key walk-head" },
+    ...["name", "key", "product", "score", "power", "weight", "value"].map((name, i) =>
+      element("span", { "data-column": name }, i === 0 ? "" : columnName(name, walk, names))));
+  const table = element("div", { class: "walk-keys" },
+    head, ...rows.map(({ node }) => node),
+    element("div", { class: "walk-key walk-sum" }, element("span", {}, tag("z"), ` ${words.sum}`), element("span", { class: "walk-total" }), z.canvas));
+  const totals = table.querySelector(".walk-total");
+  const picture = trace.axes[site.keys].grid ? pictureOf(trace, site, walk, words) : null;
+  const query = element("div", { class: "walk-entry walk-query" }, element("span", {}, tag("q"), ` ${names.query}`), asked.canvas);
+  const top = element("div", { class: "walk-top" }, element("div", {}, ...parts.flatMap(({ node }) => node ?? []), query),
+    ...(picture ? [picture.canvas] : []));
+  const columns = { products: "product", scale: "score", cap: "score", bias: "score", mask: "score", exp: "power", weights: "weight", sum: "value", keys: "key" };
+  return {
+    node: element("div", { class: "walk-attention" }, top, table),
+    scales,
+    draw(progress, now) {
+      parts.forEach((part) => (part.draw ?? part)(progress));
+      rows.forEach((row) => row.draw(progress, now));
+      head.querySelectorAll("span").forEach((each) => each.classList.toggle("now", each.dataset.column === columns[now.op]));
+      query.classList.toggle("now", now.op === "query");
+      table.querySelector(".walk-sum").classList.toggle("now", now.op === "sum");
+      const spent = rows.map(({ key }) => progress("sum", key.others ? "others" : key) * key.weight);
+      const sofar = Float64Array.from(walk.z, (_, i) => total(rows.map((row) => progress("sum", row.key.others ? "others" : row.key) * row.given[i])));
+      z.draw(sofar, total(spent) > 0 ? 1 : 0);
+      totals.textContent = progress("weights") > 0 ? `${words.sum} ${number(total(walk.keys.map(({ weight }) => weight)) * 1)}` : "";
+      picture?.draw(progress, now);
+    },
+  };
+}
+
+function columnName(name, walk, names) {
+  if (name === "product" && walk.additive) return "v · tanh(q + k)";
+  if (name === "power") return walk.linear ? "" : element("span", {}, ...written("e^(s − max)"));
+  if (name === "key" && walk.redone && !walk.additive) return element("span", {}, tag("k"), ` ${names.key}, `, tag("q × k"));
+  return names[name];
+}
+
+export function tag(sign) {
+  return element("i", { class: "walk-tag" }, ...written(sign));
+}
+
+/** The state and x, above the keys. */
+function entryOf(walk, names, strip, scaleOf) {
+  const entries = [["s", names.state, "state", walk.state]];
+  if (walk.facts?.norm && !walk.facts.post) entries.push(["x", names.input, "input", walk.input]);
+  return entries.filter(([, , , values]) => values).map(([sign, name, op, values]) => {
+    const drawn = strip(name, values, scaleOf(sign, values), LONG);
+    const node = element("div", { class: "walk-entry" }, element("span", {}, tag(sign), name === sign ? "" : ` ${name}`), drawn.canvas);
+    return { node, draw: (progress) => drawn.draw(values, progress(op)) };
+  });
+}
+
+/** One key: its name, its vector above the products, the numbers, and its weighted value. */
+function keyRow(key, walk, words, { k, terms, value, given }) {
+  const cell = (name) => element("span", { class: "walk-cell", "data-cell": name });
+  const [product, score, power] = ["product", "score", "power"].map(cell);
+  const bar = element("i", { class: "walk-bar" });
+  const weight = element("span", { class: "walk-cell", "data-cell": "weight" });
+  const node = element("div", { class: `walk-key${key.hidden ? " masked" : ""}${key.others ? " others" : ""}`, "data-key": key.others ? "others" : key.i },
+    element("span", { class: "walk-name" }, key.name),
+    element("span", { class: "walk-pair" }, ...(k ? [k.canvas] : []), ...(terms ? [terms.canvas] : [])),
+    product, score, power, element("span", { class: "walk-weight" }, bar, weight), value.canvas);
+  const which = key.others ? "others" : key;
+  const steps = [["mask", key.score], ["bias", key.capped + key.bias], ["cap", key.capped], ["scale", key.scaled]];
+  return {
+    node, key, given,
+    draw(progress, now) {
+      node.classList.toggle("now", now.key === which);
+      k?.draw(key.k, progress("keys"));
+      if (terms) {
+        const share = progress("products", key);
+        terms.draw(key.terms, share, now.key === key);
+        const done = Math.round(share * key.terms.length);
+        product.textContent = done ? number(total([...key.terms.subarray(0, done)])) : "";
+        const reached = steps.find(([op]) => progress(op) > 0);
+        score.textContent = reached ? number(reached[1]) : "";
+        power.textContent = !walk.linear && progress("exp") > 0 ? number(key.power) : "";
+      }
+      const share = progress("weights");
+      bar.style.setProperty("--share", Math.max(0, share * key.weight).toFixed(4));
+      weight.textContent = share > 0 ? number(key.weight) : "";
+      value.draw(given, progress("sum", which));
+    },
+  };
+}
+
+/** The image with the weights of its cells: first all of it, then the brighter the larger the weight. */
+function pictureOf(trace, site, walk, words) {
+  const canvas = element("canvas", { class: "walk-picture", role: "img", "aria-label": words.walkCells });
+  const { grid } = trace.axes[site.keys];
+  const most = Math.max(...walk.keys.map(({ weight }) => weight), 1e-9);
+  return {
+    canvas,
+    draw(progress, now) {
+      const share = progress("weights");
+      const weights = Float32Array.from(walk.keys, ({ weight }) => most * (1 - share) + weight * share);
+      drawLook(canvas, { picture: trace.picture, grid, weights, most, smooth: false, marked: now.key?.i }, PICTURE);
+    },
+  };
+}
+
+export function readsOf(trace, site, query) {
+  return readable(site.rowTokens[query]);
+}

@@ -1,0 +1,72 @@
+/** The sentence of each moment of a walk: which numbers it names. */
+
+import { readable, total } from "./trace.js";
+import { lengthOf, meanOf, spreadOf } from "./walk_steps.js";
+
+/** What a norm does with these numbers; `rms` is null where the mean is subtracted. */
+function normed(values, name) {
+  const rms = name === "RMSNorm" ? Math.sqrt(meanOf(values.map((value) => value * value))) : null;
+  return { mean: meanOf(values), spread: spreadOf(values), rms, name };
+}
+
+/** The share of the weight that is summed up once this row is added. */
+function sofar(walk, key) {
+  if (key === "others") return total(walk.keys.map(({ weight }) => weight));
+  return total(walk.rows.filter(({ i }) => i <= key.i).map(({ weight }) => weight));
+}
+
+/** The numbers of one operation, by the names that the sentences use. */
+const FACTS = {
+  state: (walk, at) => ({ ...at, width: walk.state.length, recurrent: Boolean(walk.known) }),
+  input: (walk) => normed(walk.state, walk.facts.norm),
+  query: (walk, at) => ({ ...at, known: Boolean(walk.input), width: walk.input?.length, dim: walk.q.length, heads: walk.heads,
+    biased: walk.facts?.biased ?? false, rotary: Boolean(walk.facts?.processes.some((name) => name.startsWith("Rotary"))) }),
+  keys: (walk, at) => ({ ...at, count: walk.keys.length }),
+  products: (walk, at, key) => key === "others"
+    ? { count: walk.others.length, least: Math.min(...walk.others.map(({ product }) => product)), most: Math.max(...walk.others.map(({ product }) => product)) }
+    : { ...at, name: key.name, product: key.product, dim: walk.q.length },
+  scale: (walk) => ({ ...walk.best, scale: walk.scale, root: rootOf(walk.scale) }),
+  cap: (walk) => ({ ...walk.best, cap: walk.facts.cap }),
+  bias: (walk) => walk.best,
+  mask: (walk) => ({ hidden: walk.keys.filter(({ hidden }) => hidden).length, count: walk.keys.length }),
+  exp: (walk) => ({ top: walk.top, sum: walk.sum, sink: Number.isFinite(walk.sink) }),
+  weights: (walk) => ({ ...walk.best, sum: walk.sum, redone: walk.redone, linear: walk.linear }),
+  sum: (walk, _, key) => key === "others"
+    ? { count: walk.others.length, weight: total(walk.others.map(({ weight }) => weight)), sofar: sofar(walk, key) }
+    : { name: key.name, weight: key.weight, sofar: sofar(walk, key) },
+  mixed: (walk, at) => ({ ...at, heads: walk.heads, width: walk.mixed.length }),
+  output: (walk) => ({ width: walk.output.length, length: lengthOf(walk.output), biased: walk.facts.biased }),
+  residual: (walk) => ({ a: walk.state[0], b: walk.output[0], c: walk.sum2[0], gate: walk.gate }),
+  norm: (walk, at) => ({ ...at, ...normed(walk.sum2, walk.facts.norm), cross: at.cross && !walk.fed }),
+  hidden: (walk) => ({ width: walk.hidden.length, active: walk.hidden.filter((value) => value > 0).length }),
+  fed: (walk) => ({ width: walk.fed.length, length: lengthOf(walk.fed) }),
+  fedSum: (walk) => ({ a: walk.stream[0], b: walk.fed[0], c: walk.fedSum[0] }),
+  fedNormed: (walk) => normed(walk.fedSum, walk.facts.norm),
+  cell: (walk, at) => ({ ...at, context: walk.z.length, word: walk.word.length, width: walk.after.length }),
+  known: (walk) => ({ width: walk.known.length, parts: Math.round((walk.known.length - walk.after.length - walk.z.length) / walk.word.length) + 2 }),
+  shown: (walk) => ({ width: walk.shown.length }),
+  logits: (walk, at) => ({ ...walk.prediction.entries[0], token: readable(walk.prediction.entries[0].token),
+    count: walk.prediction.count, pooled: walk.prediction.pooled, gaps: at.gaps }),
+  next: (walk) => nextOf(walk.prediction),
+  end: (_, at) => at,
+};
+
+/** The number of which the scale is one over the square root; null if it is no whole one. */
+function rootOf(scale) {
+  const root = 1 / (scale * scale);
+  return Math.abs(root - Math.round(root)) < 1e-3 ? Math.round(root) : null;
+}
+
+function nextOf({ entries, step, logZ }) {
+  const [first] = entries;
+  const same = first.token === step.token;
+  return { ...first, token: readable(first.token), logZ, written: same ? null : readable(step.token),
+    writtenProbability: same ? null : Math.exp(step.log_probability) };
+}
+
+/** The sentence of a moment, in the page's language. */
+export function sentence(words, walk, { op, key }, at) {
+  const facts = FACTS[op](walk, at, key);
+  const name = key === "others" ? `${op}Others` : op;
+  return words.walkSays[name](facts);
+}

@@ -1,0 +1,188 @@
+/**
+ * The walk of one query as numbers: everything that is shown is recorded, or follows from what is recorded
+ * by one operation that can be redone by hand. And the walk as moments, one after the other.
+ */
+
+import { bytesOf, largest, readable, total } from "./trace.js";
+import { terms } from "./views/row.js";
+
+const SHOWN = 8; // keys that get a row of their own; the others are added up in one
+
+/** A recorded vector of a query; null where the page does not hold it. */
+function heldIn(trace, site, query) {
+  const one = trace.walk?.sites[site.name];
+  const at = one ? one.queries.indexOf(query) : -1;
+  return (name) => {
+    const packed = at < 0 ? null : one.arrays[name];
+    if (!packed) return null;
+    packed.numbers ??= new Float32Array(bytesOf(packed.data).buffer);
+    const width = packed.shape[1];
+    return packed.numbers.subarray(at * width, (at + 1) * width);
+  };
+}
+
+/** Whether the page holds what surrounds the attention of this query. */
+export function isHeld(trace, site, query) {
+  return Boolean(trace.walk?.sites[site.name]?.queries.includes(query));
+}
+
+/** For how many queries of a site the page holds it. */
+export function heldCount(trace, site) {
+  return trace.walk?.sites[site.name]?.queries.length ?? 0;
+}
+
+export function added(a, b, factor = 1) {
+  return a.map((value, i) => value + factor * b[i]);
+}
+
+export function lengthOf(values) {
+  return Math.sqrt(total([...values].map((value) => value * value)));
+}
+
+export function meanOf(values) {
+  return total([...values]) / values.length;
+}
+
+/** The standard deviation over all numbers, as layer normalization computes it. */
+export function spreadOf(values) {
+  const mean = meanOf(values);
+  return Math.sqrt(meanOf(Array.from(values, (value) => (value - mean) ** 2)));
+}
+
+/** The keys of one query, with every number on the way from the products to the weights. */
+function keysOf(site, facts, head, query) {
+  const q = site.vector("query", head, query);
+  const recorded = site.matrix(String(head), "weights");
+  const bias = site.array("bias")?.values;
+  const scale = site.scale ?? facts?.scale ?? null;
+  const linear = site.kind === "linear";
+  const redone = scale !== null || linear;
+  const keys = site.columnTokens.map((token, i) => {
+    const k = site.vector("key", head, i);
+    const each = { i, name: readable(token), k, v: site.vector("value", head, i), hidden: !site.allows(query, i) };
+    each.terms = redone ? terms(site, q, k) : null;
+    each.product = redone ? total(each.terms) : null;
+    each.scaled = redone ? each.product * (scale ?? 1) : null;
+    each.capped = facts?.cap ? facts.cap * Math.tanh(each.scaled / facts.cap) : each.scaled;
+    each.bias = bias ? bias[(head * site.rows + query) * site.columns + i] : 0;
+    each.score = each.hidden ? -Infinity : each.capped + each.bias;
+    each.recorded = recorded[query * site.columns + i];
+    return each;
+  });
+  const sink = site.array("sink")?.values[head] ?? -Infinity;
+  const top = redone ? Math.max(sink, ...keys.map(({ score }) => score)) : 0;
+  const power = (score) => (linear ? Math.max(score, 0) : Math.exp(score - top));
+  keys.forEach((each) => { each.power = power(each.score); });
+  const sum = total(keys.map((each) => each.power)) + (linear ? 0 : Math.exp(sink - top));
+  keys.forEach((each) => { each.weight = redone ? each.power / sum : each.recorded; });
+  return { q, keys, scale, redone, linear, sink, top, sum };
+}
+
+/** The weighted sum of the values of one head. */
+export function weighted(keys, width) {
+  const out = new Float64Array(width);
+  for (const { weight, v } of keys) for (let i = 0; i < width; i++) out[i] += weight * v[i];
+  return out;
+}
+
+/** The sums of all heads side by side, by the recorded weights. */
+function sideBySide(site, query) {
+  const width = site.array("value").shape[2];
+  const out = new Float64Array(site.heads * width);
+  for (let h = 0; h < site.heads; h++) {
+    const weights = site.matrix(String(h), "weights");
+    for (let key = 0; key < site.columns; key++) {
+      const value = site.vector("value", h, key);
+      const weight = weights[query * site.columns + key];
+      for (let i = 0; i < width; i++) out[h * width + i] += weight * value[i];
+    }
+  }
+  return out;
+}
+
+/** The step whose prediction this query leads to; null if nothing is predicted from it. */
+function predictionOf(trace, site, query) {
+  const { steps, walk, findings } = trace;
+  const logZ = walk?.normalizers;
+  const lastLayer = Math.max(...trace.of(site.part).map(({ layer }) => layer));
+  if (!steps.length || !logZ || site.layer !== lastLayer) return null;
+  const parts = trace.parts();
+  const final = parts.includes("cross") ? "cross" : parts[parts.length - 1];
+  if (site.part !== final) return null;
+  const gap = trace.kind.writes === "gaps" ? findings.gaps.indexOf(query) : query;
+  const at = trace.kind.writes === "label" ? 0 : gap;
+  const step = steps[at];
+  if (!step || logZ[at] === undefined) return null;
+  const entries = step.best.map(([token, logp]) => ({ token, logit: logp + logZ[at], probability: Math.exp(logp) }));
+  return { at, step, entries, logZ: logZ[at], count: walk.entries, pooled: trace.kind.writes === "label" };
+}
+
+/** Everything that the walk shows of one query in one head. */
+export function walkOf(trace, site, head, query) {
+  const facts = trace.walk?.sites[site.name];
+  const held = heldIn(trace, site, query);
+  const found = { ...keysOf(site, facts, head, query), facts, head, query, heads: site.heads };
+  const width = site.array("value").shape[2];
+  found.z = weighted(found.keys, width);
+  found.mixed = held("mixed") ?? (held("output") ? sideBySide(site, query) : null);
+  for (const name of ["state", "input", "output", "normed", "hidden", "fed", "word", "after", "known", "shown"]) found[name] = held(name);
+  found.fedNormed = held("fed_normed");
+  // In Luong's order the new state asks; in Bahdanau's, the state before the step.
+  found.luong = Boolean(found.known) && found.input.length === found.after.length && found.input.every((value, i) => value === found.after[i]);
+  if (found.luong) found.state = found.after;
+  found.gate = site.residual_gate ?? null;
+  if (found.output) found.sum2 = added(found.state, found.output, found.gate ?? 1);
+  const stream = facts?.post ? found.normed : found.sum2;
+  if (found.fed) found.fedSum = added(stream, found.fed);
+  found.stream = stream;
+  found.prediction = predictionOf(trace, site, query);
+  const order = found.keys.map(({ i }) => i).sort((a, b) => found.keys[b].weight - found.keys[a].weight);
+  // One key more than has room is not summed up: a row of its own takes no more room than the sum's.
+  const few = found.keys.length <= SHOWN + 1 ? order : order.slice(0, SHOWN);
+  found.rows = few.sort((a, b) => a - b).map((i) => found.keys[i]);
+  found.others = found.keys.filter((key) => !found.rows.includes(key));
+  found.best = found.keys[largest(found.keys.map(({ weight }) => weight))];
+  return found;
+}
+
+/** The moments of the walk: the operation, and the key where there is one for each. */
+export function momentsOf(walk, site) {
+  const moments = [];
+  const add = (op, key = null, sweep = 900, hold = 2600) => moments.push({ op, key, sweep, hold });
+  const each = (op, first, next) => {
+    walk.rows.forEach((key, n) => add(op, key, n ? next : first, n ? 500 : 2200));
+    if (walk.others.length) add(op, "others", next, 1500);
+  };
+  if (walk.state) add("state");
+  if (walk.input && walk.facts.norm && !walk.facts.post) add("input");
+  add("query");
+  add("keys");
+  if (walk.redone) {
+    each("products", 2600, 800);
+    if (walk.scale !== null && walk.scale !== 1) add("scale");
+    if (walk.facts?.cap) add("cap");
+    if (site.array("bias")) add("bias");
+    add("mask");
+    if (!walk.linear) add("exp");
+  }
+  add("weights");
+  each("sum", 1800, 800);
+  if (walk.known) for (const op of walk.luong ? ["known", "shown"] : ["cell", "known", "shown"]) add(op);
+  if (walk.output) {
+    for (const op of ["mixed", "output", "residual"]) add(op, null, 1500);
+    if (walk.normed) add("norm");
+  }
+  if (walk.fed) {
+    if (walk.hidden) add("hidden", null, 1500);
+    for (const op of ["fed", "fedSum"]) add(op, null, 1500);
+    add("fedNormed");
+  }
+  if (walk.prediction) for (const op of ["logits", "next"]) add(op);
+  else if (walk.output) add("end");
+  return moments;
+}
+
+/** The operations in their order, each once: the parts of the path above the picture. */
+export function pathOf(moments) {
+  return [...new Set(moments.map(({ op }) => op))];
+}

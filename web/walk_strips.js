@@ -1,0 +1,113 @@
+/** Vectors as strips of coloured cells, and what belongs to them. */
+
+import { element } from "./dom.js";
+import { INK, divergingPalette, theme } from "./surface.js";
+import { number } from "./words_walk.js";
+
+const LINE = 128; // cells in a line; a longer vector has several
+const EMPTY = { light: "#e9e9e6", dark: "#2a2d38" };
+
+/** The largest absolute value, so that several vectors share one scale. */
+export function mostIn(...vectors) {
+  let most = 1e-9;
+  for (const vector of vectors) for (const value of vector) if (Math.abs(value) > most) most = Math.abs(value);
+  return most;
+}
+
+function colours(name) {
+  return Array.from(divergingPalette(name), (packed) =>
+    `rgb(${packed & 255},${(packed >> 8) & 255},${(packed >> 16) & 255})`);
+}
+
+/**
+ * A strip that can be drawn in part.
+ *
+ * `most`: the end of its scale; `high`: the height of a line in px; `wide`: its greatest width;
+ * `framed`: [start, end] of cells in a frame.
+ */
+export class Strip {
+  constructor(label, length, { most, high = 14, wide = 640, framed = null, onSay = () => {} }) {
+    const lines = Math.ceil(length / LINE);
+    Object.assign(this, { length, most, framed, lines, across: Math.min(length, LINE), values: null });
+    this.cell = Math.min(14, wide / this.across);
+    [this.width, this.high] = [this.cell * this.across, lines > 1 ? Math.min(high, 9) : high];
+    this.canvas = element("canvas", { class: "strip", role: "img", "aria-label": label });
+    const ratio = window.devicePixelRatio || 1;
+    this.canvas.width = Math.ceil(this.width * ratio);
+    this.canvas.height = Math.ceil((this.high * lines + 2) * ratio);
+    this.canvas.style.width = `${this.width}px`;
+    this.context = this.canvas.getContext("2d");
+    this.context.scale(ratio, ratio);
+    this.theme = theme();
+    this.palette = colours(this.theme);
+    this.canvas.addEventListener("mousemove", (event) => {
+      const column = Math.floor((event.offsetX / this.canvas.clientWidth) * this.across);
+      const line = Math.floor((event.offsetY / this.canvas.clientHeight) * lines);
+      const at = line * this.across + column;
+      if (this.values && at >= 0 && at < Math.min(this.done, length)) onSay(label, at, this.values[at]);
+    });
+    this.draw(null, 0);
+  }
+
+  /** Draws the first `share` of the cells; the rest is empty. `cursor`: frames the last one of them. */
+  draw(values, share = 1, cursor = false) {
+    const { context, cell, high } = this;
+    this.values = values;
+    this.done = values ? Math.round(this.length * share) : 0;
+    context.clearRect(0, 0, this.width, high * this.lines + 2);
+    const gap = cell >= 4 ? 1 : 0;
+    for (let i = 0; i < this.length; i++) {
+      const [x, y] = [(i % this.across) * cell, Math.floor(i / this.across) * high + 1];
+      const shade = i < this.done ? Math.round(127 * (Math.min(Math.max(values[i] / this.most, -1), 1) + 1)) : -1;
+      context.fillStyle = shade < 0 ? EMPTY[this.theme] : this.palette[shade];
+      context.fillRect(x, y, cell - gap, high - 1);
+    }
+    context.strokeStyle = INK[this.theme];
+    // A cell of the paper's colour is zero: a thin frame shows where the vector ends.
+    context.globalAlpha = 0.25;
+    context.lineWidth = 1;
+    if (this.done) context.strokeRect(0.5, 0.5, this.width - 1, high * this.lines);
+    context.globalAlpha = 1;
+    if (this.framed) this.frame(...this.framed);
+    if (cursor && this.done > 0 && this.done < this.length) this.frame(this.done - 1, this.done);
+  }
+
+  frame(start, end) {
+    const { context, cell, high } = this;
+    context.lineWidth = 2;
+    context.strokeStyle = INK[this.theme];
+    for (let line = Math.floor(start / this.across); line <= Math.floor((end - 1) / this.across); line++) {
+      const from = Math.max(start, line * this.across) - line * this.across;
+      const to = Math.min(end, (line + 1) * this.across) - line * this.across;
+      context.strokeRect(from * cell + 1, line * high + 1, (to - from) * cell - 2, high - 1);
+    }
+  }
+}
+
+/** The colours' legend: what its ends mean for each group of vectors. */
+export function rampOf(scales, words) {
+  const canvas = element("canvas", { class: "ramp", role: "img", "aria-label": words.walkLegend(scales) });
+  const context = canvas.getContext("2d");
+  [canvas.width, canvas.height] = [127, 1];
+  colours(theme()).forEach((colour, i) => {
+    context.fillStyle = colour;
+    context.fillRect(i / 2, 0, 1, 1);
+  });
+  return element("p", { class: "muted scale walk-legend" }, "− ", canvas, ` + — ${words.walkLegend(scales)}.`);
+}
+
+/** A text as formulas are written: numbers in bold, W_Q with a subscript, e^(x) with a superscript. */
+export function written(text) {
+  return text.split(/(W_[A-Z]|e\^\([^)]*\)|−?\d+(?:[.,]\d+)*(?:\s?%)?)/u).map((part, i) => {
+    if (i % 2 === 0) return part;
+    if (part.startsWith("W_")) return element("i", { class: "walk-tag" }, "W", element("sub", {}, part.slice(2)));
+    if (part.startsWith("e^")) return element("span", {}, element("i", { class: "walk-tag" }, "e"), element("sup", {}, ...written(part.slice(3, -1))));
+    return element("b", {}, part);
+  });
+}
+
+/** A vector as text: every number of it. */
+export function asText(name, values) {
+  return element("p", { class: "walk-numbers", "data-vector": name },
+    element("b", {}, `${name}: `), Array.from(values, (value) => number(value)).join(" "));
+}
