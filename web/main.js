@@ -2,9 +2,13 @@
 
 import { UNCHANGED, after, changed, changes, isOf } from "./changes.js";
 import { download, element } from "./dom.js";
+import { siteOf } from "./cursor.js";
 import { goldText } from "./gold.js";
 import { asker, header, serverAt } from "./header.js";
 import { State } from "./state.js";
+import { pathOf } from "./path.js";
+import { questionTabs } from "./questions.js";
+import { definitions, explained, markTerms, showTooltips, termIn, withTerm } from "./terms.js";
 import { Trace, sharpest } from "./trace.js";
 import { words } from "./words.js";
 import { CanvasSurface, PAPER, SvgSurface } from "./surface.js";
@@ -15,13 +19,15 @@ import { gridView } from "./views/grid.js";
 import { headsView } from "./views/heads.js";
 import { layersView } from "./views/layers.js";
 import { matteredView } from "./views/mattered.js";
+import { overviewView } from "./views/overview.js";
 import { rowView } from "./views/row.js";
 import { scrubberView } from "./views/scrubber.js";
 import { theatreView } from "./views/theatre.js";
 import { walkView, walkWanted } from "./views/walk.js";
 
 const VIEWS = {
-  scrubber: scrubberView, board: boardView, row: rowView, walk: walkView, grid: gridView, heads: headsView, mattered: matteredView,
+  overview: overviewView, scrubber: scrubberView, board: boardView, row: rowView, walk: walkView, grid: gridView, heads: headsView,
+  mattered: matteredView,
   theatre: theatreView, beam: choicesView, layers: layersView, compare: compareView,
 };
 
@@ -117,9 +123,10 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     const written = same ? (trace.baseline || trace).findings.written : null;
     const view = state.get("view");
     const wanted = {
-      worth: view === "heads", words: view === "mattered", tree: view === "theatre", layers: view === "layers" || !trace.sites.length,
+      worth: view === "heads", words: view === "mattered" || Boolean(trace.wishing), tree: view === "theatre", layers: view === "layers" || !trace.sites.length,
       walk: view === "walk" ? walkWanted(trace, state) : undefined, both: view === "compare", against: view === "layers" || view === "compare" ? state.get("against") : "",
     };
+    trace.wishing = false;
     ask({ text, picture, written, prefix, begun, ...changes(state), ...wanted });
   });
   const top = header({ ...raw, live: Boolean(answer) }, state, (given) => {
@@ -135,6 +142,9 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
   };
   const rest = element("div");
   root.replaceChildren(top.node, rest);
+  showTooltips();
+  // Tables that are filled when they are opened.
+  rest.addEventListener("toggle", (event) => queueMicrotask(() => markTerms(event.target, document.documentElement.lang)), true);
 
   function render() {
     const focused = document.activeElement;
@@ -157,15 +167,21 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     view.controls.forEach((control, i) => {
       control.querySelector("select, input").id = `control-${name}-${i}`;
     });
+    const named = known.placed ? text : { ...text, layers: text.layersOnly };
+    const lang = document.documentElement.lang;
+    const tabs = questionTabs(names, name, state, named, lang);
+    const savable = { ...view, name: `${trace.model}-${name}-${trace.text}` };
+    const about = [element("p", { class: "help" }, ...explained(view.help, lang)), ...moreOf(view.controls, trace, state, text)];
     rest.replaceChildren(
-      tabs(names, name, state, known.placed ? text : { ...text, layers: text.layersOnly }),
-      element("section", { role: "tabpanel", id: "panel", tabindex: "-1", "aria-labelledby": `tab-${name}` },
-        element("p", { class: "help" }, view.help),
-        element("form", { class: "controls", onsubmit: (event) => event.preventDefault() }, ...view.controls, ...savers({ ...view, name: `${trace.model}-${name}-${trace.text}` }, text)),
+      ...tabs.rows,
+      element("section", { role: "tabpanel", id: "panel", tabindex: "-1", "aria-labelledby": tabs.labelledBy },
+        ...pathOf(trace, name, names, state, text), ...(view.lead ? [view.lead] : about),
         ...(view.top ?? []), ...(isOf(trace, state) ? [after(trace, text, undo)] : []),
-        ...view.body),
+        ...view.body, ...(view.lead ? about : []), ...saversRow(savable, text)),
+      definitions(lang),
     );
-    document.getElementById(`tab-${name}`).scrollIntoView({ block: "nearest", inline: "nearest" });
+    markTerms(document.getElementById("panel"), lang);
+    for (const shown of document.querySelectorAll("[role='tab'][aria-selected='true']")) shown.scrollIntoView({ block: "nearest", inline: "nearest" });
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
     scrollTo(...at);
     if (!focused?.id && !inPanel) return;
@@ -200,27 +216,21 @@ function headToOpen(trace, unit, reading) {
   return site ? sharpest(trace, site, unit, reading) : "mean";
 }
 
-function tabs(names, shown, state, text) {
-  const buttons = names.map((name) =>
-    element("button", {
-      type: "button",
-      role: "tab",
-      id: `tab-${name}`,
-      "aria-selected": String(shown === name),
-      "aria-controls": "panel",
-      tabindex: shown === name ? "0" : "-1",
-      onclick: () => state.set({ view: name }),
-      onkeydown: (event) => {
-        const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-        const end = { Home: names[0], End: names[names.length - 1] }[event.key];
-        if (!step && !end) return;
-        event.preventDefault();
-        const next = end ?? names[(names.indexOf(name) + step + names.length) % names.length];
-        state.set({ view: next });
-        document.getElementById(`tab-${next}`).focus();
-      },
-    }, text[name]));
-  return element("nav", { role: "tablist", "aria-label": text.title }, ...buttons);
+/** The controls of a view, out of the way until they are wanted. */
+function moreOf(controls, trace, state, text) {
+  if (!controls.length) return [];
+  const lang = document.documentElement.lang;
+  const kind = siteOf(trace, state).part === "cross" ? "cross" : "self";
+  const terms = { [text.part]: kind, [text.value]: "norm", [text.unit]: "token" }; // labels that are not terms themselves
+  const named = (control) => control.querySelector("span").textContent;
+  return [element("details", { id: "more" }, element("summary", {}, text.more),
+    element("form", { class: "controls", onsubmit: (event) => event.preventDefault() },
+      ...controls.map((control) => withTerm(control, terms[named(control)] ?? termIn(named(control), lang), text, lang))))];
+}
+
+function saversRow(view, text) {
+  const buttons = savers(view, text);
+  return buttons.length ? [element("p", { class: "savers" }, ...buttons)] : [];
 }
 
 export function savers(view, text) {

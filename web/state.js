@@ -1,7 +1,7 @@
 /** The current state of the view, stored in the URL fragment, so that a link restores it. */
 
 const DEFAULTS = {
-  view: "board",
+  view: "overview",
   part: "cross",
   layer: "",
   head: "mean",
@@ -11,8 +11,8 @@ const DEFAULTS = {
   as: "picture",
   scale: "",
   sort: "place",
-  query: "0",
-  key: "0",
+  query: "",
+  key: "",
   from: "",
   gold: "",
   click: "row",
@@ -22,7 +22,6 @@ const DEFAULTS = {
   set: "",
   node: "",
   lost: "hide",
-  at: "0",
   spot: "",
   smooth: "smooth",
   card: "",

@@ -60,10 +60,43 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         running.cache_clear()
 
 
+def open_controls(page: object) -> None:
+    """Opens the controls of the view, which are closed at first."""
+    more = page.locator("#more")
+    if more.get_attribute("open") is None:
+        more.locator("> summary").click()
+
+
+def open_view(page: object, wanted: str) -> None:
+    """Opens the view with this name, or of this id."""
+    for question in [None, *page.locator(".questions [role=tab]").all()]:
+        if question is not None:
+            question.click()
+        tabs = page.locator(".views [role=tab]")
+        for tab in tabs.all():
+            if wanted in (tab.inner_text(), tab.get_attribute("id").removeprefix("tab-")):
+                tab.click()
+                return
+    raise AssertionError(f"there is no view {wanted!r}")
+
+
+def views_of(page: object) -> list[str]:
+    """The ids of all views, question by question; the first one is open in the end."""
+    found = []
+    for question in page.locator(".questions [role=tab]").all():
+        question.click()
+        tabs = page.locator(".views [role=tab]").all()
+        found += [tab.get_attribute("id").removeprefix("tab-") for tab in tabs]
+    open_view(page, found[0])
+    return found
+
+
 class Reader:
     """A page with a person in front of it; whatever goes wrong in it is kept."""
 
-    def __init__(self, browser: object, file: Path, language: str = "en-US") -> None:
+    def __init__(
+        self, browser: object, file: Path, language: str = "en-US", view: str = ""
+    ) -> None:
         context = browser.new_context(locale=language, viewport={"width": 1200, "height": 900})
         self.page = context.new_page()
         self.page.set_default_timeout(PATIENCE)
@@ -72,7 +105,7 @@ class Reader:
         self.page.on("console", lambda message: self.hear(message.type, message.text))
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(file.as_uri())
+        self.page.goto(file.as_uri() + (f"#view={view}" if view else ""))
 
     def hear(self, kind: str, text: str) -> None:
         if kind in ("error", "warning"):
@@ -87,9 +120,17 @@ class Reader:
         return [(each["id"], each["nodes"][0]["html"]) for each in worst]
 
     def tab(self, name: str) -> None:
-        self.page.get_by_role("tab", name=name).click()
+        """Opens a view by its name: first the question that it answers, if another one is open."""
+        open_view(self.page, name)
+
+    def views(self) -> Iterator[str]:
+        """The names of all views, as ids; each is open while its name is used."""
+        for view in views_of(self.page):
+            open_view(self.page, view)
+            yield view
 
     def choose(self, label: str, option: str) -> None:
+        open_controls(self.page)
         self.page.get_by_label(label, exact=True).select_option(label=option)
 
     def table(self) -> list[list[str]]:
@@ -103,10 +144,10 @@ def reading(browser, tmp_path):
     """Opens saved pages; at the end none of them has had a fault, or asked for anything."""
     readers = []
 
-    def open_saved(saved: str, language: str = "en-US") -> Reader:
+    def open_saved(saved: str, language: str = "en-US", view: str = "") -> Reader:
         file = tmp_path / f"page{len(readers)}.html"
         file.write_text(saved, encoding="utf-8")
-        readers.append(Reader(browser, file, language))
+        readers.append(Reader(browser, file, language, view))
         return readers[-1]
 
     yield open_saved
@@ -118,8 +159,16 @@ def reading(browser, tmp_path):
 
 @pytest.fixture
 def opened(reading):
-    def open_page(recorded: Trace, language: str = "en-US", other: Trace | None = None) -> Reader:
-        return reading(html(recorded, other=other), language)
+    def open_page(
+        recorded: Trace,
+        language: str = "en-US",
+        other: Trace | None = None,
+        view: str | None = None,
+    ) -> Reader:
+        """Opens the map of words, or of the image, if `view` names no other view."""
+        if view is None:
+            view = "scrubber" if recorded.picture is not None else "board"
+        return reading(html(recorded, other=other), language, view)
 
     return open_page
 
@@ -148,7 +197,7 @@ def live(browser, tiny_bundle):
     page.set_default_timeout(PATIENCE)
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
-    page.goto(server.link)
+    page.goto(f"{server.link}#view=board")
     yield page, traced
     page.context.close()
     server.shutdown()

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.browser.conftest import open_controls, open_view
 from tests.inspection.traces import HOSTILE, trace
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -144,7 +145,8 @@ def test_the_comparison_is_for_everybody(opened, language):
 
 def test_a_second_sentence_is_traced_when_it_is_typed(live):
     page, traced = live
-    page.get_by_role("tab", name="A | B").click()
+    open_view(page, "A | B")
+    open_controls(page)
     page.get_by_label("Second sentence").fill("the cat barked")
     page.keyboard.press("Enter")
     playwright.expect(page.locator("#panel figcaption")).to_have_count(2)

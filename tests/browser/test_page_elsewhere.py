@@ -5,6 +5,7 @@ import pytest
 
 import jumok
 from jumok.inspection.trace import grid_axis
+from tests.browser.conftest import open_controls
 from tests.tracing import huggingface as small
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
@@ -46,9 +47,8 @@ def test_every_view_of_a_trace_from_elsewhere_opens(opened, name, language):
     trace = make()
     reader = opened(trace, language)  # no message of the browser's: asserted when it is closed
     views = set()
-    for tab in reader.page.get_by_role("tab").all():
-        tab.click()
-        views.add(tab.get_attribute("id").removeprefix("tab-"))
+    for view in reader.views():
+        views.add(view)
         expect(reader.page.locator("#panel")).not_to_be_empty()
     assert views >= least
     assert not views & {"row", "theatre"}, "there are no vectors, and no search"
@@ -65,6 +65,7 @@ def test_a_click_on_a_cell_stays_on_the_map(opened):
 def test_the_map_has_the_rows_and_the_weights_that_were_given(opened):
     given = drawn(1, 1, 3, 4)
     reader = opened(jumok.trace_of(given, WORDS, SOURCE))
+    open_controls(reader.page)
     reader.page.get_by_label("Show as", exact=True).select_option(label="table")
     head, *rows = reader.table()
     assert [row[0] for row in rows[:3]] == WORDS

@@ -24,6 +24,7 @@ from jumok.kernels.levels import machine
 from jumok.smallworld.corpus import pairs
 from jumok.systems.translation.web import WebTranslator
 from tests.browser.bare import SHORT, bare_page
+from tests.browser.conftest import open_controls
 from tests.browser.test_page_compare import tables
 from tests.conftest import TINY_TEXT
 from tests.systems.test_ordinary_module import transformer
@@ -228,6 +229,7 @@ def test_a_text_that_is_typed_is_translated_and_drawn_at_once(reading, exported)
 def test_two_texts_are_shown_side_by_side(reading, exported):
     reader = reading(exported.page("a model", SENTENCES[:1]))
     reader.tab("A | B")
+    open_controls(reader.page)
     reader.page.get_by_label("Second sentence").fill(SENTENCES[1])
     reader.page.get_by_label("Second sentence").press("Enter")
     reader.page.get_by_text("A − B").first.wait_for()

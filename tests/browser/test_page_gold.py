@@ -8,6 +8,7 @@ from jumok.alignment.words import Link
 from jumok.evaluation.alignment import parse_gold, score_links, with_gold
 from jumok.inspection.trace import Trace
 from jumok.plot.board import board, matrix
+from tests.browser.conftest import open_controls
 from tests.inspection.traces import trace
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -42,7 +43,7 @@ def test_error_rate_follows_layer_and_head(opened):
             said(reader, f"error rate {error_rate(recorded, layer, head)}")
             rates.add(error_rate(recorded, layer, head))
     assert len(rates) > 1
-    reader.page.locator("summary").click()
+    reader.page.locator("details:not(#more) > summary").first.click()
     table = reader.table()
     assert table[0][-1] == "error rate"
     expected = [error_rate(recorded, layer, head) for layer in range(2) for head in range(3)]
@@ -54,6 +55,7 @@ def test_links_are_typed_and_the_address_keeps_them(opened):
     recorded = trace()
     reader = opened(recorded)
     assert "0-0 1-2" in reader.page.locator("#panel").inner_text()
+    open_controls(reader.page)
     box = reader.page.get_by_label("Gold alignment", exact=True)
     box.fill(GOLD)
     box.press("Enter")
@@ -77,6 +79,7 @@ def test_cells_are_linked_by_mouse_and_by_keyboard(opened):
     recorded = trace()
     reader = opened(recorded)
     reader.choose("On click", "links two words")
+    open_controls(reader.page)
     box = reader.page.get_by_label("Gold alignment", exact=True)
     canvas = reader.page.locator("#map")
     canvas.focus()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from jumok.inspection.hooks.intervene import Change
+from tests.browser.conftest import open_controls, open_view
 from tests.inspection.traces import HOSTILE, softmax, trace
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -84,6 +85,7 @@ def test_the_mask_is_shown_where_it_hides(opened):
     reader = opened(trace())
     reader.tab("One row, step by step")
     reader.choose("Attention kind", "decoder self-attention (target → target)")
+    reader.choose("Query", "0 reads <s> → writes 고양이가")
     assert [row[2] for row in reader.table()[1:]].count("masked") == 2
 
 
@@ -114,10 +116,13 @@ def test_a_link_brings_the_moment_back(opened, browser):
 def test_keyboard_alone_is_enough(opened):
     reader = opened(trace())
     keyboard = reader.page.keyboard
-    reader.page.locator("#tab-board").focus()
+    reader.page.locator("#question-where").focus()
     keyboard.press("ArrowRight")
-    assert reader.page.locator("#tab-row").get_attribute("aria-selected") == "true"
+    assert reader.page.locator("#question-why").get_attribute("aria-selected") == "true"
     keyboard.press("ArrowLeft")
+    keyboard.press("Tab")
+    keyboard.press("ArrowRight")
+    assert reader.page.locator("#tab-board").get_attribute("aria-selected") == "true"
     reader.page.locator("#map").focus()
     keyboard.press("Control+Home")
     before = reader.page.locator(".said").inner_text()
@@ -164,7 +169,7 @@ def test_the_picture_can_be_saved_as_it_is_seen(opened, tmp_path):
     assert Path(found.value.path()).read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("view", ["board", "row", "grid", "heads", "theatre", "beam"])
+@pytest.mark.parametrize("view", ["overview", "board", "row", "grid", "heads", "theatre", "beam"])
 def test_page_is_accessible(opened, view):
     """axe-core finds nothing serious; it runs from the outside, as the page lets no script in."""
     axe = pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
@@ -178,6 +183,7 @@ def test_page_is_accessible(opened, view):
 
 def test_what_is_typed_is_traced_anew(live):
     page, traced = live
+    open_controls(page)
     page.get_by_label("Show as", exact=True).select_option(label="table")
     page.locator("#text").fill("고양이 두 마리")
     playwright.expect(page.locator("#panel thead th").nth(3)).to_have_text("마리")
@@ -192,7 +198,7 @@ def test_what_is_typed_is_traced_anew(live):
 def test_a_head_that_is_clicked_off_is_off(live):
     page, traced = live
     whole = traced("the cat sat")
-    page.get_by_role("tab", name="Head ablation").click()
+    open_view(page, "Head ablation")
     site = "decoder.blocks.1.cross_attention"
     page.locator(f'[id="switch-{site}:2"]').click()
     off = traced("the cat sat", change=Change(off={site: [2]}))
@@ -230,7 +236,7 @@ def test_what_heads_are_worth_is_asked_for_when_it_is_wanted(live):
     page.locator("#text").fill("the dog barked")
     output = traced("the dog barked").output
     playwright.expect(page.locator("dl dd").nth(1)).to_have_text(output)
-    page.get_by_role("tab", name="Head ablation").click()
+    open_view(page, "Head ablation")
     playwright.expect(page.locator(".switches button")).to_have_count(21)  # 1 + 3 x 2 sites of 3
 
 
@@ -239,7 +245,7 @@ def test_the_tree_is_asked_for_when_it_is_wanted(live):
     page.locator("#text").fill("the dog barked")
     output = traced("the dog barked").output
     playwright.expect(page.locator("dl dd").nth(1)).to_have_text(output)
-    page.get_by_role("tab", name="Beam search tree").click()
+    open_view(page, "Beam search tree")
     playwright.expect(page.locator(".tree button").first).to_be_visible()
 
 
@@ -247,7 +253,7 @@ def test_a_search_goes_on_from_a_chosen_node(live):
     page, traced = live
     nodes = traced("the cat sat").findings.search.nodes
     other = next(i for i, n in enumerate(nodes) if n.parent == -1 and n.fate == "kept" and i)
-    page.get_by_role("tab", name="Beam search tree").click()
+    open_view(page, "Beam search tree")
     page.locator(f"#node-{other}").click()
     page.locator("#go-on").click()
     expected = traced("the cat sat", prefix=[nodes[other].token])

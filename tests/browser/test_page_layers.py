@@ -11,6 +11,7 @@ from jumok.inspection.trace import Trace
 from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
 from jumok.tracing.request import Analyses
+from tests.browser.conftest import open_controls
 from tests.conftest import TINY_TEXT
 from tests.inspection.traces import HOSTILE, found, trace
 from tests.systems.test_recurrent import bundle
@@ -222,6 +223,7 @@ def test_the_view_is_for_everybody(opened, show, language, tmp_path):
 def test_a_second_sentence_can_be_typed(live):
     page, _ = live
     page.get_by_role("tab", name=TAB).click()
+    open_controls(page)
     page.get_by_label("Show", exact=True).select_option(label="one word in two sentences")
     page.get_by_label("Second sentence").fill("the cat on the mat")
     page.keyboard.press("Enter")
@@ -232,6 +234,7 @@ def test_a_second_sentence_can_be_typed(live):
 def test_an_answer_that_comes_while_somebody_types_takes_no_letter(live):
     page, _ = live
     page.get_by_role("tab", name=TAB).click()
+    open_controls(page)
     page.get_by_label("Show", exact=True).select_option(label="one word in two sentences")
     second = page.get_by_label("Second sentence")
     second.focus()

@@ -10,6 +10,7 @@ import jumok
 from jumok.inspection.hooks.intervene import Change, RowEdit
 from jumok.inspection.trace import Trace
 from jumok.tracing.catalog import load_family
+from tests.browser.conftest import open_controls, open_view
 from tests.inspection.traces import HOSTILE, found
 from tests.systems.lm import write_lm
 
@@ -176,7 +177,7 @@ def test_a_word_that_is_clicked_out_is_blanked(live):
     assert changes(page) == pytest.approx(worth(forced, whole), abs=0.005)
     assert page.locator("#blank-1").get_attribute("aria-pressed") == "false"
     assert page.locator("#panel canvas").count() == 1, "what mattered is that of the whole model"
-    page.get_by_role("tab", name="Beam search tree").click()
+    open_view(page, "Beam search tree")
     nodes = [node for node in blanked.findings.search.nodes if node.fate != "lost"]
     playwright.expect(page.locator(".tree button")).to_have_count(len(nodes))
     page.get_by_role("tab", name=VIEW).click()
@@ -196,7 +197,8 @@ def test_what_mattered_is_asked_for_when_it_is_wanted(live):
 def test_a_row_that_is_set_changes_the_output(live):
     page, traced = live
     whole = traced("the cat sat")
-    page.get_by_role("tab", name="One row, step by step").click()
+    open_view(page, "One row, step by step")
+    open_controls(page)
     page.get_by_label("Layer", exact=True).select_option(label="3")
     page.get_by_label("Head", exact=True).select_option(label="2")
     page.get_by_label("Query", exact=True).select_option(index=1)
@@ -222,7 +224,8 @@ def test_a_row_that_is_set_changes_the_output(live):
 
 def test_a_key_that_the_mask_hides_cannot_be_chosen(live):
     page, _ = live
-    page.get_by_role("tab", name="One row, step by step").click()
+    open_view(page, "One row, step by step")
+    open_controls(page)
     page.get_by_label("Attention kind", exact=True).select_option(
         label="decoder self-attention (target → target)"
     )

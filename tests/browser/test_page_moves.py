@@ -14,14 +14,14 @@ from jumok.kinds import KINDS, Kind
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
 from jumok.tracing.comparison import Comparison
-from tests.browser.conftest import PATIENCE
+from tests.browser.conftest import PATIENCE, open_controls, open_view, views_of
 from tests.inspection.traces import node, softmax, trace
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
 
 def selected(reader: object) -> str:
-    return reader.page.locator('[role="tab"][aria-selected="true"]').get_attribute("id")
+    return reader.page.locator('.views [aria-selected="true"]').get_attribute("id")
 
 
 def test_back_leads_to_the_view_before(opened):
@@ -30,7 +30,10 @@ def test_back_leads_to_the_view_before(opened):
     reader.page.keyboard.press("Enter")
     assert selected(reader) == "tab-row"
     reader.choose("Head", "3")  # no view of its own: Back does not stop here
-    reader.tab("All heads")
+    reader.page.locator("#question-where").click()
+    reader.page.locator("#tab-grid").click()
+    reader.page.go_back()
+    assert selected(reader) == "tab-overview"
     reader.page.go_back()
     assert selected(reader) == "tab-row"
     assert reader.page.get_by_label("Head", exact=True).input_value() == "2"
@@ -54,11 +57,11 @@ def test_home_and_end_lead_to_the_first_and_the_last_view(opened):
     reader = opened(trace())
     reader.page.locator("#tab-board").focus()
     reader.page.keyboard.press("End")
-    last = reader.page.get_by_role("tab").last.get_attribute("id")
+    last = reader.page.locator(".views [role=tab]").last.get_attribute("id")
     assert selected(reader) == last
     assert reader.page.evaluate("document.activeElement.id") == last
     reader.page.keyboard.press("Home")
-    assert selected(reader) == "tab-board"
+    assert selected(reader) == "tab-overview"
 
 
 def test_an_open_table_of_all_heads_stays_open(opened):
@@ -101,7 +104,7 @@ def narrow(reader: object) -> None:
     reader.page.set_viewport_size({"width": 400, "height": 800})
 
 
-@pytest.mark.parametrize("view", ["board", "row", "grid", "heads", "theatre", "beam"])
+@pytest.mark.parametrize("view", ["overview", "board", "row", "grid", "heads", "theatre", "beam"])
 def test_nothing_is_wider_than_a_phone(opened, view):
     reader = opened(trace(dim=64))
     narrow(reader)
@@ -114,8 +117,9 @@ def test_tabs_stand_in_one_row(opened):
     reader = opened(trace())
     for width in (1280, 400):
         reader.page.set_viewport_size({"width": width, "height": 800})
-        tops = {tab.bounding_box()["y"] for tab in reader.page.get_by_role("tab").all()}
-        assert len(tops) == 1
+        for row in (".questions", ".views"):
+            tabs = reader.page.locator(f"{row} [role=tab]").all()
+            assert len({tab.bounding_box()["y"] for tab in tabs}) == 1
 
 
 def test_twelve_heads_fit_beside_one_another(opened):
@@ -234,8 +238,9 @@ def test_a_page_without_a_text_waits_for_one(empty):
     assert page.get_by_role("tab").count() == 0
     assert "텍스트를 입력하세요" in page.locator("main").inner_text()
     page.locator("#text").fill("a cat ran")
-    expect(page.locator("#tab-board")).to_be_visible()
+    expect(page.locator("#sentence")).to_be_visible()
     assert page.locator("#text").input_value() == "a cat ran"
+    open_controls(page)
     assert page.get_by_label("정렬 추출 단계", exact=True).input_value() == "writes"
     page.locator("#text").fill("a cat ran away")
     expect(page.locator("h1")).to_be_visible()
@@ -319,5 +324,6 @@ def test_a_kind_from_outside_has_its_views_and_texts_without_javascript(
     monkeypatch.setitem(KINDS, "summaries", KIND)
     page = opened(replace(trace(), task="summaries"), language).page
     assert page.locator("header dt").all_inner_texts()[-1] == output
+    assert "theatre" not in views_of(page), "a label is not searched for"
+    open_view(page, "beam")
     assert page.locator("#tab-beam").inner_text() == labels
-    assert page.locator("#tab-theatre").count() == 0, "a label is not searched for"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import jumok
-from tests.browser.conftest import PATIENCE
+from tests.browser.conftest import PATIENCE, open_view
 from tests.inspection.traces import HOSTILE, trace
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
@@ -57,7 +57,7 @@ def state_of(recorded):
 
 def test_a_cell_shows_the_page_in_a_frame(cell):
     page, frame = cell(trace())
-    frame.get_by_role("tab", name="One row, step by step").click()
+    open_view(frame, "One row, step by step")
     assert frame.locator("#panel table").first.locator("tr").count() == 6, "4 keys, names, sum"
     assert page.title() == "notebook", "the page's title and address are its own"
     assert "#" not in page.url
@@ -66,7 +66,7 @@ def test_a_cell_shows_the_page_in_a_frame(cell):
 
 def test_another_trace_is_drawn_with_the_view_that_was_chosen(cell):
     page, frame = cell(trace())
-    frame.get_by_role("tab", name="One row, step by step").click()
+    open_view(frame, "One row, step by step")
     page.evaluate("(trace) => window.model.hand(trace)", state_of(trace(source=("하나", "둘"))))
     playwright.expect(frame.locator("dd").first).to_have_text("하나 둘")
     assert frame.locator("#tab-row").get_attribute("aria-selected") == "true"

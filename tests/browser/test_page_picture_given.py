@@ -18,7 +18,7 @@ from jumok.serving.local import LocalServer
 from jumok.serving.pictures import ServedPictures
 from jumok.tracing.catalog import Family, check_given, load_family
 from jumok.tracing.comparison import Comparison
-from tests.browser.conftest import PATIENCE
+from tests.browser.conftest import PATIENCE, open_view
 from tests.systems.pictures import write_captioner, write_pictures
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
@@ -85,7 +85,7 @@ def test_a_path_that_leads_nowhere_is_said_and_the_picture_stays(shown):
     page = shown.page
     shown.type_path("nowhere.png")
     expect(page.locator(".fault")).to_contain_text("there is no such file")
-    page.get_by_role("tab", name="Head ablation").click()
+    open_view(page, "Head ablation")
     page.locator('.switches button[aria-pressed="true"]').first.click()
     expect(page.locator(".fault")).to_be_empty()
     expect(page.locator("dd.changed")).to_have_count(1)
@@ -101,7 +101,7 @@ def test_a_file_is_chosen_and_asked_about_further(shown):
     expect(page).to_have_title("What the model looked at: 1.png")
     expect(page.locator("header dd").last).to_have_text(shown.captions[1])
     assert page.locator("#text").input_value() == "1.png"
-    page.get_by_role("tab", name="Head ablation").click()
+    open_view(page, "Head ablation")
     page.locator('.switches button[aria-pressed="true"]').first.click()
     expect(page.locator("dd.changed")).to_have_count(1)
     expect(page).to_have_title("What the model looked at: 1.png")
@@ -110,7 +110,7 @@ def test_a_file_is_chosen_and_asked_about_further(shown):
 def test_a_cell_is_taken_out_and_put_back(shown):
     """What the page shows then is what the model writes without the cell."""
     page, family = shown.page, shown.family
-    page.get_by_role("tab", name="Attribution").click()
+    open_view(page, "Attribution")
     page.locator("#maps").focus()
     page.keyboard.press("ArrowRight")
     cell = int(re.search(r"spot=(\d+)", page.url)[1])

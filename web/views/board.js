@@ -1,17 +1,12 @@
 /** The map of one layer, and the table of all heads. */
 
+import { cursorIn, headChosen, headOf, pairOf, siteOf } from "../cursor.js";
 import { board, cellWeight, largest, readable, withRest } from "../trace.js";
 import { choice, element, field, table } from "../dom.js";
 import { parseGold, rates, strongest, toggled } from "../gold.js";
 import { heatmap, legend, mapFigure, mapTable, mostOf } from "../heatmap.js";
 
 const FAINT = 0.5; // a map of smaller weights is scaled to its largest one: on a scale from 0 to 1 it would look empty
-
-export function siteOf(trace, state) {
-  const known = trace.of(state.get("part")); // a link may name a part that does not exist
-  const sites = known.length ? known : trace.of(trace.parts()[0]);
-  return sites.find((site) => String(site.layer) === state.get("layer")) || sites[sites.length - 1];
-}
 
 export function currentMap(trace, state) {
   const site = siteOf(trace, state);
@@ -57,14 +52,17 @@ export function valueChoice(site, state, words) {
     (value) => state.set({ value }));
 }
 
-/** "mean", "max", or a head that the site has. */
-export function headChosen(site, state) {
-  const head = state.get("head");
-  return ["mean", "max"].includes(head) ? head : String(headOf(site, state));
+/** What the rows and columns are, and where a model writes, which step is a word's row. */
+export function readingChoices(site, state, words) {
+  return [...(site.writes ? [readingChoice(state, words)] : []), unitChoice(state, words)];
 }
 
-export function headOf(site, state) {
-  return Math.min(Math.max(state.number("head"), 0), site.heads - 1);
+function readingChoice(state, words) {
+  return choice(words.reading, [["writes", words.writes], ["reads", words.reads]], state.get("reading"), (reading) => state.set({ reading }));
+}
+
+function unitChoice(state, words) {
+  return choice(words.unit, [["words", words.words], ["pieces", words.pieces]], state.get("unit"), (unit) => state.set({ unit }));
 }
 
 /** The map on the chosen scale: from 0 to 1, or to its largest weight. */
@@ -94,14 +92,11 @@ export function boardView(trace, state, words) {
   const controls = [
     ...siteChoices(trace, state, words),
     valueChoice(site, state, words),
-    choice(words.unit, [["words", words.words], ["pieces", words.pieces]], state.get("unit"), pick("unit")),
+    unitChoice(state, words),
     scaleChoice(map, state, words),
     choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), pick("as")),
   ];
-  if (site.writes) {
-    controls.splice(4, 0, choice(words.reading,
-      [["writes", words.writes], ["reads", words.reads]], state.get("reading"), pick("reading")));
-  }
+  if (site.writes) controls.splice(4, 0, readingChoice(state, words));
   // Words can be linked to words, but not to the cells of an image.
   const linkable = site.part === "cross" && !trace.axes[site.keys].grid && state.get("unit") === "words" && plain.columns.length > 0;
   const gold = linkable ? parseGold(state.get("gold"), plain) : null;
@@ -116,7 +111,7 @@ export function boardView(trace, state, words) {
   const label = `${words[site.part]}, ${words.layerNumber(site.layer + 1)}`;
   const shown = state.get("as") === "table" ? mapTable(map, label) : heatmap(map, {
     label,
-    cursor: linking ? [state.number("query"), state.number("key")] : undefined,
+    cursor: cursorOn(trace, site, plain, state, linking),
     say: (r, c, value) => said(trace, site, map, r, c, value, words),
     onPick: (r, c) => {
       if (!linking) openCell(site, map, r, c, state);
@@ -135,6 +130,14 @@ export function boardView(trace, state, words) {
     body: [shown, scale, note, ...kindNotes(site, words), gold ? goldNote(gold, plain, words) : "", headsTable(trace, site, state, words)],
     figure: mapFigure(map),
   };
+}
+
+/** Where the map's cursor begins: at the cell that was clicked last, at the one cursor of all views, or at the strongest. */
+function cursorOn(trace, site, map, state, linking) {
+  if (linking) return [state.number("query"), state.number("key")];
+  if (state.get("query") === "") return undefined;
+  const { row, column } = cursorIn(trace, site, map, state);
+  return [row, column];
 }
 
 /** What the map shows where it is not the softmax of the scores over the keys. */
@@ -172,15 +175,18 @@ export function rowName(trace, site, row, words) {
  * one with the largest weight there; the row and the key are the strongest pair of tokens.
  */
 function openCell(site, map, r, c, state) {
+  const changes = cellOpened(site, map, r, c, headChosen(site, state));
+  if (changes) state.set(changes);
+}
+
+/** What the state becomes when a cell is opened; null: a sink has no key. */
+export function cellOpened(site, map, r, c, chosen) {
   const [rows, columns] = [map.places.rows[r], map.places.columns[c]];
-  if (!rows.length || !columns.length) return; // a sink has no key
-  const chosen = headChosen(site, state);
+  if (!rows?.length || !columns?.length) return null;
   const all = chosen === "mean" || chosen === "max";
   const head = all ? strongestHead(site, rows, columns) : Number(chosen);
-  const matrix = site.matrix(String(head), "weights");
-  const pairs = rows.flatMap((row) => columns.map((column) => [row, column]));
-  const [query, key] = pairs[largest(pairs.map(([row, column]) => matrix[row * site.columns + column]))];
-  state.set({ view: "row", part: site.part, layer: site.layer, head, query, key, from: all && site.heads > 1 ? chosen : "" });
+  const [query, key] = pairOf(site, map, r, c, String(head));
+  return { view: "row", part: site.part, layer: site.layer, head, query, key, word: "", from: all && site.heads > 1 ? chosen : "" };
 }
 
 /** The head with the largest weight in a cell of the map. */

@@ -3,7 +3,8 @@
 import { choice, element, field } from "../dom.js";
 import { heatmap, layout, legend, mapFigure, mapTable, peak } from "../heatmap.js";
 import { board, withRest } from "../trace.js";
-import { siteChoices, siteOf } from "./board.js";
+import { siteOf } from "../cursor.js";
+import { siteChoices } from "./board.js";
 
 const BETWEEN_MAPS = 40; // px between two figures
 

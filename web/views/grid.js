@@ -4,7 +4,7 @@ import { choice, element, table } from "../dom.js";
 import { legend } from "../heatmap.js";
 import { drawLook } from "../picture.js";
 import { paint, palette, theme } from "../surface.js";
-import { readable } from "../trace.js";
+import { largest, readable } from "../trace.js";
 import { scaleChoice, scaled } from "./board.js";
 
 const [SIDE, LEAST_SIDE, ROOM] = [92, 44, 1030]; // px: of a map, of the smallest map, of a row of maps
@@ -29,7 +29,7 @@ export function gridView(trace, state, words) {
   if (order === "confidence") heads.reverse();
   const controls = [
     choice(words.part, trace.parts().map((each) => [each, words[each]]), part,
-      (value) => state.set({ part: value, layer: "", at: 0 })),
+      (value) => state.set({ part: value, layer: "", query: "", key: "" })),
     choice(words.sort, [["place", words.place], ["entropy", words.entropy], ["confidence", words.confidence]],
       order, (sort) => state.set({ sort })),
     choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"),
@@ -74,9 +74,9 @@ function asMaps(heads, state, words, controls) {
 /** What one word, or one cell, attends to in the image, in every head. */
 function overPicture(trace, heads, state, words, controls) {
   const [{ site }] = heads;
-  const at = Math.min(state.number("at"), site.rows - 1);
+  const at = Math.min(state.get("query") === "" ? strongestRow(site) : state.number("query"), site.rows - 1);
   const names = site.rowTokens.map((token, i) => [String(i), `${i + 1} ${readable(token)}`]);
-  controls.push(choice(site.part === "image" ? words.pixel : words.afterToken, names, String(at), (value) => state.set({ at: value })));
+  controls.push(choice(site.part === "image" ? words.pixel : words.afterToken, names, String(at), (value) => state.set({ query: value, key: "" })));
   const row = ({ site: of, head }) => of.matrix(String(head), "weights").subarray(at * of.columns, (at + 1) * of.columns);
   const most = Math.max(...heads.map((each) => Math.max(...row(each))));
   const { grid } = trace.axes[site.keys];
@@ -87,6 +87,11 @@ function overPicture(trace, heads, state, words, controls) {
     draw: (canvas, each, side) => drawLook(canvas, { picture: trace.picture, grid, weights: row(each), most, smooth: true,
       marked: site.part === "image" ? at : undefined }, side),
   };
+}
+
+/** The row of the matrix with the largest weight in the mean of the heads. */
+function strongestRow(site) {
+  return Math.floor(largest(site.matrix("mean", "weights")) / site.columns);
 }
 
 function highest(site, head) {

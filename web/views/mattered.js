@@ -1,6 +1,7 @@
 /** Attribution: all measures side by side, their agreement, and source against prefix. */
 
 import { listed } from "../changes.js";
+import { siteOf } from "../cursor.js";
 import { choice, element, table } from "../dom.js";
 import { drawMap, layout } from "../heatmap.js";
 import { cellBeside } from "../picture.js";
@@ -65,7 +66,7 @@ function gather(whole, known, state, words) {
   const axis = whole.axes[over];
   const rows = unit === "words" ? whole.axes[facts.own].texts
     : whole.steps.map((step) => readable(step.token));
-  const row = state.get("word") === "" ? firstWritten(whole, facts, unit) : Math.min(state.number("word"), rows.length - 1);
+  const row = Math.min(state.get("word") === "" ? rowOfCursor(whole, facts, unit, state) : state.number("word"), rows.length - 1);
   // Of the output, only the tokens that had been read by then count.
   const end = over === facts.own ? row + 1 : undefined;
   const names = Object.keys(facts.measures).filter((name) => facts.measures[name][over]);
@@ -91,6 +92,15 @@ function gather(whole, known, state, words) {
     sources: both && !pictured ? sourceWords(whole.axes[facts.read], unit) : null, // these can be occluded
     out: new Set(listed(state.get("blank"))),
   };
+}
+
+/** The output word of the one cursor of all views, if that is at one; otherwise the first that was written. */
+function rowOfCursor(whole, facts, unit, state) {
+  const site = siteOf(whole, state);
+  const first = firstWritten(whole, facts, unit);
+  if (state.get("query") === "" || site.queries !== facts.own || !site.writes) return first;
+  const written = state.number("query") + (state.get("reading") === "reads" && facts.read !== facts.own ? 0 : 1);
+  return unit === "pieces" ? Math.max(0, written - 1) : whole.axes[facts.own].words[written] ?? first;
 }
 
 /** The first word that the model wrote: in a language model the prompt comes before it. */

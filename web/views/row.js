@@ -3,7 +3,8 @@
 import { choice, element, table } from "../dom.js";
 import { CanvasSurface, colour } from "../surface.js";
 import { cellWeight, readable, total } from "../trace.js";
-import { headOf, rowName, siteChoices, siteOf, strongestHead } from "./board.js";
+import { headOf, pairIn, siteOf } from "../cursor.js";
+import { rowName, siteChoices, strongestHead } from "./board.js";
 
 export function dot(a, b) {
   let sum = 0;
@@ -48,8 +49,7 @@ export function rowView(trace, state, words, ask) {
   }
   if (site.scale === null) return { help, controls, body: [] };
   const head = headOf(site, state);
-  const query = Math.min(state.number("query"), site.rows - 1);
-  const key = Math.min(state.number("key"), site.columns - 1);
+  const [query, key] = pairIn(trace, site, state);
   const named = (tokens, name) => tokens.map((token, i) => [String(i), `${i} ${name(token, i)}`]);
   const cell = cellOf(trace, site, query, key, state);
   controls.push(

@@ -3,7 +3,8 @@
 import { choice, element, table } from "../dom.js";
 import { GREY, VEIL, brightness, cellBeside, cellUnder, drawLook, svgOfLook } from "../picture.js";
 import { board, readable, total } from "../trace.js";
-import { headChoices, headChosen, valueChoice, valueChosen } from "./board.js";
+import { headChosen } from "../cursor.js";
+import { headChoices, valueChoice, valueChosen } from "./board.js";
 
 const [LARGE, SMALL] = [460, 84];
 
@@ -24,12 +25,13 @@ function lookingSites(trace) {
   return trace.sites.filter((site) => trace.axes[site.keys].grid);
 }
 
-/** One map for each query: a word or a token of the caption, or a cell of the image. */
+/** One map for each query, and the rows of the matrix behind it: a word or a token of the caption, or a cell of the image. */
 function looksOf(trace, site, state) {
   const matrix = site.matrix(headChosen(site, state), valueChosen(site, state));
   if (site.part === "image") {
     return Array.from({ length: site.rows }, (_, cell) => ({
       name: site.rowTokens[cell],
+      rows: [cell],
       weights: matrix.subarray(cell * site.columns, (cell + 1) * site.columns),
     }));
   }
@@ -37,6 +39,7 @@ function looksOf(trace, site, state) {
   const gates = gatesOf(trace, site, state.get("unit"));
   return map.rows.map((name, row) => ({
     name,
+    rows: map.places.rows[row],
     weights: map.values.subarray(row * map.columns.length, (row + 1) * map.columns.length),
     gate: gates?.[row],
   }));
@@ -67,7 +70,7 @@ export function scrubberView(trace, state, words) {
   const smooth = state.get("smooth") === "smooth";
   const of = (at) => ({ picture: trace.picture, grid, most, smooth,
     weights: looks[at].weights, marked: pixels ? at : undefined });
-  const at = Math.min(state.number("at"), looks.length - 1);
+  const at = lookAt(looks, state);
   const shown = large(looks, of, at, state, words, { pixels, grid });
   const body = [
     state.get("as") === "table" ? gridTable(looks[at], grid, words)
@@ -79,6 +82,13 @@ export function scrubberView(trace, state, words) {
   return { help: pixels ? words.pixelsHelp : words.scrubberHelp,
     controls: controlsOf(parts, sites, site, state, words), body,
     svg: () => svgOfLook(of(at), LARGE, `${looks[at].name}: ${words.scrubberScale} 0 – ${most.toFixed(3)}`) };
+}
+
+/** The map of the one cursor of all views; without it, the one with the largest weight. */
+function lookAt(looks, state) {
+  const query = Math.min(state.number("query"), Math.max(...looks.map(({ rows }) => Math.max(0, ...rows))));
+  const named = state.get("query") === "" ? -1 : looks.findIndex(({ rows }) => rows.includes(query));
+  return named < 0 ? strongest(looks.map(({ weights }) => Math.max(...weights))) : named;
 }
 
 scrubberView.needs = scrubberNeeds;
@@ -96,7 +106,7 @@ function controlsOf(parts, sites, site, state, words) {
     choice(words.unit, [["words", words.words], ["pieces", words.pieces]], state.get("unit"), pick("unit")));
   if (parts.length > 1) {
     controls.unshift(choice(words.part, parts.map((each) => [each, words[each]]), site.part,
-      (part) => state.set({ part, layer: "", at: 0 })));
+      (part) => state.set({ part, layer: "", query: "", key: "" })));
   }
   return controls;
 }
@@ -122,7 +132,10 @@ function large(looks, of, first, state, words, { pixels, grid }) {
     drawLook(canvas, of(at), LARGE);
     marks.forEach((mark) => mark(at));
   };
-  const settle = (to) => state.set({ at: Math.min(Math.max(to, 0), looks.length - 1) });
+  const settle = (to) => {
+    const { rows } = looks[Math.min(Math.max(to, 0), looks.length - 1)];
+    state.set({ query: rows[0] ?? 0, key: "", word: "" });
+  };
   slider.addEventListener("input", () => show(Number(slider.value)));
   slider.addEventListener("change", () => settle(Number(slider.value)));
   canvas.addEventListener("keydown", (event) => {

@@ -1,0 +1,82 @@
+/** An image, bright where the chosen word or cell attended; without a choice it is shown as it is. */
+
+import { element } from "../dom.js";
+import { cellBeside, cellUnder, drawLook } from "../picture.js";
+import { largest } from "../trace.js";
+
+const SIDE = 340; // px: the longer side of the image
+
+/**
+ * The image of a map whose columns, and perhaps rows, are its cells.
+ *
+ * `words`: the rows are words, which are listed beside the image; otherwise they are cells.
+ * onPick(row, column) and onShow(row, column) as in `twoLines`.
+ */
+export function imageStage(trace, map, { cursor, grid, words, labels, onPick, onShow }) {
+  const canvas = element("canvas", { id: "overview-image", tabindex: "0", role: "img", "aria-label": labels.image });
+  const shown = { map, row: cursor.named ? cursor.row : null };
+  const buttons = words ? map.rows.map((text, row) => element("button", {
+    type: "button", id: `row-${row}`, class: "word", onmouseenter: () => point(row), onfocus: () => point(row),
+    onclick: () => onPick(row, null), onkeydown: (event) => moved(event, row),
+  }, element("span", {}, text))) : [];
+  const draw = () => {
+    const { row } = shown;
+    drawLook(canvas, row === null
+      ? { picture: trace.picture, grid, weights: [], most: 1, smooth: true, marked: words ? cursor.column : cursor.row }
+      : { picture: trace.picture, grid, weights: rowOf(shown.map, row), most: mostOfRows(shown.map), smooth: true, marked: words ? undefined : row }, SIDE);
+    buttons.forEach((button, i) => {
+      button.classList.toggle("chosen", i === (row ?? cursor.row));
+      button.setAttribute("aria-pressed", String(i === (row ?? cursor.row)));
+    });
+  };
+  const point = (row) => {
+    shown.row = row ?? (cursor.named ? cursor.row : null);
+    draw();
+    onShow(row, null);
+  };
+  const moved = (event, row) => {
+    const to = { ArrowLeft: row - 1, ArrowRight: row + 1, Home: 0, End: buttons.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    buttons[to]?.focus();
+  };
+  listen(canvas, grid, { words, point, onPick, current: () => shown.row ?? cursor.row });
+  const figure = element("div", { class: "image-stage" }, canvas,
+    ...(words ? [element("div", { class: "line rows", role: "group", "aria-label": labels.rows }, ...buttons)] : []));
+  figure.addEventListener("mouseleave", () => point(null));
+  figure.addEventListener("focusout", (event) => {
+    if (!figure.contains(event.relatedTarget)) point(null);
+  });
+  draw();
+  return { node: figure, use: (other) => {
+    shown.map = other;
+    draw();
+  } };
+}
+
+/** With cells as rows the mouse and the arrow keys choose a row; with words the image only shows. */
+function listen(canvas, grid, { words, point, onPick, current }) {
+  if (words) {
+    canvas.removeAttribute("tabindex");
+    return;
+  }
+  canvas.addEventListener("mousemove", (event) => point(cellUnder(event, canvas, grid)));
+  canvas.addEventListener("focus", () => point(current()));
+  canvas.addEventListener("click", (event) => onPick(cellUnder(event, canvas, grid), null));
+  canvas.addEventListener("keydown", (event) => {
+    const to = event.key === "Enter" ? current() : cellBeside(event.key, current(), grid);
+    if (to === null) return;
+    event.preventDefault();
+    if (event.key === "Enter") onPick(to, null);
+    else point(to);
+  });
+}
+
+function rowOf(map, row) {
+  return map.values.subarray(row * map.columns.length, (row + 1) * map.columns.length);
+}
+
+/** The largest weight of all rows: the scale that they share. */
+function mostOfRows(map) {
+  return map.values[largest(map.values)];
+}

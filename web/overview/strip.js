@@ -1,0 +1,100 @@
+/** Every layer and head of the model as small maps or squares, with the effect of each: the whole model at once. */
+
+import { shareHead, siteOf } from "../cursor.js";
+import { element } from "../dom.js";
+import { colour, paint, palette, theme } from "../surface.js";
+import { total } from "../trace.js";
+
+const CELLS = 160_000; // weights of all heads that are drawn as maps; of more, every head is one square
+const [SIDE, TALLEST] = [34, 44]; // px of a map
+
+/** Whether there is more than one head to choose from. */
+export function hasStrip(trace) {
+  return trace.sites.reduce((count, site) => count + site.heads, 0) > 1;
+}
+
+/**
+ * The buttons of all heads.
+ *
+ * row: of the matrix, whose weights are drawn over the grid where the keys are cells. onTry(site, head) is called
+ * when a head is pointed at or focused, and with null when it is left.
+ */
+export function headStrip(trace, state, words, { row, onTry, onChoose }) {
+  const shown = siteOf(trace, state);
+  const chosen = shareHead(shown, state);
+  const small = trace.sites.reduce((count, site) => count + (trace.axes[site.keys].grid ? site.columns * site.heads : site.heads * site.rows * site.columns), 0) <= CELLS;
+  const effects = trace.baseline ? {} : trace.findings.ablation ?? {};
+  const most = Math.max(1e-9, ...Object.values(effects).flatMap((heads) => heads.map((steps) => Math.abs(total(steps)))));
+  const waiting = []; // what is drawn after the first picture
+  const button = (site, head) => {
+    const on = site === shown && String(head) === chosen;
+    const canvas = element("canvas", { "aria-hidden": "true" });
+    waiting.push(() => draw(canvas, trace, site, head, row, small));
+    const effect = effects[site.name]?.[head];
+    const name = head === "mean" ? words.mean : `${words.head} ${head + 1}`;
+    const label = `${words[site.part]}, ${words.layerNumber(site.layer + 1)}, ${name}${effect ? `; ${words.change} ${total(effect).toFixed(2)}` : ""}`;
+    const bar = element("i", { "aria-hidden": "true" });
+    bar.style.setProperty("--share", effect ? (Math.abs(total(effect)) / most).toFixed(3) : "0");
+    return element("button", {
+      type: "button", id: `head-${site.name}-${head}`, "aria-label": label, title: label, "aria-pressed": String(on), tabindex: on ? "0" : "-1",
+      onclick: () => onChoose(site, head), onmouseenter: () => onTry(site, String(head)), onfocus: () => onTry(site, String(head)),
+    }, canvas, ...(effect ? [bar] : []));
+  };
+  const parts = trace.parts().map((part) => element("div", { class: "part", role: "group", "aria-label": words[part] },
+    element("span", { class: "part-name" }, words[part]),
+    ...trace.of(part).map((site) => element("div", { class: "layer" },
+      element("span", { "aria-hidden": "true" }, String(site.layer + 1)),
+      ...(site.heads > 1 && !site.array("factors") ? [button(site, "mean")] : []),
+      ...Array.from({ length: site.heads }, (_, head) => button(site, head))))));
+  const node = element("div", { class: small ? "strip" : "strip squares", id: "strip", role: "group", "aria-label": words.headStrip, onkeydown: walk,
+    onmouseleave: () => onTry(null) }, ...parts);
+  if (!node.querySelector("[tabindex='0']")) node.querySelector("button")?.setAttribute("tabindex", "0");
+  node.addEventListener("focusout", (event) => {
+    if (!node.contains(event.relatedTarget)) onTry(null);
+  });
+  // The first picture does not wait for these.
+  requestAnimationFrame(() => setTimeout(() => waiting.forEach((each) => each())));
+  const effective = Object.keys(effects).length > 0;
+  return element("aside", { class: "heads-aside" },
+    element("p", { class: "muted" }, `${small ? words.headStripHelp : words.headStripSquares}${effective ? ` ${words.headStripEffect}` : ""}`), node);
+}
+
+function draw(canvas, trace, site, head, row, small) {
+  const [rows, columns] = [site.rows, site.columns];
+  if (!small) {
+    canvas.classList.add("square");
+    canvas.style.background = colour(sharpness(site, head), theme());
+    return;
+  }
+  const { grid } = trace.axes[site.keys];
+  const matrix = site.matrix(String(head), "weights");
+  const at = Math.min(row, rows - 1);
+  const values = grid ? matrix.subarray(at * columns, (at + 1) * columns) : matrix;
+  const most = values.reduce((high, value) => Math.max(high, value), 1e-9);
+  const shades = Uint8Array.from(values, (value) => Math.round((255 * Math.max(0, value)) / most));
+  const [wide, high] = grid ? [grid[1], grid[0]] : [columns, rows];
+  paint(canvas, wide, high, shades, palette(theme()));
+  canvas.style.width = `${SIDE}px`;
+  canvas.style.height = `${Math.min(TALLEST, Math.max(12, Math.round((SIDE * high) / wide)))}px`;
+}
+
+/** The mean over the rows of the largest weight, 0 to 1. */
+function sharpness(site, head) {
+  return site.measures(head).confidence;
+}
+
+/** The arrow keys move over the heads as they lie: along a layer, and between layers. */
+function walk(event) {
+  const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+  if (!step) return;
+  const layers = [...event.currentTarget.querySelectorAll(".layer")].map((layer) => [...layer.querySelectorAll("button")]);
+  const y = layers.findIndex((layer) => layer.includes(event.target));
+  if (y < 0) return;
+  event.preventDefault();
+  const layer = layers[y + step[0]] ?? layers[y];
+  const to = layer[Math.min(layer.length - 1, layers[y].indexOf(event.target) + step[1])];
+  if (!to) return;
+  event.target.setAttribute("tabindex", "-1");
+  to.setAttribute("tabindex", "0");
+  to.focus();
+}

@@ -1,0 +1,100 @@
+/** The overview: the sentence as text, what one word attended to in it, and what followed from it. */
+
+import { cursorIn, pairOf, shareHead, siteOf, strongestOf, weightsMap } from "../cursor.js";
+import { element, table } from "../dom.js";
+import { mostOf } from "../heatmap.js";
+import { factsOf } from "../overview/facts.js";
+import { imageStage } from "../overview/image.js";
+import { twoLines } from "../overview/lines.js";
+import { sentenceOf } from "../overview/sentence.js";
+import { hasStrip, headStrip } from "../overview/strip.js";
+import { readingChoices, siteChoices } from "./board.js";
+
+const FAINT = 0.5; // weights below this are drawn on a scale that ends at the largest of them
+const PAUSE = 700; // ms without a change before the live page asks for the effect of occlusion
+
+export function overviewView(trace, state, words, ask) {
+  const site = siteOf(trace, state);
+  const head = shareHead(site, state);
+  const map = scaledMap(trace, site, state, head);
+  const cursor = cursorIn(trace, site, map, state);
+  const { grid } = trace.axes[site.keys];
+  const said = element("p", { class: "sentence", id: "sentence", "aria-live": "polite" });
+  const trying = { site, head, map };
+  const say = (row = cursor.row, column = null) => {
+    const top = strongestOf(trying.map, row);
+    const at = { row, top, column: column ?? (row === cursor.row && state.get("key") !== "" ? cursor.column : top) };
+    said.textContent = sentenceOf(trace, trying.site, factsOf(trace, trying.site, trying.map, state, at, trying.head), words);
+  };
+  const pick = (row, column) => {
+    const to = [row ?? cursor.row, column ?? strongestOf(map, row)];
+    const pair = pairOf(site, map, ...to, head);
+    if (pair) state.set({ query: pair[0], key: column === null ? "" : pair[1], word: "", spot: "" });
+  };
+  const labels = labelsOf(site, words);
+  const on = { cursor, labels, onPick: pick, onShow: (row, column) => say(row ?? cursor.row, column) };
+  const stage = grid
+    ? imageStage(trace, map, { ...on, grid, words: site.part !== "image" })
+    : twoLines(map, { ...on, names: { columns: (column) => map.columns[column] } });
+  const attempt = (other, chosen) => {
+    const fits = other && other.queries === site.queries && other.keys === site.keys;
+    Object.assign(trying, fits ? { site: other, head: chosen, map: scaledMap(trace, other, state, chosen) } : { site, head, map });
+    stage.use(trying.map);
+    say();
+  };
+  say();
+  wish(trace, said, ask);
+  const strip = hasStrip(trace) ? [headStrip(trace, state, words, {
+    row: map.places.rows[cursor.row]?.[0] ?? 0, onTry: attempt,
+    onChoose: (other, chosen) => state.set(other.part === site.part ? { layer: other.layer, head: chosen }
+      : { part: other.part, layer: other.layer, head: chosen, query: "", key: "" }),
+  })] : [];
+  return {
+    help: grid ? (site.part === "image" ? words.overviewPixelsHelp : words.overviewPictureHelp) : words.overviewHelp,
+    controls: [...siteChoices(trace, state, words), ...readingChoices(site, state, words)],
+    lead: said,
+    body: [element("div", { class: "overview" }, element("div", { class: "stage" }, stage.node), ...strip),
+      numbers(trace, site, map, state, cursor, head, words)],
+  };
+}
+
+overviewView.needs = (trace) => trace.sites.length > 0;
+
+/** The map, on a scale that ends at its largest weight if that is small. */
+function scaledMap(trace, site, state, head) {
+  const map = weightsMap(trace, site, state, head);
+  const most = mostOf(map);
+  return most < FAINT ? { ...map, most } : map;
+}
+
+function labelsOf(site, words) {
+  const own = site.queries === site.keys;
+  return { keys: own ? words.toLine : words.readLine, rows: own ? words.fromLine : words.wroteLine, image: words.imageLine };
+}
+
+/** A live page computes occlusion only when it is wanted: here, when the user has stopped typing. */
+function wish(trace, said, ask) {
+  const known = trace.findings.attribution || trace.baseline || !trace.writesText || trace.picture;
+  if (!ask || known || trace.wished) return;
+  trace.wished = true;
+  setTimeout(() => {
+    if (!said.isConnected) return; // another text, or another view
+    trace.wishing = true;
+    ask();
+  }, PAUSE);
+}
+
+/** The weights of the cursor's word, and what occlusion changed, as a table. */
+function numbers(trace, site, map, state, cursor, head, words) {
+  const details = element("details", { id: "overview-numbers" }, element("summary", {}, words.numbers));
+  details.addEventListener("toggle", () => {
+    const rows = map.columns.map((name, column) => {
+      const { weight, effect } = factsOf(trace, site, map, state, { row: cursor.row, column, top: cursor.top }, head);
+      return [name, weight.toFixed(3), ...(effect?.kind === "occluded" ? [effect.nats.toFixed(3)] : [])];
+    });
+    const wide = Math.max(...rows.map((row) => row.length));
+    details.append(table([words.key, words.weights, words.effectNats].slice(0, wide),
+      rows.map((row) => [...row, ...Array(wide - row.length).fill("")]), map.rows[cursor.row]));
+  }, { once: true });
+  return details;
+}
