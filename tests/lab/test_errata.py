@@ -31,6 +31,6 @@ def test_a_mask_that_multiplies_lets_the_future_be_seen() -> None:
 
 def test_the_lab_finds_five_slips_and_one_difference(tmp_path: Path) -> None:
     found = errata.run(Setting((1,), False, tmp_path))
-    assert found.outcome == "partly"
+    assert found.outcome is None
     assert {name for name, each in found.figures.items() if not each["slips"]} == {"positions"}
     assert found.figures["exp(710)"]["right"] == pytest.approx(1 / (1 + math.exp(-1)))

@@ -13,7 +13,7 @@ from jumok.attention.core import attend_with_weights
 from jumok.attention.masks import AttentionMask
 from jumok.config.transformer import TransformerConfig
 from jumok.lab.experiments.scale import softmax_as_written, softmax_stable, softness
-from jumok.lab.findings import Bars, Column, Findings, Grid, Setting, judged
+from jumok.lab.findings import Bars, Column, Findings, Grid, Setting
 from jumok.lab.text import Text
 from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Float, Tensor
@@ -223,7 +223,7 @@ def run(setting: Setting) -> Findings:
             }
             for each in errata
         },
-        outcome=judged(slips == len(errata), in_part=slips > 0),
+        conditions=(),
         sentence=_sentence(errata, slips),
         panels=(
             Bars(
