@@ -104,7 +104,7 @@ def test_a_lab_leaves_its_figures_as_json_in_both_languages(tmp_path: Path) -> N
     for language in LANGUAGES:
         text = read["text"][language]
         assert text["title"] == lab.title.of(language)
-        assert len(text["rows"]) == 6
+        assert len(text["rows"]) == 22 + 1  # and the mask
         assert all(len(row) == len(text["columns"]) for row in text["rows"])
         assert bool(HANGUL.search(text["verdict"])) == (language == "ko")
 

@@ -8,9 +8,10 @@ from jumok.lab.claims.pictures import PICTURES
 from jumok.lab.claims.readings import READINGS
 from jumok.lab.claims.scores import SCORES
 from jumok.lab.claims.sequences import SEQUENCES
+from jumok.lab.claims.vectors import VECTORS
 from jumok.lab.entry import Lab
 
-LABS = (*SCORES, *PARTS, *SEQUENCES, *READINGS, *PICTURES)
+LABS = (*SCORES, *PARTS, *SEQUENCES, *READINGS, *PICTURES, *VECTORS)
 
 
 def find(name: str) -> Lab:

@@ -58,7 +58,7 @@ class Lab:
     @property
     def module(self) -> str:
         """Where it is written."""
-        return f"jumok.lab.{self.room}.{self.name}"
+        return f"jumok.lab.{self.room}.{self.name.replace('-', '_')}"
 
     def run(self, setting: Setting) -> Findings:
         """Runs it."""

@@ -78,8 +78,10 @@ SCORES = (
         "errata",
         Text("Errors and contradictions in the notes", "강의 노트가 틀렸거나 서로 어긋나는 곳"),
         Text(
-            "Six statements of the notes, each computed as written and as corrected.",
-            "강의 노트의 여섯 가지 설명을 그대로, 그리고 바로잡아 각각 계산합니다.",
+            "No claim: 22 places of the notes, each quoted, and computed as written and as right; "
+            "and “multiply by the mask” in its four readings.",
+            "주장이 아닙니다. 강의 노트의 22군데를 인용하고 적힌 대로, 그리고 바르게 계산합니다. "
+            "“마스크를 곱한다”는 네 가지로 읽어 봅니다.",
         ),
         (
             Quote(
