@@ -152,7 +152,7 @@ OPTIONS = {
     },
     "lab": {
         *("name", "--all", "--full", "--folder", "--page", "--lang", "--seed", "--encoder"),
-        "--threads",
+        *("--seeds", "--threads"),
     },
 }
 

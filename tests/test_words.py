@@ -26,6 +26,7 @@ SHOWN = ("help", "error", "text", "document", "recipe", "page")
 FORMAL = ("help", "error", "docstring", "comment")
 EVERYWHERE = ("help", "error", "text", "document", "recipe", "page", "docstring", "comment")
 LEXICONS = "src/jumok/smallworld/"
+QUOTES = ("src/jumok/lab/claims/", "docs/lab.")  # the words of the notes
 
 
 @dataclass(frozen=True)
@@ -157,8 +158,8 @@ ENGLISH = [
 ]
 KOREAN = [
     Rule("밸류", "값(value)"),
-    Rule("레이어 정규화|계층 정규화", "층 정규화"),
-    Rule("계층|레이어(?!\\))", "층"),
+    Rule("레이어 정규화|계층 정규화", "층 정규화", not_in=QUOTES),
+    Rule("계층|레이어(?!\\))", "층", not_in=QUOTES),
     Rule("그래디언트|경사(?!하강| 하강)", "기울기"),
     Rule("조각", "토큰", not_in=(LEXICONS,)),
     Rule('스스로를|누가 보나|이 칸을|이 그림을"', "셀프 어텐션, 크로스 어텐션"),

@@ -15,7 +15,7 @@ def reported(pre: float, post: float, none: float) -> Findings:
         name: [Trained(nn.Linear(2, 3), None, [2.0] * 20 + [loss] * 20, loss)]  # type: ignore[arg-type]
         for name, loss in (("pre", pre), ("post", post), ("none", none))
     }
-    return norm.report(Contest(norm.NAMES, runs, {}), {name: [1.0, 2.0] for name in runs})
+    return norm.report(Contest(norm.NAMES, runs), {name: [1.0, 2.0] for name in runs})
 
 
 def test_the_claim_needs_both_norms_to_lower_the_loss() -> None:

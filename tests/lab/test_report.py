@@ -12,7 +12,9 @@ from jumok.cli.main import app
 from jumok.errors import ConfigError, DataError
 from jumok.lab import picture, report
 from jumok.lab.catalog import LABS, find
+from jumok.lab.entry import Lab
 from jumok.lab.findings import Bars, Chart, Column, Findings, Grid, Series, Setting, table
+from jumok.lab.judging import Condition
 from jumok.lab.text import LANGUAGES, Text, same
 
 HANGUL = re.compile("[가-힣]")
@@ -24,7 +26,10 @@ def findings() -> Findings:
         columns=(Column(Text("name", "이름")), Column(Text("value", "값"), ".1f")),
         rows=[[Text("one", "하나"), 1.25], ["b|c", None]],
         figures={"value": 1.25},
-        outcome="partly",
+        conditions=[
+            Condition(same("a"), [0.1, 0.11, 0.12], 0.0),
+            Condition(same("b"), [0.1, 0.11, 0.12], 1.0),
+        ],
         sentence=Text("It is 1.2.", "1.2입니다."),
         panels=(
             Chart(
@@ -94,10 +99,12 @@ def test_a_lab_leaves_its_figures_as_json_in_both_languages(tmp_path: Path) -> N
     read = json.loads((tmp_path / "errata.json").read_text("utf-8"))
     assert read["outcome"] == made.findings.outcome
     assert read["seeds"] == [1]
+    assert read["conditions"] == []
+    assert read["quotes"][0] == {"place": "000:100", "words": lab.quotes[0].words}
     for language in LANGUAGES:
         text = read["text"][language]
         assert text["title"] == lab.title.of(language)
-        assert len(text["rows"]) == 6
+        assert len(text["rows"]) == 22 + 1  # and the mask
         assert all(len(row) == len(text["columns"]) for row in text["rows"])
         assert bool(HANGUL.search(text["verdict"])) == (language == "ko")
 
@@ -136,8 +143,14 @@ def test_the_page_names_its_command_with_the_paths_as_given(
 @pytest.mark.parametrize(("lectures", "named"), [("001", "lecture 001"), ("0, 2", "lectures 0, 2")])
 def test_a_chapter_has_one_lecture_or_several(lectures: str, named: str) -> None:
     text = {"title": "t", "claim": "c", "verdict": "v", "columns": ["x"], "rows": [["1"]]}
-    each = {"lab": "scale", "lectures": lectures, "text": {"en": text}}
-    assert f"Claim ({named}): c" in report._chapter(each, Path(), "en")
+    text |= {"would_fail": "not so", "conditions": [["condition"], [["1 > 0"]]]}
+    quotes = [{"place": "001:3", "words": "말"}, {"place": "002:4", "words": "둘"}]
+    each = {"lab": "scale", "lectures": lectures, "quotes": quotes, "text": {"en": text}}
+    lines = report._chapter(each, Path(), "en")
+    assert f"Claim ({named}): c" in lines
+    assert lines.index("> 말 (001:3)") < lines.index("> 둘 (002:4)") < lines.index("v")
+    assert "What would have made it fail: not so" in lines
+    assert lines[-4:] == ["| condition |", "|---|", "| 1 > 0 |", ""]
 
 
 def test_a_page_of_nothing_is_refused(tmp_path: Path) -> None:
@@ -189,7 +202,7 @@ def test_a_trained_encoder_is_for_the_lab_that_reads_one(asked: list[str], tmp_p
 def test_what_a_trained_encoder_showed_stands_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(report.Lab, "run", lambda _, __: findings())
+    monkeypatch.setattr(Lab, "run", lambda _, __: findings())
     setting = Setting((1,), False, tmp_path, encoder=Path("some/encoder"))
     done = report.run(find("coreference"), setting, tmp_path, "en")
     assert [file.name for file in done.files][-1] == "coreference-encoder.json"
@@ -203,4 +216,4 @@ def test_there_is_a_lab_for_every_claim() -> None:
         *("context", "copies", "errata"),
     }
     for lab in LABS:
-        assert callable(import_module(f"jumok.lab.experiments.{lab.name}").run)
+        assert callable(import_module(lab.module).run)

@@ -3,16 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from jumok.lab import world
-from jumok.lab.findings import Chart, Column, Series, Setting, TableCell, mean, spread
-from jumok.lab.small import Small, Trained, train
+from jumok.lab.findings import Bars, Chart, Column, Series, Setting, TableCell
+from jumok.lab.judging import half_width, mean
+from jumok.lab.small import Small, Trained, trained
 from jumok.lab.text import Text
 
+HALF = Column(Text("± (95 %)", "± (95%)"), ".3f")
 COLUMNS = (
     Column(Text("parameters", "매개변수"), ",d"),
     Column(Text("loss on unseen sentences", "처음 보는 문장의 손실"), ".3f"),
-    Column(Text("± over seeds", "시드 간 ±"), ".3f"),
-    Column(Text("BLEU", "BLEU"), ".1f"),
+    HALF,
 )
 
 
@@ -22,12 +22,10 @@ class Contest:
 
     Attributes:
         names: what a variant is called; their order is that of the table.
-        bleu: of each seed; empty where nothing was translated.
     """
 
     names: Mapping[str, Text]
     runs: Mapping[str, Sequence[Trained]]
-    bleu: Mapping[str, Sequence[float]]
 
     def losses(self, name: str) -> list[float]:
         """The validation loss of each seed, nats a target token."""
@@ -39,13 +37,8 @@ class Contest:
 
     def row(self, name: str) -> list[TableCell]:
         """The cells of COLUMNS."""
-        seeds = len(self.runs[name])
-        return [
-            self.runs[name][0].parameters,
-            self.loss(name),
-            spread(self.losses(name)) if seeds > 1 else None,
-            mean(self.bleu[name]) if self.bleu.get(name) else None,
-        ]
+        losses = self.losses(name)
+        return [self.runs[name][0].parameters, mean(losses), half_width(losses)]
 
     def figures(self) -> dict[str, object]:
         """What the JSON keeps of each variant."""
@@ -53,11 +46,23 @@ class Contest:
             name: {
                 "parameters": runs[0].parameters,
                 "validation_loss": self.losses(name),
-                "bleu": list(self.bleu.get(name, ())),
                 "training_loss": [run.curve() for run in runs],
             }
             for name, runs in self.runs.items()
         }
+
+    def bars(self) -> Bars:
+        """The losses, with their intervals over the seeds."""
+        return Bars(
+            Text("Loss on unseen sentences", "처음 보는 문장의 손실"),
+            Text(
+                "nats per token; lower is better; ± 95 % over the seeds",
+                "토큰당 nat, 낮을수록 좋음, ± 시드 간 95%",
+            ),
+            [(self.names[name], self.loss(name)) for name in self.runs],
+            spread=[half_width(self.losses(name)) or 0.0 for name in self.runs],
+            form=".3f",
+        )
 
     def curves(self, title: Text, names: Sequence[str] | None = None) -> Chart:
         """Training loss over the steps: the mean over the seeds, with their range as a band."""
@@ -86,25 +91,8 @@ class Contest:
         )
 
 
-def contest(
-    variants: Mapping[str, Small],
-    names: Mapping[str, Text],
-    setting: Setting,
-    translated: int = 100,
-) -> Contest:
-    """Trains every variant with every seed.
-
-    Args:
-        translated: sentences for BLEU; 0 leaves it out.
-    """
-    sources, references, _ = world.read(setting.cache, "test")
-    runs: dict[str, list[Trained]] = {}
-    bleu: dict[str, list[float]] = {}
-    for name, small in variants.items():
-        setting.say(f"training: {names[name].en}")
-        runs[name] = [train(small, seed, setting.cache, setting.full) for seed in setting.seeds]
-        if translated:
-            bleu[name] = [
-                run.bleu(sources[:translated], references[:translated]) for run in runs[name]
-            ]
-    return Contest(names, runs, bleu)
+def contest(variants: Mapping[str, Small], names: Mapping[str, Text], setting: Setting) -> Contest:
+    """Trains every variant with every seed."""
+    setting.say(f"training: {', '.join(names[name].en for name in variants)}")
+    runs = trained(list(variants.values()), setting)
+    return Contest(names, dict(zip(variants, runs, strict=True)))

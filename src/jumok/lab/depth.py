@@ -3,6 +3,8 @@
 Source: He et al. 2016; Ba et al. 2016; Xiong et al. 2020, figure 3 (gradients by layer).
 """
 
+from functools import partial
+
 from torch import nn
 
 from jumok.data.pairs.batches import Batch
@@ -35,19 +37,19 @@ class WithoutNorm(PreNorm):
 
 def after_every_part(kind: type[PreNorm]) -> ModelChange:
     """A change that puts `kind` behind every part of every block."""
+    return partial(_put, kind)
 
-    def change(model: Transformer) -> None:
-        for stack in (model.encoder.blocks, model.decoder.blocks):
-            for block in stack:
-                for name in ("after_self", "after_cross", "after_feedforward"):
-                    part = getattr(block, name)
-                    if isinstance(part, PreNorm):
-                        setattr(block, name, kind(part.norm, part.dropout))
-        if kind is WithoutNorm:
-            model.encoder.first_norm = nn.Identity()
-            model.decoder.first_norm = nn.Identity()
 
-    return change
+def _put(kind: type[PreNorm], model: Transformer) -> None:
+    for stack in (model.encoder.blocks, model.decoder.blocks):
+        for block in stack:
+            for name in ("after_self", "after_cross", "after_feedforward"):
+                part = getattr(block, name)
+                if isinstance(part, PreNorm):
+                    setattr(block, name, kind(part.norm, part.dropout))
+    if kind is WithoutNorm:
+        model.encoder.first_norm = nn.Identity()
+        model.decoder.first_norm = nn.Identity()
 
 
 def gradient_by_layer(model: Transformer, batch: Batch) -> list[float]:

@@ -5,11 +5,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from jumok.lab.text import FAILS, HOLDS, PARTLY, Language, Text
+from jumok.lab.judging import STATES, Condition, with_interval
+from jumok.lab.text import FAILS, HOLDS, OPEN, PARTLY, Language, Text
+from jumok.lab.workers import LabWorkers
 
 TableCell = float | int | str | Text | None
-Outcome = Literal["holds", "fails", "partly"]
-VERDICTS: Mapping[Outcome, Text] = {"holds": HOLDS, "fails": FAILS, "partly": PARTLY}
+Outcome = Literal["holds", "fails", "partly", "open"]
+VERDICTS: Mapping[Outcome, Text] = {
+    "holds": HOLDS,
+    "fails": FAILS,
+    "partly": PARTLY,
+    "open": OPEN,
+}
+CONDITION_COLUMNS = (
+    Text("condition of the claim", "주장의 조건"),
+    Text("measured", "측정값"),
+    Text("range", "범위"),
+    Text("needed", "기준"),
+    Text("", ""),
+)
 
 
 @dataclass(frozen=True)
@@ -17,12 +31,13 @@ class Setting:
     """The settings of a lab.
 
     Attributes:
-        seeds: one run each; labs without chance, and those too long for it, take the first.
+        seeds: one run each; labs without chance take the first.
         full: the long form.
         cache: a folder where labs keep prepared data for each other.
         data: where real corpora are; None where there are none.
         encoder: a model that a lab reads instead of training one; None: it trains.
         say: called with each line of progress.
+        workers: the processes that train; by default the calling one, alone.
     """
 
     seeds: tuple[int, ...]
@@ -31,6 +46,7 @@ class Setting:
     data: Path | None = None
     encoder: Path | None = None
     say: Callable[[str], None] = field(default=lambda _: None)
+    workers: LabWorkers = field(default_factory=LabWorkers)
 
     @property
     def seed(self) -> int:
@@ -119,26 +135,45 @@ class Findings:
 
     Attributes:
         figures: every number the sentence rests on, by name; plain JSON.
-        outcome: whether the claim holds, by thresholds that the lab states.
-        sentence: by how much; computed from the figures.
+        conditions: what has to be so for the claim to hold; none where there is no claim to judge.
+        sentence: by how much it holds; computed from the figures.
         panels: the picture, from left to right.
     """
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[TableCell]]
     figures: Mapping[str, object]
-    outcome: Outcome
+    conditions: Sequence[Condition]
     sentence: Text
     panels: Sequence[Panel]
 
+    @property
+    def outcome(self) -> Outcome | None:
+        """Whether the claim holds; None where there are no conditions."""
+        states = [each.state for each in self.conditions]
+        if not states:
+            return None
+        if all(state == "met" for state in states):
+            return "holds"
+        if "met" in states:
+            return "partly"
+        return "open" if "open" in states else "fails"
+
     def verdict(self, language: Language) -> str:
         """One or two sentences: does the claim hold here, and by how much."""
-        return f"{VERDICTS[self.outcome].of(language)} {self.sentence.of(language)}"
+        sentence = self.sentence.of(language)
+        return f"{VERDICTS[self.outcome].of(language)} {sentence}" if self.outcome else sentence
 
-
-def judged(holds: bool, in_part: bool = False) -> Outcome:
-    """The outcome in words."""
-    return "holds" if holds else "partly" if in_part else "fails"
+    def judged(self, language: Language) -> tuple[list[str], list[list[str]]]:
+        """Headings and rows of the conditions: what was measured, and what was needed."""
+        rows = []
+        for each in self.conditions:
+            low, high = (format(edge(each.values), each.form) for edge in (min, max))
+            between = f"{low} … {high}" if len(each.values) > 1 else ""
+            state = STATES[each.state].of(language)
+            measured = with_interval(each.values, each.form)
+            rows.append([each.name.of(language), measured, between, each.needed, state])
+        return [column.of(language) for column in CONDITION_COLUMNS], rows
 
 
 def written(cell: TableCell, form: str, language: Language) -> str:
@@ -157,17 +192,3 @@ def table(findings: Findings, language: Language) -> tuple[list[str], list[list[
         [written(cell, form, language) for cell, form in zip(row, forms, strict=True)]
         for row in findings.rows
     ]
-
-
-def mean(values: Sequence[float]) -> float:
-    """The mean; of the seeds, mostly."""
-    return sum(values) / len(values)
-
-
-def spread(values: Sequence[float]) -> float:
-    """The standard deviation over seeds; 0 where there is one alone."""
-    if len(values) < 2:
-        return 0.0
-    centre = mean(values)
-    variance = sum((value - centre) ** 2 for value in values) / (len(values) - 1)
-    return float(variance**0.5)

@@ -11,6 +11,7 @@ def run(
     *,
     full: bool = False,
     seed: int = 1,
+    seeds: int = 3,
     cache: Path | str = "lab/.cache",
     data: Path | str | None = None,
     encoder: Path | str | None = None,
@@ -21,8 +22,9 @@ def run(
 
     Args:
         name: of the lab; `jumok lab` lists them.
-        full: the long form, with three seeds.
+        full: the long form.
         seed: the first seed.
+        seeds: how many there are; 95 % intervals need two at least.
         cache: the folder of the corpora that labs write for themselves.
         data: the folder that $JUMOK_DATA names for the command line; None: not given.
         encoder: a pretrained encoder, for the labs that read one.
@@ -31,7 +33,7 @@ def run(
         ConfigError: there is no such lab; the nearest one is named.
     """
     setting = Setting(
-        seeds=tuple(range(seed, seed + 3)) if full else (seed,),
+        seeds=tuple(range(seed, seed + seeds)),
         full=full,
         cache=Path(cache),
         data=None if data is None else Path(data),

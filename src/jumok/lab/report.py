@@ -3,14 +3,16 @@
 import json
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
 from jumok.errors import DataError, Place
-from jumok.lab.catalog import LABS, Lab
-from jumok.lab.findings import Findings, Setting, table
+from jumok.lab.catalog import LABS
+from jumok.lab.entry import Lab
+from jumok.lab.findings import Findings, Outcome, Setting, table
+from jumok.lab.judging import half_width
 from jumok.lab.picture import draw
 from jumok.lab.text import LANGUAGES, Language, Text
 
@@ -25,11 +27,22 @@ HEADINGS = {
     "together": Text("total", "합계"),
     "missing": Text("Not run for this page", "이 페이지에 없는 실험"),
     "seeds": Text("seeds", "시드"),
+    "would fail": Text("What would have made it fail", "성립하지 않았을 조건"),
+    "measured": Text(
+        "Each trained figure is the mean of the seeds, with the half-width of its 95 % interval "
+        "(Student's t) after ±. A condition is met where the whole interval lies on the right side "
+        "of what is needed, and undecided where the interval contains it. All models are small "
+        "and see their first few hundred training steps: what is found is found for those.",
+        "학습한 모델의 수치는 시드의 평균이며, ± 뒤는 95% 신뢰구간(스튜던트 t)의 절반입니다. "
+        "구간 전체가 기준의 옳은 쪽에 있으면 충족, 구간이 기준을 포함하면 판단 불가입니다. 모델은 "
+        "모두 작고 처음 몇백 단계만 학습하므로, 결과도 그런 모델에 대한 것입니다.",
+    ),
 }
-OUTCOMES = {
+OUTCOMES: Mapping[Outcome, Text] = {
     "holds": Text("holds", "성립"),
     "partly": Text("in part", "일부 성립"),
     "fails": Text("does not hold", "성립하지 않음"),
+    "open": Text("undecided", "판단 불가"),
 }
 
 
@@ -56,9 +69,10 @@ def run(lab: Lab, setting: Setting, folder: Path, language: Language) -> LabRepo
     Raises:
         JumokError: matplotlib is missing, or a folder that cannot be written.
     """
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall, cpu = time.perf_counter(), time.process_time() + setting.workers.seconds
     findings = lab.run(setting)
-    seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
+    seconds = time.perf_counter() - wall
+    cpu_seconds = time.process_time() + setting.workers.seconds - cpu
     # Findings about the user's own encoder are kept next to the lab's, and do not replace them.
     name = lab.name if setting.encoder is None else f"{lab.name}-encoder"
     try:
@@ -81,9 +95,18 @@ class LabText(TypedDict):
 
     title: str
     claim: str
+    would_fail: str
     verdict: str
     columns: list[str]
     rows: list[list[str]]
+    conditions: tuple[list[str], list[list[str]]]
+
+
+class QuoteRecord(TypedDict):
+    """A sentence of a note."""
+
+    place: str
+    words: str
 
 
 class LabRecord(TypedDict):
@@ -91,7 +114,8 @@ class LabRecord(TypedDict):
 
     lab: str
     lectures: str
-    outcome: str
+    quotes: list[QuoteRecord]
+    outcome: Outcome | None
     seeds: list[int]
     cpu_seconds: float
     text: dict[Language, LabText]
@@ -103,18 +127,32 @@ def record(lab: Lab, findings: Findings, setting: Setting) -> dict[str, object]:
     return {
         "lab": lab.name,
         "lectures": lab.lectures,
+        "quotes": [{"place": quote.place, "words": quote.words} for quote in lab.quotes],
         "full": setting.full,
         "seeds": list(setting.seeds),
         **({} if setting.encoder is None else {"encoder": setting.encoder.name}),
         "outcome": findings.outcome,
+        "conditions": [
+            {
+                "name": each.name.en,
+                "values": list(each.values),
+                "half_width": half_width(each.values),
+                "bound": each.bound,
+                "above": each.above,
+                "state": each.state,
+            }
+            for each in findings.conditions
+        ],
         "figures": dict(findings.figures),
         "text": {
             language: {
                 "title": lab.title.of(language),
                 "claim": lab.claim.of(language),
+                "would_fail": lab.would_fail.of(language),
                 "verdict": findings.verdict(language),
                 "columns": tables[language][0],
                 "rows": tables[language][1],
+                "conditions": [*findings.judged(language)],
             }
             for language in LANGUAGES
         },
@@ -137,11 +175,12 @@ def page(folder: Path, file: Path, language: Language) -> None:
     records = [_read(path) for path in there]
     pictures = Path(*[".."] * len(_apart(folder, file)[1]), *_apart(folder, file)[0])
     lines = [f"# {HEADINGS['title'].of(language)}", "", _made(folder, file, language), ""]
+    lines += [HEADINGS["measured"].of(language), ""]
     columns = [HEADINGS[name].of(language) for name in ("lab", "outcome", "seconds", "seeds")]
     summary = [
         [
             f"[{each['lab']}](#{each['lab']})",
-            OUTCOMES[each["outcome"]].of(language),
+            OUTCOMES[each["outcome"]].of(language) if each["outcome"] else "",
             f"{each['cpu_seconds']:.0f}",
             str(len(each["seeds"])),
         ]
@@ -182,20 +221,27 @@ def _apart(folder: Path, file: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _chapter(each: LabRecord, pictures: Path, language: Language) -> list[str]:
     text, name = each["text"][language], each["lab"]
+    quotes = [f"> {quote['words']} ({quote['place']})" for quote in each["quotes"]]
     lectures = HEADINGS["lectures" if "," in each["lectures"] else "lecture"].of(language)
+    headings, conditions = text["conditions"]
     return [
         "",
         f"## {name}",
         "",
         f"**{text['title']}**",
         "",
+        *[line for quote in quotes for line in (quote, ">")][:-1],
+        "",
         f"{HEADINGS['claim'].of(language)} ({lectures} {each['lectures']}): {text['claim']}",
+        "",
+        f"{HEADINGS['would fail'].of(language)}: {text['would_fail']}",
         "",
         text["verdict"],
         "",
         f"![{text['title']}]({(pictures / name).as_posix()}.svg)",
         "",
         *markdown_table(text["columns"], text["rows"]),
+        *(markdown_table(headings, conditions) if conditions else ()),
     ]
 
 

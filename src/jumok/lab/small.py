@@ -8,8 +8,10 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import torch
+from torch import nn
 
 from jumok.config import AverageConfig, DataConfig, ScheduleConfig, TranslationTrainingConfig
 from jumok.config.data import CorpusConfig, TokenizerConfig
@@ -21,6 +23,7 @@ from jumok.data.tokenizer import Tokenizer
 from jumok.evaluation.text import score_text
 from jumok.kernels.linear import prepare_for_inference
 from jumok.lab import world
+from jumok.lab.findings import Setting
 from jumok.models.catalog import DataSizes, build
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import SequenceToSequence
@@ -44,6 +47,7 @@ SIZES: Mapping[str, object] = {
 LONGER = 3  # times the steps of the short form
 SHARES = 2  # of a step; the same on every machine
 
+Model = TypeVar("Model", bound=nn.Module)
 ModelChange = Callable[[Transformer], None]
 CorpusMaker = Callable[[Path], Path]
 
@@ -144,6 +148,49 @@ class Trained:
         return score.value
 
 
+@dataclass(frozen=True)
+class SmallRun:
+    """One training run: what, with which seed, and where the labs' files are."""
+
+    small: Small
+    seed: int
+    cache: Path
+    longer: bool = False
+
+
+@dataclass(frozen=True)
+class BleuJob:
+    """Sentences that a model translates, and their references."""
+
+    model: Trained
+    sources: tuple[str, ...]
+    references: tuple[str, ...]
+
+
+def bleu_of(job: BleuJob) -> float:
+    """BLEU of greedy translations."""
+    return job.model.bleu(job.sources, job.references)
+
+
+def trained(smalls: Sequence[Small], setting: Setting) -> list[list[Trained]]:
+    """Each of them with every seed; what another lab has trained already is not trained again."""
+    for small in smalls:
+        small.corpus(setting.cache)  # once, and not by several processes at the same time
+    tasks = [
+        SmallRun(small, seed, setting.cache, setting.full)
+        for small in smalls
+        for seed in setting.seeds
+    ]
+    made = setting.workers.once(work, tasks)
+    many = len(setting.seeds)
+    return [made[first : first + many] for first in range(0, len(made), many)]
+
+
+def work(task: SmallRun) -> Trained:
+    """Trains one."""
+    return train(task.small, task.seed, task.cache, task.longer)
+
+
 def train(small: Small, seed: int, cache: Path, longer: bool = False) -> Trained:
     """Trains as `jumok train` does, with its batches and its step; nothing is saved.
 
@@ -164,12 +211,21 @@ def train(small: Small, seed: int, cache: Path, longer: bool = False) -> Trained
     for step in range(1, steps + 1):
         rate = learning_rate(training.schedule, training.learning_rate, step, step / steps)
         losses.append(learner.update(next(updates), step, rate).loss)
-    trained = learner.averaged()
-    assert isinstance(trained, SequenceToSequence)
+    averaged = learner.averaged()
+    assert isinstance(averaged, SequenceToSequence)
     with one_thread():
         batches = validation_batches(prepared.validation, 1024)
-        loss = mean_loss(small.objective, trained, batches)
-    return Trained(trained, prepared.tokenizer, losses, loss)
+        loss = mean_loss(small.objective, averaged, batches)
+    return Trained(alone(averaged), prepared.tokenizer, losses, loss)
+
+
+def alone(model: Model) -> Model:
+    """The model with weights of its own: those of the learner lie in one large buffer, all of which
+    would be sent from process to process."""
+    for parameter in model.parameters():
+        parameter.data = parameter.data.clone()
+        parameter.grad = None
+    return model
 
 
 def untrained(

@@ -35,3 +35,7 @@ def same(text: str) -> Text:
 HOLDS = Text("The claim holds here.", "이 주장은 여기서 성립합니다.")
 FAILS = Text("The claim does not hold here.", "이 주장은 여기서 성립하지 않습니다.")
 PARTLY = Text("The claim holds in part.", "이 주장은 일부만 성립합니다.")
+OPEN = Text(
+    "These seeds do not decide whether the claim holds.",
+    "이 시드들로는 주장이 성립하는지 판단할 수 없습니다.",
+)

@@ -18,14 +18,16 @@ with late_imports():
     from jumok.lab import catalog
     from jumok.lab import findings as lab_findings
     from jumok.lab import report as lab_report
+    from jumok.lab import workers as lab_workers
+    from jumok.systems import device
 
 if TYPE_CHECKING:
-    from jumok.lab.catalog import Lab
-    from jumok.lab.findings import Findings
+    from jumok.lab.entry import Lab
+    from jumok.lab.findings import Findings, Setting
 
 Name = Annotated[str, typer.Argument(help="Name of the lab (default: list all labs).")]
 All = Annotated[bool, typer.Option("--all", help="Run every lab.")]
-Full = Annotated[bool, typer.Option("--full", help="Run the long form, with 3 seeds.")]
+Full = Annotated[bool, typer.Option("--full", help="Run the long form.")]
 Folder = Annotated[Path, typer.Option(help="Output folder of plots and results.")]
 Page = Annotated[
     Path | None,
@@ -35,6 +37,10 @@ Lang = Annotated[
     Literal["en", "ko"], typer.Option(help="Language of the output.", envvar="JUMOK_LANG")
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**31, help="The first seed.")]
+Seeds = Annotated[
+    int,
+    typer.Option(min=1, max=100, help="Number of seeds; one alone gives no intervals."),
+]
 Encoder = Annotated[
     Path | None,
     typer.Option(
@@ -53,6 +59,7 @@ def lab(
     page: Page = None,
     lang: Lang = "en",
     seed: Seed = 1,
+    seeds: Seeds = 3,
     encoder: Encoder = None,
     threads: Threads = 0,
 ) -> None:
@@ -83,36 +90,33 @@ def lab(
         show_list(catalog.LABS, lang)
     if chosen:
         say_what_is_missing()
-    for one in chosen:
-        _run(one, full, folder, lang, seed, encoder, threads)
+    with lab_workers.LabWorkers(threads or device.cores()) as workers:
+        data = os.environ.get("JUMOK_DATA")
+        setting = lab_findings.Setting(
+            seeds=tuple(range(seed, seed + seeds)),
+            full=full,
+            cache=folder / ".cache",
+            data=Path(data) if data else None,
+            encoder=encoder,
+            say=lambda line: typer.echo(line, err=True),
+            workers=workers,
+        )
+        if threads:
+            torch.set_num_threads(threads)
+        for one in chosen:
+            _run(one, setting, folder, lang)
     if page is not None:
         lab_report.page(folder, page, lang)
         typer.echo(f"{page}")
 
 
-def _run(
-    one: "Lab",
-    full: bool,
-    folder: Path,
-    lang: Literal["en", "ko"],
-    seed: int,
-    encoder: Path | None,
-    threads: int,
-) -> None:
-    if threads:
-        torch.set_num_threads(threads)
-    data = os.environ.get("JUMOK_DATA")
-    setting = lab_findings.Setting(
-        seeds=tuple(range(seed, seed + 3)) if full else (seed,),
-        full=full,
-        cache=folder / ".cache",
-        data=Path(data) if data else None,
-        encoder=encoder,
-        say=lambda line: typer.echo(line, err=True),
-    )
+def _run(one: "Lab", setting: "Setting", folder: Path, lang: Literal["en", "ko"]) -> None:
     screen = console()
     screen.print(f"\n{one.name}: {one.title.of(lang)}", style="bold")
-    screen.print(f"{one.claim.of(lang)}\n", soft_wrap=True)
+    for quote in one.quotes:
+        screen.print(f"{quote.place}  {quote.words}", soft_wrap=True, markup=False)
+    screen.print(one.claim.of(lang), soft_wrap=True)
+    screen.print(f"{one.would_fail.of(lang)}\n", soft_wrap=True)
     report = lab_report.run(one, setting, folder, lang)
     show(report.findings, lang)
     for line in (report.note, f"{', '.join(map(str, report.files))} ({report.seconds:.0f} s)"):
@@ -142,4 +146,10 @@ def show(findings: "Findings", lang: Literal["en", "ko"]) -> None:
         grid.add_row(*row)
     screen = console()
     screen.print(grid)
+    if findings.conditions:
+        headings, lines = findings.judged(lang)
+        grid = Table(*headings, box=None, padding=(1, 2, 0, 0), pad_edge=False)
+        for line in lines:
+            grid.add_row(*line)
+        screen.print(grid)
     screen.print(f"\n{findings.verdict(lang)}\n", style="bold", soft_wrap=True)

@@ -23,7 +23,8 @@ from jumok.config.data import TokenizerConfig
 from jumok.data.tokenizer import END, START
 from jumok.evaluation.alignment import score_links
 from jumok.lab import tatoeba, world
-from jumok.lab.findings import Bars, Column, Findings, Grid, Setting, TableCell, judged
+from jumok.lab.findings import Bars, Column, Findings, Grid, Setting, TableCell
+from jumok.lab.judging import Condition
 from jumok.lab.small import Small, Trained, train
 from jumok.lab.text import Text
 from jumok.shapes import Float, Tensor
@@ -174,7 +175,7 @@ def report(
     best, layers = ordered[0], [place for place in rates if place.head is None]
     writing = min(rates[place] for place in layers if not place.at_input)
     reading = min(rates[place] for place in layers if place.at_input)
-    finds = rates[best] < FOUND
+
     crosses = None if french is None else korean > CROSSES * french
     there = "" if french is None else f" against {french:.0%} in English-French (gold, Hansards)"
     there_ko = "" if french is None else f", 영어-프랑스어(Hansards 정답)에서 {french:.0%}"
@@ -195,7 +196,10 @@ def report(
             "error_rates": {place.name.en: rate for place, rate in rates.items()},
             "crossing": {"en-ko": korean, "en-fr": french},
         },
-        outcome=judged(finds and crosses is True, in_part=finds or crosses is True),
+        conditions=(
+            Condition(Text("error rate", "오류율"), [rates[best]], FOUND, above=False),
+            Condition(Text("crosses", "엇갈림"), [float(crosses is True)], 0.5),
+        ),
         sentence=Text(
             f"{korean:.0%} of all pairs of links cross in English-Korean{there}. For English-"
             f"{target.en}, attention finds the gold links with an error rate of {rates[best]:.2f} "

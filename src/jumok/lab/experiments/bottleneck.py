@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from jumok.evaluation.text import score_text
 from jumok.lab import world
 from jumok.lab.contest import contest
-from jumok.lab.findings import Chart, Column, Findings, Series, Setting, judged, mean
+from jumok.lab.findings import Chart, Column, Findings, Series, Setting
+from jumok.lab.judging import Condition, mean
 from jumok.lab.small import Small
 from jumok.lab.text import Text
 
@@ -61,7 +62,7 @@ def run(setting: Setting) -> Findings:
         "attention": Small({**RNN, "attention": "additive", "order": "luong"}, steps=STEPS),
         "transformer": Small(steps=STEPS),
     }
-    found = contest(variants, NAMES, setting, translated=0)
+    found = contest(variants, NAMES, setting)
     usual, longer = (world.read(setting.cache, split) for split in ("test", "longer"))
     sources, references = usual[0] + longer[0], usual[1] + longer[1]
     rows = bucketed(sources)
@@ -96,7 +97,7 @@ def report(
             name: {"bleu": curves[name], "lost": lost[name], "loss": losses[name]} for name in NAMES
         }
         | {"lengths": lengths},
-        outcome=judged(all(keeps), in_part=any(keeps)),
+        conditions=[Condition(Text("keeps", "잃지 않음"), [float(each)], 0.5) for each in keeps],
         sentence=_sentence(means, lost, lengths),
         panels=(
             Chart(

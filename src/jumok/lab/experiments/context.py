@@ -25,7 +25,8 @@ import torch
 
 from jumok.data.tokenizer import END, SPACE
 from jumok.lab import world
-from jumok.lab.findings import Bars, Column, Findings, Setting, TableCell, judged, mean
+from jumok.lab.findings import Bars, Column, Findings, Setting, TableCell
+from jumok.lab.judging import Condition, mean
 from jumok.lab.loaded import embedder_of
 from jumok.lab.small import Small, Trained, train
 from jumok.lab.text import Text, same
@@ -133,7 +134,7 @@ def report(cosines: dict[str, float], share: dict[str, float]) -> Findings:
     """The cosines of words, and the constructions that neighbours share."""
     average = mean(list(cosines.values()))
     gain = share["contextual"] - share["static"]
-    apart, alike = average < APART, gain > MORE
+    _apart, _alike = average < APART, gain > MORE
     widest = min(cosines, key=lambda word: cosines[word])
     rows: list[list[TableCell]] = [[word, 1.0, value] for word, value in cosines.items()]
     return Findings(
@@ -144,7 +145,10 @@ def report(cosines: dict[str, float], share: dict[str, float]) -> Findings:
         ),
         rows=rows,
         figures={"cosine": cosines, "shared_constructions": share},
-        outcome=judged(apart and alike, in_part=apart or alike),
+        conditions=(
+            Condition(Text("cosine", "코사인"), [average], APART, above=False),
+            Condition(Text("in common", "공통"), [gain], MORE),
+        ),
         sentence=Text(
             "The mean of all vectors is subtracted first. In different sentences the vectors of "
             f"one word have a cosine of {average:.2f} on average (static: 1), the lowest is that "

@@ -21,7 +21,8 @@ from jumok.config import AverageConfig, ScheduleConfig, TrainingConfig
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.data.pictures.batches import Augmentation, PictureStream, in_order
 from jumok.data.pictures.store import PictureStore
-from jumok.lab.findings import Bars, Chart, Column, Findings, Series, Setting, judged, mean, spread
+from jumok.lab.findings import Bars, Chart, Column, Findings, Series, Setting
+from jumok.lab.judging import Condition, mean, spread
 from jumok.lab.text import Text
 from jumok.models.catalog import DataSizes, build
 from jumok.models.image_classifier import ImageClassifier
@@ -191,7 +192,7 @@ def run(setting: Setting) -> Findings:
             "gain": gain,
             "attention_on": {"partner": partner, "others": others},
         },
-        outcome=judged(gain > BETTER and gain > spread(accuracies["attention"])),
+        conditions=(Condition(Text("gain", "차이"), [gain], BETTER),),
         sentence=_sentence(centre, gain, partner, others),
         panels=(
             Bars(

@@ -10,7 +10,8 @@ Transformers; Lan et al. 2020, ALBERT.
 import torch
 
 from jumok.lab.contest import COLUMNS, contest
-from jumok.lab.findings import Bars, Column, Findings, Setting, judged
+from jumok.lab.findings import Bars, Column, Findings, Setting
+from jumok.lab.judging import Condition
 from jumok.lab.small import Small
 from jumok.lab.text import Text, compared
 from jumok.models.encoder_decoder import Transformer
@@ -64,7 +65,7 @@ def run(setting: Setting) -> Findings:
         columns=(Column(Text("encoder", "인코더")), *COLUMNS),
         rows=[[NAMES[name], *found.row(name)] for name in NAMES],
         figures={**found.figures(), "gain": gain, "cosine_between_layers": alike},
-        outcome=judged(gain > BETTER),
+        conditions=(Condition(NAMES["own"], [gain], BETTER),),
         sentence=Text(
             f"With separate weights in every layer the loss is {compared(gain).en} than with "
             f"shared ones, for {own / shared - 1:.0%} more parameters; after training, the weights "

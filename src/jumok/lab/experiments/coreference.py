@@ -26,7 +26,8 @@ from jumok.config.data import TokenizerConfig
 from jumok.data.pairs.batches import Batch
 from jumok.data.tokenizer import END, PAD
 from jumok.kernels.cross_entropy import smoothed_cross_entropy
-from jumok.lab.findings import Bars, Column, Findings, Grid, Setting, TableCell, judged, mean
+from jumok.lab.findings import Bars, Column, Findings, Grid, Setting, TableCell
+from jumok.lab.judging import Condition, mean
 from jumok.lab.loaded import looks_of
 from jumok.lab.small import Small, Trained, train
 from jumok.lab.text import Text
@@ -234,7 +235,7 @@ def report(found: Preferred, told: float | None) -> Findings:
             "mean_over_heads": average,
             "shares": found.shares.tolist(),
         },
-        outcome=judged(at_best > RIGHT, in_part=at_best > SOME or (told or 0.0) > RIGHT),
+        conditions=(Condition(Text("prefers the right noun", "옳은 명사"), [at_best], RIGHT),),
         sentence=_sentence(found, told, where),
         panels=(
             Grid(

@@ -22,7 +22,8 @@ from jumok.data.captions.batches import CaptionBatch
 from jumok.data.tokenizer import END, PAD, START
 from jumok.decoding import DecodingOptions, decode
 from jumok.evaluation.pointing import NounAttention, score_pointing
-from jumok.lab.findings import Bars, Column, Findings, Grid, Setting, judged, mean
+from jumok.lab.findings import Bars, Column, Findings, Grid, Setting
+from jumok.lab.judging import Condition, mean
 from jumok.lab.text import Text
 from jumok.models.captioner import CaptionerModel
 from jumok.shapes import Float, Tensor, UInt8
@@ -236,7 +237,7 @@ def report(right: dict[str, list[float]], pointing: list[float], grid: Grid) -> 
     """Right captions with and without attention, and where nouns point."""
     accuracy, inside, even = pointing
     share = {name: mean(values) for name, values in right.items()}
-    points, better = accuracy >= POINTS, share["grid"] > share["one"] + MORE
+    _points, _better = accuracy >= POINTS, share["grid"] > share["one"] + MORE
     return Findings(
         columns=(
             Column(Text("what the decoder reads", "디코더가 읽는 것")),
@@ -256,7 +257,10 @@ def report(right: dict[str, list[float]], pointing: list[float], grid: Grid) -> 
             "attention_in_box": inside,
             "even_attention_in_box": even,
         },
-        outcome=judged(points and better, in_part=points or better),
+        conditions=(
+            Condition(Text("pointing", "포인팅"), [accuracy], POINTS),
+            Condition(Text("more", "더"), [share["grid"] - share["one"]], MORE),
+        ),
         sentence=Text(
             f"With attention {share['grid']:.0f}% of the captions are correct word for word, with "
             f"one vector {share['one']:.0f}%. In {accuracy:.0f}% of the cases a noun attends most "

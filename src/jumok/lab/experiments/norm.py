@@ -16,7 +16,8 @@ from jumok.lab.depth import (
     gradient_by_layer,
     gradient_chart,
 )
-from jumok.lab.findings import Column, Findings, Setting, judged
+from jumok.lab.findings import Column, Findings, Setting
+from jumok.lab.judging import Condition
 from jumok.lab.small import Small, first_batch
 from jumok.lab.text import Text
 
@@ -55,7 +56,7 @@ def report(found: Contest, gradients: dict[str, list[float]]) -> Findings:
     loss = {name: found.loss(name) for name in NAMES}
     steps = {name: found.runs[name][0].steps_to(GOAL) for name in NAMES}
     gains = {name: 1.0 - loss[name] / loss["none"] for name in NORMS}
-    helps = [gain > BETTER for gain in gains.values()]
+    [gain > BETTER for gain in gains.values()]
     return Findings(
         columns=(
             Column(Text("model", "모델")),
@@ -68,7 +69,7 @@ def report(found: Contest, gradients: dict[str, list[float]]) -> Findings:
             for name in NAMES
         ],
         figures={**found.figures(), "gradients": gradients, "steps_to_goal": steps, "gain": gains},
-        outcome=judged(all(helps), in_part=any(helps)),
+        conditions=[Condition(NAMES[name], [gains[name]], BETTER) for name in NORMS],
         sentence=_sentence(loss, gains, steps),
         panels=(
             found.curves(Text(f"Training, {LAYERS}+{LAYERS} layers", f"학습, {LAYERS}+{LAYERS}층")),

@@ -20,7 +20,8 @@ from jumok.attention.layers import GeneralAttention, ManyHeads, RawAttention, Se
 from jumok.attention.masks import AttentionMask
 from jumok.attention.scores import ScaledDotScore
 from jumok.config.transformer import TransformerConfig
-from jumok.lab.findings import Bars, Column, Findings, Setting, judged
+from jumok.lab.findings import Bars, Column, Findings, Setting
+from jumok.lab.judging import Condition, mean
 from jumok.lab.text import Text
 from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Float, Int, Tensor
@@ -101,17 +102,23 @@ def moved(reader: SequenceModel, seed: int, *, asked: bool = False) -> tuple[flo
     order = torch.randperm(LENGTH, generator=generator)
     before, after = reader(tokens), reader(tokens[:, order])
     expected = before if asked else before[:, order]
-    mean, mean_after = before.mean(1), after.mean(1)
+    middle, middle_after = before.mean(1), after.mean(1)
     return (
         float((after - expected).norm() / expected.norm()),
-        float((mean_after - mean).norm() / mean.norm()),
+        float((middle_after - middle).norm() / middle.norm()),
     )
 
 
 def run(setting: Setting) -> Findings:
     """Every layer of the lectures, an encoder without positions, and with every kind of them."""
-    readers = layers(setting.seed) | encoders(setting.seed)
-    found = {name: moved(readers[name], setting.seed, asked=name == "general") for name in NAMES}
+    every = []
+    for seed in setting.seeds:
+        readers = layers(seed) | encoders(seed)
+        every.append({name: moved(readers[name], seed, asked=name == "general") for name in NAMES})
+    found = {
+        name: (mean([each[name][0] for each in every]), mean([each[name][1] for each in every]))
+        for name in NAMES
+    }
     outputs = {name: found[name][0] for name in NAMES}
     largest = max(outputs[name] for name in SETS)
     with_order = {name: value for name, value in outputs.items() if name not in SETS}
@@ -129,7 +136,21 @@ def run(setting: Setting) -> Findings:
             for name in NAMES
         ],
         figures={name: {"outputs": both[0], "mean": both[1]} for name, both in found.items()},
-        outcome=judged(largest < SAME and with_order[nearest] > DIFFERENT),
+        conditions=(
+            Condition(
+                Text("largest deviation without positions", "위치 정보가 없을 때의 최대 차이"),
+                [max(each[name][0] for name in SETS) for each in every],
+                SAME,
+                above=False,
+                form=".0e",
+            ),
+            Condition(
+                Text("smallest change with positions", "위치 정보가 있을 때의 최소 변화"),
+                [min(each[name][0] for name in NAMES if name not in SETS) for each in every],
+                DIFFERENT,
+                form=".0%",
+            ),
+        ),
         sentence=_sentence(largest, outputs["mask"], with_order[nearest], NAMES[nearest]),
         panels=(
             Bars(

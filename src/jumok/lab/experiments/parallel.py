@@ -16,7 +16,8 @@ from torch import nn
 
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.kernels.noise import Noise
-from jumok.lab.findings import Chart, Column, Findings, Series, Setting, judged
+from jumok.lab.findings import Chart, Column, Findings, Series, Setting
+from jumok.lab.judging import Condition
 from jumok.lab.text import Text
 from jumok.shapes import States, Tensor
 from jumok.training.precision import one_thread
@@ -109,7 +110,7 @@ def report(lengths: tuple[int, ...], rnn: list[float], attention: list[float]) -
             "crossing": meet,
             "growth": {"gru": growth[0], "attention": growth[1]},
         },
-        outcome=judged(all(short), in_part=any(short)),
+        conditions=[Condition(Text("faster", "더 빠름"), [float(each)], 0.5) for each in short],
         sentence=Text(
             f"On one core self-attention is {times:.1f} times as fast as a GRU at length "
             f"{SENTENCE}; at the longest lengths the GRU's time grows as the length to the power "

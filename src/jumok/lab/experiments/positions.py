@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import torch
 
 from jumok.lab import world
-from jumok.lab.findings import Bars, Column, Findings, Setting, TableCell, judged, mean
+from jumok.lab.findings import Bars, Column, Findings, Setting, TableCell
+from jumok.lab.judging import Condition, mean
 from jumok.lab.small import Small, train
 from jumok.lab.text import Text
 from jumok.parts import resolve
@@ -181,7 +182,10 @@ def report(
             }
             for kind in KINDS
         },
-        outcome=judged(bool(all_four) and gap > 0.0 and best in all_four, in_part=gap > 0.0),
+        conditions=(
+            Condition(Text("gap", "차이"), [gap], 0.0),
+            Condition(Text("best", "가장 나음"), [float(best in all_four)], 0.5),
+        ),
         sentence=_sentence(all_four, gap, best, losses, cost),
         panels=(
             Bars(

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import torch
 
-from jumok.lab.findings import Chart, Column, Findings, Series, Setting, judged
+from jumok.lab.findings import Chart, Column, Findings, Series, Setting
+from jumok.lab.judging import Condition, mean
 from jumok.lab.text import Text
 from jumok.shapes import Float, Tensor
 
@@ -66,7 +67,13 @@ def softmax_stable(scores: Float[Tensor, " key"]) -> Float[Tensor, " key"]:
 
 def run(setting: Setting) -> Findings:
     """Random queries and keys of growing width, with and without the division."""
-    generator = torch.Generator().manual_seed(setting.seed)
+    runs = [measured(seed) for seed in setting.seeds]
+    return report([plain for plain, _ in runs], [scaled for _, scaled in runs])
+
+
+def measured(seed: int) -> tuple[list[Softness], list[Softness]]:
+    """Each width, without the division and with it."""
+    generator = torch.Generator().manual_seed(seed)
     plain, scaled = [], []
     for width in WIDTHS:
         query = torch.randn(QUERIES, width, generator=generator)
@@ -74,7 +81,7 @@ def run(setting: Setting) -> Findings:
         scores = query @ key.T
         plain.append(softness(scores))
         scaled.append(softness(scores / math.sqrt(width)))
-    return report(plain, scaled)
+    return plain, scaled
 
 
 def overflow() -> dict[str, float | bool]:
@@ -88,17 +95,38 @@ def overflow() -> dict[str, float | bool]:
     }
 
 
-def report(plain: list[Softness], scaled: list[Softness]) -> Findings:
-    """The claim in numbers: entropy and gradient without the division, and with it."""
-    left = plain[-1].gradient / scaled[-1].gradient
-    entropies, gradients = (
-        [each.entropy for each in scaled],
-        [each.gradient for each in scaled],
-    )
-    moved = max(max(each) / min(each) - 1.0 for each in (entropies, gradients))
-    over = overflow()
-    outcome = judged(left < FADED and moved < STEADY)
-    largest = plain[WIDTHS.index(1024)].largest
+def average(runs: list[list[Softness]]) -> list[Softness]:
+    """The mean of the seeds, width by width; of the largest scores the largest."""
+    return [
+        Softness(
+            mean([each.spread for each in same]),
+            max(each.largest for each in same),
+            mean([each.entropy for each in same]),
+            mean([each.gradient for each in same]),
+        )
+        for same in zip(*runs, strict=True)
+    ]
+
+
+def report(every_plain: list[list[Softness]], every_scaled: list[list[Softness]]) -> Findings:
+    """The claim in numbers: entropy and gradient without the division, and with it.
+
+    Args:
+        every_plain, every_scaled: of each seed, by width.
+    """
+    every_left = [
+        plain[-1].gradient / scaled[-1].gradient
+        for plain, scaled in zip(every_plain, every_scaled, strict=True)
+    ]
+    every_moved = [
+        max(
+            max(each) / min(each) - 1.0
+            for each in ([one.entropy for one in scaled], [one.gradient for one in scaled])
+        )
+        for scaled in every_scaled
+    ]
+    plain, scaled = average(every_plain), average(every_scaled)
+    left, moved = mean(every_left), mean(every_moved)
     return Findings(
         columns=(
             Column(Text("d_k", "d_k"), "d"),
@@ -118,24 +146,52 @@ def report(plain: list[Softness], scaled: list[Softness]) -> Findings:
             "plain": [vars(each) for each in plain],
             "scaled": [vars(each) for each in scaled],
             "largest_possible_entropy": math.log(KEYS),
-            "overflow": over,
+            "overflow": overflow(),
         },
-        outcome=outcome,
-        sentence=Text(
-            f"At d_k = {WIDTHS[-1]} the gradient without the division is {left:.0%} of that with "
-            f"it (entropy {plain[-1].entropy:.2f} against {scaled[-1].entropy:.2f} nats); with it, "
-            f"entropy and gradient differ by at most {moved:.0%} over all d_k. Overflow is not the "
-            f"reason: the largest score at d_k = 1024 is {largest:.0f}, far from 710, and softmax "
-            f"minus the largest score gives {over['stable_first_weight']:.3f} where the formula as "
-            "written gives NaN.",
-            f"d_k = {WIDTHS[-1]}일 때 나누지 않으면 기울기가 나누었을 때의 {left:.0%}로 "
-            f"줄어듭니다(엔트로피 {plain[-1].entropy:.2f} 대 {scaled[-1].entropy:.2f} nat). 나누면 "
-            f"엔트로피와 기울기는 d_k에 따라 최대 {moved:.0%}만 다릅니다. 나누는 이유는 오버플로가 "
-            f"아닙니다. d_k = 1024일 때 가장 큰 점수도 {largest:.0f}에 그쳐 710에 한참 못 "
-            "미칩니다. 점수가 커서 식 그대로는 NaN이 되는 경우에도 최댓값을 먼저 빼면 "
-            f"{over['stable_first_weight']:.3f}이 나옵니다.",
-        ),
+        conditions=_conditions(every_left, every_moved),
+        sentence=_sentence(plain, scaled, left, moved),
         panels=_panels(plain, scaled),
+    )
+
+
+def _conditions(left: list[float], moved: list[float]) -> tuple[Condition, ...]:
+    return (
+        Condition(
+            Text(
+                f"gradient at d_k = {WIDTHS[-1]}: without over with the division",
+                f"d_k = {WIDTHS[-1]}에서의 기울기: 나누지 않음 / 나눔",
+            ),
+            left,
+            FADED,
+            above=False,
+        ),
+        Condition(
+            Text(
+                "largest change of entropy or gradient over d_k, divided",
+                "나누었을 때 d_k에 따른 엔트로피와 기울기의 최대 변화",
+            ),
+            moved,
+            STEADY,
+            above=False,
+        ),
+    )
+
+
+def _sentence(plain: list[Softness], scaled: list[Softness], left: float, moved: float) -> Text:
+    over, largest = overflow(), plain[WIDTHS.index(1024)].largest
+    return Text(
+        f"At d_k = {WIDTHS[-1]} the gradient without the division is {left:.0%} of that with "
+        f"it (entropy {plain[-1].entropy:.2f} against {scaled[-1].entropy:.2f} nats); with it, "
+        f"entropy and gradient differ by at most {moved:.0%} over all d_k. Overflow is not the "
+        f"reason: the largest score at d_k = 1024 is {largest:.0f}, far from 710, and softmax "
+        f"minus the largest score gives {over['stable_first_weight']:.3f} where the formula as "
+        "written gives NaN.",
+        f"d_k = {WIDTHS[-1]}일 때 나누지 않으면 기울기가 나누었을 때의 {left:.0%}로 "
+        f"줄어듭니다(엔트로피 {plain[-1].entropy:.2f} 대 {scaled[-1].entropy:.2f} nat). 나누면 "
+        f"엔트로피와 기울기는 d_k에 따라 최대 {moved:.0%}만 다릅니다. 나누는 이유는 오버플로가 "
+        f"아닙니다. d_k = 1024일 때 가장 큰 점수도 {largest:.0f}에 그쳐 710에 한참 못 "
+        "미칩니다. 점수가 커서 식 그대로는 NaN이 되는 경우에도 최댓값을 먼저 빼면 "
+        f"{over['stable_first_weight']:.3f}이 나옵니다.",
     )
 
 

@@ -1,0 +1,1 @@
+"""Labs about what learns, and from how much: gradients, widths, data, scores."""
