@@ -71,8 +71,14 @@ def play(page: Page) -> None:
     page.wait_for_timeout(300)
 
 
+def wait_for_the_sentence(page: Page) -> None:
+    """The effect in the overview's sentence is computed once the reader rests."""
+    page.wait_for_function("document.querySelector('#sentence').textContent.includes('without')")
+
+
 LINKS = "0-0 1-1 2-2 3-3 4-4 5-5 6-6 7p7 8-7 9-8 10-9 11-10 12-11 13p11 14-12"
 TRANSLATOR = (
+    Shot("overview", "", 760, wait_for_the_sentence),
     Shot("alignment", "view=board"),
     Shot("alignment-gold", f"view=board&click=link&gold={LINKS.replace(' ', '+')}", 1100),
     Shot("row", "view=row&query=6&key=6&head=1"),
@@ -86,11 +92,11 @@ LAYERS = (Shot("layers", "view=layers", 900, play),)
 RIVALS = (Shot("versus", "view=compare", 900, play),)
 KOREANS = (Shot("alignment-ko", "view=board&lang=ko"),)
 CAPTIONER = (
-    Shot("pictures", "view=scrubber&at=4&smooth=cells", 880, play, 48),
+    Shot("pictures", "view=scrubber&query=4&smooth=cells", 880, play, 48),
     Shot("mattered-picture", "view=mattered&word=4", 1080, wait_for_measures, 64),
 )
 CARDS = "part=cross&curve=confidence"
-PIXELS = (Shot("pixels", "view=scrubber&at=24&smooth=cells", 900, play),)
+PIXELS = (Shot("pixels", "view=scrubber&query=24&smooth=cells", 900, play),)
 
 
 @contextlib.contextmanager

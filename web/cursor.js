@@ -5,7 +5,7 @@
  * none, the cursor is at the cell that is worth opening with.
  */
 
-import { board, cellWeight, largest } from "./trace.js";
+import { board, largest } from "./trace.js";
 
 const SPELT = /[\p{L}\p{N}]/u;
 
@@ -43,9 +43,10 @@ export function weightsMap(trace, site, state, head = shareHead(site, state)) {
 /** The cursor's row and column in a map; the column is the strongest one if the state names none. */
 export function cursorIn(trace, site, map, state) {
   const named = state.get("query") === "" ? -1 : holds(map.places.rows, state.number("query"));
-  const [row, found] = named < 0 ? opening(trace, site, map) : [named, strongestOf(map, named)];
+  const row = named < 0 ? opening(trace, site, map) : named;
+  const found = strongestOf(map, row);
   const key = named < 0 || state.get("key") === "" ? -1 : holds(map.places.columns, state.number("key"));
-  return { row, column: key < 0 ? found : key, top: strongestOf(map, row), named: named >= 0 };
+  return { row, column: key < 0 ? found : key, top: found, named: named >= 0 };
 }
 
 function holds(places, token) {
@@ -64,7 +65,8 @@ export function pairOf(site, map, row, column, head) {
   const columns = map.places.columns[column] ?? [];
   const pairs = rows.flatMap((query) => columns.map((key) => [query, key]));
   if (!pairs.length) return null;
-  return pairs[largest(pairs.map(([query, key]) => cellWeight(site, head, [query], [key])))];
+  const matrix = site.matrix(head, "weights");
+  return pairs[largest(pairs.map(([query, key]) => matrix[query * site.columns + key]))];
 }
 
 /** The cursor as the row and the column of the matrix: those that the state names, or those of the cell to open with. */
@@ -79,8 +81,8 @@ export function pairIn(trace, site, state) {
 }
 
 /**
- * The cell to open with: the strongest one of those that say something. A filled gap comes first,
- * then what was written and not given; a word with letters, and not its weight on itself.
+ * The row to open with: the one with the largest weight of those that say something. A filled gap comes
+ * first, then what was written and not given, then a word with letters.
  */
 function opening(trace, site, map) {
   const width = map.columns.length;
@@ -90,15 +92,12 @@ function opening(trace, site, map) {
   const narrowed = [
     (row) => gaps.some((gap) => map.places.rows[row].includes(gap)),
     (row) => prompt && row + 1 < map.rows.length && map.places.rows[row].some((query) => query >= prompt),
-    (row) => SPELT.test(map.rows[row]) && (own || !site.writes || map.places.rows[row].length > 0),
+    (row) => SPELT.test(map.rows[row]),
   ].map((wanted) => rows.filter(wanted)).find((kept) => kept.length) ?? rows;
-  let best = [narrowed[0] ?? 0, 0];
-  let most = -1;
-  for (const row of narrowed) {
-    for (let column = 0; column < width; column++) {
-      const weight = map.values[row * width + column] - (own && column === row && width > 1 ? 1 : 0);
-      if (weight > most) [most, best] = [weight, [row, column]];
-    }
-  }
-  return best;
+  // A row whose largest weight is on its own word says little.
+  const worth = (row) => {
+    const top = strongestOf(map, row);
+    return map.values[row * width + top] - (own && top === row ? 1 : 0);
+  };
+  return narrowed[largest(narrowed.map(worth))] ?? 0;
 }

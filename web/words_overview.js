@@ -47,6 +47,7 @@ export const OVERVIEW = {
     },
     sentence: {
       share: (percent) => percent,
+      there: "that part",
       writes: (word, key, share) => `“${word}” was written while looking at ${key} (${share})`,
       reads: (word, key, share) => `While reading “${word}”, the model looked at ${key} (${share})`,
       self: (word, key, share) => `“${word}” looked most at ${key} (${share})`,
@@ -99,6 +100,7 @@ export const OVERVIEW = {
     },
     sentence: {
       share: (percent) => percent.replace(" ", ""),
+      there: "그 부분",
       writes: (word, key, share) => `“${word}” — 이 단어를 쓸 때 ${key}에 가장 많이 주목했습니다(${share}).`,
       reads: (word, key, share) => `“${word}” — 이 단어를 읽을 때 ${key}에 가장 많이 주목했습니다(${share}).`,
       self: (word, key, share) => `“${word}” — 이 단어는 ${key}에 가장 많이 주목했습니다(${share}).`,

@@ -74,7 +74,8 @@ def open_view(page: object, wanted: str) -> None:
             question.click()
         tabs = page.locator(".views [role=tab]")
         for tab in tabs.all():
-            if wanted in (tab.inner_text(), tab.get_attribute("id").removeprefix("tab-")):
+            of = tab.get_attribute("id").removeprefix("tab-")
+            if wanted == of or tab.inner_text().startswith(wanted):
                 tab.click()
                 return
     raise AssertionError(f"there is no view {wanted!r}")

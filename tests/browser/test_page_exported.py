@@ -211,7 +211,7 @@ def test_a_text_that_is_typed_is_translated_and_drawn_at_once(reading, exported)
     """Without a server or a network: the page loads nothing after itself."""
     saved = exported.page("a model", SENTENCES[:3])
     assert len(saved.encode()) < LARGEST
-    reader = reading(saved)
+    reader = reading(saved, view="board")
     page = reader.page
     page.locator("#text").fill(SENTENCES[1])
     expect(page).to_have_title(re.compile(re.escape(SENTENCES[1]) + "$"), timeout=60_000)

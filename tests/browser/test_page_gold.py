@@ -64,6 +64,7 @@ def test_links_are_typed_and_the_address_keeps_them(opened):
     reader.page.reload()
     said(reader, error_rate(recorded, 0))
     reader.requests.pop()  # the page itself, once more
+    open_controls(reader.page)
     box.fill("0-0 9-0")
     box.press("Enter")
     alert = reader.page.locator("#panel [role=alert]")

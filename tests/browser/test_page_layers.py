@@ -11,7 +11,7 @@ from jumok.inspection.trace import Trace
 from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
 from jumok.tracing.request import Analyses
-from tests.browser.conftest import open_controls
+from tests.browser.conftest import open_controls, open_view, views_of
 from tests.conftest import TINY_TEXT
 from tests.inspection.traces import HOSTILE, found, trace
 from tests.systems.test_recurrent import bundle
@@ -202,7 +202,7 @@ def test_a_stack_without_positions_says_so(opened):
 
 def test_a_model_without_layers_has_no_such_view(opened):
     reader = opened(trace())
-    assert reader.page.get_by_role("tab", name=TAB).count() == 0
+    assert "layers" not in views_of(reader.page)
 
 
 @pytest.mark.parametrize("show", ["lens", "apart", "places"])
@@ -222,7 +222,7 @@ def test_the_view_is_for_everybody(opened, show, language, tmp_path):
 
 def test_a_second_sentence_can_be_typed(live):
     page, _ = live
-    page.get_by_role("tab", name=TAB).click()
+    open_view(page, TAB)
     open_controls(page)
     page.get_by_label("Show", exact=True).select_option(label="one word in two sentences")
     page.get_by_label("Second sentence").fill("the cat on the mat")
@@ -233,7 +233,7 @@ def test_a_second_sentence_can_be_typed(live):
 
 def test_an_answer_that_comes_while_somebody_types_takes_no_letter(live):
     page, _ = live
-    page.get_by_role("tab", name=TAB).click()
+    open_view(page, TAB)
     open_controls(page)
     page.get_by_label("Show", exact=True).select_option(label="one word in two sentences")
     second = page.get_by_label("Second sentence")
@@ -260,15 +260,17 @@ def test_every_view_comes_back_by_its_link(opened):
     """What is read on the panel is the same after the address was opened anew."""
     recorded = layered()
     reader = opened(recorded, other=recorded)
-    tabs = reader.page.locator("[role=tab]").all_inner_texts()
-    assert len(tabs) >= 8
-    for name in tabs:
+    names = views_of(reader.page)
+    assert len(names) >= 9
+    for name in names:
         reader.tab(name)
         for select in reader.page.locator("#panel select").all()[:2]:
+            open_controls(reader.page)
             select.select_option(index=select.locator("option").count() - 1)
+        reader.page.evaluate("document.querySelector('#more')?.removeAttribute('open')")
         shown = reader.page.locator("#panel").inner_text()
         reader.page.reload()
         reader.requests.pop()
-        selected = reader.page.locator("[role=tab][aria-selected=true]")
-        assert selected.inner_text() == name
+        selected = reader.page.locator(".views [aria-selected=true]")
+        assert selected.get_attribute("id") == f"tab-{name}"
         assert reader.page.locator("#panel").inner_text() == shown, name

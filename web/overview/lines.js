@@ -4,7 +4,7 @@ import { element } from "../dom.js";
 import { percentOf } from "./facts.js";
 import { colour, inkOn, palette, theme } from "../surface.js";
 
-const [THINNEST, THICKEST] = [1, 15]; // px of a band
+const [THINNEST, THICKEST, OF_LONG] = [1, 15, 4]; // px of a band, and of the thickest one in a long text
 const FAINTEST = 0.02; // of the scale: smaller weights have no band, and no colour
 const SKETCHED = 0.12; // of the scale: the bands of the other words are drawn from here on
 const MANY = 48; // words of a line: from here on the other words have no bands
@@ -134,12 +134,13 @@ function strands(svg, node, { map, row, column }, keys, rows) {
   };
   const [tops, ends] = [keys.map((word) => place(word, true)), rows.map((word) => place(word, false))];
   const paths = [];
+  const thickest = node.classList.contains("long") ? OF_LONG : THICKEST;
   const band = (r, c, kind, share) => {
     const [[x, y], [to, end]] = [tops[c], ends[r]];
     const path = document.createElementNS(SVG, "path");
     const half = (y + end) / 2;
     path.setAttribute("d", `M${x} ${y}C${x} ${half} ${to} ${half} ${to} ${end}`);
-    path.setAttribute("stroke-width", String(THINNEST + (THICKEST - THINNEST) * share));
+    path.setAttribute("stroke-width", String(THINNEST + (thickest - THINNEST) * share));
     path.setAttribute("opacity", String(kind === "on" ? 0.3 + 0.6 * share : 0.14));
     path.setAttribute("class", kind);
     paths.push(path);

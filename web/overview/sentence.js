@@ -12,7 +12,7 @@ export function sentenceOf(trace, site, facts, words) {
   const word = cells ? say.cellQuery(words.spot(cellOf(facts.word, facts.grid), facts.grid)) : facts.word;
   const how = cells ? "cells" : facts.writes ? "writes" : facts.reads ? "reads" : "self";
   const first = facts.strongest ? say[how](word, key, share) : say.other(cells ? word : `“${word}”`, key, share);
-  return `${first}${restOf(trace, site, facts, say)}${effectOf(facts, key, say)}`;
+  return `${first}${restOf(trace, site, facts, say)}${effectOf(facts, facts.cell === null ? key : say.there, say)}`;
 }
 
 /** The index of a cell by its name, "row,column". */

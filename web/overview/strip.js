@@ -6,6 +6,7 @@ import { colour, paint, palette, theme } from "../surface.js";
 import { total } from "../trace.js";
 
 const CELLS = 160_000; // weights of all heads that are drawn as maps; of more, every head is one square
+const AT_ONCE = 16; // heads
 const [SIDE, TALLEST] = [34, 44]; // px of a map
 
 /** Whether there is more than one head to choose from. */
@@ -53,7 +54,7 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
     if (!node.contains(event.relatedTarget)) onTry(null);
   });
   // The first picture does not wait for these.
-  requestAnimationFrame(() => setTimeout(() => waiting.forEach((each) => each())));
+  requestAnimationFrame(() => setTimeout(() => drawInTurn(waiting)));
   const effective = Object.keys(effects).length > 0;
   return element("aside", { class: "heads-aside" },
     element("p", { class: "muted" }, `${small ? words.headStripHelp : words.headStripSquares}${effective ? ` ${words.headStripEffect}` : ""}`), node);
@@ -78,9 +79,25 @@ function draw(canvas, trace, site, head, row, small) {
   canvas.style.height = `${Math.min(TALLEST, Math.max(12, Math.round((SIDE * high) / wide)))}px`;
 }
 
-/** The mean over the rows of the largest weight, 0 to 1. */
+/** The mean over the rows of the largest weight, 0 to 1; without the entropies that `measures` adds. */
 function sharpness(site, head) {
-  return site.measures(head).confidence;
+  if (head === "mean") return site.measures(head).confidence;
+  const { bytes, numbers } = site.array("weights");
+  const [all, unit] = bytes ? [bytes, 1 / 255] : [numbers, 1];
+  const start = head * site.rows * site.columns;
+  let sum = 0;
+  for (let r = 0; r < site.rows; r++) {
+    let most = 0;
+    for (let at = start + r * site.columns, end = at + site.columns; at < end; at++) if (all[at] > most) most = all[at];
+    sum += most;
+  }
+  return (sum * unit) / site.rows;
+}
+
+/** Draws a few heads at a time, so that the page answers in between. */
+function drawInTurn(waiting, from = 0) {
+  waiting.slice(from, from + AT_ONCE).forEach((each) => each());
+  if (from + AT_ONCE < waiting.length) setTimeout(() => drawInTurn(waiting, from + AT_ONCE));
 }
 
 /** The arrow keys move over the heads as they lie: along a layer, and between layers. */

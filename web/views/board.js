@@ -186,7 +186,7 @@ export function cellOpened(site, map, r, c, chosen) {
   const all = chosen === "mean" || chosen === "max";
   const head = all ? strongestHead(site, rows, columns) : Number(chosen);
   const [query, key] = pairOf(site, map, r, c, String(head));
-  return { view: "row", part: site.part, layer: site.layer, head, query, key, word: "", from: all && site.heads > 1 ? chosen : "" };
+  return { view: site.kind === "given" ? "board" : "row", part: site.part, layer: site.layer, head, query, key, word: "", from: all && site.heads > 1 ? chosen : "" };
 }
 
 /** The head with the largest weight in a cell of the map. */

@@ -1,0 +1,90 @@
+"""The words of the page: one glossary, tooltips that everyone reaches, and questions as tabs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import open_controls, views_of
+from tests.inspection.traces import trace
+
+expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
+
+ROOT = Path(__file__).parents[2]
+ENTRY = re.compile(
+    r'^  (\w+): \{\n    en: \["([^"]+)", "([^"]+)".*\n    ko: \["([^"]+)", "([^"]+)"', re.MULTILINE
+)
+
+
+def entries() -> dict[str, tuple[str, str, str, str]]:
+    """By id the term, its sentence, 용어, and its sentence."""
+    text = (ROOT / "web" / "glossary.js").read_text("utf-8")
+    found = {each[0]: each[1:] for each in ENTRY.findall(text)}
+    assert len(found) == text.count("    en: [")
+    return found
+
+
+def test_the_page_has_the_words_of_the_glossary():
+    lines = (ROOT / "docs" / "glossary.md").read_text("utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    documented = {row[0]: (row[1], row[2]) for row in rows if len(row) == 4}
+    for term, sentence, korean, meaning in entries().values():
+        assert documented[term] == (korean, sentence)
+        assert re.search("[가-힣]", meaning)
+        assert meaning.endswith(".")
+
+
+@pytest.mark.parametrize("language", ["en-US", "ko-KR"])
+def test_a_term_is_explained_by_pointer_and_by_keyboard(opened, language):
+    reader = opened(trace(), language, view="row")
+    page, tooltip = reader.page, reader.page.locator(".tooltip")
+    sentence = entries()["query"][1 if language == "en-US" else 3]
+    term = page.locator('.help .term[data-term="query"]')
+    term.hover()
+    expect(tooltip).to_have_text(sentence)
+    page.locator("h1").hover()
+    expect(tooltip).to_be_hidden()
+    term.focus()
+    expect(tooltip).to_be_visible()
+    described = term.get_attribute("aria-describedby")
+    assert page.locator(f"#{described}").text_content() == sentence, "what a screen reader says"
+    page.keyboard.press("Escape")
+    expect(tooltip).to_be_hidden()
+    heading = page.locator('th .term[data-term="softmax"]')
+    heading.focus()
+    expect(tooltip).to_have_text(entries()["softmax"][1 if language == "en-US" else 3])
+
+
+def test_labels_of_controls_are_explained(opened):
+    reader = opened(trace())
+    open_controls(reader.page)
+    asked = reader.page.locator(".controls .ask")
+    terms = {each.get_attribute("data-term") for each in asked.all()}
+    assert {"cross", "layer", "head", "setting", "token", "norm"} <= terms
+    reader.page.get_by_role("button", name="What is head?").click()
+    expect(reader.page.locator(".tooltip")).to_have_text(entries()["head"][1])
+
+
+def test_a_term_is_not_found_inside_other_words(opened):
+    reader = opened(trace(), view="overview")
+    about = reader.page.locator(".help")
+    assert "arrow keys" in about.inner_text()
+    assert about.locator(".term").count() == 0
+
+
+def test_views_stand_below_the_questions_that_they_answer(opened):
+    reader = opened(trace(), view="overview")
+    page = reader.page
+    questions = page.locator(".questions [role=tab]").all_inner_texts()
+    assert questions == [
+        "Where did it look?",
+        "Why so strongly?",
+        "Does it matter?",
+        "What else might it have said?",
+    ]
+    assert views_of(page) == ["overview", "board", "grid", "row", "heads", "beam", "theatre"]
+    page.locator("#question-matters").click()
+    panel = page.locator("#panel")
+    assert panel.get_attribute("aria-labelledby") == "tab-heads"
+    page.go_back()
+    assert page.locator("#question-where").get_attribute("aria-selected") == "true"
