@@ -88,11 +88,11 @@ LAYERS = (Shot("layers", "view=layers", 900, play),)
 RIVALS = (Shot("versus", "view=compare", 900, play),)
 KOREANS = (
     Shot("alignment-ko", "view=board&lang=ko"),
-    Shot("walk", "view=walk&layer=0&query=1&head=3&moment=22", 1000),
+    Shot("walk", "view=walk&layer=0&query=1&head=3&moment=22", 1090),
 )
 FILM = Shot("walk-film", "view=walk&layer=0&query=1&head=3", 1100)
 ENDS = "layer=0", "layer=1", 2  # of the last layer, the film has the last moments
-FRAME, STAY, MOST_FILM = 640, 700, 400_000  # px of width, ms, bytes
+FRAME, MARGIN, STAY, MOST_FILM = 640, 14, 700, 400_000  # px of width and around it, ms, bytes
 CAPTIONER = (
     Shot("pictures", "view=scrubber&at=4&smooth=cells", 880, play, 48),
     Shot("mattered-picture", "view=mattered&word=4", 1080, wait_for_measures, 64),
@@ -180,8 +180,9 @@ def film(browser: Browser, address: str, shot: Shot) -> None:
 def framed(page: Page, least: int) -> Image.Image:
     """The walk at its moment, from the path to the picture's end, `least` pixels high or more."""
     top, end = page.locator(".walk-path").bounding_box(), page.locator("#walk").bounding_box()
-    high = max(end["y"] + end["height"] - top["y"], least)
-    clip = {"x": top["x"], "y": top["y"], "width": top["width"], "height": high}
+    high = max(end["y"] + end["height"] - top["y"], least - 2 * MARGIN)
+    x, y, wide = top["x"] - MARGIN, top["y"] - MARGIN, top["width"] + 2 * MARGIN
+    clip = {"x": x, "y": y, "width": wide, "height": high + 2 * MARGIN}
     return Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")
 
 
