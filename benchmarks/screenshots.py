@@ -171,7 +171,9 @@ def film(browser: Browser, address: str, shot: Shot) -> None:
     small = [frame.crop((0, 0, *frames[0].size)).resize(size) for frame in frames]
     file = FOLDER / f"{shot.name}.webp"
     times = [STAY] * (len(small) - 1) + [4 * STAY]
-    small[0].save(file, save_all=True, append_images=small[1:], duration=times, loop=0, quality=40, method=6)
+    small[0].save(
+        file, save_all=True, append_images=small[1:], duration=times, loop=0, quality=40, method=6
+    )
     print(f"{file}: {file.stat().st_size / 1000:.0f} kB", flush=True)
     if file.stat().st_size > MOST_FILM:
         raise SystemExit(f"{file} has more than {MOST_FILM:,} bytes")
