@@ -12,6 +12,7 @@ A model that is not given is left out, and its pictures stay as they were.
 
 import argparse
 import contextlib
+import io
 import re
 import shutil
 import subprocess
@@ -30,6 +31,7 @@ JUMOK = (sys.executable, "-c", "from jumok.cli.main import run; run()")
 WIDTH, MOST_BYTES = 1080, 60_000
 ENGLISH = "A young girl in a red dress is playing with a dog on the beach."
 OTHER = "An old man in a red hat is sitting on the beach."
+WALKED = "The cat saw a dog in the park."
 KOREAN = "The teacher gave five cups to Hyunwoo at eight o'clock."
 
 
@@ -90,7 +92,13 @@ TRANSLATOR = (
 )
 LAYERS = (Shot("layers", "view=layers", 900, play),)
 RIVALS = (Shot("versus", "view=compare", 900, play),)
-KOREANS = (Shot("alignment-ko", "view=board&lang=ko"),)
+KOREANS = (
+    Shot("alignment-ko", "view=board&lang=ko"),
+    Shot("walk", "view=walk&layer=0&query=1&head=3&moment=22", 1090),
+)
+FILM = Shot("walk-film", "view=walk&layer=0&query=1&head=3", 1100)
+ENDS = "layer=0", "layer=1", 2  # of the last layer, the film has the last moments
+FRAME, MARGIN, STAY, MOST_FILM = 640, 14, 700, 400_000  # px of width and around it, ms, bytes
 CAPTIONER = (
     Shot("pictures", "view=scrubber&query=4&smooth=cells", 880, play, 48),
     Shot("mattered-picture", "view=mattered&word=4", 1080, wait_for_measures, 64),
@@ -146,6 +154,46 @@ def shrink(file: Path, colours: int) -> None:
         raise SystemExit(f"{file} has {file.stat().st_size:,} bytes; at most {MOST_BYTES:,}")
 
 
+def film(browser: Browser, address: str, shot: Shot) -> None:
+    """The walk as an animated image: its picture at every moment, and the last one for longer.
+
+    Raises:
+        SystemExit: it is too large for the documentation.
+    """
+    context = browser.new_context(locale="en-US", viewport={"width": WIDTH, "height": shot.height})
+    page = context.new_page()
+    frames: list[Image.Image] = []
+    early, late, count = ENDS
+    for fragment, first in ((shot.fragment, 0), (shot.fragment.replace(early, late), -count)):
+        page.goto("about:blank")
+        page.goto(f"{address}#{fragment}")
+        page.locator("#walk").wait_for()
+        end = int(page.locator("#walk-at").get_attribute("max") or 0) + 1
+        for moment in range(first % end, end):
+            page.locator("#walk-at").fill(str(moment))  # every moment as it ends
+            frames.append(framed(page, frames[0].height if frames else 0))
+    context.close()
+    size = FRAME, round(FRAME * frames[0].height / frames[0].width)
+    small = [frame.crop((0, 0, *frames[0].size)).resize(size) for frame in frames]
+    file = FOLDER / f"{shot.name}.webp"
+    times = [STAY] * (len(small) - 1) + [4 * STAY]
+    small[0].save(
+        file, save_all=True, append_images=small[1:], duration=times, loop=0, quality=40, method=6
+    )
+    print(f"{file}: {file.stat().st_size / 1000:.0f} kB", flush=True)
+    if file.stat().st_size > MOST_FILM:
+        raise SystemExit(f"{file} has more than {MOST_FILM:,} bytes")
+
+
+def framed(page: Page, least: int) -> Image.Image:
+    """The walk at its moment, from the path to the picture's end, `least` pixels high or more."""
+    top, end = page.locator(".walk-path").bounding_box(), page.locator("#walk").bounding_box()
+    high = max(end["y"] + end["height"] - top["y"], least - 2 * MARGIN)
+    x, y, wide = top["x"] - MARGIN, top["y"] - MARGIN, top["width"] + 2 * MARGIN
+    clip = {"x": x, "y": y, "width": wide, "height": high + 2 * MARGIN}
+    return Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")
+
+
 def shoot_cards(browser: Browser, shot: Shot, models: list[Path], corpus: list[str]) -> None:
     """The page of head cards, of one model or of several side by side.
 
@@ -182,7 +230,8 @@ def main() -> None:
         (asked.translator, ENGLISH, TRANSLATOR, ()),
         (asked.translator, ENGLISH, LAYERS, ("--against", OTHER)),
         (asked.translator if asked.rival else None, ENGLISH, RIVALS, ("--with", str(asked.rival))),
-        (asked.korean, KOREAN, KOREANS, ()),
+        (asked.korean, KOREAN, KOREANS[:1], ()),
+        (asked.korean, WALKED, KOREANS[1:], ()),
         (asked.captioner, str(asked.photo), CAPTIONER, ()),
         (asked.pixels, str(asked.digit), PIXELS, ()),
     )
@@ -206,6 +255,9 @@ def main() -> None:
             if model is not None and chosen:
                 with served(model, given, *options) as address:
                     shoot(browser, address, chosen)
+        if asked.korean and (wanted is None or FILM.name in wanted):
+            with served(asked.korean, WALKED) as address:
+                film(browser, address, FILM)
         for shot, models, corpus in cards:
             if models and corpus and (wanted is None or shot.name in wanted):
                 shoot_cards(browser, shot, models, corpus)

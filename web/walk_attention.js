@@ -6,7 +6,7 @@ import { readable, total } from "./trace.js";
 import { Strip, mostIn, written } from "./walk_strips.js";
 import { number } from "./words_walk.js";
 
-const [STRIP, LONG, PICTURE] = [262, 640, 132]; // px
+const [STRIP, LONG, PICTURE] = [250, 640, 132]; // px
 
 /**
  * Builds the picture; `draw(progress, now)` draws a moment of it: `progress(op, key)` is how far an operation

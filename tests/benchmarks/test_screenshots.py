@@ -24,6 +24,13 @@ def test_every_picture_is_there_and_small(page):
     assert {name: size for name, size in sizes.items() if size > screenshots.MOST_BYTES} == {}
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_the_film_is_there_and_small(page):
+    assert f"](look/{screenshots.FILM.name}.webp)" in (DOCS / page).read_text("utf-8")
+    file = DOCS / "look" / f"{screenshots.FILM.name}.webp"
+    assert 0 < file.stat().st_size <= screenshots.MOST_FILM
+
+
 def test_both_pages_show_what_the_script_takes():
     groups = (
         *(screenshots.TRANSLATOR, screenshots.LAYERS, screenshots.RIVALS, screenshots.KOREANS),
