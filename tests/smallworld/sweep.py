@@ -7,9 +7,13 @@ process reads 100,000 sentences in a few seconds.
 from itertools import islice
 
 from jumok import smallworld
+from jumok.smallworld.choices import OBJECTS_OF
 from jumok.smallworld.grammar import CONSTRUCTIONS
+from jumok.smallworld.korean import final, native_number
+from jumok.smallworld.lexicon import ALL_NOUNS, NAMES
+from jumok.smallworld.verbs import PERSON, VERB
 
-FORMAL_ENDINGS = ("니다", "니까", "시오", "시다", "까요")
+FORMAL_ENDINGS = ("니다", "니까", "주십시오", "시지요", "까요")
 SIZES = {
     "train": 60_000,
     "validation": 800,
@@ -32,14 +36,14 @@ def the_register_shows_in_the_opening() -> None:
         last = pair.target.rstrip(".?")
         formal = pair.source.startswith(("Sir, ", "Ma'am, ", "Professor, "))
         assert ("formal" in pair.constructions) == formal, pair
-        plain = pair.source.startswith(("Diary: ", "News: "))
+        plain = pair.source.startswith(("Diary: ", "Story: "))
         assert ("plain" in pair.constructions) == plain, pair
         if formal:
             assert last.endswith(FORMAL_ENDINGS), pair
         if plain:
             assert last.endswith("다"), pair
         if "polite" in pair.constructions:
-            assert last.endswith(("요", "시다")), pair
+            assert last.endswith("요"), pair
 
 
 def every_construction_occurs() -> None:
@@ -47,8 +51,72 @@ def every_construction_occurs() -> None:
     assert {each.name for each in CONSTRUCTIONS} <= seen
 
 
+BY_FINAL = (("은", "는"), ("을", "를"), ("과", "와"), ("이나", "나"), ("으로", "로"))
+NUMBERS = frozenset(native_number(number) for number in range(2, 21))
+
+
+def wrong_particle(noun: str) -> set[str]:
+    """The noun with every particle that its last syllable does not take."""
+    closed = (ord(noun[-1]) - 0xAC00) % 28
+    wrong = {noun + open_[1 if closed else 0] for open_ in BY_FINAL[:-1]}
+    # (으)로 is 로 after a vowel and after ㄹ, which is the eighth final letter.
+    return wrong | {noun + ("로" if closed not in (0, 8) else "으로")}
+
+
+def particles_follow_the_final_consonant_and_counters_their_nouns() -> None:
+    nouns = {noun.korean: noun for noun in ALL_NOUNS.values()}
+    said = {*nouns, *NAMES.values()}
+    wrong = {form for noun in said for form in wrong_particle(noun)} - said
+    counted = 0
+    for pair in islice(smallworld.pairs(seed=11), 20_000):
+        words = [word.rstrip(".?") for word in pair.target.split()]
+        assert not wrong & set(words), (pair, wrong & set(words))
+        for noun, number, counter in zip(words, words[1:], words[2:], strict=False):
+            if noun in nouns and number in NUMBERS:
+                assert counter.startswith(nouns[noun].counter), pair
+                counted += 1
+    assert counted > 500
+
+
+def counted_faults_stay_away() -> None:
+    """Each of these was found in a reading of the corpus by hand."""
+    older = ("삼촌", "이모")
+    for pair in islice(smallworld.pairs(seed=12), 20_000):
+        words = [word.rstrip(",.?") for word in pair.target.split()]
+        said = " ".join(words)
+        assert not any(f"{number} 일 {end}" in f" {said}" for number in (" 이", " 삼", " 사")
+                       for end in ("동안", "전에")), pair  # fmt: skip
+        assert not any(f"{mine} {kin}" in said for mine in ("제", "내") for kin in older), pair
+        assert words[0] not in ("존아", "폴아", "톰아", "에마야", "데이비드야"), pair
+        proposal = words[-1].endswith("시다") and final(words[-1][:-2]) == "ㅂ"
+        assert not proposal, pair
+        assert not ("돌아오" in said and "에 돌아" in said), pair
+        pronouns = [word for word in words if word in ("저는", "제가", "나는", "내가")]
+        if "casual" not in pair.constructions and pair.source.count(".") == 1:
+            assert pronouns.count("저는") < 2, pair
+
+
+def objects_go_with_their_verbs() -> None:
+    """What follows a verb in a short past clause is one of its objects."""
+    read = 0
+    for pair in islice(smallworld.pairs(seed=13, maximum_words=5), 20_000):
+        words = pair.source.rstrip(".?").split()
+        if len(words) != 4 or words[2] not in ("the", "a", "this", "that", "my"):
+            continue
+        verb = next((verb for verb in VERB.values() if verb.english.past == words[1]), None)
+        if verb is None or verb not in OBJECTS_OF or verb.after:
+            continue
+        known = {*verb.objects, *verb.prey} - {PERSON}
+        assert words[3] in known, pair
+        read += 1
+    assert read > 300
+
+
 if __name__ == "__main__":
     splits_share_no_sentence_and_a_source_has_one_target()
     the_register_shows_in_the_opening()
     every_construction_occurs()
+    particles_follow_the_final_consonant_and_counters_their_nouns()
+    counted_faults_stay_away()
+    objects_go_with_their_verbs()
     print("all hold")

@@ -10,8 +10,10 @@ from typing import TypeVar
 
 import pytest
 
+from jumok.smallworld import phrases
 from jumok.smallworld.fragment import Fragment, index_pairs
 from jumok.smallworld.grammar import CONSTRUCTIONS
+from jumok.smallworld.phrases import called
 from jumok.smallworld.predicates import Register
 from jumok.smallworld.writer import NAME_LIST, PhraseWriter
 
@@ -89,44 +91,44 @@ SENTENCES = """
 action|past; read; book; Minsu; this|Minsu read this book|민수는 이 책을 읽었어요|0-0 1-3 2-1 3-2
 description|library; clean; very 아주|the library is very clean|도서관은 아주 깨끗해요|0-0 1-0 2-2 3-1 4-2
 identity|Yuna; nurse; yes|Yuna was a nurse|유나는 간호사였어요|0-0 1-1 2-1 3-1
-existence|cup; thing; counted; yes; on the table|there are two cups on the table|탁자 위에 컵 두 개가 있어요|0-5 1-5 2-3 2-4 3-2 4-1 5-0 6-0
+existence|cup; thing; counted; no; on the table|there are two cups on the table|탁자 위에 컵 두 개가 있어요|0-5 1-5 2-3 2-4 3-2 4-1 5-0 6-0
 location|yes; elder; mother; in the kitchen|my mother is in the kitchen|우리 어머니께서는 부엌에 계세요|0-0 1-1 2-3 3-2 4-2 5-2
 possession|pronoun; I; book; novel; yes; yes|I had two novels|저는 소설이 두 권 있었어요|0-0 1-4 2-2 2-3 3-1
-comparison|cute; dog; cat; the; that|the dog is cuter than that cat|개는 그 고양이보다 더 귀여워요|0-0 1-0 2-4 3-3 3-4 4-2 5-1 6-2
-superlative|yes; smart; Jiho; in Seoul|Jiho is the smartest in Seoul|지호는 서울에서 가장 똑똑해요|0-0 1-3 2-2 3-2 3-3 4-1 5-1
-company|Sujin; Jimin; i; work|Sujin and Jimin work|수진과 지민은 일해요|0-0 1-0 2-1 3-2
-alternatives|drink; tea; coffee; yes; yes; Emma|Emma drank tea and coffee|에마는 차와 커피를 마셨어요|0-0 1-3 2-1 3-1 4-2
-focus|yes; Tom; i; dance; yes|only Tom danced|톰만 춤췄어요|0-0 1-0 2-1
+comparison|one kind; cute|this dog is cuter than that dog|이 개는 그 개보다 더 귀여워요|0-0 1-1 2-5 3-4 3-5 4-3 5-2 6-3
+superlative|yes; smart; Jiho; at our school|Jiho is the smartest at our school|지호는 우리 학교에서 가장 똑똑해요|0-0 1-4 2-3 3-3 3-4 4-2 5-1 6-2
+company|Sujin; Jimin; i; work|Sujin and Jimin worked|수진과 지민은 일했어요|0-0 1-0 2-1 3-2
+alternatives|drink; tea; coffee; Emma; and|Emma drank tea and coffee|에마는 차와 커피를 마셨어요|0-0 1-3 2-1 3-1 4-2
+focus|only {}; Tom; i; dance; no|only Tom danced|톰만 춤췄어요|0-0 1-0 2-1
 becoming|Hyunwoo; singer; will|Hyunwoo will become a singer|현우는 가수가 될 거예요|0-0 1-3 2-2 3-1 4-1
-journey|Anna; from Seoul; to Busan; walk|Anna walked from Seoul to Busan|안나는 서울에서 부산까지 걸었어요|0-0 1-3 2-1 3-1 4-2 5-2
-weather|yes; in Paris; yesterday|it rained in Paris yesterday|어제 파리에 비가 왔어요|0-3 1-2 1-3 2-1 3-1 4-0
+journey|Anna; yes; Seoul; Busan; +2; by train|Anna went from Seoul to Busan by train|안나는 서울에서 부산까지 기차로 갔어요|0-0 1-4 2-1 3-1 4-2 5-2 6-3 7-3
+weather|yes; rains; in Paris; yesterday|it rained in Paris yesterday|어제 파리에 비가 왔어요|0-3 1-2 1-3 2-1 3-1 4-0
 yes-no question|t; read; letter; the; past; yes|did you read the letter|편지를 읽었어요|0-1 1-1 2-1 3-0 4-0
 is-it question|room; dark; the|is the room dark|방은 어두워요|0-1 1-0 2-0 3-1
-what question|buy; past; Paul|what did Paul buy|폴은 무엇을 샀어요|0-1 1-2 2-0 3-2
+what question|buy; past; no; Paul|what did Paul buy|폴은 무엇을 샀어요|0-1 1-2 2-0 3-2
 who question|t; open; door; the; past|who opened the door|누가 문을 열었어요|0-0 1-2 2-1 3-1
-where question|meet; friend; the; past; no; yes|where did you meet the friend|어디에서 친구를 만났어요|0-0 1-2 2-2 3-2 4-1 5-1
-when or why question|t; sell; car; the; why; Mary|why did Mary sell the car|메리는 왜 자동차를 팔았어요|0-1 1-3 2-0 3-3 4-2 5-2
+where question|no; meet; friend; past; yes|where did you meet my friend|어디에서 제 친구를 만났어요|0-0 1-3 2-3 3-3 4-1 5-2
+when or why question|t; sell; car; the; why; no; Mary|why did Mary sell the car|메리는 왜 자동차를 팔았어요|0-1 1-3 2-0 3-3 4-2 5-2
 how many question|buy; apple; yes|how many apples did you buy|사과를 몇 개 샀어요|0-1 1-1 1-2 2-0 3-3 4-3 5-3
 request|t; help; doctor; this|please help this doctor|이 의사를 도와 주세요|0-3 1-2 2-0 3-1
 command|t; listen; song; the|listen to the song|노래를 들으세요|0-1 1-1 2-0 3-0
-prohibition|t; touch; knife; the|do not touch the knife|칼을 만지지 마세요|0-2 1-2 2-1 3-0 4-0
-proposal|t; bake; bread|let's bake bread|빵을 구웁시다|0-1 1-1 2-0
-offer|t; build; house; a|shall we build a house|집을 지을까요|0-1 1-1 2-1 3-0 4-0
-addition|past; t; carry; chair; the; Minsu; past; t; sweep; kitchen; the; Yuna|Minsu carried the chair, and Yuna swept the kitchen|민수는 의자를 날랐고 유나는 부엌을 쓸었어요|0-0 1-2 2-1 3-1 4-2 5-3 6-5 7-4 8-4
-contrast|past; i; run; Jiho; past; i; walk; Mina|Jiho ran, but Mina walked|지호는 달렸지만 미나는 걸었어요|0-0 1-1 2-1 3-2 4-3
-consequence|soup; hot; the; no; no; yes; t; drink; water; Minsu|the soup was hot, so Minsu drank water|국이 뜨거워서 민수는 물을 마셨어요|0-0 1-0 2-1 3-1 4-1 5-2 6-4 7-3
-reason|past; t; break; cup; the; Minsu; past; i; cry; Yuna; no; no; no; no; yes|because Minsu broke the cup, Yuna cried|민수가 컵을 깼기 때문에 유나는 울었어요|0-3 1-0 2-2 3-1 4-1 5-4 6-5
-condition|yes; _falling; t; wear; coat; a; Minsu|Minsu will wear a coat if it rains|비가 오면 민수는 외투를 입을 거예요|0-2 1-5 2-4 3-3 4-3 5-1 6-1 7-0 7-1
-concession|yes; _sky; cloudy; m; go; to the park; no; Minsu; yes|even if it is cloudy, Minsu will go to the park|흐려도 민수는 공원에 갈 거예요|0-0 1-0 2-0 3-0 4-0 5-1 6-4 7-3 8-2 9-2 10-2
-occasion|m; come; to the school; elder; i; sleep; job; child; pointer; a; no; no; yes|when my mother came to the school, a child slept|우리 어머니께서 학교에 오셨을 때 아이가 잤어요|0-4 1-0 2-1 3-3 4-2 5-2 6-2 7-5 8-5 9-6
-before and after|before; m; go; to the bank; Minsu; t; eat; rice; Yuna|Yuna ate rice before Minsu went to the bank|민수가 은행에 가기 전에 유나는 밥을 먹었어요|0-4 1-6 2-5 3-3 4-0 5-2 6-1 7-1 8-1
-saying|say; Minsu; past; t; buy; cheese; Yuna|Minsu said that Yuna bought cheese|민수는 유나가 치즈를 샀다고 말했어요|0-0 1-4 2-3 3-1 4-3 5-2
-purpose|m; go; to the library; t; read; book; a; Minsu; yes; yesterday|Minsu went to the library to read a book yesterday|민수는 어제 책을 읽으러 도서관에 갔어요|0-0 1-5 2-4 3-4 4-4 5-3 6-3 7-2 8-2 9-1
-meanwhile|t; eat; apple; the; t; listen; music; Minsu; yes|Minsu ate the apple while listening to music|민수는 음악을 들으면서 사과를 먹었어요|0-0 1-4 2-3 3-3 4-2 5-2 6-2 7-1
-liking|t; draw; flower; the; pronoun; I|I like drawing the flower|저는 꽃을 그리는 것을 좋아해요|0-0 1-4 2-2 2-3 3-1 4-1
-skill|t; play; piano; the; pronoun; she|she knows how to play the piano|그녀는 피아노를 연주할 줄 알아요|0-0 1-4 2-3 3-2 4-2 5-1 6-1
-object relative|read; book; buy; name; Minsu; yes; pronoun; I; yes|I read the book that Minsu bought|저는 민수가 산 책을 읽었어요|0-0 1-4 2-3 3-3 4-2 5-1 6-2
-subject relative|t; read; magazine; a; student; no; yes; i; laugh|the student who reads a magazine laughs|잡지를 읽는 학생은 웃어요|0-2 1-2 2-1 3-1 4-0 5-0 6-3
+prohibition|t; touch; ring; the|do not touch the ring|반지를 만지지 마세요|0-2 1-2 2-1 3-0 4-0
+proposal|t; bake; bread|let's bake bread|우리 빵을 구워요|0-0 1-2 2-1
+offer|t; make; chair; a|shall we make a chair|의자를 만들까요|0-1 1-1 2-1 3-0 4-0
+addition|yes; room|the room is warm, and it is clean|방은 따뜻하고 깨끗해요|0-0 1-0 2-1 3-1 4-1 5-2 6-2 7-2
+contrast|_side_by_side; yes; run; walk; yes; Jiho; yes; Mina|Jiho ran, but Mina walked|지호는 달렸지만 미나는 걸었어요|0-0 1-1 2-1 3-2 4-3
+consequence|yes; hungry; eat; pronoun; she; no; no|she was hungry, so she ate the apple|그녀는 배고파서 사과를 먹었어요|0-0 1-1 2-1 3-1 4-3 5-3 6-2 7-2
+reason|yes; rains; ride bus; Minsu; no|Minsu rode a bus because it rained|비가 왔기 때문에 민수는 버스를 탔어요|0-3 1-5 2-4 3-4 4-2 5-2 6-0 6-1 6-2
+condition|yes; rains; wear coat; Minsu|Minsu will wear a coat if it rains|비가 오면 민수는 외투를 입을 거예요|0-2 1-5 2-4 3-3 4-3 5-1 6-1 7-0 7-1
+concession|yes; is cloudy; go beach; Minsu; yes|even if it is cloudy, Minsu will go to the beach|흐려도 민수는 바닷가에 갈 거예요|0-0 1-0 2-0 3-0 4-0 5-1 6-4 7-3 8-2 9-2 10-2
+occasion|come; elder; mother; yes; sleep; child; folk|the child was sleeping when my mother came to the library|우리 어머니께서 도서관에 오셨을 때 아이는 자고 있었어요|0-5 1-5 2-7 3-6 4-4 5-0 6-1 7-3 8-2 9-2 10-2
+before and after|before; m; t; eat; rice; Yuna|Yuna went to the library before she ate rice|유나는 밥을 먹기 전에 도서관에 갔어요|0-0 1-5 2-4 3-4 4-4 5-3 6-3 7-2 8-1
+saying|say; no; Minsu; past; t; buy; cheese; Yuna|Minsu said that Yuna bought cheese|민수는 유나가 치즈를 샀다고 말했어요|0-0 1-4 2-3 3-1 4-3 5-2
+purpose|library; read; book; Minsu; past; go; +2; yesterday|Minsu went to the library to read the book yesterday|민수는 어제 책을 읽으러 도서관에 갔어요|0-0 1-5 2-4 3-4 4-4 5-3 6-3 7-2 8-2 9-1
+meanwhile|listen; read; magazine; the; music; Minsu; yes|Minsu read the magazine while listening to music|민수는 음악을 들으면서 잡지를 읽었어요|0-0 1-4 2-3 3-3 4-2 5-2 6-2 7-1
+liking|draw; flower; pronoun; I|I like drawing flowers|저는 꽃을 그리는 것을 좋아해요|0-0 1-4 2-2 2-3 3-1
+skill|play; piano; pronoun; she|she knows how to play the piano|그녀는 피아노를 연주할 줄 알아요|0-0 1-4 2-3 3-2 4-2 5-1 6-1
+object relative|read; book; buy; Minsu; pronoun; I|Minsu read the book that I bought|민수는 제가 산 책을 읽었어요|0-0 1-4 2-3 3-3 4-2 5-1 6-2
+subject relative|read; magazine; a; woman; yes; singer|the woman who is reading a magazine is a singer|잡지를 읽고 있는 여자는 가수예요|0-3 1-3 2-2 3-2 4-1 5-0 6-0 7-4 8-4 9-4
 """
 
 
@@ -150,7 +152,7 @@ def test_the_sentences_expected_by_hand_are_of_all_constructions() -> None:
 
 
 FRAMES = """
-present; read; this; Minsu|Minsu reads this book|민수는 이 책을 읽어요
+present; read; Minsu|Minsu reads books|민수는 책을 읽어요
 future; read; this; Minsu|Minsu will read this book|민수는 이 책을 읽을 거예요
 progressive; read; this; Minsu|Minsu is reading this book|민수는 이 책을 읽고 있어요
 past progressive; read; this; Minsu|Minsu was reading this book|민수는 이 책을 읽고 있었어요
@@ -171,16 +173,19 @@ past; read; this; Minsu; yes; yes|Minsu didn't read this book|민수는 이 책�
 can; read; this; Minsu; yes|Minsu can't read this book|민수는 이 책을 못 읽어요
 future; read; this; Minsu; yes; no|Minsu will not read this book|민수는 이 책을 읽지 않을 거예요
 future; read; this; Minsu; yes; yes|Minsu won't read this book|민수는 이 책을 안 읽을 거예요
-present; read; the; elder; mother|my mother reads the book|우리 어머니께서는 책을 읽으세요
+present; read; elder; mother|my mother reads books|우리 어머니께서는 책을 읽으세요
 past; t; eat; apple; the; elder; mother|my mother ate the apple|우리 어머니께서는 사과를 드셨어요
 past; i; sleep; elder; grandfather|my grandfather slept|우리 할아버지께서는 주무셨어요
 progressive; i; sleep; master; teacher|the teacher is sleeping|선생님께서는 주무시고 계세요
-past; g; give; box; the; name; Yuna; Minsu|Minsu gave the box to Yuna|민수는 유나에게 상자를 줬어요
-past; g; give; box; the; elder; mother; Minsu|Minsu gave the box to my mother|민수는 우리 어머니께 상자를 드렸어요
+past; g; give; the; name; Minsu; cup; name; Yuna|Minsu gave the cup to Yuna|민수는 유나에게 컵을 줬어요
+past; g; give; the; name; Minsu; cup; elder; mother|Minsu gave the cup to my mother|민수는 우리 어머니께 컵을 드렸어요
 past; drink; tea; counted; Minsu|Minsu drank two cups of tea|민수는 차 두 잔을 마셨어요
 past; buy; pencil; counted; Minsu|Minsu bought two pencils|민수는 연필 두 자루를 샀어요
-past; m; go; to the station; +2; yes; by taxi; Minsu|Minsu went to the station by taxi|민수는 택시로 역에 갔어요
-past; i; work; +3; +3; Minsu|Minsu worked at the library for two minutes|민수는 도서관에서 이 분 동안 일했어요
+past; m; go; no; station; +2; yes; by taxi; Minsu|Minsu went to the station by taxi|민수는 택시로 역에 갔어요
+past; i; work; +3; +3; Minsu|Minsu worked in the office for two hours|민수는 사무실에서 두 시간 동안 일했어요
+could not; laugh; i; Minsu|Minsu could not laugh|민수는 웃지 못했어요
+could; laugh; i; Minsu; yes|Minsu couldn't laugh|민수는 못 웃었어요
+past; i; dance; yes; Minsu|Minsu did not dance|민수는 춤추지 않았어요
 """
 
 
@@ -201,15 +206,16 @@ def test_a_time_and_a_place_come_after_the_subject_in_korean() -> None:
 
 REGISTERS = """
 action|past; read; the; pronoun; I|저는 책을 읽었어요|저는 책을 읽었습니다|나는 책을 읽었어|나는 책을 읽었다
-action|present; read; the; Minsu|민수는 책을 읽어요|민수는 책을 읽습니다|민수는 책을 읽어|민수는 책을 읽는다
+action|present; read; Minsu|민수는 책을 읽어요|민수는 책을 읽습니다|민수는 책을 읽어|민수는 책을 읽는다
 action|future; i; walk; Minsu|민수는 걸을 거예요|민수는 걸을 것입니다|민수는 걸을 거야|민수는 걸을 것이다
 identity|Minsu; doctor|민수는 의사예요|민수는 의사입니다|민수는 의사야|민수는 의사다
 description|room; dark; the|방은 어두워요|방은 어둡습니다|방은 어두워|방은 어둡다
 yes-no question|past; i; walk; yes|걸었어요|걸으셨습니까|걸었어
-command|i; walk|걸으세요|걸으십시오|걸어
+command|i; walk|걸으세요|걸어 주십시오|걸어
 request|i; walk|걸어 주세요|걸어 주십시오|걸어 줘
-prohibition|i; walk|걷지 마세요|걷지 마십시오|걷지 마
-proposal|i; walk|걸읍시다|걸읍시다|걷자
+prohibition|i; walk|걷지 마세요|걷지 말아 주십시오|걷지 마
+command|i; sleep|주무세요|자 주십시오|자
+proposal|i; walk|우리 걸어요|걸으시지요|걷자
 offer|i; walk|걸을까요|걸을까요|걸을까
 """
 
@@ -219,3 +225,36 @@ def test_a_register_changes_the_korean_as_its_speakers_do(case: str) -> None:
     construction, wishes, *expected = case.split("|")
     for register, korean in zip(Register, expected, strict=False):
         assert written(construction, wishes, register).korean == korean
+
+
+LECTURES = """
+consequence|yes; tired; cross; yes; yes; no; yes; street; no; yes; yes|the animal did not cross the street because it was too tired|동물은 너무 피곤해서 길을 건너지 않았어요|10-1
+consequence|no; cross; yes; yes; no; street; wide; yes; no; yes; yes|the animal did not cross the street because it was too wide|동물은 길이 너무 넓어서 건너지 않았어요|8-1
+consequence|yes; tired; cross; yes; yes; no; yes; street; no; no; yes|the animal didn't cross the street because it was too tired|동물은 너무 피곤해서 길을 안 건넜어요|9-1
+consequence|no; cross; yes; yes; no; street; wide; yes; yes; yes|the animal could not cross the street because it was too wide|동물은 길이 너무 넓어서 건너지 못했어요|8-1
+consequence|no; cross; yes; yes; no; street; wide; yes; no; yes; no|the street was too wide, so the animal did not cross it|길이 너무 넓어서 동물은 건너지 않았어요|11-0
+identity|pronoun; I; student|I am a student|저는 학생이에요|0-0
+action|hit; pronoun; he; yes; I; yes; pie|he hit me with a pie|그는 파이로 저를 때렸어요|3-1
+action|present; like; pronoun; I; robot; adjective; thinking|I like thinking robots|저는 생각하는 로봇을 좋아해요|2-1
+"""
+
+
+@pytest.mark.parametrize("case", LECTURES.strip().splitlines())
+def test_the_sentences_of_the_lecture_notes_are_of_the_grammar(case: str) -> None:
+    """The last field is a link that must be: of "it" with the thing, where Korean names it, or with
+    the end of the reason, where Korean leaves it out."""
+    construction, wishes, english, korean, link = case.split("|")
+    sentence = written(construction, wishes, room=9)
+    assert (sentence.english, sentence.korean) == (english, korean)
+    assert link in pharaoh(sentence).split()
+
+
+def test_a_foreign_name_takes_no_vocative_particle_and_a_korean_one_its_own() -> None:
+    assert [called(name) for name in ("Minsu", "Sujin", "John", "Emma", "David")] == [
+        "민수야", "수진아", "존", "에마", "데이비드"
+    ]  # fmt: skip
+
+
+def test_among_friends_a_korean_name_ending_in_a_consonant_takes_i() -> None:
+    said = [phrases.name(name, "topic", casual=True).fragment.korean for name in NAME_LIST]
+    assert {"수진이는", "민수는", "톰은", "존은"} <= set(said)

@@ -2,11 +2,13 @@
 
 import pytest
 
+from jumok.smallworld import circumstances
 from jumok.smallworld.korean import (
     Stem,
     adnominal,
     attach,
     copula,
+    days,
     native_number,
     sino_number,
     with_particle,
@@ -119,3 +121,11 @@ def test_numbers_are_native_before_native_counters_and_sino_korean_otherwise() -
     assert [sino_number(n) for n in (1, 10, 11, 30, 47, 105, 1988)] == [
         "일", "십", "십일", "삼십", "사십칠", "백오", "천구백팔십팔"
     ]  # fmt: skip
+
+
+def test_days_are_counted_by_words_of_their_own_up_to_ten() -> None:
+    assert [days(n) for n in (1, 2, 3, 4, 5, 7, 10, 15)] == [
+        "하루", "이틀", "사흘", "나흘", "닷새", "이레", "열흘", "십오 일"
+    ]  # fmt: skip
+    assert circumstances.span("day", 2, ago=False).korean == "이틀 동안"
+    assert circumstances.span("day", 15, ago=True).korean == "십오 일 전에"

@@ -1,10 +1,12 @@
 """Clauses: who does what and when, with the ending that the clause needs where it stands."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from jumok.smallworld import phrases
+from jumok.smallworld import circumstances, phrases
+from jumok.smallworld.choices import DESCRIBED, PREDICATES_OF
 from jumok.smallworld.fragment import EMPTY, Fragment, join
-from jumok.smallworld.lexicon import ADJECTIVES, NOUNS
+from jumok.smallworld.lexicon import ADJECTIVE, Adjective, Noun
 from jumok.smallworld.phrases import NounPhrase
 from jumok.smallworld.predicates import (
     Manner,
@@ -12,7 +14,8 @@ from jumok.smallworld.predicates import (
     adjective_predicate,
     verb_predicate,
 )
-from jumok.smallworld.writer import ADJECTIVES_OF, Event, PhraseWriter
+from jumok.smallworld.verbs import Verb
+from jumok.smallworld.writer import Event, PhraseWriter
 
 Phrases = tuple[Fragment, ...]
 
@@ -26,20 +29,24 @@ class Tense(NamedTuple):
     times: tuple[Fragment, ...]
 
 
-ANY_TIME = phrases.DAYS + phrases.CLOCK[::3]
-PAST_TIMES = phrases.PAST_TIMES * 3 + ANY_TIME
-FUTURE_TIMES = phrases.FUTURE_TIMES * 3 + ANY_TIME
-HABIT_TIMES = phrases.HABIT_TIMES * 3 + phrases.DAYS + phrases.CLOCK[::3]
+ANY_TIME = circumstances.DAYS + circumstances.CLOCK[::5]
+PAST_TIMES = circumstances.RECENTLY * 4 + ANY_TIME
+FUTURE_TIMES = circumstances.SHORTLY * 4 + ANY_TIME
+HABIT_TIMES = circumstances.HABIT_TIMES * 4 + ANY_TIME
+LONG_PAST = circumstances.LONG_AGO * 4 + circumstances.SEASONS
+LONG_FUTURE = circumstances.LATER * 4 + circumstances.SEASONS
 
 PAST = Tense("past", "simple", True, PAST_TIMES)
 PRESENT = Tense("present", "simple", False, HABIT_TIMES)
 FUTURE = Tense("future", "will", False, FUTURE_TIMES)
+PROGRESSIVE = Tense("progressive", "progressive", False, circumstances.NOW)
+WAS_DOING = Tense("past progressive", "progressive", True, circumstances.CLOCK)
 TENSES = (
     *(PAST,) * 7,
     *(PRESENT,) * 4,
     *(FUTURE,) * 3,
-    *(Tense("progressive", "progressive", False, phrases.NOW),) * 2,
-    Tense("past progressive", "progressive", True, phrases.CLOCK),
+    *(PROGRESSIVE,) * 2,
+    WAS_DOING,
     Tense("intention", "going to", False, FUTURE_TIMES),
     Tense("want", "want", False, FUTURE_TIMES),
     Tense("want", "want", True, PAST_TIMES),
@@ -48,12 +55,16 @@ TENSES = (
     *(Tense("can", "can", False, FUTURE_TIMES),) * 2,
     Tense("could", "can", True, PAST_TIMES),
     Tense("cannot", "cannot", False, FUTURE_TIMES),
+    Tense("could not", "could not", True, PAST_TIMES),
     *(Tense("must", "must", False, FUTURE_TIMES),) * 2,
     Tense("must not", "must not", False, FUTURE_TIMES),
     Tense("may", "may", False, FUTURE_TIMES),
-    Tense("experience", "experience", False, (phrases.BEFORE,)),
+    Tense("experience", "experience", False, (circumstances.BEFORE,)),
 )
-STATIVE_TENSES = (PAST, PAST, PRESENT)
+STATIVE_TENSES = (PAST, PRESENT, PRESENT)
+LASTING = ("simple", "will", "going to", "want", "must", "can")
+"""Frames with which one can say how long."""
+UNMEANT_BY_BEASTS = ("want", "must", "must not", "may", "try", "going to", "experience")
 
 
 def ordered(
@@ -98,11 +109,14 @@ def asked(
     )
 
 
-def draw_tense(writer: PhraseWriter, event: Event) -> Tense:
+def draw_tense(writer: PhraseWriter, verb: Verb, tenses: Sequence[Tense] = TENSES) -> Tense:
     """A tense that the verb may stand in."""
-    tenses = STATIVE_TENSES if event.verb.stative else TENSES
+    if verb.stative:
+        return writer.pick(STATIVE_TENSES)
+    if "chance" in verb.traits:
+        return PAST
     tense = writer.pick(tenses)
-    while not writer.allows(event.verb, tense.frame):
+    while not writer.allows(verb, tense.frame) or (tense is PRESENT and "daily" not in verb.traits):
         tense = writer.pick(tenses)
     return tense
 
@@ -113,7 +127,7 @@ def draw_negation(writer: PhraseWriter, event: Event, tense: Tense) -> str:
         0.2
     ):
         return ""
-    if tense.frame == "can" and tense.past:
+    if event.lasting:
         return ""
     short = tense.frame in ("simple", "will", "can") and not event.verb.splits
     if short and (tense.frame == "can" or writer.chance(0.5)):
@@ -125,16 +139,26 @@ def draw_negation(writer: PhraseWriter, event: Event, tense: Tense) -> str:
     return "not"
 
 
+def times_of(verb: Verb, tense: Tense) -> Phrases:
+    """The times that suit the verb and the tense."""
+    if "years" in verb.traits and tense.frame != "progressive":
+        return LONG_PAST if tense.past else LONG_FUTURE if tense is not PRESENT else HABIT_TIMES
+    return tense.times
+
+
+NEAR, FAR = ("minute", "hour", "day"), ("week", "month", "year")
+
+
 def draw_time(writer: PhraseWriter, event: Event, tense: Tense) -> Fragment:
     """A time that suits the tense, or EMPTY."""
     if tense.construction == "experience":
-        return phrases.BEFORE
+        return circumstances.BEFORE
     if event.lasting or event.verb.stative or not tense.times or not writer.affords(2):
         return EMPTY
     writer.used.append("time")
     if tense is PAST and writer.chance(0.15):
-        return writer.duration(ago=True)
-    return writer.pick(tense.times)
+        return writer.duration(FAR if "years" in event.verb.traits else NEAR, ago=True)
+    return writer.pick(times_of(event.verb, tense))
 
 
 def action(
@@ -145,28 +169,43 @@ def action(
     case: of the subject; "subject" inside another clause.
     tense: None to draw one.
     """
-    event = writer.event()
-    drawn = draw_tense(writer, event) if tense is None else tense
-    subject = writer.subject_of(event.verb, case)
-    if tense is None and drawn.frame == "simple":
-        drawn = PAST if writer.settled(event.verb, subject.person, drawn.past) else PRESENT
-    writer.used.append(drawn.construction)
-    negation = draw_negation(writer, event, drawn) if tense is None else ""
-    manner = Manner(subject.person, ending, drawn.past, negation, False, subject.honoured)
-    predicate = verb_predicate(event.verb, drawn.frame, manner)
-    time = draw_time(writer, event, drawn)
-    plain = drawn.frame == "simple" and not event.verb.stative and time is EMPTY
-    if plain and writer.room > 0 and writer.chance(0.12):
+    verb = writer.verb()
+    drawn = draw_tense(writer, verb) if tense is None else tense
+    while tense is not None and not writer.allows(verb, tense.frame):
+        verb = writer.verb()
+    subject = writer.subject_of(verb, case)
+    while subject.again == ("it",) and drawn.frame in UNMEANT_BY_BEASTS:
+        subject = writer.subject_of(verb, case)
+    return clause_of(writer, verb, drawn, subject, ending, free=tense is None)
+
+
+def clause_of(
+    writer: PhraseWriter,
+    verb: Verb,
+    tense: Tense,
+    subject: NounPhrase,
+    ending: str,
+    *,
+    free: bool = True,
+) -> Fragment:
+    """The subject does what the verb says, with circumstances as the room allows.
+
+    free: whether it may be denied.
+    """
+    if tense is PRESENT and writer.settled(verb, subject.person, False) and not verb.stative:
+        tense = PAST
+    writer.used.append(tense.construction)
+    habit = tense is PRESENT and not verb.stative
+    event = writer.event(verb, subject, habit, tense.frame in LASTING)
+    negation = draw_negation(writer, event, tense) if free else ""
+    manner = Manner(subject.person, ending, tense.past, negation, False, subject.honoured)
+    predicate = verb_predicate(event.verb, tense.frame, manner)
+    time = draw_time(writer, event, tense)
+    if habit and time is EMPTY and not event.lasting and writer.room > 0 and writer.chance(0.4):
         writer.used.append("frequency")
-        return ordered(
-            subject,
-            predicate,
-            event.english,
-            event.korean,
-            time,
-            writer.pick(phrases.FREQUENCIES),
-        )
-    if time is not EMPTY and drawn.frame != "experience" and writer.chance(0.2):
+        often = writer.pick(circumstances.FREQUENCIES)
+        return ordered(subject, predicate, event.english, event.korean, time, often)
+    if time is not EMPTY and tense.frame != "experience" and writer.chance(0.2):
         writer.used.append("time first")
         rest = ordered(subject, predicate, event.english, event.korean)
         return join((time, rest), (time, rest))
@@ -174,18 +213,16 @@ def action(
 
 
 DEGREES = ("", "", "very 아주", "really 정말", "too 너무")
+GOOD_DEGREES = DEGREES[:-1]
 MOODS = tuple(
-    adjective
-    for adjective in ADJECTIVES
-    if adjective.english.positive in ("busy", "tired", "hungry", "happy", "sick", "healthy")
+    ADJECTIVE[word]
+    for word in ("busy", "tired", "hungry", "happy", "sick", "sleepy", "thirsty", "full")
 )
-DESCRIBED = tuple(
-    noun
-    for category, nouns in NOUNS.items()
-    if ADJECTIVES_OF[category]
-    for noun in nouns
-    if noun.measure != "bit"
-)
+
+
+def degree_of(writer: PhraseWriter, adjective: Adjective) -> str:
+    """An adverb; "too" of what can be too much."""
+    return writer.pick(GOOD_DEGREES if adjective.worth > 0 else DEGREES)
 
 
 def quality(
@@ -196,16 +233,21 @@ def quality(
         adjective, subject = writer.pick(MOODS), writer.person(case)
     else:
         noun = writer.pick(DESCRIBED)
-        adjective = writer.pick(ADJECTIVES_OF[noun.category])
-        determiner = ""
-        if noun.category != "studies":
-            determiner = writer.pick(("the", "the", "this", "that"))
-        subject = phrases.common(noun, determiner, case, writer.humble)
+        adjective = writer.pick(PREDICATES_OF[noun.english])
+        subject = known(writer, noun, case)
+    while subject.fragment.english.startswith(("a ", "an ")):
+        subject = writer.person(case)
     writer.used.append("adjective predicate")
-    degree = writer.pick(DEGREES)
-    later = future and writer.chance(0.1)
+    degree = degree_of(writer, adjective)
+    later = future and adjective in MOODS[:4] and writer.chance(0.1)
     negation = "not" if not degree and not later and writer.chance(0.12) else ""
-    past = not later and writer.chance(0.4)
+    past = not later and not adjective.resultant and writer.chance(0.4)
     manner = Manner(subject.person, ending, past, negation, False, subject.honoured)
     predicate = adjective_predicate(adjective, degree, later, manner)
     return ordered(subject, predicate, (), ())
+
+
+def known(writer: PhraseWriter, noun: Noun, case: str) -> NounPhrase:
+    """The noun, as what the listener knows."""
+    determiner = "" if noun.category == "studies" else writer.pick(("the", "the", "this", "that"))
+    return phrases.common(noun, determiner, case, writer.humble)

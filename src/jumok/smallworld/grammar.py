@@ -3,10 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from jumok.smallworld import complexes, embedded, requests, statements
+from jumok.smallworld import complexes, embedded, phrases, requests, statements, weather
 from jumok.smallworld.fragment import Fragment, fragment, join
-from jumok.smallworld.korean import with_particle
-from jumok.smallworld.lexicon import NAMES
 from jumok.smallworld.predicates import Register
 from jumok.smallworld.writer import PhraseWriter
 
@@ -40,7 +38,7 @@ CONSTRUCTIONS = (
     Construction("focus", statements.focus, 3, 4),
     Construction("becoming", statements.becoming, 3, 4),
     Construction("journey", statements.journey, 2, 6),
-    Construction("weather", complexes.weather, 3, 4),
+    Construction("weather", weather.weather, 3, 4),
     Construction("yes-no question", requests.yes_or_no, 7, 4, "?"),
     Construction("is-it question", requests.is_it, 4, 3, "?"),
     Construction("what question", requests.what, 3, 4, "?"),
@@ -55,7 +53,7 @@ CONSTRUCTIONS = (
     Construction("offer", requests.offer, 2, 4, "?"),
     Construction("addition", complexes.addition, 6, 9),
     Construction("contrast", complexes.contrast, 6, 9),
-    Construction("consequence", complexes.consequence, 4, 8),
+    Construction("consequence", complexes.consequence, 12, 8),
     Construction("reason", complexes.reason, 5, 8),
     Construction("condition", complexes.condition, 5, 8),
     Construction("concession", complexes.concession, 2, 9),
@@ -100,7 +98,7 @@ def _drawable(plain: bool) -> tuple[tuple[Construction, ...], ...]:
 DRAWABLE = {False: _drawable(False), True: _drawable(True)}
 
 SIRS = (("Sir,", "사장님,"), ("Ma'am,", "사모님,"), ("Professor,", "교수님,"))
-HEADINGS = (("Diary:", "일기:"), ("News:", "뉴스:"))
+HEADINGS = (("Diary:", "일기:"), ("Story:", "이야기:"))
 REGISTERS = (
     *(Register.POLITE,) * 14,
     *(Register.FORMAL,) * 2,
@@ -119,7 +117,7 @@ def opening(writer: PhraseWriter, room: int) -> tuple[Register, Fragment | None]
     if register is Register.PLAIN:
         return register, fragment(*writer.pick(HEADINGS))
     name = writer.new_name()
-    return register, fragment(f"{name},", with_particle(NAMES[name], "vocative") + ",")
+    return register, fragment(f"{name},", phrases.called(name) + ",")
 
 
 def _punctuated(sentence: Fragment, mark: str, capital: bool) -> Fragment:
@@ -151,7 +149,7 @@ def write_line(writer: PhraseWriter, room: int) -> tuple[Fragment, tuple[str, ..
         used.append(construction.name)
         capital = True
         left -= sentence.english_words
-        if left < 4 or (room <= ONE_SENTENCE and writer.chance(0.6)):
+        if left < 4 or (room <= ONE_SENTENCE and writer.chance(0.85)):
             break
     line = parts[0] if len(parts) == 1 else join(parts, parts)
     return line, tuple(dict.fromkeys(used + writer.used))

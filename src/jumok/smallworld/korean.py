@@ -58,6 +58,7 @@ PARTICLES = {
     "and": ("과", "와"),
     "or": ("이나", "나"),
     "by": ("으로", "로"),
+    "towards": ("으로", "로"),
     "vocative": ("아", "야"),
     "to": ("에게", "에게"),
     "to honoured": ("께", "께"),
@@ -84,7 +85,7 @@ def with_particle(word: str, case: str) -> str:
     """
     after_consonant, after_vowel = PARTICLES[case]
     consonant = final(word)
-    vowel_like = consonant == " " or (case == "by" and consonant == "ㄹ")
+    vowel_like = consonant == " " or (case in ("by", "towards") and consonant == "ㄹ")
     return word + (after_vowel if vowel_like else after_consonant)
 
 
@@ -245,3 +246,23 @@ def sino_number(number: int) -> str:
         if digit:
             written += ("" if digit == 1 else SINO_DIGITS[digit]) + name
     return written + SINO_DIGITS[number]
+
+
+NATIVE_DAYS = [
+    "",
+    "하루",
+    "이틀",
+    "사흘",
+    "나흘",
+    "닷새",
+    "엿새",
+    "이레",
+    "여드레",
+    "아흐레",
+    "열흘",
+]
+
+
+def days(number: int) -> str:
+    """A number of days: 이틀, 열흘, and from eleven on 십일 일."""
+    return NATIVE_DAYS[number] if number <= 10 else f"{sino_number(number)} 일"

@@ -12,14 +12,15 @@ from typing import NamedTuple
 from jumok.smallworld.english import VerbForms, article
 from jumok.smallworld.fragment import Fragment, links
 from jumok.smallworld.korean import NOT_BEING, Stem, adnominal, attach, copula, with_particle
-from jumok.smallworld.lexicon import Adjective, Noun, Verb
+from jumok.smallworld.lexicon import Adjective, Noun
+from jumok.smallworld.verbs import Verb
 
 
 class Register(StrEnum):
     """How a sentence addresses its listener. The English shows it by what the sentence opens with.
 
     POLITE (해요체): nothing. FORMAL (합쇼체): "Sir,". CASUAL (해체): a friend's name.
-    PLAIN (해라체, as diaries and newspapers are written): "Diary:" or "News:".
+    PLAIN (해라체, as diaries and stories are written): "Diary:" or "Story:".
     """
 
     POLITE = "polite"
@@ -79,6 +80,7 @@ TRYING = Stem.of("보")
 BEGINNING = Stem.of("시작하")
 NOT_DOING = Stem.of("않")
 NOT_SO = Stem.of("않", "adjective")
+FAILING = Stem.of("못하")
 FUTURE = copula("것")
 
 FRAMES = {
@@ -91,6 +93,7 @@ FRAMES = {
     "begin": Frame("", VerbForms.of("begin/began/begun"), "to", "-기", (), BEGINNING),
     "can": Frame("can", ending="-(으)ㄹ", between=("수",), stem=HAVING),
     "cannot": Frame("cannot", ending="-(으)ㄹ", between=("수",), stem=LACKING),
+    "could not": Frame("could", ending="-지", stem=FAILING),
     "must": Frame("must", ending="-아야", stem=DOING),
     "must not": Frame("must", ending="-(으)면", between=("안",), stem=BECOMING),
     "may": Frame("may", ending="-아도", stem=BECOMING),
@@ -267,7 +270,7 @@ def verb_predicate(verb: Verb, name: str, manner: Manner) -> Predicate:
     korean.append(_last(stem, manner, honoured))
     auxiliary = _auxiliaries(frame, manner, helping, denied, main > 0)
     rest: list[Word] = []
-    if name == "must not":
+    if name in ("must not", "could not"):
         rest.append(("not", (main + 1,)))
     if name == "going to":
         rest.append(("going", helping))
@@ -301,6 +304,9 @@ def adjective_predicate(
     grades, stem = adjective.english, adjective.stem
     korean: list[str] = []
     rest: list[Word] = []
+    past = manner.past
+    if adjective.resultant and not manner.negation:
+        manner = manner._replace(past=True)
     if degree in ("comparative", "superlative"):
         korean.append("더" if degree == "comparative" else "가장")
         graded = grades.comparative if degree == "comparative" else "the " + grades.superlative
@@ -323,7 +329,7 @@ def adjective_predicate(
         korean.append(finish(FUTURE, manner.ending))
         return _predicate([("will", (last + 1,))], [("be", (main,)), *rest], korean)
     korean.append(_last(stem, manner, manner.honoured))
-    auxiliary: list[Word] = [(be(manner.person, manner.past), (last,))]
+    auxiliary: list[Word] = [(be(manner.person, past), (last,))]
     if manner.negation:
         auxiliary.append(("not", (last,)))
     return _predicate(auxiliary, rest, korean)

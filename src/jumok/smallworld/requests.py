@@ -1,18 +1,22 @@
 """Constructions that ask, tell or propose something."""
 
-from jumok.smallworld import phrases
+from jumok.smallworld import circumstances, phrases
+from jumok.smallworld.choices import PREDICATES_OF, objects_where
 from jumok.smallworld.clauses import (
     FUTURE,
     PAST,
     PRESENT,
+    PROGRESSIVE,
+    UNMEANT_BY_BEASTS,
     Tense,
     asked,
+    draw_tense,
     draw_time,
     ordered,
 )
 from jumok.smallworld.fragment import EMPTY, Fragment, fragment, join, unspoken
 from jumok.smallworld.korean import attach, with_particle
-from jumok.smallworld.lexicon import NOUNS, TRANSITIVE
+from jumok.smallworld.lexicon import ALL_NOUNS, NOUNS
 from jumok.smallworld.phrases import YOU, NounPhrase
 from jumok.smallworld.predicates import (
     QUESTION,
@@ -20,10 +24,12 @@ from jumok.smallworld.predicates import (
     Person,
     Register,
     adjective_predicate,
+    finish,
     noun_predicate,
     verb_predicate,
 )
-from jumok.smallworld.writer import ADJECTIVES_OF, ALL_NOUNS, Event, PhraseWriter, objects_where
+from jumok.smallworld.verbs import MOTION, PERSON, TRANSITIVE, Verb
+from jumok.smallworld.writer import PLACES_OF, Event, PhraseWriter
 
 ASKED_TENSES = (
     PAST,
@@ -31,30 +37,23 @@ ASKED_TENSES = (
     PAST,
     PRESENT,
     FUTURE,
-    Tense("progressive", "progressive", False, phrases.NOW),
-    Tense("can", "can", False, phrases.FUTURE_TIMES),
-    Tense("want", "want", False, phrases.FUTURE_TIMES),
-    Tense("experience", "experience", False, (phrases.BEFORE,)),
+    PROGRESSIVE,
+    Tense("can", "can", False, circumstances.SHORTLY),
+    Tense("want", "want", False, circumstances.SHORTLY),
+    Tense("experience", "experience", False, (circumstances.BEFORE,)),
 )
 
 
-def _asked_subject(writer: PhraseWriter, event: Event) -> NounPhrase:
+def _asked_subject(writer: PhraseWriter, verb: Verb, tense: Tense) -> NounPhrase:
     """Half the time "you", which Korean leaves out and, formally, honours."""
     if writer.chance(0.5):
         return YOU._replace(honoured=writer.register is Register.FORMAL)
-    subject = writer.subject_of(event.verb, "topic")
-    while subject.person is Person.I:
-        subject = writer.subject_of(event.verb, "topic")
+    subject = writer.subject_of(verb, "topic")
+    while subject.person is Person.I or (
+        subject.again == ("it",) and tense.frame in UNMEANT_BY_BEASTS
+    ):
+        subject = writer.subject_of(verb, "topic")
     return subject
-
-
-def _asked_tense(writer: PhraseWriter, event: Event) -> Tense:
-    if event.verb.stative:
-        return writer.pick((PAST, PRESENT))
-    tense = writer.pick(ASKED_TENSES)
-    while not writer.allows(event.verb, tense.frame):
-        tense = writer.pick(ASKED_TENSES)
-    return tense
 
 
 def _question(
@@ -69,25 +68,39 @@ def _question(
 
 def yes_or_no(writer: PhraseWriter) -> Fragment:
     """Did somebody do something?"""
-    event = writer.event()
-    tense, subject = _asked_tense(writer, event), _asked_subject(writer, event)
+    verb = writer.verb()
+    tense = draw_tense(writer, verb, ASKED_TENSES)
+    subject = _asked_subject(writer, verb, tense)
+    lasts = tense in (PAST, FUTURE)
+    event = writer.event(verb, subject, tense is PRESENT, lasts)
     return _question(writer, event, tense, subject, EMPTY)
+
+
+WHAT_KINDS = ("room", "place", "vehicle", "film", "book", "fruit", "tower", "clothes")
 
 
 def is_it(writer: PhraseWriter) -> Fragment:
     """Is something somehow, is somebody a doctor?"""
     ending = QUESTION[writer.register]
     if writer.chance(0.4):
-        subject = writer.someone("topic")
-        while subject.person is Person.THEY:
-            subject = writer.someone("topic")
-        manner = Manner(subject.person, ending, writer.chance(0.3), "", True, subject.honoured)
-        return asked(subject, noun_predicate(writer.pick(NOUNS["job"]), False, manner), (), ())
-    noun = writer.pick(NOUNS[writer.pick(("room", "place", "vehicle", "film", "book", "fruit"))])
-    adjective = writer.pick(ADJECTIVES_OF[noun.category])
+        kind = writer.pick(("name", "name", "kin", "folk"))
+        if kind == "name":
+            subject = writer.name("topic")
+        else:
+            noun = writer.pick(NOUNS[kind])
+            determiner = "that" if kind == "folk" else writer.pick(("his", "her"))
+            subject = phrases.common(noun, determiner, "topic", writer.humble)
+        work = writer.pick(NOUNS["job"])
+        while not set(subject.again) & set(work.again):
+            work = writer.pick(NOUNS["job"])
+        manner = Manner(subject.person, ending, writer.chance(0.2), "", True, subject.honoured)
+        return asked(subject, noun_predicate(work, False, manner), (), ())
+    noun = writer.pick(NOUNS[writer.pick(WHAT_KINDS)])
+    adjective = writer.pick(PREDICATES_OF[noun.english])
     determiner = writer.pick(("the", "this", "that"))
     subject = phrases.common(noun, determiner, "topic", writer.humble)
-    manner = Manner(subject.person, ending, writer.chance(0.3), "", True, False)
+    past = not adjective.resultant and writer.chance(0.3)
+    manner = Manner(subject.person, ending, past, "", True, False)
     return asked(subject, adjective_predicate(adjective, "", False, manner), (), ())
 
 
@@ -96,17 +109,27 @@ WHEN = fragment("when", "언제")
 WHY = fragment("why", "왜")
 WHERE = fragment("where", "어디에서")
 WHITHER = fragment("where", "어디에")
-WHO = NounPhrase(fragment("who", "누가"), Person.SHE, False)
+WHO = NounPhrase(fragment("who", "누가"), Person.SHE, False, ("he", "she"))
+
+
+BASES = [verb.base for verb in TRANSITIVE]
+# Of "fold" only the object tells which verb it is in Korean, so nothing asks for it.
+THINGS_DONE = tuple(
+    verb
+    for verb in TRANSITIVE
+    if PERSON not in verb.objects and BASES.count(verb.base) == 1 and "definite" not in verb.traits
+)
 
 
 def what(writer: PhraseWriter) -> Fragment:
     """What did somebody buy?"""
-    verb = writer.pick(TRANSITIVE)
-    while "name" in verb.objects:
-        verb = writer.pick(TRANSITIVE)
-    place = writer.pick(phrases.ACTING_AT) if writer.affords(3) and not verb.stative else EMPTY
+    verb = writer.pick(THINGS_DONE)
+    tense = draw_tense(writer, verb, ASKED_TENSES)
+    subject = _asked_subject(writer, verb, tense)
+    place = EMPTY
+    if PLACES_OF.get(verb) and subject.again != ("it",) and writer.affords(3):
+        place = writer.pick(PLACES_OF[verb])
     event = Event(verb, (place,), (place,))
-    tense, subject = _asked_tense(writer, event), _asked_subject(writer, event)
     ending = QUESTION[writer.register]
     manner = Manner(subject.person, ending, tense.past, "", True, subject.honoured)
     predicate = verb_predicate(verb, tense.frame, manner)
@@ -121,46 +144,52 @@ def what(writer: PhraseWriter) -> Fragment:
 
 def who(writer: PhraseWriter) -> Fragment:
     """Who did something? The subject is asked for, so there is no auxiliary."""
-    event = writer.event()
-    tense = writer.pick((PAST, PAST, FUTURE)) if not event.verb.stative else PAST
-    if not writer.allows(event.verb, tense.frame):
-        tense = PAST
+    verb = writer.verb()
+    tense = writer.pick((PAST, PAST, FUTURE))
+    if verb.stative or "chance" in verb.traits or not writer.allows(verb, tense.frame):
+        tense = PRESENT if verb.stative else PAST
+    event = writer.event(verb, WHO)
     manner = Manner(Person.SHE, QUESTION[writer.register], tense.past)
     predicate = verb_predicate(event.verb, tense.frame, manner)
     time = draw_time(writer, event, tense)
     return ordered(WHO, predicate, event.english, event.korean, time)
 
 
+PLACED = tuple(verb for verb in TRANSITIVE if PLACES_OF[verb])
+
+
 def where(writer: PhraseWriter) -> Fragment:
     """Where did somebody do something?"""
-    if writer.chance(0.3):
-        moving = writer.event("m")
-        event = Event(moving.verb, moving.english[1:], moving.korean[:1])
-        word = WHITHER
-    else:
-        verb = writer.pick(TRANSITIVE)
-        while verb.stative:
-            verb = writer.pick(TRANSITIVE)
-        thing = writer.object_of(verb).fragment
-        event, word = Event(verb, (thing,), (thing,)), WHERE
-    tense, subject = _asked_tense(writer, event), _asked_subject(writer, event)
-    return _question(writer, event, tense, subject, word)
+    moves = writer.chance(0.3)
+    verb = MOTION[0] if moves else writer.pick(PLACED)
+    tense = draw_tense(writer, verb, ASKED_TENSES)
+    subject = _asked_subject(writer, verb, tense)
+    if moves:
+        return _question(writer, Event(verb, (), ()), tense, subject, WHITHER)
+    thing = writer.object_of(verb, "object", subject, tense is PRESENT).fragment
+    return _question(writer, Event(verb, (thing,), (thing,)), tense, subject, WHERE)
 
 
 def when_or_why(writer: PhraseWriter) -> Fragment:
     """When, or why, did somebody do something?"""
-    event = writer.event("ttim")
-    subject = _asked_subject(writer, event)
+    verb = writer.verb("ttim")
     word = writer.pick((WHEN, WHY))
+    if verb.stative:
+        word = WHY
     writer.used.append("when question" if word is WHEN else "why question")
-    tenses = (PAST, PAST, FUTURE) if not event.verb.stative else (PAST,)
-    tense = writer.pick(tenses)
-    if not writer.allows(event.verb, tense.frame):
-        tense = PAST
+    tense = writer.pick((PAST, PAST, FUTURE))
+    if verb.stative or "chance" in verb.traits or not writer.allows(verb, tense.frame):
+        tense = PRESENT if verb.stative else PAST
+    subject = _asked_subject(writer, verb, tense)
+    event = writer.event(verb, subject, lasts=False)
     return _question(writer, event, tense, subject, word)
 
 
-COUNTABLE = tuple(objects_where(lambda noun: noun.measure is None).items())
+COUNTABLE = tuple(
+    (verb, choices)
+    for verb, choices in objects_where(lambda noun: noun.measure is None).items()
+    if "many" in verb.traits
+)
 
 
 def how_many(writer: PhraseWriter) -> Fragment:
@@ -170,15 +199,15 @@ def how_many(writer: PhraseWriter) -> Fragment:
     korean = f"{with_particle(noun.korean, 'object')} 몇 {noun.counter}"
     thing = fragment(f"how many {noun.plural}", korean, (0, 1), (1, 1), (1, 2), (2, 0))
     event = Event(verb, (), ())
-    tense = PAST if not verb.stative else PRESENT
-    subject = _asked_subject(writer, event)
+    tense = writer.pick((PAST, PAST, FUTURE))
+    subject = _asked_subject(writer, verb, tense)
     return _question(writer, event, tense, subject, thing)
 
 
 # Register -> the ending of a request, a command, its refusal, a proposal and an offer.
 WHAT_TO_DO = {
-    Register.POLITE: ("주세요", "-(으)세요", "마세요", "-(으)ㅂ시다", "-(으)ㄹ까요"),
-    Register.FORMAL: ("주십시오", "-(으)십시오", "마십시오", "-(으)ㅂ시다", "-(으)ㄹ까요"),
+    Register.POLITE: ("주세요", "-(으)세요", "마세요", "-아요", "-(으)ㄹ까요"),
+    Register.FORMAL: ("주십시오", "-아 주십시오", "말아 주십시오", "-(으)시지요", "-(으)ㄹ까요"),
     Register.CASUAL: ("줘", "-아", "마", "-자", "-(으)ㄹ까"),
 }
 
@@ -191,9 +220,18 @@ def _verb_words(event: Event) -> str:
     return f"{event.verb.english.base} {event.verb.after}".strip()
 
 
+def _told(writer: PhraseWriter, together: bool = False) -> Event:
+    """What one can tell somebody to do, or propose to do together."""
+    verb = writer.doable("ttttim")
+    while "years" in verb.traits or (together and verb.base == "wear"):
+        verb = writer.doable("ttttim")
+    doer = NounPhrase(EMPTY, Person.WE, False, ("we",)) if together else YOU
+    return writer.event(verb, doer, lasts=False)
+
+
 def request(writer: PhraseWriter) -> Fragment:
     """Please do something: -아 주세요."""
-    event = writer.activity("ttttim")
+    event = _told(writer)
     give = WHAT_TO_DO[writer.register][0]
     words = _verb_words(event)
     said = f"{attach(event.verb.stem, '-아')} {give}"
@@ -202,15 +240,19 @@ def request(writer: PhraseWriter) -> Fragment:
 
 
 def command(writer: PhraseWriter) -> Fragment:
-    """Do something: -(으)세요."""
-    event = writer.activity("ttttim")
-    said = attach(event.verb.stem, WHAT_TO_DO[writer.register][1])
+    """Do something: -(으)세요; to a superior, -아 주십시오."""
+    event = _told(writer)
+    ending = WHAT_TO_DO[writer.register][1]
+    if event.verb.honoured and writer.register is Register.POLITE:
+        said = finish(event.verb.honoured, "-아요")  # 드세요, 주무세요
+        return _say(EMPTY, event, fragment(_verb_words(event), said))
+    said = attach(event.verb.stem, ending)
     return _say(EMPTY, event, fragment(_verb_words(event), said))
 
 
 def prohibition(writer: PhraseWriter) -> Fragment:
     """Do not do something: -지 마세요."""
-    event = writer.activity("ttttim")
+    event = _told(writer)
     words = _verb_words(event)
     links = tuple((i, 0) for i in range(len(words.split())))
     stop = WHAT_TO_DO[writer.register][2]
@@ -219,14 +261,18 @@ def prohibition(writer: PhraseWriter) -> Fragment:
 
 
 def proposal(writer: PhraseWriter) -> Fragment:
-    """Let's do something: -(으)ㅂ시다."""
-    event = writer.activity("ttttim")
+    """Let's do something: 우리 ...-아요; to a superior -(으)시지요, to friends -자."""
+    event = _told(writer, together=True)
     said = attach(event.verb.stem, WHAT_TO_DO[writer.register][3])
-    return _say(unspoken("let's"), event, fragment(_verb_words(event), said))
+    verb = fragment(_verb_words(event), said)
+    if writer.register is Register.POLITE:
+        us = fragment("let's", "우리")
+        return join((us, verb, *event.english), (us, *event.korean, verb))
+    return _say(unspoken("let's"), event, verb)
 
 
 def offer(writer: PhraseWriter) -> Fragment:
     """Shall we do something? -(으)ㄹ까요?"""
-    event = writer.activity("ttttim")
+    event = _told(writer, together=True)
     said = attach(event.verb.stem, WHAT_TO_DO[writer.register][4])
     return _say(unspoken("shall we"), event, fragment(_verb_words(event), said))

@@ -1,126 +1,64 @@
 """Draws words and phrases for one sentence after another, by one stream of random numbers."""
 
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 from random import Random
 from typing import NamedTuple, TypeVar
 
-from jumok.smallworld import phrases
+from jumok.smallworld import circumstances, phrases
+from jumok.smallworld.choices import (
+    ADJECTIVES_OF,
+    DETERMINERS,
+    DETERMINERS_OF,
+    DOABLE,
+    FRAMES_OF,
+    KNOWN,
+    OBJECTS_OF,
+    PREY_OF,
+    UNOWNED,
+    Choices,
+    spread,
+)
+from jumok.smallworld.circumstances import ACTING_AT, COLLECTIVE, GOING_TO, MANNERS, RETURNING_TO
 from jumok.smallworld.fragment import EMPTY, Fragment, unspoken
 from jumok.smallworld.lexicon import (
-    ADJECTIVES,
-    GIVING,
-    INTRANSITIVE,
-    MOTION,
+    ALL_NOUNS,
+    FAR_CITIES,
+    HOME_CITIES,
+    MINORS,
     NAMES,
     NOUNS,
-    TRANSITIVE,
-    Adjective,
+    PEOPLE,
     Noun,
-    Verb,
 )
-from jumok.smallworld.phrases import NounPhrase
-from jumok.smallworld.predicates import FRAMES, Person, Register
+from jumok.smallworld.phrases import YOU, NounPhrase
+from jumok.smallworld.predicates import Person, Register
+from jumok.smallworld.verbs import GIVING, INTRANSITIVE, MOTION, PERSON, TRANSITIVE, Verb
 
 Item = TypeVar("Item")
 
 NAME_LIST = tuple(NAMES)
 MOST_NAMED = len(NAMES) // 2  # names of one line before the first may come again
-ALL_NOUNS = {noun.english: noun for nouns in NOUNS.values() for noun in nouns}
-ADJECTIVES_OF: dict[str, tuple[Adjective, ...]] = {
-    category: tuple(each for each in ADJECTIVES if category in each.categories)
-    for category in NOUNS
-}
 
-
-def spread(**weights: int) -> tuple[str, ...]:
-    """Each name as often as it weighs, to pick from."""
-    return tuple(name for name, weight in weights.items() for _ in range(weight))
-
-
-PERSONS = spread(name=7, pronoun=7, elder=2, kin=2, master=1, job=5)
-SOMEONE = spread(elder=2, kin=2, master=1, job=5)
-SPEAKERS = spread(I=4, we=1, he=1, she=1, they=1)
-BEFORE_COUNT = spread(pointer=10, adjective=4, counted=3, many=1) + ("the many",) * 2
-BEFORE_MASS = spread(pointer=13, adjective=4, counted=3)
-POINTERS = spread(the=3, a=2, this=1, that=1, my=1, our=1)
-# Categories that take no adjective and no number, and the determiners that they take.
-DETERMINERS_OF = {
-    "elder": ("my",),
-    "kin": ("my", "my", "his", "her"),
-    "master": ("the", "the", "this"),
-    "studies": ("",),
-}
-OTHERS = ("he", "she", "they")
-TO = unspoken("to")
-PERSON = "person's name"  # what an object category "name" stands for among the nouns
-
-
-# Frames that some construction asks of every verb.
-ALWAYS_SEEN = ("simple", "will")
-
-
-def held_out(*words: str) -> bool:
-    """Whether a combination of words is kept for the split of unseen combinations (1 in 8).
-
-    A stable hash decides, so the answer is the same in every process and on every machine.
-    """
-    return blake2b("+".join(words).encode(), digest_size=1).digest()[0] % 8 == 0
-
-
-class Choices(NamedTuple):
-    """What a verb may be combined with: in every split, and in "unseen combination" alone."""
-
-    familiar: tuple[str, ...]
-    novel: tuple[str, ...]
-
-    @classmethod
-    def of(cls, verb: Verb, others: Sequence[str]) -> "Choices":
-        """Splits the combinations; a verb with fewer than 5 keeps all of them familiar."""
-        novel = tuple(
-            each for each in others if each not in ALWAYS_SEEN and held_out(verb.english.base, each)
-        )
-        if len(others) < 5 or len(novel) == len(others):
-            novel = ()
-        return cls(tuple(each for each in others if each not in novel), novel)
-
-
-def _objects(verb: Verb) -> Choices:
-    lemmas: list[str] = []
-    for wanted in verb.objects:
-        if wanted == "name":
-            lemmas += [PERSON] * 5
-        elif wanted in NOUNS:
-            lemmas += [noun.english for noun in NOUNS[wanted]]
-        else:
-            lemmas.append(wanted)
-    return Choices.of(verb, lemmas)
-
-
-def _frames(verb: Verb) -> tuple[str, ...]:
-    return ("simple",) if verb.stative else tuple(FRAMES)
-
-
-GIVING_VERBS = tuple(verb for twins in GIVING for verb in twins)
-VERBS = (*TRANSITIVE, *INTRANSITIVE, *GIVING_VERBS, *MOTION)
-OBJECTS_OF = {verb: _objects(verb) for verb in VERBS if verb.objects}
-DOABLE = tuple(
-    verb for verb in TRANSITIVE if not verb.stative and verb.english.base not in ("lose", "break")
+PERSONS = spread(
+    name=14, pronoun=12, elder=4, kin=3, relative=1, master=3, friend=2, job=9, folk=4, court=1
 )
-FRAMES_OF = {verb: Choices.of(verb, _frames(verb)) for verb in VERBS}
-
-
-def objects_where(fits: Callable[[Noun], bool]) -> dict[Verb, Choices]:
-    """For every transitive verb that has some, the objects that fit."""
-    fitting = {}
-    for verb in TRANSITIVE:
-        familiar, novel = (
-            tuple(lemma for lemma in each if lemma != PERSON and fits(ALL_NOUNS[lemma]))
-            for each in OBJECTS_OF[verb]
-        )
-        if familiar:
-            fitting[verb] = Choices(familiar, novel)
-    return fitting
+SOMEONE = spread(elder=2, kin=2, master=1, friend=1, job=5, folk=2)
+SPEAKERS = spread(I=6, we=1, he=2, she=2, they=1)
+FIRST = (Person.I, Person.WE)
+BEFORE_COUNT = spread(pointer=12, adjective=4, counted=3, many=1)
+BEFORE_SUBJECT = spread(pointer=12, adjective=2, plural=2)
+BEFORE_MASS = spread(pointer=13, adjective=4, counted=3)
+OTHERS = ("he", "she", "they")
+WHOM = ("I", "I", "he", "she", "they")
+TO = unspoken("to")
+# Where one goes on any day, and where one travels.
+HAUNTS = (*circumstances.HAUNTS, *circumstances.HAUNTS[:8], "home", "home", "home", "office")
+TOWNS = (*HOME_CITIES, *HOME_CITIES, *FAR_CITIES)
+MANNERS_OF = {
+    verb: tuple(MANNERS[word] for word in verb.manners) for verb in (*TRANSITIVE, *INTRANSITIVE)
+}
+PLACES_OF = {verb: circumstances.some(ACTING_AT, verb.places) for verb in MANNERS_OF}
+TWINS = {twins[0]: twins for twins in GIVING}
 
 
 class Event(NamedTuple):
@@ -162,6 +100,7 @@ class PhraseWriter:
         """Chooses how the line addresses its listener, and how its speaker says I."""
         self.register = register
         self.humble = register in (Register.POLITE, Register.FORMAL)
+        self.casual = register is Register.CASUAL
 
     def new_name(self) -> str:
         """A person's name that this line has not said yet, so that nobody meets himself."""
@@ -172,20 +111,21 @@ class PhraseWriter:
         return name
 
     def pick(self, items: Sequence[Item]) -> Item:
+        """One of the items, all equally likely."""
         return items[int(self.random() * len(items))]
 
     def chance(self, probability: float) -> bool:
         return self.random() < probability
 
     def affords(self, words: int) -> bool:
-        """Whether to add a phrase of so many words: half the time, if there is room for it."""
-        if self.room < words or self.random() < 0.45:
+        """Whether a phrase of so many words is drawn; it takes their room if it is."""
+        if self.room < words or self.random() < 0.5:
             return False
         self.room -= words
         return True
 
     def combine(self, choices: Choices) -> str:
-        """One of the choices, and if it is an unseen one, notes that the line has one."""
+        """One of the choices; a combination that is kept back only where it may be, often then."""
         if self.novel and choices.novel and self.chance(0.5):
             self.met_novel = True
             return self.pick(choices.novel)
@@ -205,42 +145,84 @@ class PhraseWriter:
             return True
         return False
 
-    def person(self, case: str) -> NounPhrase:
+    def name(self, case: str) -> NounPhrase:
+        return phrases.name(self.new_name(), case, self.casual)
+
+    def person(self, case: str, adult: bool = False) -> NounPhrase:
         """Somebody who can act: a name, a pronoun, "my mother", "a doctor", "the kind nurse"."""
         kind = self.pick(PERSONS)
         if kind == "name":
-            return phrases.name(self.new_name(), case)
+            return self.name(case)
         if kind == "pronoun":
             return phrases.pronoun(self.pick(SPEAKERS), case, self.humble)
-        return self.thing(self.pick(NOUNS[kind]), case)
+        return self._one_of(kind, case, adult)
 
     def someone(self, case: str) -> NounPhrase:
         """A person who is neither a name nor a pronoun."""
-        return self.thing(self.pick(NOUNS[self.pick(SOMEONE)]), case)
+        return self._one_of(self.pick(SOMEONE), case, False)
 
-    def thing(self, noun: Noun, case: str) -> NounPhrase:
-        """The noun with what may stand before it."""
+    def _one_of(self, category: str, case: str, adult: bool) -> NounPhrase:
+        noun = self.pick(NOUNS[category])
+        while adult and noun.english in MINORS:
+            noun = self.pick(NOUNS[category])
+        return self.doer(noun, case)
+
+    def doer(self, noun: Noun, case: str) -> NounPhrase:
+        """The noun as one who acts: mostly known, seldom described, never counted."""
         if noun.category in DETERMINERS_OF:
             determiner = self.pick(DETERMINERS_OF[noun.category])
             return phrases.common(noun, determiner, case, self.humble)
-        kind = self.pick(BEFORE_MASS if noun.measure else BEFORE_COUNT)
-        if kind == "adjective" and ADJECTIVES_OF[noun.category] and self.room > 0:
+        kind = self.pick(BEFORE_SUBJECT)
+        if kind == "adjective" and ADJECTIVES_OF[noun.english] and self.room > 0:
             self.room -= 1
-            return self.described(noun, case)
-        if kind == "counted" and noun.measure != "bit":
-            return self.counted(noun, case)
-        if kind in ("many", "the many"):
-            determiner = "many" if kind == "many" else "the"
-            return phrases.common(noun, determiner, case, self.humble, plural=True)
-        determiner = self.pick(("", "", "", "the") if noun.measure else POINTERS)
-        return phrases.common(noun, determiner, case, self.humble)
+            return self.described(noun, case, KNOWN[noun.english])
+        if kind == "plural" and noun.category in PEOPLE:
+            return phrases.common(noun, "the", case, self.humble, plural=True)
+        kinds = (DETERMINERS if self.chance(0.4) else KNOWN)[noun.english]
+        return phrases.common(noun, self.pick(kinds), case, self.humble)
 
-    def described(self, noun: Noun, case: str, determiners: Sequence[str] = ()) -> NounPhrase:
-        """The noun after an adjective; determiners: to draw from, () for all."""
+    def beast(self, verb: Verb, case: str) -> NounPhrase:
+        """An animal that does what the verb says."""
+        lemma = "animal" if self.chance(0.2) else self.pick(verb.beasts)
+        return self.doer(ALL_NOUNS[lemma if lemma in verb.beasts else verb.beasts[0]], case)
+
+    def thing(self, noun: Noun, case: str, verb: Verb, habit: bool = False) -> NounPhrase:
+        """The noun, as what the verb is done to, with what may stand before it.
+
+        habit: whether it is done every day, so not to one known thing.
+        """
+        if noun.category in DETERMINERS_OF:
+            determiner = self.pick(DETERMINERS_OF[noun.category])
+            return phrases.common(noun, determiner, case, self.humble)
+        traits = verb.traits
+        general = (habit and "definite" not in traits) or "generic" in traits
+        own = UNOWNED if "gains" in traits else DETERMINERS
+        own = KNOWN if "definite" in traits else own
+        kind = self.pick(BEFORE_MASS if noun.measure else BEFORE_COUNT)
+        if kind == "adjective" and ADJECTIVES_OF[noun.english] and self.room > 0:
+            self.room -= 1
+            if general:
+                adjective = self.pick(ADJECTIVES_OF[noun.english])
+                return phrases.modified(
+                    noun, adjective, "", case, self.humble, plural=not noun.measure
+                )
+            kinds = ("the", "the", "this", "that") if noun.measure else own[noun.english]
+            return self.described(noun, case, kinds)
+        if kind == "counted" and "many" in traits and not general and noun.measure != "bit":
+            return self.counted(noun, case)
+        if general and noun.category == "instrument":  # "plays the piano", of any
+            return phrases.common(noun, "the", case, self.humble)
+        if general:
+            return phrases.common(noun, "", case, self.humble, plural=not noun.measure)
+        if kind == "many" and "many" in traits:
+            return phrases.common(noun, "many", case, self.humble, plural=True)
+        return phrases.common(noun, self.pick(own[noun.english]), case, self.humble)
+
+    def described(self, noun: Noun, case: str, determiners: Sequence[str]) -> NounPhrase:
+        """The noun after a determiner and an adjective."""
         self.used.append("adjective")
-        adjective = self.pick(ADJECTIVES_OF[noun.category])
-        every = ("the", "the", "this", "that") if noun.measure else POINTERS
-        determiner = self.pick(determiners or every)
+        adjective = self.pick(ADJECTIVES_OF[noun.english])
+        determiner = self.pick(determiners)
         return phrases.modified(noun, adjective, determiner, case, self.humble)
 
     def counted(self, noun: Noun, case: str) -> NounPhrase:
@@ -249,100 +231,131 @@ class PhraseWriter:
         return phrases.counted(noun, self.small_number(), case)
 
     def small_number(self) -> int:
-        """2 to 11, the small ones more often; 20 now and then, whose Korean form is its own."""
+        """2 to 7, the small ones more often; 10 and 20 now and then."""
         draw = self.random()
-        return 20 if draw > 0.97 else 2 + int(draw * draw * 10)
-
-    def animal(self, case: str) -> NounPhrase:
-        return self.thing(self.pick(NOUNS["animal"]), case)
+        if draw > 0.96:
+            return 20 if draw > 0.98 else 10
+        return 2 + int(draw * draw * 6)
 
     def subject_of(self, verb: Verb, case: str) -> NounPhrase:
         """Somebody, or an animal, that can do what the verb says."""
-        if verb.subjects == "animal" and self.chance(0.35):
-            return self.animal(case)
-        return self.person(case)
+        if verb.beasts and self.chance(0.6 if "definite" in verb.traits else 0.35):
+            return self.beast(verb, case)
+        return self.person(case, "adult" in verb.traits)
 
-    def object_lemma(self, verb: Verb) -> str:
-        """The English lemma of such a thing, or PERSON."""
-        return self.combine(OBJECTS_OF[verb])
+    def object_of(
+        self, verb: Verb, case: str = "object", doer: NounPhrase = YOU, habit: bool = False
+    ) -> NounPhrase:
+        """Something that the doer can do the verb to."""
+        by_beast = verb in PREY_OF and doer.again == ("it",)
+        lemma = self.combine((PREY_OF if by_beast else OBJECTS_OF)[verb])
+        if lemma != PERSON:
+            return self.thing(ALL_NOUNS[lemma], case, verb, habit)
+        if self.chance(0.4):
+            others = OTHERS if doer.person in FIRST or doer is YOU else WHOM
+            other = self.pick(others)
+            while other in doer.again:
+                other = self.pick(others)
+            return phrases.pronoun(other, case, self.humble)
+        return self.name(case)
 
-    def object_of(self, verb: Verb, case: str = "object") -> NounPhrase:
-        """Something that the verb can be done to."""
-        lemma = self.object_lemma(verb)
-        if lemma == PERSON:
-            if self.chance(0.3):
-                return phrases.pronoun(self.pick(OTHERS), case, self.humble)
-            return phrases.name(self.new_name(), case)
-        return self.thing(ALL_NOUNS[lemma], case)
-
-    def event(self, kinds: str = "tttttiimg") -> Event:
-        """Something that happens; kinds: letters to draw from, t(ransitive), i(ntransitive),
-        m(otion), g(iving)."""
+    def verb(self, kinds: str = "tttttiimg") -> Verb:
+        """What happens; kinds: letters to draw from, t(ransitive), i(ntransitive), m(otion),
+        g(iving)."""
         kind = self.pick(kinds)
         if kind == "t":
-            return self.transitive(self.pick(TRANSITIVE))
+            return self.pick(TRANSITIVE)
         if kind == "i":
-            return self.intransitive(self.pick(INTRANSITIVE))
+            return self.pick(INTRANSITIVE)
+        return self.pick(MOTION) if kind == "m" else self.pick(GIVING)[0]
+
+    def doable(self, kinds: str = "ttti") -> Verb:
+        """What one does on purpose, and can be asked to do."""
+        kind = self.pick(kinds)
         if kind == "m":
-            return self.motion(self.pick(MOTION))
-        return self.giving(self.pick(GIVING))
+            return MOTION[0]
+        verb = self.pick(DOABLE if kind == "t" else INTRANSITIVE)
+        while "chance" in verb.traits:
+            verb = self.pick(INTRANSITIVE)
+        return verb
 
-    def activity(self, kinds: str = "ttti") -> Event:
-        """Something that one does on purpose, and can be asked to do."""
-        kind = self.pick(kinds)
-        if kind == "t":
-            return self.transitive(self.pick(DOABLE))
-        if kind == "i":
-            return self.intransitive(self.pick(INTRANSITIVE))
-        return self.motion(MOTION[0])
+    def event(
+        self, verb: Verb, doer: NounPhrase = YOU, habit: bool = False, lasts: bool = True
+    ) -> Event:
+        """The verb with its phrases.
 
-    def _circumstances(self, manners: Sequence[Fragment]) -> tuple[Fragment, Fragment]:
-        """A manner and a place, or EMPTY."""
-        manner = self.pick(manners) if self.affords(1) else EMPTY
-        place = self.pick(phrases.ACTING_AT) if self.affords(3) else EMPTY
-        return manner, place
-
-    def transitive(self, verb: Verb) -> Event:
-        manner, place = EMPTY, EMPTY
-        thing = self.object_of(verb).fragment
-        if not verb.stative:
-            manner, place = self._circumstances(phrases.MANNERS)
-        return Event(verb, (thing, manner, place), (place, thing, manner))
-
-    def intransitive(self, verb: Verb) -> Event:
-        """Something done without an object, for a while if there is room to say so."""
-        manner, place = self._circumstances(phrases.STATES)
-        span = EMPTY
-        if self.affords(3):
+        doer: who does it.
+        habit: whether it is done every day.
+        lasts: whether it may be said how long.
+        """
+        if verb in TWINS:
+            return self._giving(TWINS[verb], doer)
+        if verb in MOTION:
+            return self._motion(verb, doer)
+        thing = self.object_of(verb, "object", doer, habit).fragment if verb.objects else EMPTY
+        manner = place = span = tool = EMPTY
+        if MANNERS_OF[verb] and self.affords(1):
+            manner = self._manner(verb, doer)
+        if verb.tools and self.room >= 3 and self.chance(0.5) and doer.again != ("it",):
+            self.room -= 3
+            self.used.append("means")
+            tool = circumstances.with_tool(self.pick(verb.tools))
+        elif PLACES_OF[verb] and doer.again != ("it",) and self.affords(3):
+            place = self.pick(PLACES_OF[verb])
+        if lasts and verb.spans and self.affords(3):
             self.used.append("duration")
-            span = self.duration(ago=False)
-        return Event(verb, (manner, place, span), (place, span, manner), span is not EMPTY)
+            span = self.duration(verb.spans, ago=False)
+        return Event(
+            verb,
+            (thing, manner, tool, place, span),
+            (place, span, tool, thing, manner),
+            span is not EMPTY,
+        )
 
-    def motion(self, verb: Verb) -> Event:
-        to, way = self.pick(phrases.GOING_TO), EMPTY
+    def _manner(self, verb: Verb, doer: NounPhrase) -> Fragment:
+        """A manner; several do it together, one alone; animals do not do it "alone"."""
+        manner = self.pick(MANNERS_OF[verb])
+        several = doer.person in (Person.WE, Person.THEY)
+        if manner.english == COLLECTIVE and not several:
+            return EMPTY
+        return EMPTY if manner.english == "alone" and several else manner
+
+    def _motion(self, verb: Verb, doer: NounPhrase) -> Event:
         self.used.append("motion")
-        if self.affords(2):
-            way = self.pick(phrases.BY_VEHICLE if self.chance(0.6) else phrases.WITH_FRIEND)
+        if verb is MOTION[2]:
+            to = RETURNING_TO[self.pick(circumstances.BASES)]
+            return Event(verb, (to,), (to,))
+        beast = doer.again == ("it",)
+        far = verb is MOTION[0] and not beast and self.chance(0.25)
+        lemma = self.pick(TOWNS if far else HAUNTS)
+        to, way = GOING_TO[lemma], EMPTY
+        if self.affords(2) and not beast:
+            ways = circumstances.means(lemma)
+            way = self.pick(ways if self.chance(0.6) else circumstances.WITH_FRIEND)
+            if way.korean_words == 2 and way.english.split()[1] in self.named:
+                way = EMPTY
         return Event(verb, (to, way), (way, to))
 
-    def giving(self, twins: tuple[Verb, Verb]) -> Event:
+    def _giving(self, twins: tuple[Verb, Verb], doer: NounPhrase) -> Event:
         """Something that somebody receives."""
         self.used.append("giving")
-        thing = self.object_of(twins[0]).fragment
-        kind = self.pick(("pronoun", "name", "kin", "elder", "job", "job", "master"))
+        thing = self.object_of(twins[0], "object", doer).fragment
+        kind = self.pick(("pronoun", "pronoun", "name", "name", "kin", "elder", "friend", "master"))
         if kind == "pronoun":
-            receiver = phrases.pronoun(self.pick(OTHERS), "to", self.humble)
+            receiver = self.pick(OTHERS if doer.person in FIRST or doer is YOU else WHOM)
+            while receiver in doer.again:
+                receiver = self.pick(OTHERS)
+            to = phrases.pronoun(receiver, "to", self.humble)
         elif kind == "name":
-            receiver = phrases.name(self.new_name(), "to")
+            to = self.name("to")
         else:
-            determiner = "my" if kind in ("kin", "elder") else "the"
-            receiver = phrases.common(self.pick(NOUNS[kind]), determiner, "to", self.humble)
-        verb = twins[receiver.honoured]
-        return Event(verb, (thing, TO, receiver.fragment), (receiver.fragment, TO, thing))
+            determiner = "the" if kind == "master" else "my"
+            noun = self.pick(NOUNS[kind])
+            to = phrases.common(noun, determiner, "to", self.humble)
+        verb = twins[to.honoured]
+        return Event(verb, (thing, TO, to.fragment), (to.fragment, TO, thing))
 
-    def duration(self, ago: bool) -> Fragment:
-        """A span of time, from two to the largest number said of its unit."""
-        unit = int(self.random() * len(phrases.UNITS_OF_TIME))
-        largest = phrases.UNITS_OF_TIME[unit][3]
-        number = 2 + int(self.random() ** 2 * (largest - 1))
-        return phrases.span(unit, number, ago)
+    def duration(self, units: Sequence[str], ago: bool) -> Fragment:
+        """A span of time in one of the units."""
+        unit = self.pick(units)
+        return circumstances.span(unit, self.pick(circumstances.UNITS_OF_TIME[unit][2]), ago)
