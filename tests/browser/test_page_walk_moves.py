@@ -138,7 +138,6 @@ VARIANTS = {
     "linear": {"attention_kind": "linear", "bias": False, "norm": "post"},
     "capped, rotary": {"score_cap": 2.0, "positions": "rotary"},
     "cosine, biased": {"score": "cosine", "positions": "alibi"},
-    "additive": {"score": "additive"},
 }
 
 
