@@ -5,7 +5,7 @@ import { download, element } from "./dom.js";
 import { siteOf } from "./cursor.js";
 import { goldText } from "./gold.js";
 import { asker, header, serverAt } from "./header.js";
-import { State } from "./state.js";
+import { State, remember } from "./state.js";
 import { pathOf } from "./path.js";
 import { questionTabs } from "./questions.js";
 import { definitions, explained, markTerms, showTooltips, termIn, withTerm } from "./terms.js";
@@ -198,16 +198,6 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
       render();
     },
   };
-}
-
-/**
- * Stores the current state in the address; a frame made from a text has no address to change.
- *
- * `turned`: another view was opened, so the previous one is added to the history for Back.
- */
-export function remember(fragment, turned = false) {
-  if (location.protocol === "about:") return;
-  history[turned ? "pushState" : "replaceState"](null, "", `${location.search}#${fragment}`);
 }
 
 /** Without an alignment setting: the sharpest head, because the mean of many is nearly uniform. */

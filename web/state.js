@@ -85,3 +85,13 @@ export class State {
     this.onChange(this.values.view !== before);
   }
 }
+
+/**
+ * Stores the current state in the address; a frame made from a text has no address to change.
+ *
+ * `turned`: another view was opened, so the previous one is added to the history for Back.
+ */
+export function remember(fragment, turned = false) {
+  if (location.protocol === "about:") return;
+  history[turned ? "pushState" : "replaceState"](null, "", `${location.search}#${fragment}`);
+}

@@ -12,6 +12,7 @@ import jumok
 from jumok.inspection.page.document import page as html
 from jumok.inspection.trace import Trace
 from tests.browser.by_hand import heads, times
+from tests.browser.conftest import open_controls, open_view
 from tests.browser.walking import ONLY, REDONE, Walk, near, number, numbers, translated_by_hand
 from tests.systems.test_ordinary_module import transformer
 
@@ -120,7 +121,8 @@ def test_a_live_page_asks_for_the_vectors_that_it_does_not_hold(live, monkeypatc
     page.locator("#text").fill("the dog barked")
     trace = traced("the dog barked")
     expect(page.locator("header dd").last).to_have_text(trace.output)
-    page.get_by_role("tab", name="The walk").click()
+    open_view(page, "walk")
+    open_controls(page)
     for query in range(3):
         page.get_by_label("Word", exact=True).select_option(str(query))
         page.locator("#walk-op-output").wait_for()

@@ -1,6 +1,8 @@
 /** The walk: one word's way through the model's vectors, one operation after the other. */
 
+import { headOf, pairIn, siteOf } from "../cursor.js";
 import { choice, element, table } from "../dom.js";
+import { remember } from "../state.js";
 import { largest, readable } from "../trace.js";
 import { afterScene } from "../walk_after.js";
 import { attentionScene } from "../walk_attention.js";
@@ -8,7 +10,7 @@ import { sentence } from "../walk_sentences.js";
 import { heldCount, isHeld, momentsOf, pathOf, walkOf } from "../walk_steps.js";
 import { asText, rampOf, written } from "../walk_strips.js";
 import { number } from "../words_walk.js";
-import { headOf, rowName, siteChoices, siteOf } from "./board.js";
+import { rowName, siteChoices } from "./board.js";
 
 const SPEEDS = [["0.5", "0.5 ×"], ["1", "1 ×"], ["2", "2 ×"], ["4", "4 ×"]];
 const BEFORE = new Set(["state", "input", "query", "keys", "products", "scale", "cap", "bias", "mask", "exp", "weights", "sum"]);
@@ -20,7 +22,7 @@ function still() {
 /** The query whose walk is shown, and the module. */
 function chosen(trace, state) {
   const site = siteOf(trace, state);
-  return { site, query: Math.min(state.number("query"), site.rows - 1) };
+  return { site, query: pairIn(trace, site, state)[0] };
 }
 
 const TOO_SHARP = 0.95; // with such a weight on one key, a sum of values has nothing to show
@@ -163,7 +165,7 @@ function player(trace, site, walk, state, words) {
     if (on) on.hidden = at < moments.length - 1;
     said.textContent = "";
     state.keep({ moment: at });
-    if (!playing) keepAddress(state);
+    if (!playing) remember(state.fragment);
   };
   const speed = () => Number(state.get("speed")) || 1;
   let frame = 0;
@@ -191,7 +193,7 @@ function player(trace, site, walk, state, words) {
     playing = false;
     text.setAttribute("aria-live", "polite");
     showPlay();
-    keepAddress(state);
+    remember(state.fragment);
   }
   function toggle() {
     if (still()) return;
@@ -227,7 +229,7 @@ function player(trace, site, walk, state, words) {
       go(Number(slider.value), false);
     } });
   const faster = choice(words.walkSpeed, SPEEDS, SPEEDS.some(([value]) => value === state.get("speed")) ? state.get("speed") : "1",
-    (value) => { state.keep({ speed: value }); keepAddress(state); });
+    (value) => { state.keep({ speed: value }); remember(state.fragment); });
   faster.querySelector("select").id = "walk-speed";
   const bar = element("div", { class: "walk-bar-of-buttons" }, ...(still() ? [] : [play]), button("walk-first", "|◂", words.walkFirst, () => step(-at)), back, next, slider, counter, ...(still() ? [] : [faster]));
   stage.addEventListener("keydown", (event) => {
@@ -241,12 +243,6 @@ function player(trace, site, walk, state, words) {
   draw(1);
   return [path, text, bar, ...(still() ? [element("p", { class: "muted walk-still" }, words.walkStill)] : []), stage,
     ...(on ? [element("p", {}, on)] : []), ...legends, said];
-}
-
-/** The moment goes into the address without rebuilding the page, which would end the motion. */
-function keepAddress(state) {
-  if (location.protocol === "about:") return; // a frame made from a text has no address to change
-  history.replaceState(null, "", `${location.search}#${state.fragment}`);
 }
 
 /** Everything as text: a table of the keys, and every vector. */
