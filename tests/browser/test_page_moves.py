@@ -83,6 +83,7 @@ def test_an_open_table_of_all_heads_stays_open(opened):
         "view=grid&at=-4&part=__proto__",
         "view=layers&show=__proto__",
         "view=__proto__&head=-1&layer=-1",
+        "view=overview&query=99&key=-3&head=77&part=nobody",
         "scale=__proto__&value=constructor",
     ],
 )

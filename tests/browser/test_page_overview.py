@@ -276,6 +276,18 @@ def test_one_cursor_in_all_views(opened):
     assert reader.page.locator('#row-1[aria-pressed="true"]').count() == 1
 
 
+def test_the_word_of_the_attribution_is_the_word_of_the_overview(opened, folders):
+    folder, picture = folders["captioner"]
+    extras = Analyses(ablation=False, search_tree=False, layers=False)
+    recorded = load_family(folder).trace(picture, "the cat sat", SHORT, extras=extras)
+    reader = opened(recorded, view="mattered")
+    for word in (2, 1):
+        reader.tab("mattered")
+        reader.page.locator(f"#written-{word}").click()
+        reader.tab("overview")
+        assert reader.page.locator(f'#row-{word}[aria-pressed="true"]').count() == 1
+
+
 def test_what_is_no_word_is_said_where_it_has_most(opened):
     recorded = trace()
     sites = tuple(

@@ -37,7 +37,7 @@ export function matteredView(trace, state, words, ask) {
       (as) => state.set({ as })),
   ];
   const top = [
-    chips(words.outputWord, found.rows, "written", (i) => i === found.row, (i) => state.set({ word: i })),
+    chips(words.outputWord, found.rows, "written", (i) => i === found.row, (i) => state.set({ word: i, ...cursorOfRow(whole, found, i, state) })),
     ...(ask && found.sources ? [blanks(found, state, words, ask)] : []),
     ...(ask && found.grid && (found.cell !== null || found.out.size) ? [cellsOut(found, state, words, ask)] : []),
   ];
@@ -101,6 +101,15 @@ function rowOfCursor(whole, facts, unit, state) {
   if (state.get("query") === "" || site.queries !== facts.own || !site.writes) return first;
   const written = state.number("query") + (state.get("reading") === "reads" && facts.read !== facts.own ? 0 : 1);
   return unit === "pieces" ? Math.max(0, written - 1) : whole.axes[facts.own].words[written] ?? first;
+}
+
+/** The one cursor of all views at an output word, so that the other views follow. */
+function cursorOfRow(whole, { facts, unit }, i, state) {
+  const site = siteOf(whole, state);
+  if (site.queries !== facts.own || !site.writes) return {};
+  const token = unit === "pieces" ? i + 1 : whole.axes[facts.own].words.indexOf(i);
+  const reads = state.get("reading") === "reads" && facts.read !== facts.own;
+  return { query: Math.max(0, token - (reads ? 0 : 1)), key: "" };
 }
 
 /** The first word that the model wrote: in a language model the prompt comes before it. */
