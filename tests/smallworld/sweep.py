@@ -111,7 +111,16 @@ def objects_go_with_their_verbs() -> None:
     assert read > 300
 
 
+def every_word_is_aligned() -> None:
+    for split in ("train", "longer", "unseen combination"):
+        for pair in islice(smallworld.pairs(split, 14, 3, 33), 4_000):
+            english, korean = (len(line.split()) for line in (pair.source, pair.target))
+            assert {i for i, _ in pair.alignment} == set(range(english)), pair
+            assert {j for _, j in pair.alignment} == set(range(korean)), pair
+
+
 if __name__ == "__main__":
+    every_word_is_aligned()
     splits_share_no_sentence_and_a_source_has_one_target()
     the_register_shows_in_the_opening()
     every_construction_occurs()
