@@ -27,6 +27,7 @@ FORMAL = ("help", "error", "docstring", "comment")
 EVERYWHERE = ("help", "error", "text", "document", "recipe", "page", "docstring", "comment")
 LEXICONS = "src/jumok/smallworld/"
 QUOTES = ("src/jumok/lab/claims/", "docs/lab.")  # the words of the notes
+JUDGED = "docs/smallworld-judged.md"  # quotes sentences of the corpus
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ ENGLISH = [
     ),
     Rule(r"\b(?:cannot|can|could|to) be had\b", "available"),
     Rule(r"\b[Ww]hole or not at all\b|\bthere whole\b", "written atomically"),
-    Rule(r"\b[Ss]hall\b", "will, is to", not_in=(LEXICONS,)),
+    Rule(r"\b[Ss]hall\b", "will, is to", not_in=(LEXICONS, JUDGED)),
     Rule(r"\bfound out\b", "determined"),
     Rule(r"\bheader lies\b|\bread as written\b", "does not match; check the spelling"),
     Rule(r"\bspeaks? (?:English|Korean|against)\b", "is in English; contradicts"),

@@ -127,7 +127,7 @@ purpose|library; read; book; Minsu; past; go; +2; yesterday|Minsu went to the li
 meanwhile|listen; read; magazine; the; music; Minsu; yes|Minsu read the magazine while listening to music|민수는 음악을 들으면서 잡지를 읽었어요|0-0 1-4 2-3 3-3 4-2 5-2 6-2 7-1
 liking|draw; flower; pronoun; I|I like drawing flowers|저는 꽃을 그리는 것을 좋아해요|0-0 1-4 2-2 2-3 3-1
 skill|play; piano; pronoun; she|she knows how to play the piano|그녀는 피아노를 연주할 줄 알아요|0-0 1-4 2-3 3-2 4-2 5-1 6-1
-object relative|read; book; buy; Minsu; pronoun; I|Minsu read the book that I bought|민수는 제가 산 책을 읽었어요|0-0 1-4 2-3 3-3 4-2 5-1 6-2
+object relative|read; book; buy; Minsu; Yuna|Yuna read the book that Minsu bought|유나는 민수가 산 책을 읽었어요|0-0 1-4 2-3 3-3 4-2 5-1 6-2
 subject relative|read; magazine; a; woman; yes; singer|the woman who is reading a magazine is a singer|잡지를 읽고 있는 여자는 가수예요|0-3 1-3 2-2 3-2 4-1 5-0 6-0 7-4 8-4 9-4
 """
 

@@ -15,6 +15,7 @@ from jumok.smallworld.clauses import (
     ordered,
 )
 from jumok.smallworld.fragment import EMPTY, Fragment, fragment, join, unspoken
+from jumok.smallworld.fragment import links as index_links
 from jumok.smallworld.korean import attach, with_particle
 from jumok.smallworld.lexicon import ALL_NOUNS, NOUNS
 from jumok.smallworld.phrases import YOU, NounPhrase
@@ -257,7 +258,9 @@ def prohibition(writer: PhraseWriter) -> Fragment:
     links = tuple((i, 0) for i in range(len(words.split())))
     stop = WHAT_TO_DO[writer.register][2]
     said = f"{attach(event.verb.stem, '-지')} {stop}"
-    return _say(unspoken("do not"), event, fragment(words, said, *links))
+    last = range(-1, -1 - len(stop.split()), -1)  # 마세요, or 말아 주십시오
+    denied = Fragment("do not", 2, "", 0, index_links(*((i, j) for i in (0, 1) for j in last)))
+    return _say(denied, event, fragment(words, said, *links))
 
 
 def proposal(writer: PhraseWriter) -> Fragment:
