@@ -47,20 +47,20 @@ def test_a_batch_holds_captions_shifted_by_one() -> None:
 
 
 def test_a_noun_points_at_the_thing_of_its_colour() -> None:
-    weights = torch.zeros(5, 16)
-    weights[1, 1] = weights[4, 1] = 1.0  # both nouns look at the disc's cell
+    weights = torch.zeros(5, 64)
+    weights[1, 10] = weights[4, 10] = 1.0  # both nouns look at the disc's cell
     disc, square = looking.named(PICTURE, PICTURE.words, weights, colours=False)
     assert disc.boxes == [(8, 0, 16, 8)]
     assert square.boxes == [(13, 9, 21, 17)]
     assert looking.scored([disc, square])[0] == 50.0
     red, blue = looking.named(PICTURE, PICTURE.words, weights, colours=True)
     assert [red.boxes, blue.boxes] == [disc.boxes, square.boxes]
-    # The square lies on four cells: rows 2 and 3, columns 2 and 3.
-    assert looking._cells((13, 9)) == [5, 6, 9, 10]
+    # The square lies on nine cells: rows 3 to 5, columns 4 to 6.
+    assert looking._cells((13, 9)) == [19, 20, 21, 27, 28, 29, 35, 36, 37]
 
 
 def test_a_noun_that_names_nothing_there_is_a_miss() -> None:
-    weights = torch.full((2, 16), 1 / 16)
+    weights = torch.full((2, 64), 1 / 64)
     (look,) = looking.named(PICTURE, ["green", "disc"], weights, colours=False)
     assert look.boxes == []
 
@@ -69,7 +69,7 @@ def test_words_look_once_each_and_their_weights_sum_to_one() -> None:
     torch.manual_seed(1)
     model = looking.build("grid").eval()
     weights = looking.looks(model, PICTURE, PICTURE.words)
-    assert weights.shape == (5, 16)
+    assert weights.shape == (5, 64)
     torch.testing.assert_close(weights.sum(1), torch.ones(5))
     assert looking.build("one").cross_sites == ()
 

@@ -20,9 +20,7 @@ from jumok.lab.text import Text
 
 WIDTHS = (32, 128, 512)  # of the context vector; the note's are 256, 512, 1024
 STEPS = 600
-LOST = (
-    0.2  # the claim, nats a token: what the fixed vector loses to length, and more than attention
-)
+LOST = 0.2  # the claim, nats a token: lost to length; more than attention loses; and above it
 WIDER = 0.2  # and what the widest vector loses less than the narrowest, at the longest texts
 
 NAMES = {
@@ -151,10 +149,15 @@ def _conditions(
         *(
             Condition(
                 Text(
-                    f"and more than: {NAMES[name].en}", f"다음보다 더 잃는 정도: {NAMES[name].ko}"
+                    f"{words.en}: {NAMES[name].en}",
+                    f"{words.ko}: {NAMES[name].ko}",
                 ),
-                differences(lost[JUDGED], lost[name]),
+                differences(figure[JUDGED], figure[name]),
                 LOST,
+            )
+            for words, figure in (
+                (Text("it loses more than", "다음보다 더 잃는 정도"), lost),
+                (Text("its loss at the longest is above", "가장 긴 글에서 더 큰 손실"), longest),
             )
             for name in ("attention", "transformer")
         ),

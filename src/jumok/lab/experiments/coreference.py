@@ -4,7 +4,7 @@
 links "it" with the animal. Whether an answer is right can be known only where sentences are made
 so: here an animal or a person meets a place or a thing, and the last word decides which of the
 two "it" is (tired: the animal; wide: the street). Both come first and second equally often, so
-that nothing but the meaning tells. PronounFindings are three kinds of model, on combinations that training
+that nothing but the meaning tells. Three kinds of model are read, on combinations that training
 never had. One is taught: it learns to name the answer from the encoder's state of "it" alone, so
 that attention is the only way. One is not: a translator into Korean, whose target says the noun
 again and does not say where to find it; that is what the notes speak of. And one that was trained
