@@ -33,7 +33,7 @@ from jumok.shapes import Float, Int, Tensor
 from jumok.training.precision import one_thread
 
 SIZES = (60, 240, 960, 7680)
-LEAST, MOST = SIZES[0], SIZES[-1]
+LITTLE, MOST = 240, SIZES[-1]
 HELD_OUT = 400  # sentences for choosing, and as many for judging
 STEPS, CHECKS, BATCH = 240, 30, 48
 RATES = (3e-3, 1e-2)
@@ -90,7 +90,7 @@ def sentences(seed: int) -> Sentences:
         known = (pair for pair in pairs if world.words(pair) <= number.keys())
         rows = []
         for pair in islice(known, count):
-            line = pair.source.lower().rstrip(".?!").replace(",", "").split()
+            line = world.split(pair.source)
             row = [START, *(number[word] for word in line), START]
             rows.append(row + [FILL] * (LENGTH + 1 - len(row)))
         return rows
@@ -116,7 +116,7 @@ def build(kind: str, vocabulary: int, seed: int) -> nn.Module:
     """Untrained."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return Attending(vocabulary) if kind == "transformer" else Recurrent(vocabulary, 48)
+        return Attending(vocabulary) if kind == "transformer" else Recurrent(vocabulary, 54)
 
 
 def parameters(model: nn.Module) -> int:
@@ -169,15 +169,15 @@ def run(setting: Setting) -> Findings:
 def conditions(found: dict[str, dict[int, list[float]]]) -> tuple[Condition, ...]:
     """Behind with little data, not behind with much, and gaining in between."""
     gap = {
-        size: differences(found["transformer"][size], found["gru"][size]) for size in (LEAST, MOST)
+        size: differences(found["transformer"][size], found["gru"][size]) for size in (LITTLE, MOST)
     }
     return (
         Condition(
             Text(
-                f"{LEAST} sentences: Transformer minus GRU",
-                f"문장 {LEAST}개: 트랜스포머 - GRU",
+                f"{LITTLE} sentences: Transformer minus GRU",
+                f"문장 {LITTLE}개: 트랜스포머 - GRU",
             ),
-            gap[LEAST],
+            gap[LITTLE],
             BEHIND,
             form="+.3f",
         ),
@@ -195,7 +195,7 @@ def conditions(found: dict[str, dict[int, list[float]]]) -> tuple[Condition, ...
             Text(
                 "what the Transformer gains on the GRU in between", "그 사이 트랜스포머가 좁힌 차이"
             ),
-            differences(gap[LEAST], gap[MOST]),
+            differences(gap[LITTLE], gap[MOST]),
             BEHIND,
             form="+.3f",
         ),
@@ -258,13 +258,13 @@ def _sentence(found: dict[str, dict[int, list[float]]], counts: dict[str, int]) 
     gap = {
         size: mean(differences(found["transformer"][size], found["gru"][size])) for size in SIZES
     }
-    little, much = gap[LEAST], gap[MOST]
+    little, much = gap[LITTLE], gap[MOST]
     return Text(
-        f"With {LEAST} sentences the Transformer ({counts['transformer']:,} parameters) loses "
+        f"With {LITTLE} sentences the Transformer ({counts['transformer']:,} parameters) loses "
         f"{abs(little):.2f} nats a word {'more' if little > 0 else 'less'} than the GRU "
         f"({counts['gru']:,}), with {MOST:,} sentences {abs(much):.2f} "
         f"{'more' if much > 0 else 'less'}.",
-        f"단어당 손실을 보면 문장이 {LEAST}개일 때 트랜스포머(매개변수 "
+        f"단어당 손실을 보면 문장이 {LITTLE}개일 때 트랜스포머(매개변수 "
         f"{counts['transformer']:,}개)가 GRU({counts['gru']:,}개)보다 {abs(little):.2f} nat "
         f"{'큽' if little > 0 else '작습'}니다. {MOST:,}개일 때는 {abs(much):.2f} nat "
         f"{'큽' if much > 0 else '작습'}니다.",

@@ -1,4 +1,4 @@
-"""The short training of networks that are made for one lab: Adam, and batches drawn anew."""
+"""The short training of networks that are made for one lab: Adam, and new batches at every step."""
 
 from collections.abc import Callable, Iterable
 

@@ -76,7 +76,7 @@ def model(kind: str, seed: int) -> SequenceToSequence:
 def losses(
     kind: SequenceToSequence, source: Int[Tensor, "batch source"], target: Int[Tensor, "batch 1"]
 ) -> Float[Tensor, " target"]:
-    """Of each target word, given those before it; over the batch the sum."""
+    """The loss of each target word, given those before it; summed over the batch."""
     logits = kind.decoder(kind.encode(source), target[:, :-1])
     chosen = logits.log_softmax(-1).gather(-1, target[:, 1:, None])[..., 0]
     return -chosen.sum(0)

@@ -60,7 +60,7 @@ class Finder(nn.Module):
 
     Args:
         score: one of SCORES.
-        projected: whether W_Q and W_K stand before it.
+        projected: whether W_Q and W_K come before it.
     """
 
     def __init__(self, score: str, width: int, projected: bool) -> None:
@@ -124,7 +124,7 @@ def run(setting: Setting) -> Findings:
 
 
 def conditions(found: dict[tuple[str, str, int], Answers]) -> tuple[Condition, ...]:
-    """The product may stand for the network where it has matrices and is divided."""
+    """The product may replace the network where it has matrices and is divided."""
 
     def right(place: str, score: str) -> list[float]:
         return found[place, score, WIDEST].right
@@ -198,7 +198,7 @@ def _sentence(found: dict[tuple[str, str, int], Answers]) -> Text:
         f"matrix {plain['bilinear']}, the small network {plain['additive']}. Behind W_Q and W_K "
         f"q·k finds {behind['dot']}, q·k / √d {behind['scaled-dot']}, the network "
         f"{behind['additive']} with {more:.1f} times the multiplications: there the product may "
-        "stand for the network. In narrow vectors the network finds more: at width "
+        "replace the network. In narrow vectors the network finds more: at width "
         f"{WIDTHS[0]} {narrow['additive']} against {narrow['scaled-dot']}.",
         f"너비 {WIDEST}, {STEPS}단계 학습 후: 벡터 그대로일 때 바른 키를 찾는 비율은 내적 "
         f"{plain['dot']}(우연: {1 / KEYS:.0%}, 배울 것이 없음), 행렬이 있으면 "

@@ -46,7 +46,7 @@ class Recalled:
     attended: dict[int, list[float]]
 
     def held(self) -> list[float]:
-        """Of each seed the length up to which HELD of the words are right; between two lengths
+        """The length up to which HELD of the words are right, one a seed; between two lengths
         along a line over the logarithm of the length.
         """
         seeds = range(len(self.one[LENGTHS[0]]))
