@@ -3,7 +3,7 @@
 Vectors are made by counting and not by training: how much more often two words are near each
 other than by chance (positive pointwise mutual information), in the first dimensions of a singular
 value decomposition. An analogy a : b = c : ? is the word nearest to b - a + c by cosine. As is
-usual, the three given words may not be the answer. Two controls are measured beside it: the nearest word
+usual, the three given words may not be the answer. Two controls are measured: the nearest word
 to c alone, where the arithmetic plays no part, and the same sum with the given words allowed.
 
 smallworld has no queen. With $JUMOK_DATA the everyday English sentences of Tatoeba are read as
