@@ -6,7 +6,16 @@ import torch
 
 from jumok.attention.convolution import PixelAttention
 from jumok.lab.experiments import convolution
-from jumok.lab.experiments.convolution import CELLS, COLOURS, cells_of, draw, looks, train
+from jumok.lab.experiments.convolution import (
+    CELLS,
+    COLOURS,
+    Run,
+    cells_of,
+    draw,
+    looks,
+    train,
+)
+from jumok.lab.findings import Findings
 
 
 def test_the_answer_is_the_core_of_the_frame_in_the_asking_frames_colour() -> None:
@@ -44,4 +53,33 @@ def test_attention_and_its_stand_in_have_as_many_parameters() -> None:
         name: sum(p.numel() for p in train(name, drawn, drawn, 20, 1).model.parameters())
         for name in convolution.NAMES
     }
-    assert sizes["attention"] == sizes["mixing"] > sizes["neither"]
+    assert sizes["tower"] > sizes["attention"] == sizes["mixing"] > sizes["neither"]
+
+
+def test_the_towers_field_is_the_whole_picture() -> None:
+    """A change in one corner reaches the opposite one."""
+    torch.manual_seed(1)
+    tower = convolution.Tower(4)
+    torch.nn.init.ones_(tower.residual_gate)
+    picture = torch.rand(1, 4, CELLS, CELLS, requires_grad=True)
+    tower(picture)[0, :, -1, -1].sum().backward()
+    assert picture.grad is not None
+    assert float(picture.grad[0, :, 0, 0].abs().sum()) > 0.0
+
+
+def test_the_report_judges_every_stand_in() -> None:
+    model = train("neither", draw(40, 1), draw(40, 1), 20, 1).model
+
+    def report(tower: float, digits: dict[str, list[float]]) -> Findings:
+        right = {"attention": 70.0, "mixing": 20.0, "tower": tower, "neither": 20.0}
+        runs = {
+            name: [(Run(model, value + seed, [(20.0, 1.0)]), (0.6, 0.2)) for seed in (0, 1)]
+            for name, value in right.items()
+        }
+        return convolution.report(runs, digits)
+
+    assert report(30.0, {}).outcome == "holds"
+    assert "JUMOK_DATA" in report(30.0, {}).sentence.en
+    assert report(72.0, {}).outcome == "partly"
+    same = {"attention": [95.0, 95.5], "mixing": [95.0, 95.5]}
+    assert [each.state for each in report(30.0, same).conditions] == ["met", "met", "unmet"]

@@ -1,58 +1,51 @@
-"""What the report makes of three losses."""
+"""A vector on its way through a norm, and what the report makes of losses at every rate."""
+
+import math
 
 import pytest
-from torch import nn
+import torch
 
-from jumok.lab.contest import Contest
+from jumok.data.tokenizer import Tokenizer
 from jumok.lab.experiments import norm
-from jumok.lab.findings import Findings
+from jumok.lab.experiments.norm import GUESSING, RATES, Vector
 from jumok.lab.small import Trained
+from jumok.models.encoder_decoder import Transformer
+from tests.lab.test_small import tiny
+
+THROUGH = Vector((0.3, 2.0), (0.0, 1.0), (0.1, 0.7))
 
 
-def reported(pre: float, post: float, none: float) -> Findings:
-    """40 steps each: a training loss of 2 over the first 20, and of the validation loss then."""
-    runs = {
-        name: [Trained(nn.Linear(2, 3), None, [2.0] * 20 + [loss] * 20, loss)]  # type: ignore[arg-type]
-        for name, loss in (("pre", pre), ("post", post), ("none", none))
+def losses(pre: float, post: float, none: float) -> dict[tuple[str, float], list[float]]:
+    """Three seeds at every rate, which differ a little."""
+    ends = {"pre": pre, "post": post, "none": none}
+    return {
+        (name, rate): [end - 0.01, end, end + 0.01] for name, end in ends.items() for rate in RATES
     }
-    return norm.report(Contest(norm.NAMES, runs), {name: [1.0, 2.0] for name in runs})
 
 
-def test_the_claim_needs_both_norms_to_lower_the_loss() -> None:
-    assert reported(0.2, 0.3, 0.4).outcome == "holds"
-    assert reported(0.2, 0.5, 0.4).outcome == "partly"
-    assert reported(0.5, 0.2, 0.4).outcome == "partly"
-    assert reported(0.395, 0.395, 0.4).outcome == "fails"  # by 1% alone
+def test_a_real_vector_is_taken_apart() -> None:
+    model: Transformer = tiny().eval()
+    found = norm.vector(
+        Trained(model, Tokenizer.train(["a b"], "char", 20, byte_fallback=False), [], 0.0),
+        torch.tensor([[7, 8]]),
+    )
+    stream = model.encoder.embedding(torch.tensor([[7]]))[0, 0].detach()
+    assert found.before[1] == pytest.approx(float(stream.std(correction=0)), rel=1e-5)
+    assert abs(found.normalised[0]) < 1e-6
+    assert found.normalised[1] == pytest.approx(1.0, abs=1e-3)
+    # A norm that was not trained scales by one and shifts by nothing.
+    assert found.after == pytest.approx(found.normalised, abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("losses", "en", "ko"),
-    [
-        (
-            (0.201, 0.435, 0.350),
-            "Pre-norm lowers the loss by 43% (0.201 against 0.350 without a norm); post-norm, as "
-            "in the notes, raises it by 24% (0.435).",
-            "정규화가 없으면 손실은 0.350입니다. pre-norm을 쓰면 43% 낮아집니다(0.201). 강의에 "
-            "나온 post-norm을 쓰면 24% 높아집니다(0.435).",
-        ),
-        (
-            (0.4, 0.3, 0.4),
-            "Pre-norm leaves the loss as it is (0.400 against 0.400 without a norm); post-norm, "
-            "as in the notes, lowers it by 25% (0.300).",
-            "정규화가 없으면 손실은 0.400입니다. pre-norm을 쓰면 그대로입니다(0.400). 강의에 나온 "
-            "post-norm을 쓰면 25% 낮아집니다(0.300).",
-        ),
-    ],
-)
-def test_the_sentence_says_what_each_norm_does(
-    losses: tuple[float, float, float], en: str, ko: str
-) -> None:
-    sentence = reported(*losses).sentence
-    assert sentence.en.startswith(en)
-    assert sentence.ko.startswith(ko)
+def test_a_norm_has_to_help_at_the_highest_rate_and_at_its_best() -> None:
+    helps = norm.report(losses(0.2, 0.3, 4.0), [THROUGH])
+    assert helps.outcome == "holds"
+    assert "0.30, 2.00 before the norm, 0.00, 1.00 normalised, and 0.10, 0.70" in helps.sentence.en
+    # After the residual it does not: the part of the notes.
+    half = norm.report(losses(0.2, 4.0, 4.0), [THROUGH])
+    assert [each.state for each in half.conditions] == ["met", "unmet", "met", "unmet", "met"]
+    assert half.outcome == "partly"
 
 
-def test_a_loss_that_is_not_reached_is_said() -> None:
-    found = reported(0.5, 1.5, 0.5)
-    assert "of 1: pre-norm 40, post-norm (the notes) never, no norm 40." in found.sentence.en
-    assert [row[-2] for row in found.rows] == ["40", "-", "40"]
+def test_a_loss_that_diverges_counts_as_guessing() -> None:
+    assert min(norm._number(math.nan), GUESSING) == min(norm._number(1e9), GUESSING) == GUESSING

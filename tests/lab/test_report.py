@@ -196,7 +196,7 @@ def test_one_lab_and_all_of_them_is_refused() -> None:
 def test_a_trained_encoder_is_for_the_lab_that_reads_one(asked: list[str], tmp_path: Path) -> None:
     error = call("lab", *asked, "--encoder", tmp_path).exception
     assert isinstance(error, ConfigError)
-    assert "a lab that reads an encoder: context, coreference" in str(error)
+    assert "a lab that reads an encoder: alignment, context, coreference" in str(error)
 
 
 def test_what_a_trained_encoder_showed_stands_apart(

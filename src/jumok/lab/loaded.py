@@ -65,6 +65,19 @@ def embedder_of(folder: Path) -> Embedder:
     return system
 
 
+def translator_of(folder: Path) -> Translator:
+    """The translator of this folder.
+
+    Raises:
+        BundleError: the folder holds no model that can be read.
+        ConfigError: it does not translate.
+    """
+    system = load(folder, device="cpu", engine="torch")
+    if not isinstance(system, Translator):
+        raise ConfigError("this model does not translate.", got=str(folder), do="give a translator")
+    return system
+
+
 def by_words(
     weights: Float[Tensor, "layer head query key"],
     words: Sequence[int | None],

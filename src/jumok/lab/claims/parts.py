@@ -6,7 +6,10 @@ from jumok.lab.text import Text
 PARTS = (
     Lab(
         "heads",
-        Text("How many heads", "헤드는 몇 개가 좋은가"),
+        Text(
+            "How many heads",
+            "헤드는 몇 개가 좋은가",
+        ),
         Text(
             "With the same number of parameters, several heads capture more than one head does; "
             "full-size heads cost more.",
@@ -32,19 +35,22 @@ PARTS = (
             ),
         ),
         Text(
-            "Two, four or eight heads of the same total width lower the loss of one head by "
-            "5 % or less.",
+            "Two, four or eight heads of the same total width lower the loss of one head by 5 % "
+            "or less.",
             "전체 너비가 같을 때 헤드 2개, 4개, 8개 가운데 하나라도 헤드 1개보다 손실을 5% 넘게 "
             "낮추지 못하면 성립하지 않습니다.",
         ),
-        140,
+        180,
     ),
     Lab(
         "cheating",
-        Text("Training without the look-ahead mask", "룩어헤드 마스크 없이 학습하기"),
         Text(
-            "Without the mask the training loss falls and generation fails; with it, the parallel "
-            "pass and the stepwise pass are the same.",
+            "Training without the look-ahead mask",
+            "룩어헤드 마스크 없이 학습하기",
+        ),
+        Text(
+            "Without the mask the training loss falls and generation fails; with it, the "
+            "parallel pass and the stepwise pass are the same.",
             "마스크가 없으면 학습 손실은 떨어지지만 생성에 실패합니다. 마스크가 있으면 한꺼번에 "
             "계산해도 한 단계씩 계산해도 결과가 같습니다.",
         ),
@@ -61,18 +67,21 @@ PARTS = (
             ),
         ),
         Text(
-            "Without the mask the loss under teacher forcing stays above half of that with "
-            "it, or generation keeps half of its BLEU, or the parallel and the stepwise pass "
-            "differ by more than 1e-4.",
+            "Without the mask the loss under teacher forcing stays above half of that with it, "
+            "or generation keeps half of its BLEU, or the parallel and the stepwise pass differ "
+            "by more than 1e-4.",
             "마스크 없이 정답 단어를 주며(teacher forcing) 잰 손실이 마스크가 있을 때의 절반보다 "
             "크거나, 스스로 쓸 때의 BLEU가 절반 이상 남거나, 한꺼번에 계산한 로짓과 한 단계씩 "
             "계산한 로짓이 1e-4 넘게 다르면 성립하지 않습니다.",
         ),
-        50,
+        40,
     ),
     Lab(
         "residual",
-        Text("Residual connections", "잔차 연결"),
+        Text(
+            "Residual connections",
+            "잔차 연결",
+        ),
         Text(
             "With x + F(x) only the residual is left to learn, and training converges faster.",
             "x + F(x)에서는 잔차만 학습하면 되므로 더 빨리 수렴합니다.",
@@ -91,9 +100,9 @@ PARTS = (
             ),
         ),
         Text(
-            "With residual connections the model needs three quarters of the steps or more "
-            "to reach the loss at which the model without them ends, or ends at a loss that "
-            "is less than 5 % lower.",
+            "With residual connections the model needs three quarters of the steps or more to "
+            "reach the loss at which the model without them ends, or ends at a loss that is less "
+            "than 5 % lower.",
             "잔차 연결이 없는 모델의 마지막 손실에 이르는 데 잔차 연결이 있는 모델도 3/4 이상의 "
             "단계가 필요하거나, 마지막 손실이 5%도 낮지 않으면 성립하지 않습니다.",
         ),
@@ -101,10 +110,15 @@ PARTS = (
     ),
     Lab(
         "norm",
-        Text("Layer normalization", "층 정규화"),
         Text(
-            "Layer normalization helps training; the notes put it after the residual connection.",
-            "층 정규화는 학습을 돕습니다. 강의에서는 잔차 연결 뒤에 둡니다.",
+            "Layer normalization",
+            "층 정규화",
+        ),
+        Text(
+            "Layer normalization gives its values mean 0 and deviation 1 and helps training; the "
+            "notes put it after the residual connection.",
+            "층 정규화는 값의 평균을 0, 표준편차를 1로 만들고 학습을 돕습니다. 강의에서는 잔차 "
+            "연결 뒤에 둡니다.",
         ),
         (
             Quote(
@@ -120,17 +134,26 @@ PARTS = (
             ),
         ),
         Text(
-            "A norm does not lower the loss of a model without one by more than 2 %.",
-            "정규화가 없는 모델보다 손실을 2% 넘게 낮추지 못하면 성립하지 않습니다.",
+            "At the highest of four learning rates a norm, before or after, lowers the loss of "
+            "no norm by 1 nat or less; or, each at its best rate, by 5 % or less; or a "
+            "normalised vector's mean or deviation is off by 0.001 or more.",
+            "네 학습률 가운데 가장 높은 학습률에서 정규화(앞이나 뒤)가 손실을 1nat 넘게 낮추지 "
+            "못하거나, 각자 가장 좋은 학습률에서 5% 넘게 낮추지 못하거나, 정규화한 벡터의 "
+            "평균이나 표준편차가 0.001 이상 벗어나면 성립하지 않습니다.",
         ),
-        90,
+        140,
     ),
     Lab(
         "copies",
-        Text("The same structure, not the same weights", "같은 구조, 다른 가중치"),
         Text(
-            "Encoder layers have the same structure and do not share their weights.",
-            "인코더의 층들은 구조가 같지만 가중치를 공유하지 않습니다.",
+            "The same structure, not the same weights",
+            "같은 구조, 다른 가중치",
+        ),
+        Text(
+            "Encoder layers have the same structure and do not share their weights; what needs "
+            "several layers is a question that takes several looks.",
+            "인코더의 층들은 구조가 같지만 가중치를 공유하지 않습니다. 층이 여럿 필요한 것은 "
+            "여러 번 보아야 풀리는 문제입니다.",
         ),
         (
             Quote(
@@ -141,9 +164,12 @@ PARTS = (
             ),
         ),
         Text(
-            "Weights of their own lower the loss of shared ones by 2 % or less.",
-            "층마다 다른 가중치를 두어도 손실이 2% 넘게 낮아지지 않으면 성립하지 않습니다.",
+            "One layer follows one arrow in 90 % of the questions or less; or on two arrows a "
+            "second layer, or a second pass through the first, adds 20 points or less.",
+            "한 층이 화살표 하나를 90% 넘게 따라가지 못하거나, 화살표가 두 개일 때 둘째 층이나 "
+            "첫 층을 한 번 더 지나는 것이 정답률을 20%포인트 넘게 높이지 못하면 성립하지 "
+            "않습니다.",
         ),
-        70,
+        60,
     ),
 )

@@ -6,10 +6,15 @@ from jumok.lab.text import Text
 PICTURES = (
     Lab(
         "looking",
-        Text("Captions, and what each word attends to", "캡션, 그리고 각 단어가 보는 곳"),
         Text(
-            "With attention over the grid, every word attends to the object that it names.",
-            "격자에 어텐션을 적용하면 각 단어는 자기가 가리키는 것이 있는 곳을 봅니다.",
+            "Captions, and what each word attends to",
+            "캡션, 그리고 각 단어가 보는 곳",
+        ),
+        Text(
+            "With attention over the grid, every word attends to the object that it names, and "
+            "captions are right more often than from one vector.",
+            "격자에 어텐션을 적용하면 각 단어는 자기가 가리키는 것이 있는 곳을 보고, 벡터 하나일 "
+            "때보다 캡션이 더 자주 맞습니다.",
         ),
         (
             Quote(
@@ -25,21 +30,26 @@ PICTURES = (
             ),
         ),
         Text(
-            "Nouns point into the box of what they name in less than 90 % of the cases, or "
-            "attention writes no more right captions than one vector.",
-            "명사가 가리키는 것의 상자 안을 보는 비율이 90%에 못 미치거나, 벡터 하나보다 옳은 "
-            "캡션이 많지 않으면 성립하지 않습니다.",
+            "Nouns point into the box of what they name in 75 % of the cases or less, or "
+            "captions are right on 20 points or less more pictures than with one vector.",
+            "명사가 가리키는 것의 상자 안을 보는 비율이 75% 이하이거나, 옳은 캡션이 벡터 하나일 "
+            "때보다 20%포인트 넘게 많지 않으면 성립하지 않습니다.",
         ),
-        32,
+        190,
     ),
     Lab(
         "convolution",
-        Text("A convolutional network with attention", "어텐션이 있는 합성곱 신경망"),
         Text(
-            "Attention over the pixels connects distant positions; convolutions of the same "
-            "size do not.",
-            "픽셀 사이의 어텐션은 떨어져 있는 것을 이어 주지만, 같은 크기의 합성곱은 그러지 "
-            "못합니다.",
+            "A convolutional network with attention",
+            "어텐션이 있는 합성곱 신경망",
+        ),
+        Text(
+            "Attention over the pixels connects distant positions better than convolutions do, "
+            "also those that reach as far, and helps on real pictures. (The note only shows such "
+            "a network.)",
+            "픽셀 사이의 어텐션은 떨어져 있는 것을 합성곱보다, 똑같이 멀리 보는 합성곱보다도 더 "
+            "잘 이어 주고, 실제 이미지에서도 도움이 됩니다. (강의 노트는 그런 신경망을 보여 "
+            "주기만 합니다.)",
         ),
         (
             Quote(
@@ -49,9 +59,12 @@ PICTURES = (
             ),
         ),
         Text(
-            "Attention is right no more often than convolutions with as many parameters.",
-            "매개변수 수가 같은 합성곱보다 정답률이 높지 않으면 성립하지 않습니다.",
+            "Attention is right on 10 points or less more pictures than 1x1 convolutions, or "
+            "than 3x3 convolutions over the whole field; or on 1 point or less more handwritten "
+            "digits.",
+            "1x1 합성곱이나 전체를 보는 3x3 합성곱보다 정답률이 10%포인트 넘게 높지 않거나, "
+            "손글씨 숫자에서 1%포인트 넘게 높지 않으면 성립하지 않습니다.",
         ),
-        90,
+        230,
     ),
 )

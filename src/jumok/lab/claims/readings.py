@@ -6,12 +6,15 @@ from jumok.lab.text import Text
 READINGS = (
     Lab(
         "alignment",
-        Text("What each word attended to", "각 단어가 본 곳"),
         Text(
-            "Attention finds the corresponding words: near the diagonal in English-French, "
-            "crossing in English-Korean.",
-            "어텐션은 서로 대응하는 단어를 찾습니다. "
-            "영어-프랑스어에서는 대각선에 가깝고 영어-한국어에서는 엇갈립니다.",
+            "What each word attended to",
+            "각 단어가 본 곳",
+        ),
+        Text(
+            "Attention finds the corresponding words, in another order, too: near the diagonal "
+            "in English-French, crossing in English-Korean.",
+            "어텐션은 순서가 달라도 서로 대응하는 단어를 찾습니다. 영어-프랑스어에서는 대각선에 "
+            "가깝고 영어-한국어에서는 엇갈립니다.",
         ),
         (
             Quote(
@@ -33,20 +36,29 @@ READINGS = (
             ),
         ),
         Text(
-            "Attention's links have an error rate of 0.25 or more, or English-Korean does "
-            "not cross more often than English-French.",
-            "어텐션으로 얻은 연결의 오류율이 0.25 이상이거나, 영어-한국어가 영어-프랑스어보다 더 "
-            "엇갈리지 않으면 성립하지 않습니다.",
+            "On sentences that did not choose where to read, the error rate of a Transformer's "
+            "or an RNN's attention is not more than 0.1 below the diagonal's, or its links cross "
+            "half as often as the gold ones or less; or gold links cross no more than 1.5 times "
+            "as often in English-Korean as in English-French.",
+            "읽을 곳을 고르는 데 쓰지 않은 문장에서 트랜스포머나 RNN의 어텐션이 대각선보다 "
+            "오류율이 0.1 넘게 낮지 않거나, 그 연결이 정답의 절반보다 많이 엇갈리지 않거나, "
+            "영어-한국어의 정답 연결이 영어-프랑스어의 1.5배 넘게 엇갈리지 않으면 성립하지 "
+            "않습니다.",
         ),
-        40,
+        70,
+        reads_encoders=True,
     ),
     Lab(
         "context",
-        Text("One word, two sentences, two vectors", "한 단어, 두 문장, 두 벡터"),
         Text(
-            "In an encoder a word gets a different vector in each sentence, and nearby vectors "
-            "belong to similar sentences.",
-            "인코더에서는 같은 단어라도 문장마다 벡터가 다르고, 벡터가 가까우면 문장도 비슷합니다.",
+            "Like words, and one word in two sentences",
+            "비슷한 단어, 그리고 두 문장 속의 한 단어",
+        ),
+        Text(
+            "Training places words of like meaning near each other; in an encoder a word's "
+            "vector depends on its sentence, and tells which of its meanings is meant.",
+            "학습하면 뜻이 비슷한 단어가 가까이 놓입니다. 인코더에서는 같은 단어도 문장에 따라 "
+            "벡터가 다르고, 벡터에서 어느 뜻인지 드러납니다.",
         ),
         (
             Quote(
@@ -55,26 +67,38 @@ READINGS = (
                 "의미적으로 비슷한 단어를 가깝게 배치(분산표현, Distributed Representation)",
             ),
             Quote(
+                "001",
+                53,
+                "Word vector 임의로 생성, 학습하면서 적절한 값을 얻는 방 식",
+            ),
+            Quote(
                 "000",
                 242,
                 "Contexual embeddings: BERT and GPT-2,3 (SLP3 11장)",
             ),
         ),
         Text(
-            "The vectors of one word are alike in every sentence, or neighbours in context "
-            "are built no more alike.",
-            "한 단어의 벡터가 문장마다 같거나, 가까운 문장의 구문이 더 비슷하지 않으면 성립하지 "
-            "않습니다.",
+            "After training, 20 points or less more of the words than before it have a nearest "
+            "neighbour of their kind; or 10 points or less more occurrences of a word than by "
+            "chance have a nearest one that is translated in the same way.",
+            "학습 전보다 가장 가까운 이웃이 같은 종류인 단어가 20%포인트 넘게 늘지 않거나, 같은 "
+            "단어의 가장 가까운 쓰임이 같은 번역인 비율이 우연보다 10%포인트 넘게 높지 않으면 "
+            "성립하지 않습니다.",
         ),
-        20,
+        35,
         reads_encoders=True,
     ),
     Lab(
         "coreference",
-        Text("What “it” attends to", "“it”이 보는 단어"),
         Text(
-            "“it” attends to what it refers to: the animal that was too tired.",
-            "“it”의 어텐션은 “it”이 가리키는 것, 곧 너무 피곤했던 동물로 향합니다.",
+            "What “it” attends to",
+            "“it”이 보는 단어",
+        ),
+        Text(
+            "“it” attends to what it refers to: the animal that was too tired; in a model that "
+            "is taught to, and in a translator that is not.",
+            "“it”의 어텐션은 “it”이 가리키는 것, 곧 너무 피곤했던 동물로 향합니다. 그렇게 배운 "
+            "모델에서도, 배우지 않은 번역 모델에서도 그렇습니다.",
         ),
         (
             Quote(
@@ -85,12 +109,12 @@ READINGS = (
             ),
         ),
         Text(
-            "The head chosen on one half of the sentences prefers the right noun in three "
-            "quarters of the other half or less.",
-            "앞 절반의 문장으로 고른 헤드가 뒤 절반의 3/4 넘는 문장에서 옳은 명사를 더 보지 "
-            "않으면 성립하지 않습니다.",
+            "In a taught encoder, or in a translator, the head chosen on one half of the "
+            "sentences prefers the right noun in three quarters of the other half or less.",
+            "그렇게 배운 인코더나 번역 모델에서, 앞 절반의 문장으로 고른 헤드가 뒤 절반의 3/4 "
+            "넘는 문장에서 옳은 명사를 더 보지 않으면 성립하지 않습니다.",
         ),
-        20,
+        40,
         reads_encoders=True,
     ),
 )

@@ -6,7 +6,10 @@ from jumok.lab.text import Text
 SCORES = (
     Lab(
         "scale",
-        Text("Why scores are divided by √d_k", "점수를 왜 √d_k로 나누는가"),
+        Text(
+            "Why scores are divided by √d_k",
+            "점수를 왜 √d_k로 나누는가",
+        ),
         Text(
             "Dot products grow with d_k; dividing them by √d_k keeps softmax from saturating and "
             "its gradient from vanishing.",
@@ -17,8 +20,8 @@ SCORES = (
             Quote(
                 "002",
                 17,
-                "Inner product score는 vector size가 커짐에 따라 arbitrary하게 커질 수 있기 때문에 "
-                "normalize해준다.",
+                "Inner product score는 vector size가 커짐에 따라 arbitrary하게 커질 수 있기 "
+                "때문에 normalize해준다.",
             ),
             Quote(
                 "001",
@@ -33,9 +36,9 @@ SCORES = (
             ),
         ),
         Text(
-            "At d_k = 4096 the gradient without the division is a quarter of that with it, "
-            "or more; or with the division entropy or gradient still depend on d_k by a "
-            "quarter or more.",
+            "At d_k = 4096 the gradient without the division is a quarter of that with it, or "
+            "more; or with the division entropy or gradient still depend on d_k by a quarter or "
+            "more.",
             "d_k = 4096에서 나누지 않은 기울기가 나눈 기울기의 1/4 이상이거나, 나누어도 "
             "엔트로피나 기울기가 d_k에 따라 1/4 이상 달라지면 성립하지 않습니다.",
         ),
@@ -48,8 +51,8 @@ SCORES = (
             "위치 정보가 없는 어텐션은 입력을 집합으로 다룬다",
         ),
         Text(
-            "If the words are permuted, the outputs of self-attention are permuted with them; with "
-            "position encodings they are not.",
+            "If the words are permuted, the outputs of self-attention are permuted with them; "
+            "with position encodings they are not.",
             "단어의 순서를 바꾸면 셀프 어텐션의 출력도 같은 순서로 바뀔 뿐입니다. 위치 정보를 "
             "넣으면 그렇지 않습니다.",
         ),
@@ -76,7 +79,10 @@ SCORES = (
     ),
     Lab(
         "errata",
-        Text("Errors and contradictions in the notes", "강의 노트가 틀렸거나 서로 어긋나는 곳"),
+        Text(
+            "Errors and contradictions in the notes",
+            "강의 노트가 틀렸거나 서로 어긋나는 곳",
+        ),
         Text(
             "No claim: 22 places of the notes, each quoted, and computed as written and as right; "
             "and “multiply by the mask” in its four readings.",

@@ -1,10 +1,16 @@
 """What each target word attended to: alignment extracted from attention.
 
-The notes show English-French as a near diagonal with a crossing here and there. Korean puts its
-verb last and its particles after, so English-Korean crosses. Tried: how much gold links cross in
-both pairs; and, in a model trained on English-Korean, how well attention finds the links: at the
-step that writes a word and at the step that reads it, by layer and by head. The long form reads a
-larger model of English-French instead, trained on Tatoeba's sentences, on the Hansards' gold links.
+The notes show English-French as a near diagonal with a crossing here and there; a crossing means
+that attention found another order. Korean puts its verb last and its particles after, so
+English-Korean crosses much more. Read are a Transformer and an RNN with Bahdanau's attention, as
+lecture 004 has it, on English-Korean. The place to read (layer, head, and the step that writes or
+the one that reads a word) is chosen on one half of the sentences and judged on the other, against
+the diagonal: the source word at the same share of the sentence. And it is counted how often the
+links that attention gives cross. A translator that was trained elsewhere is read in the same way:
+`jumok lab alignment --encoder FOLDER`.
+
+The long form reads a larger model of English-French, trained on Tatoeba's sentences, on the
+Hansards' gold links.
 
 Source: Bahdanau et al. 2015, figure 3; Kobayashi et al. 2020 (which step); lectures 000, 004.
 """
@@ -13,6 +19,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
+from pathlib import Path
 
 import torch
 
@@ -20,21 +27,40 @@ from jumok.alignment.gold import GoldLinks
 from jumok.alignment.words import Link, links, merge_words
 from jumok.attention.observe import Attention, observe
 from jumok.config.data import TokenizerConfig
-from jumok.data.tokenizer import END, START
+from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.evaluation.alignment import score_links
 from jumok.lab import tatoeba, world
 from jumok.lab.findings import Bars, Column, Findings, Grid, Setting, TableCell
-from jumok.lab.judging import Condition
-from jumok.lab.small import Small, Trained, train
-from jumok.lab.text import Text
+from jumok.lab.judging import Condition, half_width, mean, with_interval
+from jumok.lab.loaded import translator_of
+from jumok.lab.small import Small, trained
+from jumok.lab.text import LANGUAGES, Text
+from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
+from jumok.training.precision import one_thread
 
-SENTENCES = 100
+SENTENCES = 200  # one half chooses, the other judges
 LONG_STEPS = 1_200
 LARGER = {"dim": 128, "encoder_layers": 3, "decoder_layers": 3, "feedforward": 512}
-FOUND = 0.25  # the claim: attention's links are right to an error rate below this
-CROSSES = 1.5  # and English-Korean crosses more than this many times as often as English-French
+RNN = {
+    "kind": "rnn",
+    "cell": "gru",
+    "dim": 128,
+    "embedding": 64,
+    "dropout": 0.0,
+    "attention": "additive",
+    "order": "bahdanau",
+}
+BETTER = 0.1  # the claim: attention's error is lower than the diagonal's by this
+CROSSES = 0.5  # and its links cross at least this many times as often as the gold ones
+FRENCH_CROSSES = 1.5  # English-Korean crosses more than this many times as often as English-French
 
+NAMES = {
+    "transformer": Text("Transformer", "트랜스포머"),
+    "rnn": Text("RNN, Bahdanau's attention", "RNN, 바다나우 어텐션"),
+    "french": Text("larger Transformer, English-French", "큰 트랜스포머, 영어-프랑스어"),
+    "given": Text("given translator", "주어진 번역 모델"),
+}
 
 # What is compared: sentences of both sides, and their gold links.
 Pairs = Sequence[tuple[str, str, GoldLinks]]
@@ -80,64 +106,143 @@ def crossing(sentences: Iterable[Sequence[Link]]) -> float:
 
 @torch.no_grad()
 def seen(
-    trained: Trained, source: str, target: str
+    model: SequenceToSequence, tokenizer: Tokenizer, source: str, target: str
 ) -> dict[TriedSetting, Float[Tensor, "target_words source_words"]]:
     """How much each target word attended to each source word, for every setting."""
-    model, tokenizer = trained.transformer, trained.tokenizer
     read, write = tokenizer.encode(source), tokenizer.encode(target)
-    kept: list[Tensor] = []
+    kept: dict[str, list[Tensor]] = {}
 
-    def keep(_: str, attention: Attention) -> None:
-        kept.append(attention.weights[0])  # (heads query key)
+    def keep(site: str, attention: Attention) -> None:
+        kept.setdefault(site, []).append(attention.weights[0])  # (heads query key)
 
     memory = model.encode(torch.tensor([[*read, END]]))
     with observe(model, keep, model.cross_sites.__contains__):
         model.decoder.hidden(memory, torch.tensor([[START, *write]]))
     found = {}
-    for layer, weights in enumerate(kept):
+    words = tokenizer.words(read), tokenizer.words(write)
+    for layer, steps in enumerate(kept.values()):
+        weights = torch.cat(steps, dim=1)  # an RNN attends step by step
         heads: list[int | None] = [None, *range(weights.shape[0])]
         for head in heads:
             of_head = weights.mean(0) if head is None else weights[head]
             for at_input in (False, True):
                 rows = of_head[1:] if at_input else of_head[:-1]
-                words = tokenizer.words(read), tokenizer.words(write)
-                found[TriedSetting(layer, head, at_input)] = merge_words(
-                    rows[:, : len(read)], *words
-                )
+                place = TriedSetting(layer, head, at_input)
+                found[place] = merge_words(rows[:, : len(read)], *words)
     return found
 
 
+@dataclass(frozen=True)
+class JudgedAlignment:
+    """One model's alignments.
+
+    Attributes:
+        best: the setting with the lowest error in the first half.
+        error: its alignment error rate in the second half.
+        chosen_error: the same in the half that chose it.
+        crosses: the share of pairs of its links that cross, in the second half.
+        grid: how much each word of the sentence that is shown attended to each.
+    """
+
+    best: TriedSetting
+    error: float
+    chosen_error: float
+    crosses: float
+    grid: Float[Tensor, "target_words source_words"]
+
+
+@dataclass(frozen=True)
+class AlignmentRun:
+    """A model, and the sentences to read it on."""
+
+    model: SequenceToSequence
+    tokenizer: Tokenizer
+    pairs: Pairs
+
+
+def judge(reading: AlignmentRun) -> JudgedAlignment:
+    """Chooses a setting on one half of the sentences, and judges it on the other."""
+    with one_thread():
+        looked = [
+            seen(reading.model, reading.tokenizer, source, target)
+            for source, target, _ in reading.pairs
+        ]
+    gold = [each for *_, each in reading.pairs]
+    half = len(gold) // 2
+
+    def error(place: TriedSetting, rows: slice) -> float:
+        found = [links(each[place]) for each in looked[rows]]
+        return score_links(found, gold[rows]).error_rate
+
+    first, second = slice(half), slice(half, None)
+    best = min(looked[0], key=lambda place: error(place, first))
+    return JudgedAlignment(
+        best,
+        error(best, second),
+        error(best, first),
+        crossing([sorted(links(each[best])) for each in looked[second]]),
+        looked[_shown(reading.pairs)][best],
+    )
+
+
+def diagonal(pairs: Pairs) -> float:
+    """The error rate of linking every target word to the source word at the same share."""
+    guessed = []
+    for source, target, _ in pairs:
+        here, there = len(source.split()), len(target.split())
+        guessed.append({(place * here // there, place) for place in range(there)})
+    return score_links(guessed, [gold for *_, gold in pairs]).error_rate
+
+
 def run(setting: Setting) -> Findings:
-    """Trains a model and extracts alignments with every setting."""
+    """Trains both with every seed, and judges them, and the translator that was given."""
     *sides, known = world.read(setting.cache, "test")
     sure = [GoldLinks(frozenset(each), frozenset(each)) for each in known]
-    korean: Pairs = list(zip(*sides, sure, strict=True))
+    korean: Pairs = list(zip(*sides, sure, strict=True))[:SENTENCES]
     data = setting.data if setting.data and (setting.data / tatoeba.LINKS).exists() else None
     french = tatoeba.gold(data) if data else None
+    smalls = [Small(), Small(RNN)]
     if setting.full and data and french:
-        setting.say("training: English-French, on Tatoeba")
-        small = Small(
-            LARGER,
-            corpus=partial(tatoeba.write, data),
-            target="fr",
-            tokenizer=TokenizerConfig(size=6_000),
-            steps=LONG_STEPS,
-            tokens=2_048,
-        )
-        trained, pairs, target = train(small, setting.seed, setting.cache), french, FRENCH
-    else:
-        trained = train(Small(steps=450), setting.seed, setting.cache, setting.full)
-        pairs, target = list(korean[:SENTENCES]), KOREAN
-    looked = [seen(trained, source, written) for source, written, _ in pairs]
-    gold = [each for *_, each in pairs]
-    rates = {
-        place: score_links([links(each[place]) for each in looked], gold).error_rate
-        for place in looked[0]
-    }
-    shown, best = _shown(pairs), min(rates, key=lambda place: rates[place])
-    grid = _grid(pairs[shown], looked[shown][best], target)
-    crosses = crossing(_sure(korean)), crossing(_sure(french)) if french else None
-    return report(rates, target, *crosses, grid)
+        smalls.append(_french(data))
+    setting.say(f"training: {len(smalls)} translators")
+    names = list(NAMES)[: len(smalls)]
+    runs = trained(smalls, setting)
+    jobs = [
+        AlignmentRun(run.model, run.tokenizer, french if name == "french" and french else korean)
+        for name, of_name in zip(names, runs, strict=True)
+        for run in of_name
+    ]
+    made, many = setting.workers.map(judge, jobs), len(setting.seeds)
+    found = {name: made[many * place : many * (place + 1)] for place, name in enumerate(names)}
+    if setting.encoder is not None:
+        translator = translator_of(setting.encoder)
+        found["given"] = [judge(AlignmentRun(translator.models[0], translator.tokenizer, korean))]
+    second = korean[len(korean) // 2 :]
+    gold = GoldFigures(
+        diagonal(second), crossing(_sure(second)), crossing(_sure(french)) if french else None
+    )
+    grid = _grid(korean[_shown(korean)], found["transformer"][0].grid, KOREAN)
+    return report(found, gold, grid)
+
+
+def _french(data: Path) -> Small:
+    return Small(
+        LARGER,
+        corpus=partial(tatoeba.write, data),
+        target="fr",
+        tokenizer=TokenizerConfig(size=6_000),
+        steps=LONG_STEPS,
+        tokens=2_048,
+    )
+
+
+@dataclass(frozen=True)
+class GoldFigures:
+    """What attention is held against: the diagonal's error, and how often gold links cross."""
+
+    diagonal: float
+    korean: float
+    french: float | None
 
 
 def _sure(pairs: Pairs) -> list[list[Link]]:
@@ -167,59 +272,115 @@ def _grid(pair: tuple[str, str, GoldLinks], weights: Tensor, language: Text) -> 
     )
 
 
-def report(
-    rates: dict[TriedSetting, float], target: Text, korean: float, french: float | None, grid: Grid
-) -> Findings:
-    """The error rate of every setting, and how often gold links cross."""
-    ordered = sorted(rates, key=lambda place: rates[place])
-    best, layers = ordered[0], [place for place in rates if place.head is None]
-    writing = min(rates[place] for place in layers if not place.at_input)
-    reading = min(rates[place] for place in layers if place.at_input)
-
-    crosses = None if french is None else korean > CROSSES * french
-    there = "" if french is None else f" against {french:.0%} in English-French (gold, Hansards)"
-    there_ko = "" if french is None else f", 영어-프랑스어(Hansards 정답)에서 {french:.0%}"
-    missing = Text("", "")
-    if french is None:
-        missing = Text(
-            " English-French was not compared: JUMOK_DATA names no folder with its gold links.",
-            " 영어-프랑스어는 비교하지 못했습니다. JUMOK_DATA의 폴더에 정답 정렬이 없습니다.",
-        )
-    rows: list[list[TableCell]] = [[place.name, rates[place]] for place in ordered]
+def report(found: dict[str, list[JudgedAlignment]], gold: GoldFigures, grid: Grid) -> Findings:
+    """The error rate of every model, and how often its links cross."""
+    errors = {name: [each.error for each in of_name] for name, of_name in found.items()}
+    crosses = {name: [each.crosses for each in of_name] for name, of_name in found.items()}
+    diagonal_name = Text("the diagonal", "대각선")
+    rows: list[list[TableCell]] = [
+        [
+            NAMES[name],
+            of_name[0].best.name,
+            mean([each.chosen_error for each in of_name]),
+            mean(errors[name]),
+            half_width(errors[name]),
+            mean(crosses[name]),
+        ]
+        for name, of_name in found.items()
+    ]
+    rows.append([diagonal_name, "", None, gold.diagonal, None, 0.0])
     return Findings(
         columns=(
-            Column(Text("alignment setting", "정렬 추출 설정")),
+            Column(Text("model", "모델")),
+            Column(Text("where it is read (first seed)", "읽는 곳 (첫 시드)")),
+            Column(Text("error rate where chosen", "고른 절반의 오류율"), ".3f"),
             Column(Text("alignment error rate", "정렬 오류율"), ".3f"),
+            Column(Text("± (95 %)", "± (95%)"), ".3f"),
+            Column(Text("its links cross", "연결이 엇갈리는 비율"), ".0%"),
         ),
         rows=rows,
         figures={
-            "error_rates": {place.name.en: rate for place, rate in rates.items()},
-            "crossing": {"en-ko": korean, "en-fr": french},
+            "error_rates": errors,
+            "diagonal": gold.diagonal,
+            "crossing": {**crosses, "gold en-ko": gold.korean, "gold en-fr": gold.french},
+            "settings": {
+                name: [each.best.name.en for each in of_name] for name, of_name in found.items()
+            },
         },
-        conditions=(
-            Condition(Text("error rate", "오류율"), [rates[best]], FOUND, above=False),
-            Condition(Text("crosses", "엇갈림"), [float(crosses is True)], 0.5),
-        ),
-        sentence=Text(
-            f"{korean:.0%} of all pairs of links cross in English-Korean{there}. For English-"
-            f"{target.en}, attention finds the gold links with an error rate of {rates[best]:.2f} "
-            f"at its best setting, {best.name.en}; the mean of a layer's heads has {writing:.2f} "
-            f"at the step that writes a word and {reading:.2f} at the step that reads it."
-            f"{missing.en}",
-            "단어 연결 두 개를 골랐을 때 서로 엇갈리는 비율은 영어-한국어에서 "
-            f"{korean:.0%}{there_ko}입니다. 영어-{target.ko}에서 정렬 오류율이 가장 낮은 "
-            f"설정은 ‘{best.name.ko}’로, {rates[best]:.2f}입니다. 한 층의 헤드를 평균하면 단어를 "
-            f"쓰는 단계에서 {writing:.2f}, 읽는 단계에서 {reading:.2f}입니다.{missing.ko}",
-        ),
+        conditions=_conditions(errors, crosses, gold),
+        sentence=_sentence(errors, crosses, gold),
         panels=(
             grid,
             Bars(
-                Text("Alignment error rate by setting", "설정별 정렬 오류율"),
-                Text("error rate; lower is better", "오류율, 낮을수록 좋음"),
-                [(place.name, rates[place]) for place in ordered],
+                Text("Alignment error rate, other half", "정렬 오류율, 나머지 절반"),
+                Text("error rate; lower is better; ± 95 %", "오류율, 낮을수록 좋음, ± 95%"),
+                [
+                    *((NAMES[name], mean(values)) for name, values in errors.items()),
+                    (diagonal_name, gold.diagonal),
+                ],
+                spread=[*(half_width(values) or 0.0 for values in errors.values()), 0.0],
             ),
-            *_crossing_bars(korean, french),
+            *_crossing_bars(gold.korean, gold.french),
         ),
+    )
+
+
+def _conditions(
+    errors: dict[str, list[float]], crosses: dict[str, list[float]], gold: GoldFigures
+) -> list[Condition]:
+    found = []
+    for name in ("transformer", "rnn"):
+        found += [
+            Condition(
+                Text(
+                    f"{NAMES[name].en}: error below the diagonal's by",
+                    f"{NAMES[name].ko}: 대각선보다 낮은 오류율",
+                ),
+                [gold.diagonal - error for error in errors[name]],
+                BETTER,
+            ),
+            Condition(
+                Text(
+                    f"{NAMES[name].en}: its links cross, over gold",
+                    f"{NAMES[name].ko}: 연결이 엇갈리는 정도, 정답 대비",
+                ),
+                [each / gold.korean for each in crosses[name]],
+                CROSSES,
+            ),
+        ]
+    if gold.french is not None:
+        found.append(
+            Condition(
+                Text("gold links cross, Korean over French", "정답의 엇갈림, 한국어 / 프랑스어"),
+                [gold.korean / gold.french],
+                FRENCH_CROSSES,
+            )
+        )
+    return found
+
+
+def _sentence(
+    errors: dict[str, list[float]], crosses: dict[str, list[float]], gold: GoldFigures
+) -> Text:
+    there = ", and gold links of English-French were not at hand (JUMOK_DATA)"
+    there_ko = ". 영어-프랑스어의 정답 정렬은 없었습니다(JUMOK_DATA)"
+    if gold.french is not None:
+        there = f" and {gold.french:.0%} in English-French (Hansards)"
+        there_ko = f", 영어-프랑스어(Hansards)에서는 {gold.french:.0%}입니다"
+    told = [
+        f"{with_interval(errors[name])} ({with_interval(crosses[name], '.0%')})" for name in errors
+    ]
+    named, named_ko = (
+        ", ".join(f"{NAMES[n].of(language)} {each}" for n, each in zip(errors, told, strict=True))
+        for language in LANGUAGES
+    )
+    return Text(
+        f"Of all pairs of gold links {gold.korean:.0%} cross in English-Korean{there}. At the "
+        "setting chosen on one half of the sentences, the error rate on the other half is (and of "
+        f"attention's own links so many cross): {named}; the diagonal has {gold.diagonal:.2f}.",
+        f"정답 연결의 쌍 가운데 영어-한국어에서는 {gold.korean:.0%}가 엇갈립니다{there_ko}. 문장 "
+        "절반으로 고른 설정의 나머지 절반에서의 오류율(괄호 안은 어텐션의 연결이 엇갈리는 비율): "
+        f"{named_ko}. 대각선의 오류율은 {gold.diagonal:.2f}입니다.",
     )
 
 
@@ -227,7 +388,7 @@ def _crossing_bars(korean: float, french: float | None) -> list[Bars]:
     both = [("English-Korean", "영어-한국어", korean), ("English-French", "영어-프랑스어", french)]
     return [
         Bars(
-            Text("Gold links that cross", "엇갈리는 정답 연결"),
+            Text("GoldFigures links that cross", "엇갈리는 정답 연결"),
             Text("share of pairs of links", "연결 쌍 가운데 엇갈리는 비율"),
             [(Text(en, ko), value) for en, ko, value in both if value is not None],
         )

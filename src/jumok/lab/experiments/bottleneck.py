@@ -2,134 +2,189 @@
 
 The lectures' reason for attention. An RNN encoder leaves the sentence in one vector of fixed
 size; the longer the sentence, the more is lost. With attention the decoder attends to every
-state, and a Transformer does nothing else. Tried: BLEU by the length of the sentence.
+state. Tried on texts of 4, 8, 12 and 16 words that differ in nothing but their length, all lengths
+known from training, 300 unseen texts of each: the loss of a token, for vectors of 32, 128 and 512
+numbers, for an RNN with attention, and for a Transformer.
 
 Source: Bahdanau et al. 2015, figure 2; Cho et al. 2014; lectures 001, 004.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from jumok.evaluation.text import score_text
-from jumok.lab import world
-from jumok.lab.contest import contest
+from jumok.lab import clauses
 from jumok.lab.findings import Chart, Column, Findings, Series, Setting
-from jumok.lab.judging import Condition, mean
-from jumok.lab.small import Small
+from jumok.lab.judging import Condition, differences, half_width, mean, with_interval
+from jumok.lab.small import Small, Trained, trained
 from jumok.lab.text import Text
 
-RNN = {"kind": "rnn", "cell": "gru", "dim": 128, "embedding": 64, "dropout": 0.0}
-STEPS = 600  # a fixed vector takes longest to learn
-BUCKETS = ((3, 4), (5, 6), (7, 8), (9, 10), (11, 12))  # words; training ends at 8
-LOST = 5.0  # the claim: from the shortest to the longest, attention loses this much less BLEU
+WIDTHS = (32, 128, 512)  # of the context vector; the note's are 256, 512, 1024
+STEPS = 600
+LOST = 0.2  # the claim, nats a token: lost to length; more than attention loses; and above it
+WIDER = 0.2  # and what the widest vector loses less than the narrowest, at the longest texts
 
 NAMES = {
-    "fixed": Text("RNN, one context vector", "RNN, 문맥 벡터 하나"),
-    "attention": Text("RNN with attention", "어텐션이 있는 RNN"),
+    **{f"fixed {width}": Text(f"vector of {width}", f"너비 {width}인 벡터") for width in WIDTHS},
+    "attention": Text("RNN with attention, 128", "어텐션이 있는 RNN, 128"),
     "transformer": Text("Transformer", "트랜스포머"),
 }
+JUDGED = "fixed 128"  # as wide as the RNN with attention
 
 
-def bucketed(sources: Sequence[str]) -> list[list[int]]:
-    """The rows of the sentences in each bucket."""
-    lengths = [len(source.split()) for source in sources]
-    return [
-        [row for row, length in enumerate(lengths) if low <= length <= high]
-        for low, high in BUCKETS
-    ]
+def variants() -> dict[str, Small]:
+    """What is compared; the RNNs have their context vector's width."""
+    rnn = {"kind": "rnn", "cell": "gru", "embedding": 64, "dropout": 0.0}
+    fixed = {**rnn, "attention": "none", "context": "every-step"}
+    return {
+        **{
+            f"fixed {width}": Small({**fixed, "dim": width}, corpus=clauses.write, steps=STEPS)
+            for width in WIDTHS
+        },
+        "attention": Small(
+            {**rnn, "dim": 128, "attention": "additive", "order": "luong"},
+            corpus=clauses.write,
+            steps=STEPS,
+        ),
+        "transformer": Small(corpus=clauses.write, steps=STEPS),
+    }
 
 
-def bleu_by_length(
-    texts: Sequence[str], references: Sequence[str], rows: Sequence[Sequence[int]]
-) -> list[float]:
-    """BLEU of each bucket."""
-    found = []
-    for chosen in rows:
-        (score,) = score_text(
-            [texts[row] for row in chosen],
-            [references[row] for row in chosen],
-            target_language="ko",
-            metrics=("bleu",),
-            resamples=0,
-        )
-        found.append(score.value)
-    return found
+@dataclass(frozen=True)
+class LengthRun:
+    """A model and the texts to measure it on, by length."""
+
+    model: Trained
+    buckets: Sequence[tuple[list[str], list[str]]]
+
+
+def losses_of(reading: LengthRun) -> list[float]:
+    """Nats a target token, bucket by bucket."""
+    return [reading.model.loss_on(*bucket) for bucket in reading.buckets]
 
 
 def run(setting: Setting) -> Findings:
-    """Trains the three and translates sentences of every length."""
-    variants = {
-        "fixed": Small({**RNN, "attention": "none", "context": "every-step"}, steps=STEPS),
-        "attention": Small({**RNN, "attention": "additive", "order": "luong"}, steps=STEPS),
-        "transformer": Small(steps=STEPS),
-    }
-    found = contest(variants, NAMES, setting)
-    usual, longer = (world.read(setting.cache, split) for split in ("test", "longer"))
-    sources, references = usual[0] + longer[0], usual[1] + longer[1]
-    rows = bucketed(sources)
-    curves = {
-        name: [bleu_by_length(run.translate(sources), references, rows) for run in found.runs[name]]
-        for name in NAMES
-    }
-    parameters = {name: found.runs[name][0].parameters for name in NAMES}
-    return report(curves, parameters, {name: found.loss(name) for name in NAMES})
+    """Trains all and measures them by length."""
+    setting.say(f"training: {', '.join(name.en for name in NAMES.values())}")
+    runs = trained(list(variants().values()), setting)
+    buckets = clauses.buckets(setting.cache)
+    readings = [LengthRun(each, buckets) for of_name in runs for each in of_name]
+    measured = setting.workers.map(losses_of, readings)
+    many = len(setting.seeds)
+    return report(
+        {name: measured[many * place : many * (place + 1)] for place, name in enumerate(NAMES)},
+        {name: of_name[0].parameters for name, of_name in zip(NAMES, runs, strict=True)},
+    )
 
 
-def report(
-    curves: dict[str, list[list[float]]], parameters: dict[str, int], losses: dict[str, float]
-) -> Findings:
-    """How much BLEU each model loses from the shortest to the longest sentences."""
-    means = {name: [mean(each) for each in zip(*curves[name], strict=True)] for name in NAMES}
-    lost = {name: means[name][0] - means[name][-1] for name in NAMES}
-    keeps = [
-        lost["fixed"] - lost[name] > LOST and means[name][-1] > means["fixed"][-1]
-        for name in ("attention", "transformer")
-    ]
-    lengths = [f"{low}-{high}" for low, high in BUCKETS]
+def report(curves: dict[str, list[list[float]]], parameters: dict[str, int]) -> Findings:
+    """What each loses from the shortest to the longest texts.
+
+    Args:
+        curves: of each seed the loss by length.
+    """
+    lengths = [clauses.CLAUSE * many for many in range(1, clauses.LONGEST + 1)]
+    lost = {name: [curve[-1] - curve[0] for curve in curves[name]] for name in NAMES}
+    by_length = {name: list(zip(*curves[name], strict=True)) for name in NAMES}
     return Findings(
         columns=(
             Column(Text("model", "모델")),
             Column(Text("parameters", "매개변수"), ",d"),
-            Column(Text("loss", "손실"), ".3f"),
-            *(Column(Text(f"BLEU, {each} words", f"BLEU, {each}단어"), ".1f") for each in lengths),
+            *(
+                column
+                for length in lengths
+                for column in (
+                    Column(Text(f"loss, {length} words", f"손실, {length}단어"), ".2f"),
+                    Column(Text("± (95 %)", "± (95%)"), ".2f"),
+                )
+            ),
         ),
-        rows=[[NAMES[name], parameters[name], losses[name], *means[name]] for name in NAMES],
-        figures={
-            name: {"bleu": curves[name], "lost": lost[name], "loss": losses[name]} for name in NAMES
-        }
+        rows=[
+            [
+                NAMES[name],
+                parameters[name],
+                *(cell for each in by_length[name] for cell in (mean(each), half_width(each))),
+            ]
+            for name in NAMES
+        ],
+        figures={name: {"loss_by_length": curves[name], "lost": lost[name]} for name in NAMES}
         | {"lengths": lengths},
-        conditions=[Condition(Text("keeps", "잃지 않음"), [float(each)], 0.5) for each in keeps],
-        sentence=_sentence(means, lost, lengths),
+        conditions=_conditions(curves, lost),
+        sentence=_sentence(by_length, lost, lengths),
         panels=(
             Chart(
-                Text("BLEU by length", "길이에 따른 BLEU"),
-                Text("words of the English sentence", "영어 문장의 단어 수"),
-                Text("BLEU", "BLEU"),
+                Text("Loss by length", "길이에 따른 손실"),
+                Text("words of the English text", "영어 글의 단어 수"),
+                Text(
+                    "nats per token (mean and range of the seeds)", "토큰당 nat (시드 평균과 범위)"
+                ),
                 [
                     Series(
                         NAMES[name],
-                        [((low + high) / 2, y) for (low, high), y in zip(BUCKETS, ys, strict=True)],
+                        [
+                            (float(length), mean(each))
+                            for length, each in zip(lengths, by_length[name], strict=True)
+                        ],
+                        low=[min(each) for each in by_length[name]],
+                        high=[max(each) for each in by_length[name]],
                     )
-                    for name, ys in means.items()
+                    for name in NAMES
                 ],
                 least=0.0,
-                most=100.0,
             ),
         ),
     )
 
 
-def _sentence(means: dict[str, list[float]], lost: dict[str, float], lengths: list[str]) -> Text:
-    known = world.LENGTHS["train"][1]
-    last = [f"{means[name][-1]:.1f}" for name in NAMES]
+def _conditions(
+    curves: dict[str, list[list[float]]], lost: dict[str, list[float]]
+) -> list[Condition]:
+    longest = {name: [curve[-1] for curve in curves[name]] for name in NAMES}
+    narrow, wide = (longest[f"fixed {WIDTHS[place]}"] for place in (0, -1))
+    return [
+        Condition(
+            Text("the fixed vector (128) loses to length", "고정 벡터(128)가 길이 때문에 잃는 것"),
+            lost[JUDGED],
+            LOST,
+        ),
+        *(
+            Condition(
+                Text(
+                    f"{words.en}: {NAMES[name].en}",
+                    f"{words.ko}: {NAMES[name].ko}",
+                ),
+                differences(figure[JUDGED], figure[name]),
+                LOST,
+            )
+            for words, figure in (
+                (Text("it loses more than", "다음보다 더 잃는 정도"), lost),
+                (Text("its loss at the longest is above", "가장 긴 글에서 더 큰 손실"), longest),
+            )
+            for name in ("attention", "transformer")
+        ),
+        Condition(
+            Text(
+                f"a vector of {WIDTHS[-1]} loses less than one of {WIDTHS[0]}, longest texts",
+                f"가장 긴 글에서 너비 {WIDTHS[-1]}이 {WIDTHS[0]}보다 덜 잃는 정도",
+            ),
+            differences(narrow, wide),
+            WIDER,
+        ),
+    ]
+
+
+def _sentence(
+    by_length: dict[str, list[tuple[float, ...]]], lost: dict[str, list[float]], lengths: list[int]
+) -> Text:
+    falls = [with_interval(lost[name]) for name in NAMES]
+    last = [with_interval(by_length[name][-1]) for name in NAMES]
+    widths = ", ".join(map(str, WIDTHS))
     return Text(
-        f"From {lengths[0]} to {lengths[-1]} words the fixed vector loses {lost['fixed']:.1f} "
-        f"BLEU, the RNN with attention {lost['attention']:.1f} and the Transformer, whose "
-        f"positions beyond {known} words are new, {lost['transformer']:.1f}; on the longest "
-        f"sentences they reach {last[0]}, {last[1]} and {last[2]}. No sentence in training has "
-        f"more than {known} words.",
-        f"문장이 {lengths[0]}단어에서 {lengths[-1]}단어로 길어지면 BLEU는 고정 벡터에서 "
-        f"{lost['fixed']:.1f}, 어텐션이 있는 RNN에서 {lost['attention']:.1f}, 트랜스포머에서 "
-        f"{lost['transformer']:.1f} 떨어집니다. 트랜스포머에는 {known}단어 뒤의 위치가 처음입니다. "
-        f"가장 긴 문장의 BLEU는 각각 {', '.join(last)}입니다. {known}단어가 넘는 문장은 학습에 "
-        "없었습니다.",
+        f"From {lengths[0]} to {lengths[-1]} words, all lengths known from training, the loss "
+        f"rises by {', '.join(falls[:3])} nats per token with one vector of {widths} numbers, by "
+        f"{falls[3]} with attention and by {falls[4]} in the Transformer. At {lengths[-1]} words "
+        f"it is {', '.join(last)}.",
+        f"{lengths[0]}단어에서 {lengths[-1]}단어로 길어지면(모두 학습에 있던 길이) 토큰당 손실은 "
+        f"너비가 {widths}인 벡터 하나에서 {', '.join(falls[:3])} nat, 어텐션이 있으면 {falls[3]}, "
+        f"트랜스포머에서 {falls[4]} 늘어납니다. {lengths[-1]}단어에서 손실은 차례로 "
+        f"{', '.join(last)}입니다.",
     )

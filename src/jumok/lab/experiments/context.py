@@ -1,182 +1,269 @@
-"""One word, two sentences, two vectors.
+"""Like words lie near each other, and one word has another vector in another sentence.
 
-An embedding table gives a word the same vector in every sentence; an encoder's state is the
-word in its sentence. Tried on the encoder of a small translator: how far the vectors of one word
-lie apart in different sentences, and whether the nearest sentence by contextual vectors is built
-more alike (asks, denies, counts, compares as the other does) than the nearest by static ones.
+The notes say of word vectors that they place words of like meaning near each other, and that they
+may begin at random and learn their values. So: the embedding of a small translator before and after
+training, and how often the nearest neighbour of a word is of its kind (an animal, a number, a
+colour). They list contextual vectors as what is left to do. So: words that have several Korean
+translations, by the gold links; whether an occurrence's nearest neighbour among the others of the
+same word is translated in the same way, by the encoder's states and by chance, which is all that
+one static vector a word can give.
 
 All vectors of a space may point much the same way, and then any two of them have a large cosine.
-So the mean of a space is taken out first: the cosine of two words that have nothing to do with each
-other is then about 0.
+So the mean of a space is taken out first. A translator that was trained elsewhere is read in the
+same way: `jumok lab context --encoder FOLDER`.
 
-An encoder that was trained before is read in the same way: `jumok lab context --encoder FOLDER`.
-Its static vectors are those of the words that are one token.
-
-Source: Peters et al. 2018; Devlin et al. 2019; Ethayarajh 2019 (what all vectors share); lecture
-000 ("contextual embeddings"), 001.
+Source: Mikolov et al. 2013; Peters et al. 2018; Ethayarajh 2019 (what all vectors share); lecture
+001, and 000 ("contextual embeddings").
 """
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import torch
 
-from jumok.data.tokenizer import END, SPACE
+from jumok.data.tokenizer import END, SPACE, Tokenizer
 from jumok.lab import world
 from jumok.lab.findings import Bars, Column, Findings, Setting, TableCell
-from jumok.lab.judging import Condition, mean
-from jumok.lab.loaded import embedder_of
-from jumok.lab.small import Small, Trained, train
-from jumok.lab.text import Text, same
+from jumok.lab.judging import Condition, differences, half_width, mean, with_interval
+from jumok.lab.loaded import translator_of
+from jumok.lab.small import Small, first_batch, trained
+from jumok.lab.text import Text
+from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Float, Tensor
-from jumok.systems.embedding import Embedder
-from jumok.systems.words import WordSpace
+from jumok.training.precision import one_thread
 
-WORDS, MOST = 8, 20  # the most frequent words, and the maximum number of sentences of each
-APART = 0.9  # the claim: contextual vectors of a word have a mean cosine below this; static: 1
-MORE = 0.02  # and neighbours in context share this much more of their constructions
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "numbers": ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    "family": ("mother", "father", "sister", "brother", "son", "daughter", "uncle", "aunt"),
+    "names": ("Mina", "Minsu", "Sujin", "Jiho", "Yuna", "Anna", "Tom", "Emma", "Paul", "Junho"),
+    "pronouns": ("I", "we", "they", "he", "she"),
+    "possessives": ("my", "our", "his", "her", "their"),
+    "animals": ("dog", "cat", "bird", "cow", "horse", "mouse", "fox", "snake", "rabbit", "pig"),
+    "colours": ("red", "white", "black", "blue", "yellow", "green"),
+    "modals": ("can", "must", "will", "could", "should"),
+    "asking": ("who", "what", "where", "when", "why"),
+}
+SEEN, SENSES = 3, 2  # occurrences of a sense that counts, and senses of a word
+NEARER = 0.2  # the claim: so many more neighbours of the same kind than before training
+SAME = 0.1  # and so many more of the same translation than by chance
+
+NAMES = {
+    "before": Text("before training (random)", "학습 전 (임의의 벡터)"),
+    "after": Text("after training", "학습 후"),
+    "given": Text("given translator", "주어진 번역 모델"),
+}
 
 
 @dataclass(frozen=True)
-class Read:
-    """A sentence's words or tokens, with a vector for each before the encoder and behind it."""
+class Encoded:
+    """A model's encoder, and what splits words."""
 
-    names: tuple[str, ...]
-    static: Float[Tensor, "words dim"]
-    contextual: Float[Tensor, "words dim"]
+    model: Transformer
+    tokenizer: Tokenizer
+
+
+def table(encoded: Encoded) -> dict[str, list[Tensor]]:
+    """The embeddings of the words of KINDS that are one token, by their kind, mean taken out."""
+    embeddings = encoded.model.encoder.embedding.table.detach().float()
+    embeddings = embeddings - embeddings.mean(0)
+    found: dict[str, list[Tensor]] = defaultdict(list)
+    for kind, words in KINDS.items():
+        for word in words:
+            for written in {word, word.capitalize()}:
+                pieces = encoded.tokenizer.encode(written)
+                if len(pieces) == 1 and encoded.tokenizer.pieces(pieces) == [f"{SPACE}{written}"]:
+                    found[kind].append(embeddings[pieces[0]])
+    return {kind: vectors for kind, vectors in found.items() if len(vectors) > 1}
+
+
+def near(kinds: Mapping[str, Sequence[Tensor]]) -> float:
+    """The share of the vectors whose nearest neighbour by cosine is of the same kind."""
+    labels = [kind for kind, vectors in kinds.items() for _ in vectors]
+    return _nearest_alike(torch.stack([v for vectors in kinds.values() for v in vectors]), labels)
+
+
+def _nearest_alike(vectors: Float[Tensor, "count dim"], labels: Sequence[str]) -> float:
+    normed = vectors / vectors.norm(dim=1, keepdim=True).clamp_min(1e-9)
+    nearest = (normed @ normed.T).fill_diagonal_(-2.0).argmax(1).tolist()
+    return mean([float(labels[place] == labels[other]) for place, other in enumerate(nearest)])
 
 
 @torch.no_grad()
-def pieces_of(trained: Trained, sentence: str) -> Read:
-    """The tokens of a sentence, and their states above the last layer."""
-    encoder, pieces = trained.transformer.encoder, trained.tokenizer.encode(sentence)
-    found = encoder(torch.tensor([[*pieces, END]]))[0, : len(pieces)]
-    names = tuple(trained.tokenizer.pieces(pieces))
-    return Read(names, encoder.embedding.table[pieces].float(), found.float())
+def states(encoded: Encoded, sentence: str) -> list[Tensor]:
+    """A vector for each word between spaces: the mean of the states of its tokens."""
+    pieces = encoded.tokenizer.encode(sentence)
+    found = encoded.model.encode(torch.tensor([[*pieces, END]])).states[0, : len(pieces)].float()
+    words = torch.tensor(encoded.tokenizer.words(pieces))
+    return [found[words == word].mean(0) for word in range(len(sentence.split()))]
 
 
-def words_of(embedder: Embedder, space: WordSpace, sentence: str) -> Read:
-    """The words of a sentence that are one token, marked as a tokenizer marks them."""
-    words, vectors = embedder.word_vectors(sentence)
-    rows = [space.row(word) for word in words]
-    known = [place for place, row in enumerate(rows) if row is not None]
-    names = tuple(f"{SPACE}{words[place]}" for place in known)
-    return Read(names, space.directions[[rows[place] for place in known]], vectors[known])
+@dataclass(frozen=True)
+class Senses:
+    """How often an occurrence's nearest neighbour has its translation, and how often by chance."""
+
+    alike: float
+    chance: float
+    words: tuple[str, ...]
 
 
-def centred(
-    sentences: Sequence[Float[Tensor, "_ dim"]],
-) -> list[Float[Tensor, "_ dim"]]:
-    """The vectors of each sentence without the mean of all."""
-    middle = torch.cat(list(sentences)).mean(0)
-    return [sentence - middle for sentence in sentences]
+Linked = Sequence[tuple[str, str, Sequence[tuple[int, int]]]]
 
 
-def cosine_of_word(vectors: Sequence[Tensor]) -> float:
-    """The mean cosine of all pairs: 1 where all are the same."""
-    both = [torch.cosine_similarity(a, b, dim=0) for a, b in combinations(vectors, 2)]
-    return float(torch.stack(both).mean())
-
-
-def shared(kinds: Sequence[frozenset[str]], vectors: Float[Tensor, "sentence dim"]) -> float:
-    """How much of their constructions sentences share with their nearest neighbour.
-
-    Constructions in both over constructions in either, as a mean over the sentences.
-    """
-    normed = vectors / vectors.norm(dim=1, keepdim=True)
-    likeness = (normed @ normed.T).fill_diagonal_(-1.0)
-    nearest = likeness.argmax(1).tolist()
-    return mean(
-        [len(kinds[a] & kinds[b]) / len(kinds[a] | kinds[b]) for a, b in enumerate(nearest)]
-    )
+def senses(encoded: Encoded, pairs: Linked) -> Senses:
+    """Over all words with several translations; a translation is its first syllable."""
+    seen: dict[str, list[tuple[str, Tensor]]] = defaultdict(list)
+    every: list[Tensor] = []
+    for english, korean, links in pairs:
+        words, targets = english.split(), korean.split()
+        vectors = states(encoded, english)
+        every += vectors
+        linked = defaultdict(list)
+        shared = Counter(there for _, there in links)
+        for here, there in links:
+            if shared[there] == 1:  # an article is linked to the noun, as the noun itself is
+                linked[here].append(there)
+        for place, word in enumerate(words):
+            if len(linked[place]) == 1:
+                bare = word.strip(".,?!").lower()
+                seen[bare].append((targets[linked[place][0]][0], vectors[place]))
+    middle = torch.stack(every).mean(0)
+    alike, chance, told = [], [], []
+    for word, occurrences in sorted(seen.items()):
+        counts: dict[str, int] = defaultdict(int)
+        for sense, _ in occurrences:
+            counts[sense] += 1
+        kept = [each for each in occurrences if counts[each[0]] >= SEEN]
+        labels = [sense for sense, _ in kept]
+        if len(set(labels)) < SENSES:
+            continue
+        told.append(word)
+        alike.append(_nearest_alike(torch.stack([v for _, v in kept]) - middle, labels))
+        chance.append(mean([(labels.count(label) - 1) / (len(labels) - 1) for label in labels]))
+    return Senses(mean(alike), mean(chance), tuple(told))
 
 
 def run(setting: Setting) -> Findings:
-    """Looks at what the encoder of a small translator makes of words and sentences, or the encoder
-    that was given."""
-    sentences = world.read(setting.cache, "test")[0]
-    kinds = [each - {"polite"} or each for each in world.kinds(setting.cache, "test")]
-    if setting.encoder is None:
-        trained = train(Small(), setting.seed, setting.cache, setting.full)
-        read = [pieces_of(trained, sentence) for sentence in sentences]
-    else:
-        embedder = embedder_of(setting.encoder)
-        space = embedder.word_space()
-        read = [words_of(embedder, space, sentence) for sentence in sentences]
-    kinds = [kind for each, kind in zip(read, kinds, strict=True) if each.names]
-    read = [each for each in read if each.names]
-    static = centred([each.static for each in read])
-    contextual = centred([each.contextual for each in read])
-    by_word: dict[str, list[Tensor]] = defaultdict(list)
-    for sentence, found in zip(read, contextual, strict=True):
-        for name, state in zip(sentence.names, found, strict=True):
-            by_word[name].append(state)
-    again = [name for name, vectors in by_word.items() if len(vectors) > 1]
-    commonest = sorted(again, key=lambda name: -len(by_word[name]))
-    words = [name for name in commonest if _is_word(name)][:WORDS]
-    cosines = {name.removeprefix(SPACE): cosine_of_word(by_word[name][:MOST]) for name in words}
-    share = {
-        "static": shared(kinds, torch.stack([each.mean(0) for each in static])),
-        "contextual": shared(kinds, torch.stack([each.mean(0) for each in contextual])),
-    }
-    return report(cosines, share)
+    """Looks at the words and the states of a small translator, and of the one that was given."""
+    setting.say("training: translators")
+    (runs,) = trained([Small()], setting)
+    after = [Encoded(each.transformer, each.tokenizer) for each in runs]
+    before = [
+        Encoded(first_batch(Small(), seed, setting.cache)[0], each.tokenizer)
+        for seed, each in zip(setting.seeds, after, strict=True)
+    ]
+    models = {"before": before, "after": after}
+    if setting.encoder is not None:
+        translator = translator_of(setting.encoder)
+        model = translator.models[0]
+        assert isinstance(model, Transformer)
+        models["given"] = [Encoded(model, translator.tokenizer)]
+    pairs = list(zip(*world.read(setting.cache, "test"), strict=True))
+    with one_thread():
+        shares = {name: [near(table(each)) for each in of_name] for name, of_name in models.items()}
+        found = {
+            name: [senses(each, pairs) for each in of_name]
+            for name, of_name in models.items()
+            if name != "before"
+        }
+    return report(shares, found)
 
 
-def _is_word(name: str) -> bool:
-    """Whether the token is a whole English word of some length."""
-    word = name.removeprefix(SPACE)
-    return name.startswith(SPACE) and len(word) > 1 and word.isascii() and word.isalpha()
+COLUMNS = (
+    Column(Text("word vectors", "단어 벡터")),
+    Column(Text("nearest word is of the same kind", "가장 가까운 단어가 같은 종류"), ".0%"),
+    Column(Text("± (95 %)", "± (95%)"), ".0%"),
+    Column(Text("nearest occurrence, same translation", "가까운 쓰임이 같은 번역"), ".0%"),
+    Column(Text("± (95 %)", "± (95%)"), ".0%"),
+    Column(Text("by chance (static vectors)", "우연 (정적 벡터)"), ".0%"),
+)
 
 
-def report(cosines: dict[str, float], share: dict[str, float]) -> Findings:
-    """The cosines of words, and the constructions that neighbours share."""
-    average = mean(list(cosines.values()))
-    gain = share["contextual"] - share["static"]
-    _apart, _alike = average < APART, gain > MORE
-    widest = min(cosines, key=lambda word: cosines[word])
-    rows: list[list[TableCell]] = [[word, 1.0, value] for word, value in cosines.items()]
+def report(shares: dict[str, list[float]], found: dict[str, list[Senses]]) -> Findings:
+    """How near like words lie, and how like the neighbours of an occurrence are translated."""
+    rows: list[list[TableCell]] = []
+    for name, values in shares.items():
+        alike = [each.alike for each in found[name]] if name in found else []
+        rows.append(
+            [
+                NAMES[name],
+                mean(values),
+                half_width(values),
+                mean(alike) if alike else None,
+                half_width(alike) if alike else None,
+                found[name][0].chance if alike else None,
+            ]
+        )
+    after = found["after"]
     return Findings(
-        columns=(
-            Column(Text("word, in different sentences", "여러 문장 속의 단어")),
-            Column(Text("cosine, static", "코사인, 정적 벡터"), ".2f"),
-            Column(Text("cosine, in context", "코사인, 문맥화된 벡터"), ".2f"),
-        ),
+        columns=COLUMNS,
         rows=rows,
-        figures={"cosine": cosines, "shared_constructions": share},
-        conditions=(
-            Condition(Text("cosine", "코사인"), [average], APART, above=False),
-            Condition(Text("in common", "공통"), [gain], MORE),
-        ),
-        sentence=Text(
-            "The mean of all vectors is subtracted first. In different sentences the vectors of "
-            f"one word have a cosine of {average:.2f} on average (static: 1), the lowest is that "
-            f"of “{widest}” ({cosines[widest]:.2f}). A sentence shares {share['contextual']:.0%} "
-            "of its constructions with its nearest neighbour by contextual vectors, and "
-            f"{share['static']:.0%} with its nearest neighbour by static vectors. The claim needs "
-            f"a mean cosine below {APART:.2f} and more than {100 * MORE:.0f} points more in "
-            "common.",
-            "먼저 모든 벡터의 평균을 뺍니다. 서로 다른 문장에 있는 같은 단어의 벡터는 코사인이 "
-            f"평균 {average:.2f}입니다(정적 벡터: 1). 코사인이 가장 작은 단어는 “{widest}”입니다"
-            f"({cosines[widest]:.2f}). 가장 가까운 문장과 공통된 구문의 비율은 문맥화된 벡터로 "
-            f"찾으면 {share['contextual']:.0%}, 정적 벡터로 찾으면 {share['static']:.0%}입니다. "
-            f"주장이 성립하려면 평균 코사인이 {APART:.2f}보다 작고, 공통된 구문의 비율이 정적 "
-            f"벡터로 찾을 때보다 {100 * MORE:.0f}%포인트 넘게 커야 합니다.",
-        ),
+        figures={
+            "same_kind": shares,
+            "same_translation": {
+                name: [{"alike": each.alike, "chance": each.chance} for each in of_name]
+                for name, of_name in found.items()
+            },
+            "words": list(after[0].words),
+        },
+        conditions=_conditions(shares, after),
+        sentence=_sentence(shares, after),
         panels=(
             Bars(
-                Text("One word in different sentences", "여러 문장 속의 같은 단어"),
-                Text("mean cosine in context (static: 1)", "문맥화된 벡터의 평균 코사인 (정적: 1)"),
-                [(same(word), value) for word, value in cosines.items()],
+                Text("Nearest word is of the same kind", "가장 가까운 단어가 같은 종류"),
+                Text("share of words, ± 95 %", "단어의 비율, ± 95%"),
+                [(NAMES[name], mean(values)) for name, values in shares.items()],
+                spread=[half_width(values) or 0.0 for values in shares.values()],
             ),
             Bars(
-                Text("Nearest sentences", "가장 가까운 문장"),
-                Text("share of constructions in common", "공통된 구문의 비율"),
+                Text("Nearest occurrence has the same translation", "가까운 쓰임이 같은 번역"),
+                Text("share of occurrences, ± 95 %", "쓰임의 비율, ± 95%"),
                 [
-                    (Text("static vectors", "정적 벡터"), share["static"]),
-                    (Text("contextual vectors", "문맥화된 벡터"), share["contextual"]),
+                    (Text("by chance", "우연"), after[0].chance),
+                    (Text("by states", "은닉 상태"), mean([each.alike for each in after])),
                 ],
+                spread=[0.0, half_width([each.alike for each in after]) or 0.0],
             ),
         ),
+    )
+
+
+def _conditions(shares: dict[str, list[float]], after: list[Senses]) -> tuple[Condition, ...]:
+    more = [each.alike - each.chance for each in after]
+    return (
+        Condition(
+            Text(
+                "more neighbours of the same kind than before training",
+                "학습 전보다 많은 같은 종류의 이웃",
+            ),
+            differences(shares["after"], shares["before"]),
+            NEARER,
+            form=".0%",
+        ),
+        Condition(
+            Text(
+                "in context, more of the same translation than by chance",
+                "문맥 속에서 우연보다 많은 같은 번역",
+            ),
+            more,
+            SAME,
+            form=".0%",
+        ),
+    )
+
+
+def _sentence(shares: dict[str, list[float]], after: list[Senses]) -> Text:
+    before, learned = (with_interval(shares[name], ".0%") for name in ("before", "after"))
+    alike, chance = with_interval([each.alike for each in after], ".0%"), after[0].chance
+    count, some = len(after[0].words), ", ".join(after[0].words[:5])
+    return Text(
+        f"The nearest neighbour of a word vector is of the same kind (numbers, family, animals "
+        f"...) for {before} of the words before training and for {learned} after it. In context, "
+        f"the nearest other occurrence of the same word has the same translation in {alike} of the "
+        f"cases, and by chance in {chance:.0%}, over {count} words with several translations "
+        f"({some} ...).",
+        f"단어 벡터의 가장 가까운 이웃이 같은 종류(수, 가족, 동물 등)인 비율은 학습 전 {before}, "
+        f"학습 후 {learned}입니다. 문맥 속에서 같은 단어의 가장 가까운 다른 쓰임이 같은 번역인 "
+        f"비율은 {alike}, 우연이면 {chance:.0%}입니다. 번역이 여러 가지인 단어 {count}개를 "
+        f"보았습니다({some} 등).",
     )

@@ -1,28 +1,37 @@
-"""The same structure, but not the same weights.
+"""The same structure, but not the same weights: what does depth buy?
 
-Encoder layers are alike in structure and each has its own weights. So: four layers with weights
-of their own, against one layer that is applied four times, and against one applied once.
+Encoder layers are alike in structure and each has its own weights. That is a definition, so the lab
+asks what it is good for, on a task that needs layers: eight arrows lead from symbol to symbol, and
+the question names a symbol and how many arrows to follow. One look finds where an arrow leads; to
+follow it further, a second look has to start from what the first one found. So a layer is needed
+for the second arrow; whether it has weights of its own is another matter, and is tried.
 
-Source: lecture 001 ("weight를 공유하지는 않는다"); sharing: Dehghani et al. 2019, Universal
-Transformers; Lan et al. 2020, ALBERT.
+Source: lecture 001; sharing: Dehghani et al. 2019, Universal Transformers; Lan et al. 2020, ALBERT.
 """
+
+from functools import partial
+from random import Random
 
 import torch
 
-from jumok.lab.contest import COLUMNS, contest
-from jumok.lab.findings import Bars, Column, Findings, Setting
-from jumok.lab.judging import Condition
-from jumok.lab.small import Small
-from jumok.lab.text import Text, compared
+from jumok.data.tokenizer import END
+from jumok.lab.findings import Bars, Chart, Column, Findings, Series, Setting
+from jumok.lab.judging import Condition, differences, half_width, mean, with_interval
+from jumok.lab.puzzle import Puzzle, Question, Solved, Trial, curve, solve
+from jumok.lab.text import Text
 from jumok.models.encoder_decoder import Transformer
 
-LAYERS = 4
-BETTER = 0.02  # the claim: weights of their own lower the loss by more than this share
+SYMBOLS, HOPS, DEEP = 6, 2, 2
+FIRST = END + 1  # the tokens of the symbols, then of the arrows, then of the questions
+ARROWS = FIRST + SYMBOLS
+ASKED = ARROWS + SYMBOLS**2
+STEPS = 500
+KNOWN, MORE = 0.9, 0.2  # the claim: right answers with one layer and one arrow; gain of a second
 
 NAMES = {
-    "own": Text("4 layers, own weights", "4층, 층마다 다른 가중치"),
-    "shared": Text("4 layers, shared weights", "4층, 가중치 공유"),
     "one": Text("1 layer", "1층"),
+    "own": Text("2 layers, own weights", "2층, 층마다 다른 가중치"),
+    "shared": Text("2 layers, shared weights", "2층, 가중치 공유"),
 }
 
 
@@ -48,41 +57,139 @@ def likeness(model: Transformer) -> float:
     return sum(cosines) / len(cosines)
 
 
+def follow(random: Random, hops: int | None = None) -> Question:
+    """A question, the arrows of all symbols in any order, and where the path ends.
+
+    Args:
+        hops: arrows to follow; None: one of them, by chance.
+    """
+    leads = random.sample(range(SYMBOLS), SYMBOLS)
+    hops = hops or random.randint(1, HOPS)
+    start = random.randrange(SYMBOLS)
+    end = start
+    for _ in range(hops):
+        end = leads[end]
+    arrows = [ARROWS + SYMBOLS * here + there for here, there in enumerate(leads)]
+    random.shuffle(arrows)
+    return [ASKED + SYMBOLS * (hops - 1) + start, *arrows], FIRST + end
+
+
 def run(setting: Setting) -> Findings:
-    """Own weights, shared weights, and one layer alone."""
-    deep = {"encoder_layers": LAYERS}
-    variants = {
-        "own": Small(deep),
-        "shared": Small(deep, change=share),
-        "one": Small({"encoder_layers": 1}),
+    """One layer, two with weights of their own, and one layer applied twice."""
+    vocabulary = ASKED + SYMBOLS * HOPS
+    steps = STEPS * (2 if setting.full else 1)
+    puzzles = {
+        name: Puzzle(
+            follow,
+            vocabulary,
+            {"encoder_layers": 1 if name == "one" else DEEP, "decoder_layers": 1},
+            share if name == "shared" else None,
+            steps,
+        )
+        for name in NAMES
     }
-    found = contest(variants, NAMES, setting)
-    loss = {name: found.loss(name) for name in NAMES}
-    alike = likeness(found.runs["own"][0].transformer)
-    gain, depth = 1.0 - loss["own"] / loss["shared"], 1.0 - loss["shared"] / loss["one"]
-    own, shared = (found.runs[name][0].parameters for name in ("own", "shared"))
+    tests = tuple(partial(follow, hops=hops) for hops in range(1, HOPS + 1))
+    trials = [Trial(puzzles[name], seed, tests) for name in NAMES for seed in setting.seeds]
+    setting.say(f"training: {len(trials)} encoders")
+    made, many = setting.workers.map(solve, trials), len(setting.seeds)
+    return report(
+        {name: made[many * place : many * (place + 1)] for place, name in enumerate(NAMES)}
+    )
+
+
+def report(solved: dict[str, list[Solved]]) -> Findings:
+    """The share of right answers by layers and arrows."""
+    right = {
+        name: [[run.accuracy[hop] for run in runs] for hop in range(HOPS)]
+        for name, runs in solved.items()
+    }
+    deeper = differences(right["own"][1], right["one"][1])
+    twice = differences(right["shared"][1], right["one"][1])
+    bars = [
+        (Text(f"{NAMES[name].en}, {hop} arrow(s)", f"{NAMES[name].ko}, 화살표 {hop}개"), values)
+        for name in NAMES
+        for hop, values in enumerate(right[name], start=1)
+    ]
     return Findings(
-        columns=(Column(Text("encoder", "인코더")), *COLUMNS),
-        rows=[[NAMES[name], *found.row(name)] for name in NAMES],
-        figures={**found.figures(), "gain": gain, "cosine_between_layers": alike},
-        conditions=(Condition(NAMES["own"], [gain], BETTER),),
-        sentence=Text(
-            f"With separate weights in every layer the loss is {compared(gain).en} than with "
-            f"shared ones, for {own / shared - 1:.0%} more parameters; after training, the weights "
-            f"of different layers have a cosine of {alike:.2f} (1 would mean equal). If one layer "
-            f"is applied four times, the loss is {compared(depth).en} than if it is applied once.",
-            f"층마다 다른 가중치를 두면 손실은 공유할 때보다 {compared(gain).ko}고, 매개변수는 "
-            f"{own / shared - 1:.0%} 늘어납니다. 학습한 뒤 층 사이 가중치의 코사인은 "
-            f"{alike:.2f}입니다(같으면 1). 한 층을 네 번 적용하면 손실이 한 번만 적용할 때보다 "
-            f"{compared(depth).ko}습니다.",
+        columns=(
+            Column(Text("encoder", "인코더")),
+            Column(Text("parameters", "매개변수"), ",d"),
+            Column(Text("right, one arrow", "정답률, 화살표 1개"), ".0%"),
+            Column(Text("± (95 %)", "± (95%)"), ".0%"),
+            Column(Text("right, two arrows", "정답률, 화살표 2개"), ".0%"),
+            Column(Text("± (95 %)", "± (95%)"), ".0%"),
         ),
+        rows=[
+            [
+                NAMES[name],
+                solved[name][0].parameters,
+                mean(right[name][0]),
+                half_width(right[name][0]),
+                mean(right[name][1]),
+                half_width(right[name][1]),
+            ]
+            for name in NAMES
+        ],
+        figures={"right": right, "second_layer": deeper, "second_pass": twice},
+        conditions=_conditions(right["one"][0], deeper, twice),
+        sentence=_sentence(right, deeper, twice),
         panels=(
             Bars(
-                Text("Loss on unseen sentences", "처음 보는 문장의 손실"),
-                Text("nats per token; lower is better", "토큰당 nat, 낮을수록 좋음"),
-                [(NAMES[name], loss[name]) for name in NAMES],
-                form=".3f",
+                Text("Where does the path end?", "길은 어디에서 끝나는가?"),
+                Text(
+                    f"right answers (chance: {1 / SYMBOLS:.2f})",
+                    f"정답률 (우연: {1 / SYMBOLS:.2f})",
+                ),
+                [(name, mean(values)) for name, values in bars],
+                spread=[half_width(values) or 0.0 for _, values in bars],
             ),
-            found.curves(Text("Training", "학습")),
+            Chart(
+                Text("Training, first seed", "학습, 첫 시드"),
+                Text("training step", "학습 단계"),
+                Text("training loss (nats per answer)", "학습 손실 (답마다 nat)"),
+                [Series(NAMES[name], curve(solved[name][0].losses)) for name in NAMES],
+                least=0.0,
+            ),
         ),
+    )
+
+
+def _conditions(one: list[float], deeper: list[float], twice: list[float]) -> tuple[Condition, ...]:
+    return (
+        Condition(
+            Text("one layer follows one arrow", "한 층이 화살표 하나를 따라감"),
+            one,
+            KNOWN,
+            form=".0%",
+        ),
+        Condition(
+            Text("two arrows: gain of a second layer", "화살표 두 개: 둘째 층의 이득"),
+            deeper,
+            MORE,
+            form=".0%",
+        ),
+        Condition(
+            Text(
+                "two arrows: gain of a second pass through the same layer",
+                "화살표 두 개: 같은 층을 두 번 지날 때의 이득",
+            ),
+            twice,
+            MORE,
+            form=".0%",
+        ),
+    )
+
+
+def _sentence(right: dict[str, list[list[float]]], deeper: list[float], twice: list[float]) -> Text:
+    one, two = (with_interval(each, ".0%") for each in right["one"])
+    more, again = with_interval(deeper, ".0%"), with_interval(twice, ".0%")
+    return Text(
+        f"One layer is right on {one} of the questions with one arrow and on {two} of those with "
+        f"two (chance: {1 / SYMBOLS:.0%}). On two arrows a second layer with its own weights adds "
+        f"{more}, and the first layer applied twice adds {again}: what is needed is a second look, "
+        "and it may be the same layer's.",
+        f"한 층은 화살표 하나짜리 질문의 {one}, 두 개짜리 질문의 {two}를 맞힙니다(우연: "
+        f"{1 / SYMBOLS:.0%}). 화살표가 두 개일 때 가중치가 따로 있는 둘째 층은 정답률을 {more} "
+        f"높이고, 첫 층을 두 번 적용하면 {again} 높아집니다. 필요한 것은 두 번째 어텐션이며, "
+        "같은 층을 다시 써도 됩니다.",
     )

@@ -4,19 +4,18 @@
 links "it" with the animal. Whether an answer is right can be known only where sentences are made
 so: here an animal or a person meets a place or a thing, and the last word decides which of the
 two "it" is (tired: the animal; wide: the street). Both come first and second equally often, so
-that nothing but the meaning tells. An encoder learns to name the answer from the state of "it"
-alone; then its attention from "it" is read, on combinations that training never had. An encoder
-that was trained elsewhere is read in the same way: `jumok lab coreference --encoder FOLDER`.
+that nothing but the meaning tells. Three kinds of model are read, on combinations that training
+never had. One is taught: it learns to name the answer from the encoder's state of "it" alone, so
+that attention is the only way. One is not: a translator into Korean, whose target says the noun
+again and does not say where to find it; that is what the notes speak of. And one that was trained
+elsewhere, if it is given: `jumok lab coreference --encoder FOLDER`.
 
 Source: the example is of Uszkoreit 2017, "Transformer: A Novel Neural Network Architecture for
 Language Understanding"; lecture 001.
 """
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from random import Random
 
 import torch
 from torch import nn
@@ -27,68 +26,26 @@ from jumok.data.pairs.batches import Batch
 from jumok.data.tokenizer import END, PAD
 from jumok.kernels.cross_entropy import smoothed_cross_entropy
 from jumok.lab.findings import Bars, Column, Findings, Grid, Setting, TableCell
-from jumok.lab.judging import Condition, mean
-from jumok.lab.loaded import looks_of
-from jumok.lab.small import Small, Trained, train
+from jumok.lab.judging import Condition, half_width, mean, with_interval
+from jumok.lab.loaded import by_words, looks_of
+from jumok.lab.pronouns import ENDING, Sentence, sentences, write, write_translations
+from jumok.lab.small import Small, Trained, trained
 from jumok.lab.text import Text
-from jumok.lab.written import Splits, written
 from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Float, Tensor
+from jumok.training.precision import one_thread
 
-LIVING = ("animal", "dog", "horse", "child", "cat", "mouse", "bird", "cow")
-THINGS = ("street", "river", "bridge", "field", "wall", "road", "garden", "lake")
-OF_LIVING = ("tired", "hungry", "scared", "sick", "lazy", "sleepy")
-OF_THINGS = ("wide", "long", "steep", "icy", "muddy", "narrow")
-# Living first, and thing first: "because it was too ..." follows.
-FRAMES = (
-    "the {living} did not cross the {thing}",
-    "the {living} saw the {thing}",
-    "the {thing} stopped the {living}",
-    "the {thing} was left by the {living}",
-)
-ENDING = "because it was too {quality}"
-HELD_OUT, CHOSEN = 0.2, 0.5  # of all sentences; of those, the part that chooses layer and head
-SEED = 1
+NAMES = {
+    "taught": Text("taught to name the noun", "명사를 맞히도록 배운 인코더"),
+    "translator": Text("translator, not taught", "번역 모델, 배우지 않음"),
+    "given": Text("given encoder, not taught", "주어진 인코더, 배우지 않음"),
+}
+CHOSEN = 0.5  # the part of the held-out sentences that chooses layer and head
 # With so few words, this many merges make every word one token.
 TOKENIZER = TokenizerConfig(kind="bpe", size=180, byte_fallback=False)
-MOST_ROWS = 8  # heads in the table
-SOME = 0.6  # in part: in this share, or the state of "it" names the right noun
+TESTED, TRANSLATED, STEPS = 300, 100, 200
+TRANSLATORS = TokenizerConfig(kind="bpe", size=320, byte_fallback=False)
 RIGHT = 0.75  # the claim: the best head looks more at the right noun in this share (chance: 0.5)
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """A sentence, the noun that "it" is, and the other noun."""
-
-    text: str
-    right: str
-    wrong: str
-
-
-def sentences() -> tuple[list[Sentence], list[Sentence]]:
-    """All of them: to train on, and held out."""
-    every = []
-    nouns = itertools.product(FRAMES, LIVING, THINGS)
-    for (frame, living, thing), quality in itertools.product(nouns, OF_LIVING + OF_THINGS):
-        text = f"{frame} {ENDING}".format(living=living, thing=thing, quality=quality)
-        of_living = quality in OF_LIVING
-        right, wrong = (living, thing) if of_living else (thing, living)
-        every.append(Sentence(text, right, wrong))
-    Random(SEED).shuffle(every)
-    held = round(len(every) * HELD_OUT)
-    return every[held:], every[:held]
-
-
-def write(folder: Path) -> Path:
-    """Writes the sentences and their answers as a corpus, unless it is there."""
-    return written(folder / "pronouns", _splits)
-
-
-def _splits() -> Splits:
-    return {
-        split: {"en": [each.text for each in chosen], "ko": [each.right for each in chosen]}
-        for split, chosen in zip(("train", "validation"), sentences(), strict=True)
-    }
 
 
 def from_its_state(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tensor, ""]:
@@ -107,17 +64,17 @@ def from_its_state(model: nn.Module, batch: Batch, smoothing: float) -> Float[Te
 
 @torch.no_grad()
 def looked(trained: Trained, sentence: Sentence) -> Float[Tensor, "layer head word"]:
-    """How much "it" attends to each word, in every layer and head; one token is one word here."""
+    """How much "it" attends to each word, in every layer and head."""
     pieces = trained.tokenizer.encode(sentence.text)
-    it = sentence.text.split().index("it")
     seen: list[Tensor] = []
 
     def keep(_: str, attention: Attention) -> None:
-        seen.append(attention.weights[0, :, it, : len(pieces)])
+        seen.append(attention.weights[0, :, : len(pieces), : len(pieces)])
 
     with observe(trained.model, keep, sites_of(trained.model, "encoder").__contains__):
         trained.model.encode(torch.tensor([[*pieces, END]]))
-    return torch.stack(seen)
+    it = sentence.text.split().index("it")
+    return by_words(torch.stack(seen), trained.tokenizer.words(pieces), sentence.text, it)
 
 
 @torch.no_grad()
@@ -156,16 +113,6 @@ class Preferred:
     grid: list[list[float]]
     given: tuple[float, float]
 
-    @property
-    def places(self) -> list[tuple[int, int]]:
-        """Layer and head from 0: all of them, or of many those with the largest shares."""
-        layers, heads = self.shares.shape
-        every = [(layer, head) for layer in range(layers) for head in range(heads)]
-        if len(every) <= MOST_ROWS:
-            return every
-        best_first = sorted(every, key=lambda at: (at != self.best, -float(self.shares[at])))
-        return sorted(best_first[:MOST_ROWS])
-
 
 def preferred(look: Callable[[Sentence], Tensor], held: Sequence[Sentence]) -> Preferred:
     """Which heads attend to the right noun; one half of the sentences chooses, the other judges."""
@@ -184,101 +131,165 @@ def preferred(look: Callable[[Sentence], Tensor], held: Sequence[Sentence]) -> P
     return Preferred(prefers[half:].mean(0), (layer, head), (tired, wide), grid, (right, wrong))
 
 
+@dataclass(frozen=True)
+class PronounRun:
+    """A model, and whether it was taught to name the noun."""
+
+    model: Trained
+    taught: bool
+
+
+@dataclass(frozen=True)
+class PronounFindings:
+    """What was found of it: its attention, and in what share its answer names the right noun."""
+
+    found: Preferred
+    told: float | None
+
+
+def read(reading: PronounRun) -> PronounFindings:
+    """Reads the attention and the answers of one model."""
+    held, trained = sentences()[1][:TESTED], reading.model
+    with one_thread():
+        found = preferred(lambda each: looked(trained, each), held)
+        if reading.taught:
+            told = mean([float(named(trained, each)) for each in held])
+        else:
+            some = held[:TRANSLATED]
+            texts = trained.translate([each.text for each in some])
+            endings = [each.korean.split()[-4:-3] for each in some]
+            told = mean(
+                [
+                    float(text.split()[-4:-3] == ending)
+                    for text, ending in zip(texts, endings, strict=True)
+                ]
+            )
+    return PronounFindings(found, told)
+
+
+LAYERS = {"encoder_layers": 2, "decoder_layers": 1}
+TAUGHT = Small(
+    LAYERS, objective=from_its_state, corpus=write, tokenizer=TOKENIZER, tokens=256, steps=150
+)
+TRANSLATOR = Small(LAYERS, corpus=write_translations, tokenizer=TRANSLATORS, steps=STEPS)
+
+
 def run(setting: Setting) -> Findings:
-    """Trains an encoder, or takes one that was; reads it on combinations that it never saw."""
-    _, held = sentences()
+    """Trains both with every seed and reads them, and the encoder that was given."""
+    setting.say("training: taught encoders, and translators")
+    trained_ones = trained([TAUGHT, TRANSLATOR], setting)
+    jobs = [
+        PronounRun(model, place == 0)
+        for place, models in enumerate(trained_ones)
+        for model in models
+    ]
+    found, many = setting.workers.map(read, jobs), len(setting.seeds)
+    reads = {"taught": found[:many], "translator": found[many:]}
     if setting.encoder is not None:
         looks = looks_of(setting.encoder)
-        found = preferred(lambda each: looks(each.text, each.text.split().index("it")), held)
-        return report(found, None)
-    held = held[:300]
-    layers = {"encoder_layers": 2, "decoder_layers": 1}
-    small = Small(
-        layers, objective=from_its_state, corpus=write, tokenizer=TOKENIZER, tokens=256, steps=150
-    )
-    trained = train(small, setting.seed, setting.cache, setting.full)
-    told = mean([float(named(trained, each)) for each in held])
-    return report(preferred(lambda each: looked(trained, each), held), told)
+        held = sentences()[1][:TESTED]
+        given = preferred(lambda each: looks(each.text, each.text.split().index("it")), held)
+        reads["given"] = [PronounFindings(given, None)]
+    return report(reads)
 
 
-def report(found: Preferred, told: float | None) -> Findings:
-    """How often "it" attends more to the right noun, by layer and head.
-
-    Args:
-        told: in what share its state names the right noun; None: it was not trained to.
-    """
-    at_best, average = float(found.shares[found.best]), float(found.shares.mean())
-    names = {
-        (layer, head): Text(
-            f"layer {layer + 1}, head {head + 1}", f"{layer + 1}층, 헤드 {head + 1}"
-        )
-        for layer, head in found.places
+def report(reads: dict[str, list[PronounFindings]]) -> Findings:
+    """How often "it" attends more to the right noun, model by model."""
+    best = {
+        name: [float(each.found.shares[each.found.best]) for each in of_name]
+        for name, of_name in reads.items()
     }
-    words = found.shown[0].split()
-    where = names[found.best]
-    rows: list[list[TableCell]] = [
-        [name, float(found.shares[place])] for place, name in names.items()
-    ]
-    rows.append([Text("all heads, mean", "모든 헤드의 평균"), average])
+    rows: list[list[TableCell]] = []
+    for name, of_name in reads.items():
+        right, wrong = (mean([each.found.given[noun] for each in of_name]) for noun in (0, 1))
+        told = [each.told for each in of_name if each.told is not None]
+        every = mean([float(each.found.shares.mean()) for each in of_name])
+        shares = [mean(best[name]), half_width(best[name]), every, right, wrong]
+        rows.append([NAMES[name], *shares, mean(told) if told else None])
+    shown = reads["translator"][0].found
     return Findings(
         columns=(
-            Column(Text("from “it”", "“it”의 어텐션")),
-            Column(Text("attends more to the right noun", "옳은 명사를 더 보는 비율"), ".1%"),
+            Column(Text("model", "모델")),
+            Column(
+                Text("chosen head prefers the right noun", "고른 헤드가 옳은 명사를 더 봄"), ".0%"
+            ),
+            Column(Text("± (95 %)", "± (95%)"), ".0%"),
+            Column(Text("mean over all heads", "모든 헤드의 평균"), ".0%"),
+            Column(Text("its attention on the right noun", "옳은 명사에 준 어텐션"), ".0%"),
+            Column(Text("on the other", "다른 명사에 준 어텐션"), ".0%"),
+            Column(Text("answer names the right noun", "답이 옳은 명사를 말함"), ".0%"),
         ),
         rows=rows,
         figures={
-            **({} if told is None else {"named_rightly": told}),
-            "best": list(found.best),
-            "looks_at_right": at_best,
-            "weight_of_right": found.given[0],
-            "weight_of_wrong": found.given[1],
-            "mean_over_heads": average,
-            "shares": found.shares.tolist(),
+            name: {
+                "best": [list(each.found.best) for each in of_name],
+                "looks_at_right": best[name],
+                "weights": [list(each.found.given) for each in of_name],
+                "named_rightly": [each.told for each in of_name],
+                "shares": [each.found.shares.tolist() for each in of_name],
+            }
+            for name, of_name in reads.items()
         },
-        conditions=(Condition(Text("prefers the right noun", "옳은 명사"), [at_best], RIGHT),),
-        sentence=_sentence(found, told, where),
-        panels=(
-            Grid(
-                Text(f"Attention of “it”: {where.en}", f"“it”이 보는 곳: {where.ko}"),
-                ["... tired", "... wide"],
-                [*words[:-1], "tired / wide"],
-                found.grid,
-                Text("the sentence ends in", "문장의 끝"),
-                Text("word", "단어"),
-                framed=[(0, words.index("animal")), (1, words.index("street"))],
-            ),
-            Bars(
-                Text("Attends more to the right noun", "옳은 명사를 더 보는 비율"),
-                Text("share of sentences (chance: 0.5)", "문장의 비율 (우연: 0.5)"),
-                [(name, float(found.shares[place])) for place, name in names.items()],
-            ),
-        ),
+        conditions=[
+            Condition(
+                Text(
+                    f"prefers the right noun: {NAMES[name].en}",
+                    f"옳은 명사를 더 봄: {NAMES[name].ko}",
+                ),
+                values,
+                RIGHT,
+                form=".0%",
+            )
+            for name, values in best.items()
+        ],
+        sentence=_sentence(reads, best),
+        panels=(_grid(shown), _bars(best)),
     )
 
 
-def _sentence(found: Preferred, told: float | None, where: Text) -> Text:
-    at_best, average = float(found.shares[found.best]), float(found.shares.mean())
-    right, wrong = found.given
-    known = (
+def _grid(found: Preferred) -> Grid:
+    words = found.shown[0].split()
+    layer, head = (place + 1 for place in found.best)
+    return Grid(
         Text(
-            "This encoder was never trained to resolve “it”.",
-            "이 인코더는 “it”이 무엇인지 배운 적이 없습니다.",
-        )
-        if told is None
-        else Text(
-            f"In {told:.0%} of the sentences with unseen combinations the state of “it” predicts "
-            "the right noun.",
-            f"학습에 없던 조합의 문장에서도 “it”의 은닉 상태만으로 옳은 명사를 {told:.0%} "
-            "맞힙니다.",
-        )
+            f"The translator's “it”: layer {layer}, head {head}",
+            f"번역 모델의 “it”: {layer}층, 헤드 {head}",
+        ),
+        ["... tired", "... wide"],
+        [*words[:-1], "tired / wide"],
+        found.grid,
+        Text("the sentence ends in", "문장의 끝"),
+        Text("word", "단어"),
+        framed=[(0, words.index("animal")), (1, words.index("street"))],
     )
+
+
+def _bars(best: dict[str, list[float]]) -> Bars:
+    return Bars(
+        Text("Attends more to the right noun", "옳은 명사를 더 보는 비율"),
+        Text("share of sentences (chance: 0.5), ± 95 %", "문장의 비율 (우연: 0.5), ± 95%"),
+        [(NAMES[name], mean(values)) for name, values in best.items()],
+        spread=[half_width(values) or 0.0 for values in best.values()],
+    )
+
+
+def _sentence(reads: dict[str, list[PronounFindings]], best: dict[str, list[float]]) -> Text:
+    def told(name: str) -> str:
+        return with_interval([each.told or 0.0 for each in reads[name]], ".0%")
+
+    given, given_ko = "", ""
+    if "given" in best:
+        given = f" The given encoder: {best['given'][0]:.0%}."
+        given_ko = f" 주어진 인코더는 {best['given'][0]:.0%}입니다."
+    taught, translator = (with_interval(best[name], ".0%") for name in ("taught", "translator"))
     return Text(
-        f"{known.en} The head chosen on one half of the sentences ({where.en}) attends more to the "
-        f"right noun than to the other in {at_best:.0%} of the other half (chance: 50%), with "
-        f"{right:.0%} of its attention against {wrong:.0%}; the mean over all heads is "
-        f"{average:.0%}. A single head found by a search is not “the attention”.",
-        f"{known.ko} 앞 절반의 문장으로 고른 헤드({where.ko})는 뒤 절반의 {at_best:.0%}에서 다른 "
-        f"명사보다 옳은 명사를 더 봅니다(우연: 50%). 어텐션의 {right:.0%}가 옳은 명사에, "
-        f"{wrong:.0%}가 다른 명사에 갑니다. 옳은 명사를 더 보는 비율은 모든 헤드의 평균으로는 "
-        f"{average:.0%}입니다. 찾아서 고른 헤드 하나가 ‘어텐션’ 전체를 대표하지는 않습니다.",
+        "The head chosen on one half of the sentences attends more to the right noun than to the "
+        f"other in {taught} of the other half where the encoder was taught to name it (its answer "
+        f"is right in {told('taught')}), and in {translator} in a translator, whose Korean names "
+        f"the right noun in {told('translator')} (chance: 50%).{given} A single head found by a "
+        "search is not “the attention”.",
+        f"앞 절반의 문장으로 고른 헤드가 뒤 절반에서 다른 명사보다 옳은 명사를 더 보는 비율은, "
+        f"명사를 맞히도록 배운 인코더에서 {taught}(답의 정답률 {told('taught')}), 배우지 않은 번역 "
+        f"모델에서 {translator}(한국어 문장이 옳은 명사를 말하는 비율 {told('translator')})입니다. "
+        f"우연은 50%입니다.{given_ko} 찾아서 고른 헤드 하나가 ‘어텐션’ 전체를 대표하지는 않습니다.",
     )

@@ -2,8 +2,11 @@
 
 Four wishes (lectures 002, 004): every position has its own code; the distance between two
 positions is the same in sentences of every length; values stay bounded, so that longer sentences
-work; and nothing is left to chance. Tried: each wish, measured on the encodings themselves, and
-small translators with each of them on sentences longer than any in training.
+work; and nothing is left to chance. Tried: each wish, measured on the encodings; and a task
+that cannot be done without positions. A question names a number k, a line of letters follows, and
+the answer is the k-th of them. Trained on lines of 4 to 8 letters, an encoder with each encoding is
+asked for the k-th of lines as long, and of lines twice as long, with the same k: a code that is
+consistent means the same place there. Each encoding is judged against none.
 
 Rotary and ALiBi give no vectors; for them the score between two positions takes the place of the
 distance between two codes.
@@ -12,13 +15,15 @@ Source: Vaswani et al. 2017, section 3.5; Press et al. 2022 (longer); lectures 0
 """
 
 from dataclasses import dataclass
+from functools import partial
+from random import Random
 
 import torch
 
-from jumok.lab import world
+from jumok.data.tokenizer import END
 from jumok.lab.findings import Bars, Column, Findings, Setting, TableCell
-from jumok.lab.judging import Condition, mean
-from jumok.lab.small import Small, train
+from jumok.lab.judging import Condition, differences, half_width, mean, with_interval
+from jumok.lab.puzzle import Puzzle, Question, Solved, Trial, solve
 from jumok.lab.text import Text
 from jumok.parts import resolve
 from jumok.positions.alibi import AlibiPositions
@@ -30,7 +35,10 @@ from jumok.shapes import Float, Tensor
 DIM, TABLE = 64, 128  # the table of learned and binary positions; sentences here have fewer
 SHORT, LONG, FAR = 16, 48, 1000
 EQUAL, BOUND = 0.01, 2.0
-WORSE = 1.0  # nats a token: how much longer sentences may cost before an encoding has failed
+LETTERS, USUAL, LONGER = 12, (4, 8), (9, 16)
+FIRST = END + 1  # the tokens of the letters, then of the numbers
+STEPS = 250
+MORE = 0.25  # the claim: so many more right answers than without positions
 KINDS = ("index", "fraction", "binary", "sinusoidal", "learned", "rotary", "alibi", "none")
 NAMES = {
     "index": Text("index", "번호"),
@@ -127,39 +135,42 @@ def wishes(kind: str) -> Wishes:
     return Wishes(float(apart.min()), mean(spreads), largest(kind), repeats)
 
 
+def kth(random: Random, lengths: tuple[int, int] = USUAL) -> Question:
+    """A number k, and letters, of which the k-th is the answer; k is at most the usual length."""
+    line = [FIRST + random.randrange(LETTERS) for _ in range(random.randint(*lengths))]
+    asked = random.randrange(min(len(line), USUAL[1]))
+    return [FIRST + LETTERS + asked, *line], line[asked]
+
+
 def run(setting: Setting) -> Findings:
-    """Measures every encoding, and trains translators to test on longer sentences."""
-    usual = world.read(setting.cache, "test")[:2]
-    longer = world.read(setting.cache, "longer")[:2]
+    """Measures every encoding, and trains an encoder with each to find the k-th letter."""
     measured = {kind: wishes(kind) for kind in KINDS}
-    losses: dict[str, tuple[float, float]] = {}
-    bleu: dict[str, float] = {}
-    for kind in KINDS:
-        setting.say(f"training: {NAMES[kind].en}")
-        small = Small({"positions": kind, "max_length": TABLE}, steps=180)
-        runs = [train(small, seed, setting.cache, setting.full) for seed in setting.seeds]
-        losses[kind] = (
-            mean([each.loss_on(*usual) for each in runs]),
-            mean([each.loss_on(*longer) for each in runs]),
+    steps = STEPS * (2 if setting.full else 1)
+    puzzles = {
+        kind: Puzzle(
+            kth,
+            FIRST + LETTERS + USUAL[1],
+            {"positions": kind, "max_length": TABLE, "decoder_layers": 1},
+            steps=steps,
         )
-        bleu[kind] = mean([each.bleu(longer[0][:50], longer[1][:50]) for each in runs])
-    return report(measured, losses, bleu)
-
-
-def report(
-    measured: dict[str, Wishes], losses: dict[str, tuple[float, float]], bleu: dict[str, float]
-) -> Findings:
-    """The requirements that each encoding meets, and its loss on longer sentences."""
-    encodings = [kind for kind in KINDS if kind != "none"]
-    cost = {kind: losses[kind][1] - losses[kind][0] for kind in KINDS}
-    all_four = [kind for kind in encodings if all(measured[kind].granted)]
-    others = [kind for kind in encodings if kind not in all_four]
-    gap = (
-        mean([losses[kind][1] for kind in others]) - mean([losses[kind][1] for kind in all_four])
-        if all_four and others
-        else 0.0
+        for kind in KINDS
+    }
+    tests = (partial(kth, lengths=USUAL), partial(kth, lengths=LONGER))
+    trials = [Trial(puzzles[kind], seed, tests) for kind in KINDS for seed in setting.seeds]
+    setting.say(f"training: {len(trials)} encoders")
+    made, many = setting.workers.map(solve, trials), len(setting.seeds)
+    return report(
+        measured,
+        {kind: made[many * place : many * (place + 1)] for place, kind in enumerate(KINDS)},
     )
-    best = min(encodings, key=lambda kind: losses[kind][1])
+
+
+def report(measured: dict[str, Wishes], solved: dict[str, list[Solved]]) -> Findings:
+    """The requirements that each encoding meets, and its right answers."""
+    usual, longer = (
+        {kind: [run.accuracy[test] for run in solved[kind]] for kind in KINDS} for test in (0, 1)
+    )
+    all_four = [kind for kind in KINDS if kind != "none" and all(measured[kind].granted)]
     return Findings(
         columns=(
             Column(Text("encoding", "인코딩")),
@@ -168,63 +179,89 @@ def report(
             Column(Text("bounded, longer", "더 긴 문장에서도 유한")),
             Column(Text("deterministic", "결정적")),
             Column(Text("drift of distances", "거리의 편차"), ".2f"),
-            Column(Text("loss, usual lengths", "손실, 보통 길이"), ".2f"),
-            Column(Text("loss, longer", "손실, 더 긴 문장"), ".2f"),
-            Column(Text("BLEU, longer", "BLEU, 더 긴 문장"), ".1f"),
+            Column(Text("right, usual lengths", "정답률, 보통 길이"), ".0%"),
+            Column(Text("± (95 %)", "± (95%)"), ".0%"),
+            Column(Text("right, longer", "정답률, 더 긴 줄"), ".0%"),
+            Column(Text("± (95 %)", "± (95%)"), ".0%"),
         ),
-        rows=[_row(kind, measured[kind], losses[kind], bleu[kind]) for kind in KINDS],
+        rows=[_row(kind, measured[kind], usual[kind], longer[kind]) for kind in KINDS],
         figures={
-            kind: {
-                **vars(measured[kind]),
-                "loss_usual": losses[kind][0],
-                "loss_longer": losses[kind][1],
-                "bleu_longer": bleu[kind],
-            }
+            kind: {**vars(measured[kind]), "usual": usual[kind], "longer": longer[kind]}
             for kind in KINDS
         },
-        conditions=(
-            Condition(Text("gap", "차이"), [gap], 0.0),
-            Condition(Text("best", "가장 나음"), [float(best in all_four)], 0.5),
-        ),
-        sentence=_sentence(all_four, gap, best, losses, cost),
-        panels=(
+        conditions=_conditions(all_four, usual, longer),
+        sentence=_sentence(all_four, usual, longer),
+        panels=[
             Bars(
-                Text("Sentences longer than any in training", "학습에 없던 긴 문장"),
-                Text("loss in nats per token; lower is better", "손실(토큰당 nat), 낮을수록 좋음"),
-                [(NAMES[kind], losses[kind][1]) for kind in KINDS],
-            ),
-            Bars(
-                Text("Sentences of usual length", "보통 길이의 문장"),
-                Text("loss in nats per token; lower is better", "손실(토큰당 nat), 낮을수록 좋음"),
-                [(NAMES[kind], losses[kind][0]) for kind in KINDS],
-            ),
-        ),
+                title,
+                Text("right answers (± 95 %)", "정답률 (± 95%)"),
+                [(NAMES[kind], mean(right[kind])) for kind in KINDS],
+                spread=[half_width(right[kind]) or 0.0 for kind in KINDS],
+            )
+            for title, right in (
+                (Text("The k-th letter, usual lengths", "k번째 글자, 보통 길이"), usual),
+                (Text("In lines longer than any in training", "학습에 없던 긴 줄"), longer),
+            )
+        ],
     )
 
 
-def _row(kind: str, wished: Wishes, loss: tuple[float, float], bleu: float) -> list[TableCell]:
+def _row(kind: str, wished: Wishes, usual: list[float], longer: list[float]) -> list[TableCell]:
     yes, no = Text("yes", "예"), Text("no", "아니요")
     granted = [yes if each else no for each in wished.granted]
-    return [NAMES[kind], *granted, wished.drift, *loss, bleu]
+    shares = [mean(usual), half_width(usual), mean(longer), half_width(longer)]
+    return [NAMES[kind], *granted, wished.drift, *shares]
+
+
+def _conditions(
+    all_four: list[str], usual: dict[str, list[float]], longer: dict[str, list[float]]
+) -> list[Condition]:
+    more = [
+        Condition(
+            Text(
+                f"{NAMES[kind].en}, {where.en}: more right answers than without positions",
+                f"{NAMES[kind].ko}, {where.ko}: 위치 정보가 없을 때보다 높은 정답률",
+            ),
+            differences(right[kind], right["none"]),
+            MORE,
+            form=".0%",
+        )
+        for kind in all_four
+        for where, right in (
+            (Text("usual lengths", "보통 길이"), usual),
+            (Text("longer", "더 긴 줄"), longer),
+        )
+    ]
+    shifts = Condition(
+        Text(
+            "fraction, longer: more right answers than without positions (002:50)",
+            "비율, 더 긴 줄: 위치 정보가 없을 때보다 높은 정답률 (002:50)",
+        ),
+        differences(longer["fraction"], longer["none"]),
+        MORE,
+        above=False,
+        form=".0%",
+    )
+    return [*more, shifts]
 
 
 def _sentence(
-    all_four: list[str],
-    gap: float,
-    best: str,
-    losses: dict[str, tuple[float, float]],
-    cost: dict[str, float],
+    all_four: list[str], usual: dict[str, list[float]], longer: dict[str, list[float]]
 ) -> Text:
-    failed = [kind for kind in KINDS if cost[kind] > WORSE]
-    english = [", ".join(NAMES[kind].en for kind in each) or "none" for each in (all_four, failed)]
-    korean = [", ".join(NAMES[kind].ko for kind in each) or "없음" for each in (all_four, failed)]
+    others = [kind for kind in KINDS if kind != "none" and kind not in all_four]
+
+    def told(kinds: list[str], korean: bool) -> str:
+        return ", ".join(
+            f"{NAMES[kind].ko if korean else NAMES[kind].en} "
+            f"{with_interval(usual[kind], '.0%')} → {with_interval(longer[kind], '.0%')}"
+            for kind in kinds
+        )
+
     return Text(
-        f"These meet all four requirements: {english[0]}. On longer sentences the loss of the "
-        f"other encodings is {abs(gap):.2f} nats per token {'higher' if gap >= 0 else 'lower'}; "
-        f"the best is {NAMES[best].en} ({losses[best][1]:.2f}). On longer sentences the loss rises "
-        f"by more than {WORSE:g} nat for: {english[1]}.",
-        f"네 조건을 모두 만족하는 인코딩: {korean[0]}. 더 긴 문장에서 나머지 인코딩의 손실은 "
-        f"이들보다 토큰당 {abs(gap):.2f} nat {'높' if gap >= 0 else '낮'}습니다. 손실이 가장 작은 "
-        f"인코딩: {NAMES[best].ko}, {losses[best][1]:.2f} nat. 문장이 길어지면 손실이 {WORSE:g} "
-        f"nat 넘게 늘어나는 인코딩: {korean[1]}.",
+        f"These meet all four requirements, with their right answers at usual lengths and in "
+        f"longer lines: {told(all_four, korean=False)}. The others: "
+        f"{told(others, korean=False)}. Without positions: {told(['none'], korean=False)}.",
+        "네 조건을 모두 만족하는 인코딩과 정답률(보통 길이 → 더 긴 줄): "
+        f"{told(all_four, korean=True)}. 나머지: {told(others, korean=True)}. 위치 정보가 없으면: "
+        f"{told(['none'], korean=True)}.",
     )
