@@ -30,11 +30,11 @@ def test_the_notes_products_and_distances() -> None:
     assert lecture_003.product_and_distance([40.0, 50.0]) == (230.0, math.sqrt(38**2 + 47**2))
 
 
-def test_one_period_comes_near_itself_after_377_steps() -> None:
+def test_one_period_comes_near_itself_after_333_steps() -> None:
     places = torch.arange(400, dtype=torch.float64)
     codes = torch.stack([places.sin(), places.cos()], -1)
-    # 44 steps are nearly 7 turns, and 377 even more nearly 60.
-    assert lecture_001.nearest(codes) == pytest.approx(377 - 120 * math.pi, rel=1e-3)
+    # 44 steps are nearly 7 turns, and 333 even more nearly 53.
+    assert lecture_001.nearest(codes) == pytest.approx(106 * math.pi - 333, rel=1e-3)
 
 
 def test_a_mask_of_zeros_leaves_the_first_query_its_seven_future_keys() -> None:

@@ -213,7 +213,8 @@ def test_there_is_a_lab_for_every_claim() -> None:
     assert {lab.name for lab in LABS} == {
         *("bottleneck", "parallel", "scale", "order", "positions", "heads", "cheating"),
         *("residual", "norm", "alignment", "looking", "convolution", "coreference"),
-        *("context", "copies", "errata"),
+        *("context", "copies", "errata", "mix", "similarity", "distribution", "rotation"),
+        *("position-wise", "analogy", "width", "data", "gradients", "scores"),
     }
     for lab in LABS:
         assert callable(import_module(lab.module).run)

@@ -3,6 +3,7 @@
 import difflib
 
 from jumok.errors import ConfigError
+from jumok.lab.claims.learning import LEARNING
 from jumok.lab.claims.parts import PARTS
 from jumok.lab.claims.pictures import PICTURES
 from jumok.lab.claims.readings import READINGS
@@ -11,7 +12,7 @@ from jumok.lab.claims.sequences import SEQUENCES
 from jumok.lab.claims.vectors import VECTORS
 from jumok.lab.entry import Lab
 
-LABS = (*SCORES, *PARTS, *SEQUENCES, *READINGS, *PICTURES, *VECTORS)
+LABS = (*SCORES, *PARTS, *SEQUENCES, *READINGS, *PICTURES, *VECTORS, *LEARNING)
 
 
 def find(name: str) -> Lab:

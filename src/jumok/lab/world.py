@@ -49,9 +49,14 @@ def stream(split: str) -> Iterator[LinkedPair]:
     return (pair for pair in pairs if "polite" in pair.constructions)
 
 
+def split(line: str) -> list[str]:
+    """The words of an English sentence, without its marks."""
+    return line.lower().rstrip(".?!").replace(",", "").split()
+
+
 def words(pair: LinkedPair) -> set[str]:
     """The English words, without their marks."""
-    return set(pair.source.lower().rstrip(".?!").replace(",", "").split())
+    return set(split(pair.source))
 
 
 def common_words() -> set[str]:

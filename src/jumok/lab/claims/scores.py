@@ -86,7 +86,7 @@ SCORES = (
         Text(
             "No claim: 22 places of the notes, each quoted, and computed as written and as right; "
             "and “multiply by the mask” in its four readings.",
-            "주장이 아닙니다. 강의 노트의 22군데를 인용하고 적힌 대로, 그리고 바르게 계산합니다. "
+            "주장이 아닙니다. 강의 노트의 22군데를 인용하고 노트대로, 또 바르게 계산합니다. "
             "“마스크를 곱한다”는 네 가지로 읽어 봅니다.",
         ),
         (

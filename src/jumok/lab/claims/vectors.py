@@ -150,4 +150,22 @@ VECTORS = (
         1,
         room=ROOM,
     ),
+    Lab(
+        "analogy",
+        Text("king - man + woman", "왕 - 남자 + 여자"),
+        Text(
+            "Arithmetic with word vectors solves analogies: king - man + woman = queen.",
+            "단어 벡터의 덧셈과 뺄셈으로 유추를 풀 수 있습니다. 왕 - 남자 + 여자 = 여왕입니다.",
+        ),
+        (Quote("004", 33, "ex. 왕 - 남자 + 여자 = 여왕"),),
+        Text(
+            "From smallworld's sentences it solves half of the analogies of man : woman or fewer; "
+            "or the nearest word to the third one alone, without any arithmetic, solves as many, "
+            "to within 25 points.",
+            "smallworld 문장으로 만든 벡터가 man : woman 유추의 절반 이하만 풀거나, 아무 계산 없이 "
+            "셋째 단어에 가장 가까운 단어만으로도 25점 안으로 비슷하게 풀면 성립하지 않습니다.",
+        ),
+        6,
+        room=ROOM,
+    ),
 )

@@ -51,7 +51,7 @@ def index_of_the_sum(seeds: Sequence[int]) -> Slip:
         Text(
             f"y_3 of three words with the formula as written, for the best choice of j: "
             f"{span.en} of its length away from Σ_j α_3j x_j",
-            f"단어가 셋일 때 적힌 식으로 y_3을 구하면 j를 가장 좋게 골라도 "
+            f"단어가 셋일 때 노트의 식으로 y_3을 구하면 j를 가장 좋게 골라도 "
             f"Σ_j α_3j x_j에서 그 길이의 {span.ko}배만큼 떨어짐",
         ),
         {"relative distance": found},
@@ -60,7 +60,7 @@ def index_of_the_sum(seeds: Sequence[int]) -> Slip:
 
 
 def millions_of_parameters(head_dim: int) -> float:
-    """Of the base model of Vaswani et al. 2017 with heads of this width."""
+    """The size of the base model of Vaswani et al. 2017 with heads of this width."""
     sizes = {"dim": WIDTH, "heads": HEADS, "encoder_layers": 6, "decoder_layers": 6}
     config = TransformerConfig.model_validate(
         {**sizes, "feedforward": 2048, "norm": "post", "head_dim": head_dim}
@@ -152,7 +152,7 @@ def normalized() -> Slip:
             f"mean of x = (1, 2, 3, 6) with γ = 1, β = 0: {kept:.0f} as written, {mean:.0f} "
             f"with x̂; x̂ of (3, 3, 3, 3): {written(float(without[0]))} without ε, "
             f"{float(with_epsilon[0]):.0f} with it",
-            f"γ = 1, β = 0일 때 x = (1, 2, 3, 6)의 평균: 적힌 대로 {kept:.0f}, x̂이면 "
+            f"γ = 1, β = 0일 때 x = (1, 2, 3, 6)의 평균: 노트대로라면 {kept:.0f}, x̂이면 "
             f"{mean:.0f}. (3, 3, 3, 3)의 x̂: ε이 없으면 {written(float(without[0]))}, 있으면 "
             f"{float(with_epsilon[0]):.0f}",
         ),

@@ -64,7 +64,7 @@ def index_of_the_pair() -> Slip:
         Text(
             f"d_model = {WIDTH}: {written:,} numbers a position as written, {right:,} by pairs; "
             f"longest wave {longest[0]:,.0f} and {longest[1]:,.0f} positions",
-            f"d_model = {WIDTH}: 위치마다 적힌 대로는 {written:,}개, 쌍으로는 {right:,}개. "
+            f"d_model = {WIDTH}: 위치마다 노트대로라면 {written:,}개, 쌍으로는 {right:,}개. "
             f"가장 긴 파장은 위치 {longest[0]:,.0f}개와 {longest[1]:,.0f}개",
         ),
         {"numbers as written": written, "numbers": right, "longest waves": longest},

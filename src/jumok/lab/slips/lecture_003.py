@@ -64,7 +64,7 @@ def kept_information(seeds: Sequence[int]) -> Slip:
 
 
 def product_and_distance(other: Sequence[float]) -> tuple[float, float]:
-    """Of the note's A = [2, 3] and another vector."""
+    """The product and the distance of the note's A = [2, 3] and another vector."""
     first = NOTED[0]
     product = sum(left * right for left, right in zip(first, other, strict=True))
     return product, math.dist(first, other)

@@ -177,7 +177,7 @@ def shape_of_inputs() -> Slip:
 
 
 def who_asks(seeds: Sequence[int]) -> Slip:
-    """In self-attention a word's query comes from this word: nobody else is there."""
+    """In self-attention a word's query comes from this word: there is no decoder."""
 
     def moved(generator: torch.Generator) -> tuple[float, float]:
         with torch.random.fork_rng(devices=[]), torch.no_grad():

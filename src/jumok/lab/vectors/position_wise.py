@@ -265,9 +265,9 @@ def _sentence(reached: dict[str, Reached], right: dict[str, list[float]]) -> Tex
     return Text(
         f"In all {len(own)} feed-forward layers another word changes its own output by "
         f"{least:.0%} or more and every other output by at most {others:.1g}; self-attention "
-        f"changes others by up to {control:.0%}. Of the question whether a word's two features "
-        f"are equal a feed-forward network alone learns {alone:.0%}, without its ReLU "
-        f"{abs(linear):.0%}. Beside self-attention it learns {attending:.0%} without any ReLU: "
+        f"changes others by up to {control:.0%}. Asked whether a word's two features "
+        f"are equal, a feed-forward network alone learns {alone:.0%} of the answer, without its "
+        f"ReLU {abs(linear):.0%}. Beside self-attention it learns {attending:.0%} without a ReLU: "
         "softmax is a nonlinearity, too.",
         f"피드포워드 층 {len(own)}가지 모두에서 단어 하나를 바꾸면 자신의 출력은 {least:.0%} 이상, "
         f"다른 출력은 많아야 {others:.1g} 달라집니다. 셀프 어텐션에서는 다른 출력이 "
