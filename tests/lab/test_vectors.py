@@ -72,7 +72,7 @@ def test_the_product_of_vectors_of_one_length_is_their_nearness(tmp_path, monkey
 
 def test_a_partner_is_always_in_its_sentence() -> None:
     generator = torch.Generator().manual_seed(1)
-    task = similarity.Task.of("opposite", generator)
+    task = similarity.PartnerTask.of("opposite", generator)
     asks, sentence, place = task.draw(50, generator)
     found = sentence.gather(1, place[:, None])[:, 0]
     torch.testing.assert_close(task.vectors[found], -task.vectors[asks])

@@ -65,7 +65,7 @@ def _mask_is_added() -> Text:
     )
 
 
-def _four_readings(mask: dict[str, masking.Reading]) -> Text:
+def _four_readings(mask: dict[str, masking.MaskReading]) -> Text:
     each = mask.values()
     return Text(
         "share of the attention on the future: "
@@ -75,7 +75,7 @@ def _four_readings(mask: dict[str, masking.Reading]) -> Text:
     )
 
 
-def _sentence(found: list[Slip], mask: dict[str, masking.Reading], gap: float) -> Text:
+def _sentence(found: list[Slip], mask: dict[str, masking.MaskReading], gap: float) -> Text:
     differs = sum(slip.differs for slip in found)
     zero, negative, none = (mask[name].told for name in ("zero", "negative", "none"))
     return Text(

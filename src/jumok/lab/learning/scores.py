@@ -49,7 +49,7 @@ AS_GOOD, LOST = 0.05, 0.5  # within so much of the right answers; a score that l
 
 
 @dataclass(frozen=True)
-class Answers:
+class RightKeys:
     """Right answers of one score, one number a seed."""
 
     right: list[float]
@@ -115,15 +115,15 @@ def multiplications(score: str, place: str, width: int) -> int:
 
 def run(setting: Setting) -> Findings:
     """Every score at every width, in both places."""
-    found: dict[tuple[str, str, int], Answers] = {}
+    found: dict[tuple[str, str, int], RightKeys] = {}
     for place, score, width in itertools.product(PLACES, SCORES, WIDTHS):
         setting.say(f"training: {NAMES[score].en}, {PLACES[place].en}, width {width}")
         right = [answers(score, place, width, seed) for seed in setting.seeds]
-        found[place, score, width] = Answers(right)
+        found[place, score, width] = RightKeys(right)
     return report(found)
 
 
-def conditions(found: dict[tuple[str, str, int], Answers]) -> tuple[Condition, ...]:
+def conditions(found: dict[tuple[str, str, int], RightKeys]) -> tuple[Condition, ...]:
     """The product may replace the network where it has matrices and is divided."""
 
     def right(place: str, score: str) -> list[float]:
@@ -150,7 +150,7 @@ def conditions(found: dict[tuple[str, str, int], Answers]) -> tuple[Condition, .
     )
 
 
-def report(found: dict[tuple[str, str, int], Answers]) -> Findings:
+def report(found: dict[tuple[str, str, int], RightKeys]) -> Findings:
     """A row for each score in each place."""
     rows: list[list[TableCell]] = [
         [
@@ -183,7 +183,7 @@ def report(found: dict[tuple[str, str, int], Answers]) -> Findings:
     )
 
 
-def _sentence(found: dict[tuple[str, str, int], Answers]) -> Text:
+def _sentence(found: dict[tuple[str, str, int], RightKeys]) -> Text:
     def shares(place: str, width: int) -> dict[str, str]:
         return {score: format(mean(found[place, score, width].right), ".0%") for score in SCORES}
 
@@ -210,7 +210,7 @@ def _sentence(found: dict[tuple[str, str, int], Answers]) -> Text:
     )
 
 
-def _chart(place: str, found: dict[tuple[str, str, int], Answers]) -> Chart:
+def _chart(place: str, found: dict[tuple[str, str, int], RightKeys]) -> Chart:
     series = [
         Series(
             NAMES[score],

@@ -33,7 +33,7 @@ READINGS = {
 
 
 @dataclass(frozen=True)
-class Reading:
+class MaskReading:
     """Attributes:
     share: of the attention on the future, once a seed; NaN where softmax gives none.
     """
@@ -68,11 +68,11 @@ def share_of_future(name: str, generator: torch.Generator) -> float:
     return float(weights(name, generator).triu(1).sum(-1).mean())
 
 
-def readings(seeds: Sequence[int]) -> dict[str, Reading]:
+def readings(seeds: Sequence[int]) -> dict[str, MaskReading]:
     """Every reading, with every seed."""
 
     found = {}
     for name, told in READINGS.items():
         share = functools.partial(share_of_future, name)
-        found[name] = Reading(told, each(seeds, share))
+        found[name] = MaskReading(told, each(seeds, share))
     return found

@@ -81,7 +81,7 @@ class Space:
 
 
 @dataclass(frozen=True)
-class Solved:
+class SolvedAnalogies:
     """Shares of analogies that were solved, one number a seed.
 
     Attributes:
@@ -132,7 +132,7 @@ def questions(pairs: Sequence[str], space: Space) -> list[tuple[str, str, str, s
 
 
 def solve(space: Space, pairs: Sequence[str]) -> tuple[float, float, float, int]:
-    """See Solved."""
+    """See SolvedAnalogies."""
     asked = questions(pairs, space)
     offset = alone = allowed = 0
     for a, b, c, d in asked:
@@ -144,9 +144,9 @@ def solve(space: Space, pairs: Sequence[str]) -> tuple[float, float, float, int]
     return offset / count, alone / count, allowed / count, len(asked)
 
 
-def gathered(seeds: Sequence[tuple[float, float, float, int]]) -> Solved:
+def gathered(seeds: Sequence[tuple[float, float, float, int]]) -> SolvedAnalogies:
     """What `solve` gave for each seed, side by side."""
-    return Solved(
+    return SolvedAnalogies(
         [offset for offset, _, _, _ in seeds],
         [alone for _, alone, _, _ in seeds],
         [allowed for _, _, allowed, _ in seeds],
@@ -195,8 +195,8 @@ def run(setting: Setting) -> Findings:
     return report(solved, queens)
 
 
-def conditions(solved: dict[str, dict[str, Solved]]) -> tuple[Condition, ...]:
-    """Solved, and by the arithmetic; of the note's kind of analogy, in every corpus."""
+def conditions(solved: dict[str, dict[str, SolvedAnalogies]]) -> tuple[Condition, ...]:
+    """SolvedAnalogies, and by the arithmetic; of the note's kind of analogy, in every corpus."""
     small = solved["smallworld"]["family"]
     return (
         Condition(
@@ -221,7 +221,7 @@ def conditions(solved: dict[str, dict[str, Solved]]) -> tuple[Condition, ...]:
     )
 
 
-def report(solved: dict[str, dict[str, Solved]], queens: Sequence[str]) -> Findings:
+def report(solved: dict[str, dict[str, SolvedAnalogies]], queens: Sequence[str]) -> Findings:
     """A row for each corpus and kind."""
     cells = [(name, kind, each) for name, kinds in solved.items() for kind, each in kinds.items()]
     return Findings(
@@ -270,7 +270,7 @@ def report(solved: dict[str, dict[str, Solved]], queens: Sequence[str]) -> Findi
     )
 
 
-def _sentence(solved: dict[str, dict[str, Solved]], queens: Sequence[str]) -> Text:
+def _sentence(solved: dict[str, dict[str, SolvedAnalogies]], queens: Sequence[str]) -> Text:
     small = solved["smallworld"]
     family, plural, past = (small[kind] for kind in KINDS)
     english = (

@@ -95,7 +95,7 @@ def reach(layer: Layer, seed: int) -> tuple[float, float, float]:
     return float(moved[:, place].mean()), float(moved[:, elsewhere].max()), float(permuted)
 
 
-class Block(nn.Module):
+class ComparingBlock(nn.Module):
     """Self-attention and a feed-forward network, both with residual connections, as in the notes.
 
     Args:
@@ -124,7 +124,7 @@ def solved(relu: bool, attends: bool, seed: int) -> float:
     """What was learned of the answer: 1 - cross-entropy / ln 2, unseen words."""
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
-    block = Block(relu, attends)
+    block = ComparingBlock(relu, attends)
     optimizer = torch.optim.Adam(block.parameters(), lr=RATE)
 
     def draw(count: int) -> tuple[Tensor, Tensor]:

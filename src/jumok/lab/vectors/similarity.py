@@ -98,7 +98,7 @@ def compare(spread: float, seed: int) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Task:
+class PartnerTask:
     """Words and their partners.
 
     Attributes:
@@ -110,7 +110,7 @@ class Task:
     partner: Int[Tensor, " word"]
 
     @classmethod
-    def of(cls, kind: str, generator: torch.Generator) -> "Task":
+    def of(cls, kind: str, generator: torch.Generator) -> "PartnerTask":
         """Half of the words are the opposites of the other half."""
         half = word_vectors(generator, WORDS // 2, DIM) * math.sqrt(DIM)
         words = torch.arange(WORDS)
@@ -133,7 +133,7 @@ class Task:
 def teach(kind: str, seed: int) -> tuple[float, float, float, float]:
     """Trains W_Q and W_K to find the partner by its label alone: see Taught."""
     generator = torch.Generator().manual_seed(seed)
-    task = Task.of(kind, generator)
+    task = PartnerTask.of(kind, generator)
     matrices = torch.randn(2, DIM, DIM, generator=generator) / math.sqrt(DIM)
     matrices.requires_grad_()
     optimizer = torch.optim.Adam([matrices], lr=RATE)
