@@ -82,7 +82,8 @@ def test_views_stand_below_the_questions_that_they_answer(opened):
         "Does it matter?",
         "What else might it have said?",
     ]
-    assert views_of(page) == ["overview", "board", "grid", "row", "heads", "beam", "theatre"]
+    views = ["overview", "board", "grid", "row", "walk", "heads", "beam", "theatre"]
+    assert views_of(page) == views
     page.locator("#question-matters").click()
     panel = page.locator("#panel")
     assert panel.get_attribute("aria-labelledby") == "tab-heads"

@@ -82,7 +82,8 @@ def test_a_shell_can_complete_commands_and_recipes() -> None:
         return done.stdout.split()
 
     assert completions("jumok tra") == ["train", "translate"]
-    assert completions("jumok recipes show multi") == ["multi30k-en-de", "multi30k-rnn"]
+    recipes = ["multi30k-en-de", "multi30k-modern", "multi30k-rnn"]
+    assert completions("jumok recipes show multi") == recipes
 
 
 def test_threads_of_the_environment_are_counted(tiny_bundle: Path) -> None:

@@ -4,7 +4,7 @@ A kernel that does the work of several modules at once reads their weights and n
 may replace them only as long as the difference cannot be noticed.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from operator import is_
 
 from torch import nn
@@ -21,11 +21,24 @@ def plain(module: nn.Module, kind: type[nn.Module]) -> bool:
     own = module.__dict__
     return (
         type(module) is kind
-        and not (own["_forward_hooks"] or own["_forward_pre_hooks"])
+        and not (acting(own["_forward_hooks"]) or acting(own["_forward_pre_hooks"]))
         and not (own["_backward_hooks"] or own["_backward_pre_hooks"])
         and "forward" not in own
         and not any(GLOBAL)
     )
+
+
+def acting(hooks: Mapping[int, object]) -> bool:
+    """Whether one of these hooks does something in this context.
+
+    A hook that belongs to another one, such as a thread that records, has a function `acts` which
+    says so (`inspection/hooks/intercept.py`); all others do.
+    """
+    return bool(hooks) and any(getattr(hook, "acts", _always)() for hook in [*hooks.values()])
+
+
+def _always() -> bool:
+    return True
 
 
 class Untouched:
@@ -44,7 +57,7 @@ class Untouched:
         self._stamps = [
             [Stamp.of(tensor) for tensor in _own(module)] for module in (outer, *self._modules)
         ]
-        self._hooks = [*GLOBAL, *_hooks(self._modules)]
+        self._hooks: list[Mapping[int, object]] = [*GLOBAL, *_hooks(self._modules)]
         self._quiet_at = -1
         self._own_methods = any(map(_replaces_a_method, self._kinds, self._names))
 
@@ -56,7 +69,7 @@ class Untouched:
             return True
         quiet = not any(self._hooks)
         self._quiet_at = count if quiet else -1
-        return quiet
+        return quiet or not any(map(acting, self._hooks))
 
     def is_true(self, look: Look | None) -> bool:
         """Whether the modules, their parameters and their hooks and methods are the same.

@@ -58,6 +58,10 @@ def replaced(
     def leave(_: nn.Module, __: object, made: object) -> object:
         return after(made) if after is not None and mark in _HERE.get() else None
 
+    def acts() -> bool:
+        return mark in _HERE.get()
+
+    give.acts = leave.acts = acts  # type: ignore[attr-defined]  # kernels/plain.py asks for it
     handles = []
     if before is not None:
         handles.append(module.register_forward_pre_hook(give))
