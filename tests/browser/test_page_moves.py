@@ -24,6 +24,11 @@ def selected(reader: object) -> str:
     return reader.page.locator('.views [aria-selected="true"]').get_attribute("id")
 
 
+def wait_for_view(reader: object, tab: str) -> None:
+    """After Back, which takes effect a moment later."""
+    reader.page.locator(f'#{tab}[aria-selected="true"]').wait_for()
+
+
 def test_back_leads_to_the_view_before(opened):
     reader = opened(trace())
     reader.page.locator("#map").focus()
@@ -33,14 +38,14 @@ def test_back_leads_to_the_view_before(opened):
     reader.page.locator("#question-where").click()
     reader.page.locator("#tab-grid").click()
     reader.page.go_back()
-    assert selected(reader) == "tab-overview"
+    wait_for_view(reader, "tab-overview")
     reader.page.go_back()
-    assert selected(reader) == "tab-row"
+    wait_for_view(reader, "tab-row")
     assert reader.page.get_by_label("Head", exact=True).input_value() == "2"
     reader.page.go_back()
-    assert selected(reader) == "tab-board"
+    wait_for_view(reader, "tab-board")
     reader.page.go_forward()
-    assert selected(reader) == "tab-row"
+    wait_for_view(reader, "tab-row")
 
 
 def test_enter_in_a_map_leaves_the_focus_in_the_view(opened):

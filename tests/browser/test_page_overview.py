@@ -271,9 +271,10 @@ def test_one_cursor_in_all_views(opened):
     open_controls(reader.page)
     assert reader.page.get_by_label("Head", exact=True).input_value() == "2"
     reader.page.go_back()
+    reader.page.locator('#tab-board[aria-selected="true"]').wait_for()
     assert reader.page.locator("#path-cell").inner_text() == weight
     reader.page.go_back()
-    assert reader.page.locator('#row-1[aria-pressed="true"]').count() == 1
+    reader.page.locator('#row-1[aria-pressed="true"]').wait_for()
 
 
 def test_the_word_of_the_attribution_is_the_word_of_the_overview(opened, folders):

@@ -88,4 +88,4 @@ def test_views_stand_below_the_questions_that_they_answer(opened):
     panel = page.locator("#panel")
     assert panel.get_attribute("aria-labelledby") == "tab-heads"
     page.go_back()
-    assert page.locator("#question-where").get_attribute("aria-selected") == "true"
+    page.locator('#question-where[aria-selected="true"]').wait_for()
