@@ -33,9 +33,8 @@ SHORT = 20, 60
 
 @dataclass(frozen=True)
 class Score:
-    """One run: its steps, the processor minutes that they took, and BLEU."""
+    """One run: the processor minutes of its training, and BLEU."""
 
-    steps: int
     minutes: float
     bleu: float
 
@@ -76,7 +75,7 @@ def _run(peer: Finished, corpus: Corpus, steps: int, seed: int) -> Score:
     expected = (data_folder() / "multi30k" / f"{TEST}.{TARGET}").read_text("utf-8").splitlines()
     if len(texts) != len(expected):
         raise BenchmarkError(f"{plan.output} has {len(texts)} lines, expected {len(expected)}")
-    return Score(steps, seconds / 60, sacrebleu.corpus_bleu(texts, [expected]).score)
+    return Score(seconds / 60, sacrebleu.corpus_bleu(texts, [expected]).score)
 
 
 def _test_pieces(corpus: Corpus) -> Path:

@@ -68,6 +68,14 @@ class Finished:
 
 
 def _train_huggingface(plan: Plan) -> Command:
+    return _huggingface(plan, "train")
+
+
+def _translate_huggingface(plan: Plan) -> Command:
+    return _huggingface(plan, "translate")
+
+
+def _huggingface(plan: Plan, verb: str) -> Command:
     ids = plan.corpus.ids
     settings = huggingface.settings(huggingface.BEST, plan.corpus) | {
         "dropout": DROPOUT, "learning_rate": RATE, "steps": plan.steps, "seed": plan.seed,
@@ -78,13 +86,7 @@ def _train_huggingface(plan: Plan) -> Command:
     file = plan.folder / "settings.json"
     file.write_text(json.dumps(settings, indent=1))
     worker = FOLDER / "workers" / "huggingface_finished.py"
-    return Command([python_of("huggingface"), worker, "train", file], plan.folder)
-
-
-def _translate_huggingface(plan: Plan) -> Command:
-    train = _train_huggingface(plan)
-    words = ["translate" if word == "train" else word for word in train.words]
-    return Command(words, plan.folder)
+    return Command([python_of("huggingface"), worker, verb, file], plan.folder)
 
 
 def _train_eole(plan: Plan) -> Command:

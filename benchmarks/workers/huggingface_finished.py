@@ -17,18 +17,17 @@ from typing import Any
 import torch
 from huggingface_training import (
     END,
-    IGNORED,
     PAD,
     START,
     Pair,
     batches_of,
+    loss_of,
     new_model,
     padded,
     read_ids,
     tensors_of,
 )
 from torch import nn
-from torch.nn import functional as F
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from transformers import MarianMTModel
 
@@ -66,16 +65,7 @@ def _trained(model: MarianMTModel, settings: dict[str, Any]) -> MarianMTModel:
     model.train()
     for step, batch in enumerate(islice(_endless(pairs, settings), steps), 1):
         source, decoder_input, labels = tensors_of(batch)
-        with torch.autocast("cpu", torch.bfloat16, enabled=settings["precision"] == "bfloat16"):
-            logits = model(
-                input_ids=source, attention_mask=source != PAD, decoder_input_ids=decoder_input
-            ).logits
-            loss = F.cross_entropy(
-                logits.flatten(0, 1),
-                labels.flatten(),
-                ignore_index=IGNORED,
-                label_smoothing=settings["smoothing"],
-            )
+        loss = loss_of(model, source, decoder_input, labels, settings)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()

@@ -33,23 +33,11 @@ def main() -> None:
         model.parameters(), lr=settings["learning_rate"], betas=(0.9, 0.98)
     )
     pairs = list(zip(read_ids(settings["source"]), read_ids(settings["target"]), strict=True))
-    half = settings["precision"] == "bfloat16"
     model.train()
     while True:
         for batch in batches_of(pairs, settings["sentences"], settings["batching"]):
             source, decoder_input, labels = tensors_of(batch)
-            with torch.autocast("cpu", torch.bfloat16, enabled=half):
-                logits = model(
-                    input_ids=source,
-                    attention_mask=source != PAD,
-                    decoder_input_ids=decoder_input,
-                ).logits
-                loss = F.cross_entropy(
-                    logits.flatten(0, 1),
-                    labels.flatten(),
-                    ignore_index=IGNORED,
-                    label_smoothing=settings["smoothing"],
-                )
+            loss = loss_of(model, source, decoder_input, labels, settings)
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
@@ -80,6 +68,27 @@ def new_model(settings: dict[str, Any]) -> MarianMTModel:
         attn_implementation=settings["attention"],
     )
     return MarianMTModel(config)
+
+
+def loss_of(
+    model: MarianMTModel,
+    source: torch.Tensor,
+    decoder_input: torch.Tensor,
+    labels: torch.Tensor,
+    settings: dict[str, Any],
+) -> torch.Tensor:
+    with torch.autocast("cpu", torch.bfloat16, enabled=settings["precision"] == "bfloat16"):
+        logits = model(
+            input_ids=source,
+            attention_mask=source != PAD,
+            decoder_input_ids=decoder_input,
+        ).logits
+        return F.cross_entropy(
+            logits.flatten(0, 1),
+            labels.flatten(),
+            ignore_index=IGNORED,
+            label_smoothing=settings["smoothing"],
+        )
 
 
 def read_ids(path: str) -> list[list[int]]:

@@ -44,8 +44,8 @@ Seeds = Annotated[
 Encoder = Annotated[
     Path | None,
     typer.Option(
-        help="For the labs context and coreference: a trained encoder, as a bundle or a BERT in a "
-        "Hugging Face folder (config.json, model.safetensors, tokenizer.json)."
+        help="A trained model: for coreference a bundle or a BERT in a Hugging Face folder "
+        "(config.json, model.safetensors, tokenizer.json), for context a Transformer translator."
     ),
 ]
 Threads = Annotated[int, typer.Option(min=0, max=1024, help="CPU threads; 0 = all cores.")]
