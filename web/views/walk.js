@@ -4,11 +4,11 @@ import { headOf, pairIn, siteOf } from "../cursor.js";
 import { choice, element, table } from "../dom.js";
 import { remember } from "../state.js";
 import { largest, readable } from "../trace.js";
-import { afterScene } from "../walk_after.js";
-import { attentionScene } from "../walk_attention.js";
-import { sentence } from "../walk_sentences.js";
-import { heldCount, isHeld, momentsOf, pathOf, walkOf } from "../walk_steps.js";
-import { asText, rampOf, written } from "../walk_strips.js";
+import { afterScene } from "../walk/after.js";
+import { attentionScene } from "../walk/attention.js";
+import { sentence } from "../walk/sentences.js";
+import { heldCount, isHeld, momentsOf, pathOf, walkOf } from "../walk/steps.js";
+import { asText, rampOf, written } from "../walk/strips.js";
 import { number } from "../words_walk.js";
 import { rowName, siteChoices } from "./board.js";
 

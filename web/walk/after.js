@@ -1,11 +1,11 @@
 /** The second half of the walk as a picture: from the heads' outputs to the next word. */
 
-import { element } from "./dom.js";
-import { readable } from "./trace.js";
-import { tag } from "./walk_attention.js";
-import { lengthOf } from "./walk_steps.js";
-import { Strip, mostIn } from "./walk_strips.js";
-import { number } from "./words_walk.js";
+import { element } from "../dom.js";
+import { readable } from "../trace.js";
+import { tag } from "./attention.js";
+import { lengthOf } from "./steps.js";
+import { Strip, mostIn } from "./strips.js";
+import { number } from "../words_walk.js";
 
 /** The vectors in their order: [operation, sign, name, values, group of one scale]. */
 function vectorsOf(walk, names) {

@@ -1,10 +1,10 @@
 /** The first half of the walk as a picture: query and keys, their products, the weights, the weighted sum. */
 
-import { element } from "./dom.js";
-import { drawLook } from "./picture.js";
-import { readable, total } from "./trace.js";
-import { Strip, mostIn, written } from "./walk_strips.js";
-import { number } from "./words_walk.js";
+import { element } from "../dom.js";
+import { drawLook } from "../picture.js";
+import { readable, total } from "../trace.js";
+import { Strip, mostIn, written } from "./strips.js";
+import { number } from "../words_walk.js";
 
 const [STRIP, LONG, PICTURE] = [250, 640, 132]; // px
 

@@ -1,7 +1,7 @@
 /** The sentence of each moment of a walk: which numbers it names. */
 
-import { readable, total } from "./trace.js";
-import { lengthOf, meanOf, spreadOf } from "./walk_steps.js";
+import { readable, total } from "../trace.js";
+import { lengthOf, meanOf, spreadOf } from "./steps.js";
 
 /** What a norm does with these numbers; `rms` is null where the mean is subtracted. */
 function normed(values, name) {

@@ -3,8 +3,8 @@
  * by one operation that can be redone by hand. And the walk as moments, one after the other.
  */
 
-import { bytesOf, largest, readable, total } from "./trace.js";
-import { terms } from "./views/row.js";
+import { bytesOf, largest, readable, total } from "../trace.js";
+import { terms } from "../views/row.js";
 
 const SHOWN = 8; // keys that get a row of their own; the others are added up in one
 

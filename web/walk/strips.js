@@ -1,8 +1,8 @@
 /** Vectors as strips of coloured cells, and what belongs to them. */
 
-import { element } from "./dom.js";
-import { INK, divergingPalette, theme } from "./surface.js";
-import { number } from "./words_walk.js";
+import { element } from "../dom.js";
+import { INK, divergingPalette, theme } from "../surface.js";
+import { number } from "../words_walk.js";
 
 const LINE = 128; // cells in a line; a longer vector has several
 const EMPTY = { light: "#e9e9e6", dark: "#2a2d38" };
