@@ -2,7 +2,7 @@
 
 import { INK, textWidth } from "./surface.js";
 
-const HUES = {
+export const HUES = {
   light: ["#0060a8", "#b84a00", "#007a58", "#9c4a86", "#8a6500", "#2b2d38"],
   dark: ["#7cc0f8", "#ff9a54", "#4fd0a5", "#e7a3d0", "#e8c14a", "#eceef4"],
 };

@@ -2,6 +2,7 @@
 
 import { element } from "./dom.js";
 import { visible } from "./trace.js";
+import { wayIn } from "./way_in.js";
 
 const MOST_FILE_BYTES = 32 * 1024 ** 2; // the server accepts no larger file
 const SENT = "sent:"; // the prefix of the name of an image that was uploaded
@@ -31,6 +32,7 @@ export function header(raw, state, onGiven) {
     fault: element("div", { class: "fault", role: "alert" }),
     cost: element("p", { class: "cost muted", hidden: true }),
     seen: element("img", { class: "seen", alt: "", hidden: true }),
+    way: wayIn(raw.run?.commands ?? []),
     language: element("button", { type: "button", id: "language" }),
   };
   parts.language.addEventListener("click", () =>
@@ -52,7 +54,7 @@ export function header(raw, state, onGiven) {
   const node = element("header", {},
     element("h1", {}, parts.title, parts.model, parts.changes), parts.language,
     element("dl", {}, parts.in, element("dd", { class: pictures ? "given" : null }, input, ...(pictures ? file.nodes : []), parts.seen, parts.examples),
-      parts.out, parts.output), parts.cost, parts.fault);
+      parts.out, parts.output), parts.cost, parts.way.node, parts.fault);
   const update = (trace, text) => {
     const spoken = texts;
     texts = text;
@@ -71,6 +73,7 @@ export function header(raw, state, onGiven) {
     parts.out.hidden = parts.output.hidden = !trace.steps.length; // there is no output
     parts.cost.hidden = trace.milliseconds === undefined;
     if (!parts.cost.hidden) parts.cost.textContent = text.inPage(trace.weights, trace.precision, trace.milliseconds);
+    parts.way.update(text);
     parts.language.textContent = state.get("lang") === "ko" ? "English" : "한국어";
     parts.language.lang = state.get("lang") === "ko" ? "en" : "ko";
     if (live) input.setAttribute("aria-label", pictures ? text.picturePath : text.input);

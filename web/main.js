@@ -22,13 +22,14 @@ import { matteredView } from "./views/mattered.js";
 import { overviewView } from "./views/overview.js";
 import { rowView } from "./views/row.js";
 import { scrubberView } from "./views/scrubber.js";
+import { runView } from "./views/run.js";
 import { theatreView } from "./views/theatre.js";
 import { walkView, walkWanted } from "./views/walk.js";
 
 const VIEWS = {
   overview: overviewView, scrubber: scrubberView, board: boardView, row: rowView, walk: walkView, grid: gridView, heads: headsView,
   mattered: matteredView,
-  theatre: theatreView, beam: choicesView, layers: layersView, compare: compareView,
+  theatre: theatreView, beam: choicesView, layers: layersView, compare: compareView, run: runView,
 };
 
 /** The views that apply to this trace; a view lists what it `needs`. */
@@ -75,7 +76,8 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
   const live = Boolean(raw.token);
   const pictures = raw.kind.reads === "picture";
   let known = knownOf(raw);
-  Object.assign(trace, known);
+  const { run } = raw; // belongs to the model, not to a trace
+  Object.assign(trace, known, { run });
   const state = new State(location.hash, defaultsOf(raw, trace, live), (turned) => {
     remember(state.fragment, turned);
     render();
@@ -108,7 +110,7 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
       state.rebase({ ...defaultsOf(found, trace, live), text: "" }, location.hash);
       state.keep({ text: typed });
     }
-    Object.assign(trace, known, prefix.length ? { begun: { tokens: prefix, pieces: begun } } : {});
+    Object.assign(trace, known, { run }, prefix.length ? { begun: { tokens: prefix, pieces: begun } } : {});
     // In a modified model, the effects of heads and words remain those of the original model.
     if (other && whole) {
       const { ablation, attribution } = findings;

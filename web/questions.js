@@ -10,6 +10,7 @@ export const QUESTIONS = {
   matters: ["mattered", "heads"],
   else: ["beam", "theatre"],
   if: ["layers", "compare"],
+  learn: ["run"],
 };
 
 export function questionOf(view) {

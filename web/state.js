@@ -37,6 +37,7 @@ const DEFAULTS = {
   other: "",
   moment: "0",
   speed: "1",
+  along: "steps",
   lang: "",
 };
 

@@ -2,6 +2,7 @@
 
 import { LAYERS } from "./words_layers.js";
 import { OVERVIEW } from "./words_overview.js";
+import { RUN } from "./words_run.js";
 import { TASKS } from "./words_tasks.js";
 import { WALK } from "./words_walk.js";
 
@@ -355,5 +356,5 @@ export const WORDS = {
 /** The texts; some differ from task to task. */
 export function words(language, { reads, writes, texts }) {
   const known = Object.hasOwn(WORDS, language) ? language : "en";
-  return { ...WORDS[known], ...LAYERS[known], ...OVERVIEW[known], ...WALK[known], ...TASKS[known][`${reads}-${writes}`], ...texts[known] };
+  return { ...WORDS[known], ...LAYERS[known], ...OVERVIEW[known], ...WALK[known], ...RUN[known], ...TASKS[known][`${reads}-${writes}`], ...texts[known] };
 }

@@ -4,24 +4,15 @@ import json
 import re
 
 import pytest
-import torch
 from typer.testing import CliRunner
 
 from jumok import shipped
 from jumok.cli.main import app
-from jumok.cli.report.page import ReportExample, report
 from jumok.cli.verbs import demo
 from jumok.config import load_config
 from jumok.engine import wasm
 from jumok.errors import ConfigError
-from jumok.systems.translation.result import WordAttention
-
-EVIL = "<script>alert(1)</script>"
-RECORDS = [
-    {"kind": "step", "step": 10, "loss": 3.5},
-    {"kind": "step", "step": 20, "loss": None},
-    {"kind": "validation", "step": 20, "loss": 2.0, "bleu": 31.0, "chrf": 42.0},
-]
+from jumok.inspection.page.run_report import UnseenExample
 
 
 @pytest.fixture
@@ -43,17 +34,12 @@ def test_a_demo_trains_translates_draws_and_reports(tmp_path, monkeypatch, short
     assert result.exit_code == 0, result.output
     assert "Unseen sentences" in result.output
     assert "on 13 unseen sentences" in result.output
-    assert "translate demo/smallworld-en-ko/model --alignments" in result.output
     assert (tmp_path / "demo" / "smallworld-en-ko" / "model" / "config.json").exists()
-    page = (tmp_path / "demo" / "report.html").read_text("utf-8")
-    assert "<svg" in page
-    assert 'href="page.html"' in page
-    assert 'look demo/smallworld-en-ko/model "The cat saw a dog."' in result.output.replace(
-        "\n", " "
-    )
     told = " ".join(result.output.split())
-    page, report = "demo/page.html one translation, every layer and head", "demo/report.html"
-    assert f"Open in a browser: {page} {report}" in told
+    assert "look demo/smallworld-en-ko/model" in told
+    assert "serve demo/smallworld-en-ko/model" in told
+    report = "demo/report.html one translation, every layer and head, and the learning curves"
+    assert f"Open in a browser: {report}" in told
     translator = tmp_path / "demo" / "translator.html"
     if wasm.missing_compiler() is None:
         assert "demo/translator.html the model itself: type a sentence, offline" in told
@@ -63,14 +49,17 @@ def test_a_demo_trains_translates_draws_and_reports(tmp_path, monkeypatch, short
         assert "pip install ziglang" in told
         assert not translator.exists()
     assert told.endswith("look demo/smallworld-en-ko/model")  # no terminal, so no offer to open it
-    look = (tmp_path / "demo" / "page.html").read_text("utf-8")
+    look = (tmp_path / "demo" / "report.html").read_text("utf-8")
     data = json.loads(re.search(r'id="data">(.*?)</script>', look)[1])
-    assert (
-        data["text"]
-        == (tmp_path / "demo/smallworld-en-ko/smallworld/test.en")
-        .read_text("utf-8")
-        .splitlines()[0]
-    )
+    home = tmp_path / "demo" / "smallworld-en-ko"
+    unseen = (home / "smallworld" / "test.en").read_text("utf-8").splitlines()
+    assert data["text"] in unseen[: demo.LISTED]
+    run = data["run"]
+    assert [source for source, *_ in run["examples"]] == unseen[: demo.LISTED]
+    assert [name for name, *_ in run["tested"]] == ["BLEU", "chrF2"]
+    assert run["validation"]["loss"][-1][0] == run["steps"]
+    assert run["commands"][0].endswith("look demo/smallworld-en-ko/model")
+    assert data["text"] in run["commands"][1].replace("'\"'\"'", "'")
     # After three seconds a model may write no word yet; then there is nothing to attribute.
     wrote = any(word is not None for word in data["axes"]["target"]["words"][1:])
     assert ("attribution" in data["findings"]) == wrote
@@ -100,26 +89,11 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
     assert precious.exists()
 
 
-def evil_page() -> str:
-    attention = WordAttention((EVIL, "b"), (EVIL,), torch.tensor([[0.5, 0.5]]), ((0, 0),))
-    example = ReportExample(EVIL, EVIL, "reference", attention, ((0, 0),))
-    return report({EVIL: EVIL}, RECORDS, [example], [f"echo {EVIL}"])
-
-
-def test_the_report_shows_texts_as_texts():
-    page = evil_page()
-    assert "<script" not in page
-    assert "&lt;script&gt;" in page
-
-
-def test_the_report_loads_nothing_and_runs_nothing():
-    page = evil_page()
-    assert "default-src &#x27;none&#x27;; style-src &#x27;unsafe-inline&#x27;" in page
-    assert not re.search(r"""(?:src|href)=|url\(|@import|https?://""", page)
-
-
-def test_the_report_counts_what_is_the_same_word_for_word():
-    examples = [ReportExample("a", "가", "가"), ReportExample("b", "나", "다")]
-    page = report({}, RECORDS, examples, [])
-    assert "1 of these 2 are the reference word for\nword" in page
-    assert page.count("✓ the same") == 1
+def test_the_page_opens_with_a_short_sentence_that_was_translated_right():
+    long, short, wrong = (
+        UnseenExample("one two three", "하나", "하나"),
+        UnseenExample("one two", "하나", "하나"),
+        UnseenExample("one", "둘", "하나"),
+    )
+    assert demo.example_to_show([long, short, wrong]) == short
+    assert demo.example_to_show([wrong]) == wrong

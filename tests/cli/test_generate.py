@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from jumok.cli.main import app
-from jumok.cli.verbs.train import use_of
+from jumok.cli.way_in import use_of
 from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError, DataError
 from tests.systems.lm import write_lm
@@ -173,8 +173,8 @@ def test_evaluate_needs_the_text_and_nothing_else(bundle, tmp_path):
 
 
 def test_a_trained_model_is_tried_out_with_its_own_verb(tiny_bundle, bundle):
-    assert use_of(bundle).format("MODEL") == 'jumok generate MODEL "..."'
-    assert use_of(tiny_bundle).format("MODEL") == 'echo "..." | jumok translate MODEL'
+    assert use_of(bundle, "MODEL") == 'jumok generate MODEL "..."'
+    assert use_of(tiny_bundle, "MODEL") == 'echo "..." | jumok translate MODEL'
 
 
 def test_generate_in_json_is_what_generate_writes(bundle):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from jumok.bundle.card import BundleConfig
 from jumok.bundle.reading import read_bundle
+from jumok.cli.way_in import run_of
 from jumok.config import CorpusConfig, load_config
 from jumok.config.labelled import LabelledCorpusConfig
 from jumok.config.text import TextCorpusConfig
@@ -44,8 +45,7 @@ def examples_for(model: Path) -> list[str]:
 
 def _own(model: Path, language: str) -> Iterator[str]:
     """The texts of the run that the bundle belongs to: runs/NAME/model, or runs/NAME/steps/N."""
-    folders = (model.absolute().parents[0], model.absolute().parents[1])
-    run = next((folder for folder in folders if (folder / RECIPE).is_file()), None)
+    run = run_of(model)
     if run is None:
         return
     world = run / SMALLWORLD / f"validation.{language}"

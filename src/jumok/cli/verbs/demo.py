@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,11 +23,11 @@ with late_imports():
     from jumok import config as jumok_config
     from jumok import shipped
     from jumok.bundle import reading
-    from jumok.cli.report import heatmap as report_heatmap
-    from jumok.cli.report import page
-    from jumok.data.files import run_log
+    from jumok.cli import way_in
+    from jumok.cli.output import heatmap as output_heatmap
+    from jumok.data.files import atomic
     from jumok.evaluation import text
-    from jumok.inspection.page import document
+    from jumok.inspection.page import document, run_report
     from jumok.systems.translation import translator as translation_translator
     from jumok.tracing import catalog, request
     from jumok.training import lock, precision, run
@@ -34,16 +35,16 @@ with late_imports():
 
 if TYPE_CHECKING:
     from jumok.bundle.card import Score
-    from jumok.cli.report.page import ReportExample
+    from jumok.inspection.page.run_report import UnseenExample
+    from jumok.systems.translation.result import WordAttention
     from jumok.systems.translation.translator import Translator
-    from jumok.training.loop import Progress
 
-PAGE = "page.html"
-"""The interactive page, next to the report."""
+REPORT = "report.html"
+"""The interactive page of one translation, with the run's curves."""
 TRANSLATOR = "translator.html"
 """The page that translates by itself, next to the report."""
 RECIPE = "smallworld-en-ko"
-SENTENCES, LISTED, DRAWN = 300, 12, 4
+SENTENCES, LISTED = 300, 12
 
 Folder = Annotated[Path, typer.Option(help="Output folder.")]
 Minutes = Annotated[float, typer.Option(min=0.05, max=10_000, help="Minutes of training.")]
@@ -55,9 +56,10 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0, open_: Open = Fa
     """Train a small English-Korean Transformer from scratch and inspect it.
 
     Writes the built-in corpus, trains a model, translates unseen sentences,
-    draws a word alignment, and writes FOLDER/report.html and the interactive
-    page FOLDER/page.html; with ziglang installed, or from a wheel for this
-    system, also FOLDER/translator.html, which translates by itself.
+    draws a word alignment, and writes FOLDER/report.html, the interactive
+    page of one translation with the learning curves; with ziglang installed,
+    or from a wheel for this system, also FOLDER/translator.html, which
+    translates by itself.
     """
     lock.refuse_several_processes(os.environ)
     config = jumok_config.load_config(
@@ -75,17 +77,15 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0, open_: Open = Fa
     test = home / "smallworld" / "test"
     with precision.one_thread():
         examples, scores = try_out(translator, test)
-    commands = next_commands(result.model, test)
-    figures = key_figures(result.progress, scores, reading.read_bundle(result.model).parameters)
-    records = list(run_log.read_log(home / run_log.LOG))
-    save_page(result.model, examples, folder / PAGE)
-    file = folder / "report.html"
-    file.write_text(page.report(figures, records, examples, commands, PAGE), encoding="utf-8")
+        shown = example_to_show(examples)
+        attention = translator.attention(shown.source, shown.output) if shown.output else None
+    commands = way_in.commands(result.model, shown.source, jumok_here())
+    report = save_report(result.model, examples, scores, commands, folder / REPORT)
     missing = save_translator(result.model, folder / TRANSLATOR)
-    show(examples, scores)
-    show_what_to_open(file, result.model, commands, missing)
+    show(examples, scores, attention)
+    show_what_to_open(report, result.model, [*commands, *checks(result.model, test)], missing)
     if open_:
-        browser.open_page(folder / PAGE)
+        browser.open_page(report)
 
 
 def _clear(home: Path) -> None:
@@ -101,56 +101,52 @@ def _clear(home: Path) -> None:
             shutil.rmtree(home, ignore_errors=True)
 
 
-def try_out(translator: "Translator", test: Path) -> tuple[list["ReportExample"], list["Score"]]:
-    """Translates and scores sentences of the test split.
-
-    Returns the examples to list, the first few with the attention to draw, and the scores.
-    """
-    sources, references, links = (
+def try_out(translator: "Translator", test: Path) -> tuple[list["UnseenExample"], list["Score"]]:
+    """Translates and scores sentences of the test split; returns the first few, and the scores."""
+    sources, references = (
         test.with_suffix(f".{kind}").read_text("utf-8").splitlines()[:SENTENCES]
-        for kind in ("en", "ko", "align")
+        for kind in ("en", "ko")
     )
     found = translator.translate(sources, beam=1, alignments=False, split="length", keep=False)
     texts = [one.text for one in found]
     scores = text.score_text(
         texts, references, target_language="ko", metrics=("bleu", "chrf"), resamples=0
     )
-    examples = []
-    for row in range(min(LISTED, len(sources))):
-        drawable = row < DRAWN and texts[row] != ""
-        attention = translator.attention(sources[row], texts[row]) if drawable else None
-        same = texts[row] == references[row]
-        gold = [tuple(map(int, link.split("-"))) for link in links[row].split()] if same else []
-        examples.append(
-            page.ReportExample(
-                sources[row],
-                texts[row],
-                references[row],
-                attention,
-                tuple((source, target) for source, target in gold),
-            )
-        )
-    return examples, scores
+    rows = zip(sources[:LISTED], texts, references, strict=False)
+    return [run_report.UnseenExample(*row) for row in rows], scores
 
 
-def key_figures(progress: "Progress", scores: Sequence["Score"], parameters: int) -> dict[str, str]:
-    """The key figures at the top of the report."""
-    return {
-        f"BLEU on {SENTENCES} unseen sentences": f"{scores[0].value:.1f}",
-        "chrF on the same": f"{scores[1].value:.1f}",
-        "minutes of training": f"{progress.seconds / 60.0:.1f}",
-        "million target tokens seen": f"{progress.tokens / 1e6:.1f}",
-        "tokens per second": f"{progress.tokens / progress.step_seconds:,.0f}",
-        "million parameters": f"{parameters / 1e6:.1f}",
-    }
+def example_to_show(examples: Sequence["UnseenExample"]) -> "UnseenExample":
+    """The one that the page opens with: the shortest of those that equal their references.
+
+    Where none does, the shortest of all.
+    """
+    right = [each for each in examples if each.output == each.reference]
+    return min(right or examples, key=lambda each: len(each.source.split()))
 
 
-def save_page(model: Path, examples: Sequence["ReportExample"], file: Path) -> None:
-    """The interactive page of the first sentence, as `jumok look --save` writes it."""
+def save_report(
+    model: Path,
+    examples: Sequence["UnseenExample"],
+    scores: Sequence["Score"],
+    commands: Sequence[str],
+    file: Path,
+) -> Path:
+    """The page of one translation, with the curves, scores and examples of its run."""
     family = catalog.load_family(model, device="cpu")
-    first = examples[0].source
-    trace = family.trace(first, None, family.options, extras=request.EVERYTHING, name=family.name)
-    file.write_text(document.page(trace), encoding="utf-8")
+    given = example_to_show(examples).source
+    trace = family.trace(given, None, family.options, extras=request.EVERYTHING, name=family.name)
+    found = way_in.report_of(model)
+    assert found is not None  # the demo has just trained it
+    report = replace(
+        found,
+        commands=tuple(commands),
+        examples=tuple(examples),
+        scores=tuple(replace(score, on=str(SENTENCES)) for score in scores),
+    )
+    with atomic.atomic_file(file) as partial:
+        partial.write_text(document.page(trace, run=report), encoding="utf-8")
+    return file
 
 
 def save_translator(model: Path, file: Path) -> ConfigError | None:
@@ -170,40 +166,38 @@ def jumok_here() -> str:
     return shlex.quote(str(here))
 
 
-def next_commands(model: Path, test: Path) -> list[str]:
-    """Commands to try next, ready to be copied."""
+def checks(model: Path, test: Path) -> list[str]:
+    """The commands that score the model and describe it."""
     jumok = jumok_here()
     return [
-        f'{jumok} look {model} "The cat saw a dog."',
-        f'echo "The teacher read a book." | {jumok} translate {model} --alignments',
         f"{jumok} evaluate {model} --source {test}.en --reference {test}.ko",
         f"{jumok} info {model}",
     ]
 
 
-def show(examples: Sequence["ReportExample"], scores: Sequence["Score"]) -> None:
+def show(
+    examples: Sequence["UnseenExample"],
+    scores: Sequence["Score"],
+    attention: "WordAttention | None",
+) -> None:
     """Prints translations and one alignment to the terminal."""
     screen = console()
     screen.print("\nUnseen sentences:\n")
     for example in examples[:8]:
-        same = example.translation == example.reference
+        same = example.output == example.reference
         screen.print(f"  {example.source}", soft_wrap=True)
-        screen.print(
-            f"  {example.translation}  {'✓' if same else ''}", style="bold", soft_wrap=True
-        )
+        screen.print(f"  {example.output}  {'✓' if same else ''}", style="bold", soft_wrap=True)
         screen.print("" if same else f"  {example.reference}  (reference)\n", soft_wrap=True)
     screen.print(
         f"{scores[0].name} {scores[0].value:.1f}, {scores[1].name} {scores[1].value:.1f} "
         f"on {SENTENCES} unseen sentences\n{scores[0].signature}",
         soft_wrap=True,
     )
-    drawn = next((example for example in examples if example.attention is not None), None)
-    if drawn is not None and drawn.attention is not None:
-        seen = drawn.attention
+    if attention is not None:
         screen.print("\nWhich English words each Korean word attended to:\n")
         screen.print(
-            report_heatmap.heatmap(
-                seen.weights, seen.source_words, seen.target_words, screen.width
+            output_heatmap.heatmap(
+                attention.weights, attention.source_words, attention.target_words, screen.width
             ),
             soft_wrap=True,
         )
@@ -224,10 +218,9 @@ def show_what_to_open(
         "\nTry next:\n",
         *(f"  {command}" for command in commands),
         "\nOpen in a browser:\n",
-        f"  {report.parent / PAGE}  one translation, every layer and head",
-        f"  {report}  learning curves, translations and attention",
+        f"  {report}  one translation, every layer and head, and the learning curves",
         f"  {report.parent / TRANSLATOR}  {translator}",
-        "\nThe same page, live, with sentences of your own:\n",
+        "\nThe page, live, with sentences of your own:\n",
         f"  {jumok_here()} look {model}",
     ]
     if browser.is_offered():

@@ -25,10 +25,10 @@ from jumok.shipped import recipe_names
 with late_imports():
     from jumok import config as jumok_config
     from jumok.bundle import reading as bundle_reading
+    from jumok.cli import way_in
     from jumok.cli.training import further as train_further
     from jumok.cli.training import text as train_text
     from jumok.data.files import formats, reading
-    from jumok.systems import catalog
     from jumok.training import folder, run, start
     from jumok.training import screen as training_screen
     from jumok.training.defaults import pairs, pictures
@@ -265,10 +265,12 @@ def say_result(result: "Result", as_json: bool = False) -> None:
         say_untrained(progress.untrained, result.config)
     if result.model is not None:
         model = shlex.quote(str(result.model))
-        lines = dict.fromkeys((use_of(result.model), look_of(result.model), "jumok info {}"))
-        command = shlex.join(["jumok", *plugins_of(result.config)])
-        used = (line.format(model).replace("jumok", command, 1) for line in lines)
-        typer.echo("".join(f"\n  {line}" for line in used))
+        program = shlex.join(["jumok", *plugins_of(result.config)])
+        use, look = (
+            form(result.model, model, program=program) for form in (way_in.use_of, way_in.look_of)
+        )
+        lines = dict.fromkeys((use, look, f"{program} info {model}"))
+        typer.echo("".join(f"\n  {line}" for line in lines))
 
 
 def plugins_of(config: "Config") -> list[str]:
@@ -277,12 +279,6 @@ def plugins_of(config: "Config") -> list[str]:
     return [
         word for file in config.plugins if file.name in needed for word in ("--plugin", str(file))
     ]
-
-
-def look_of(model: Path) -> str:
-    """The command that looks inside a bundle, with {} for its folder."""
-    reads = catalog.open_model(model).kind.reads
-    return "jumok look {} " + ("IMAGE" if reads == "picture" else '"..."')
 
 
 def say_untrained(reason: str, config: "Config") -> None:
@@ -324,15 +320,3 @@ def facts_of(result: "Result") -> dict[str, object]:
         "started_from": str(result.start) if result.start else None,
         "gains": [asdict(gain) for gain in train_further.gains_of(result)],
     }
-
-
-def use_of(model: Path) -> str:
-    """The command that uses a bundle, with {} for its folder."""
-    verb = catalog.open_model(model).kind.verb
-    if verb == "translate":
-        return 'echo "..." | jumok translate {}'
-    if verb == "fill":
-        return 'echo "... ___ ..." | jumok fill {}'
-    if verb == "look":
-        return look_of(model)
-    return 'jumok generate {} "..."' if verb == "generate" else f"jumok {verb} {{}} ..."

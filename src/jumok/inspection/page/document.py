@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from jumok.inspection.page.run_report import RunReport
 from jumok.inspection.page.walk import WalkFocus, packed_walk
 from jumok.inspection.trace import ARRAYS, Array, Site, Trace, site_head
 from jumok.kinds import page_facts
@@ -34,6 +35,7 @@ def page(
     token: str | None = None,
     other: Trace | None = None,
     examples: Sequence[str] = (),
+    run: RunReport | None = None,
 ) -> str:
     """The HTML of the page, with the trace inside.
 
@@ -42,12 +44,15 @@ def page(
         token: that of the server which the page may ask for other texts. None: the page is a
             file, and sends no requests.
         examples: texts that a live page offers.
+        run: the training run of the model, which gets a view; None: it is not known.
     """
     data = payload(trace) | {"token": token}
     if other is not None:
         data["other"] = payload(other)
     if examples:
         data["examples"] = list(examples)
+    if run is not None:
+        data["run"] = run.payload()
     return document("page.js", data, asks=token is not None)
 
 

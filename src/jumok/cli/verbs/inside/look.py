@@ -1,7 +1,7 @@
 """`jumok look`: the attention of a model as a page."""
 
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from jumok.late import late_imports
 
 with late_imports():
     from jumok.cli import examples as cli_examples
+    from jumok.cli import way_in
     from jumok.evaluation import alignment
     from jumok.inspection import trace as inspection_trace
     from jumok.inspection.page import document
@@ -28,6 +29,7 @@ with late_imports():
     from jumok.tracing import catalog, comparison, request
 
 if TYPE_CHECKING:
+    from jumok.inspection.page.run_report import RunReport
     from jumok.inspection.trace import Trace
     from jumok.serving.pictures import ServedPictures
     from jumok.tracing.catalog import Family
@@ -172,11 +174,13 @@ def look(
     trace = trace if gold is None else _linked(trace, gold)
     if wanted is not None:
         drawn.save_figure(trace, wanted)
+    report = way_in.report_of(model, given if kept is None else None)
     if save is not None:
-        save_trace(trace, save, other)
+        save_trace(trace, save, other, report)
     elif wanted is None:
         pictures = _pictures(family, None if kept else given)
-        serve((trace, other), sides, port, browser, pictures, host, examples)
+        page = partial(document.page, trace, other=other, examples=examples, run=report)
+        serve(page, sides, port, browser, pictures, host)
 
 
 def _examples(model: str, family: "Family") -> list[str]:
@@ -247,36 +251,36 @@ def _check_save(save: Path | None, two: bool) -> None:
         )
 
 
-def save_trace(trace: "Trace", file: Path, other: "Trace | None" = None) -> None:
+def save_trace(
+    trace: "Trace", file: Path, other: "Trace | None" = None, report: "RunReport | None" = None
+) -> None:
     """Saves the page or the trace, by the file's suffix, and reports the file on stderr."""
     typer.echo(f"{trace.output}\n{file}", err=True)
     if file.suffix == ".npz":
         trace.save(file)
         return
     with open_output(file) as stream:
-        stream.write(document.page(trace, other=other))
+        stream.write(document.page(trace, other=other, run=report))
 
 
 def serve(
-    traces: "tuple[Trace, Trace | None]",
+    page: Callable[[str], str],
     sides: "Comparison",
     port: int,
     browser: bool,
     pictures: "ServedPictures | None" = None,
     host: str | None = None,
-    examples: Sequence[str] = (),
 ) -> None:
     """Serves the page on 127.0.0.1 until Ctrl-C; a changed input or setting is traced again.
 
     Args:
-        traces: what the page shows first: A, and B or None.
+        page: makes the page's HTML, given the token of its requests.
         pictures: the images that the page may read; None: the model reads text.
         host: a further host name, with its port, to accept requests for.
-        examples: texts that the page offers.
     """
     try:
         server = local.LocalServer(
-            lambda token: document.page(traces[0], token, traces[1], examples),
+            page,
             serving_answers.answers(sides, pictures),
             port,
             None if pictures is None else pictures.receive,

@@ -1,0 +1,131 @@
+/** The training run of the model: its curves, what it scored, and examples that it had not seen. */
+
+import { choice, element, table } from "../dom.js";
+import { HUES, stacked } from "../curves.js";
+import { CanvasSurface, INK, textWidth } from "../surface.js";
+import { pictureOrTable } from "./stacks.js";
+
+const [HIGH, LEFT, TOP, BOTTOM, RIGHT] = [250, 54, 48, 42, 14]; // px of a panel, and of its margins
+const MOST_WIDE = 505;
+
+runView.needs = (trace) => Boolean(trace.run);
+
+export function runView(trace, state, words) {
+  const { run } = trace;
+  const panels = panelsOf(run, words);
+  const along = state.get("along") === "minutes" ? 1 : 0;
+  const across = words[along ? "runMinutes" : "runSteps"];
+  const wide = Math.min(MOST_WIDE, document.documentElement.clientWidth - 50);
+  const figures = panels.map((panel) => panelFigure(panel, { along, across, wide }));
+  const shown = state.get("as") === "table" ? panels.map((panel) => numbers(panel, words)) : [plots(run, panels, figures, along, words)];
+  return {
+    help: words.runHelp,
+    controls: [choice(words.runAlong, [["steps", words.runSteps], ["minutes", words.runMinutes]], along ? "minutes" : "steps",
+      (chosen) => state.set({ along: chosen })), pictureOrTable(state, words)],
+    lead: element("p", { class: "sentence", id: "sentence" }, leadOf(run, words)),
+    body: [...shown, ...examples(run, words)],
+    figure: stacked(figures),
+  };
+}
+
+/** What the run was, in its own numbers. */
+function leadOf({ steps, minutes, best, validation, tested, parameters }, words) {
+  const at = (name) => validation[name].find(([step]) => step === best)?.[2];
+  const values = Object.keys(validation).map((name) => [name, at(name)]).filter(([, value]) => value !== undefined);
+  return [words.runLead(steps, minutes, values.length ? { step: best, values } : null),
+    ...(tested.length ? [words.runTested(tested[0][2], tested)] : []),
+    ...(parameters ? [words.runSize(parameters)] : [])].join(" ");
+}
+
+/** A panel for the loss, each score and the learning rate: its curves, as [step, minutes, value]. */
+function panelsOf({ training, validation }, words) {
+  const both = (name) => [{ name: words.runTraining, points: training[name] ?? [] }, { name: words.runValidation, points: validation[name] ?? [], dots: true }];
+  return ["loss", ...Object.keys(validation).filter((name) => name !== "loss"), "learning_rate"]
+    .map((name) => ({ title: words.runCurve(name), series: both(name).filter(({ points }) => points.length) }))
+    .filter(({ series }) => series.length);
+}
+
+/** Round numbers from 0 to at least `high`: steps of 1, 2 or 5 × 10^n. */
+export function ticksTo(high) {
+  const size = 10 ** Math.floor(Math.log10((high || 1) / 4));
+  const step = [1, 2, 5, 10].find((factor) => (high || 1) / (factor * size) <= 5) * size;
+  return Array.from({ length: Math.ceil((high || 1) / step - 1e-9) + 1 }, (_, i) => Number((i * step).toPrecision(6)));
+}
+
+/** The curves of one panel over common axes, both from zero. `moment`: the place of the cursor's line. */
+function panelFigure({ title, series }, { along, across, wide }) {
+  const all = series.flatMap(({ points }) => points);
+  const end = Math.max(...all.map((point) => point[along])) || 1;
+  const ticks = ticksTo(Math.max(...all.map(([, , value]) => value)));
+  const place = (x) => LEFT + ((wide - LEFT - RIGHT) * x) / end;
+  const rise = (value) => HIGH - BOTTOM - ((HIGH - BOTTOM - TOP) * value) / ticks.at(-1);
+  const draw = (surface, moment) => {
+    const faint = surface.theme === "dark" ? "#4a4f60" : "#d4d6de";
+    surface.text(title, 0, 14, { size: 13 });
+    for (const tick of ticks) {
+      surface.line([[LEFT, rise(tick)], [wide - RIGHT, rise(tick)]], faint, 1);
+      surface.text(String(tick), LEFT - 6, rise(tick) + 4, { size: 12, align: "right" });
+    }
+    for (const tick of ticksTo(end)) if (tick <= end) surface.text(tick.toLocaleString("en"), place(tick), HIGH - BOTTOM + 17, { size: 12, align: "center" });
+    surface.text(across, wide - RIGHT, HIGH - 6, { size: 12, align: "right" });
+    let left = LEFT;
+    series.forEach(({ name, points, dots }, i) => {
+      const hue = HUES[surface.theme][dots ? 1 : i];
+      surface.line(points.map((point) => [place(point[along]), rise(point[2])]), hue, dots ? 2 : 1.5, dots ? [] : [5, 2]);
+      if (dots && points.length < 60) for (const point of points) surface.rect(place(point[along]) - 2.5, rise(point[2]) - 2.5, 5, 5, hue);
+      surface.line([[left, 31], [left + 24, 31]], hue, dots ? 2 : 1.5, dots ? [] : [5, 2]);
+      surface.text(name, left + 30, 35, { size: 12 });
+      left += 50 + textWidth(name, 12);
+    });
+    if (moment !== undefined) surface.line([[place(moment), TOP], [place(moment), HIGH - BOTTOM]], INK[surface.theme], 1, [2, 3]);
+  };
+  return { width: wide, height: HIGH, draw, at: (x) => ((x - LEFT) / (wide - LEFT - RIGHT)) * end };
+}
+
+/** All panels, with a slider for one moment of the run, whose numbers are said below. */
+function plots(run, panels, figures, along, words) {
+  const moments = (run.validation.loss.length ? run.validation.loss : run.training.loss).map(([step, minutes]) => [step, minutes]);
+  const said = element("p", { class: "said", role: "status" });
+  const slider = element("input", { type: "range", min: "0", max: String(moments.length - 1), value: String(moments.length - 1), "aria-label": words.runMoment, id: "run-moment" });
+  const canvases = panels.map(({ title, series }) => element("canvas", { role: "img", "aria-label":
+    `${title}. ${series.map(({ name, points }) => `${name}: ${points[0][2]} … ${points.at(-1)[2]}`).join("; ")}` }));
+  const show = () => {
+    const moment = moments[slider.value];
+    figures.forEach((figure, i) => figure.draw(new CanvasSurface(canvases[i], figure.width, figure.height), moment?.[along]));
+    if (!moment) return;
+    const values = panels.flatMap(({ title, series }) => series.map(({ name, points }) =>
+      [series.length > 1 ? `${title}, ${name}` : title, nearest(points, moment[0])[2]]));
+    said.textContent = words.runAt(...moment, values);
+    slider.setAttribute("aria-valuetext", said.textContent);
+  };
+  slider.addEventListener("input", show);
+  canvases.forEach((canvas, i) => canvas.addEventListener("pointermove", (event) => {
+    const x = figures[i].at(event.offsetX);
+    slider.value = String(moments.reduce((best, moment, m) => (Math.abs(moment[along] - x) < Math.abs(moments[best][along] - x) ? m : best), 0));
+    show();
+  }));
+  show();
+  return element("div", {}, element("div", { class: "panels" }, ...canvases), slider, said);
+}
+
+/** The point whose step is the nearest. */
+function nearest(points, step) {
+  return points.reduce((best, point) => (Math.abs(point[0] - step) < Math.abs(best[0] - step) ? point : best));
+}
+
+function numbers({ title, series }, words) {
+  const steps = [...new Set(series.flatMap(({ points }) => points.map(([step]) => step)))].sort((a, b) => a - b);
+  const known = series.map(({ points }) => new Map(points.map((point) => [point[0], point])));
+  return table([words.runSteps, words.runMinutes, ...series.map(({ name }) => name)], steps.map((step) => [
+    step, known.find((each) => each.has(step)).get(step)[1], ...known.map((each) => each.get(step)?.[2] ?? ""),
+  ]), title);
+}
+
+function examples({ examples: found }, words) {
+  if (!found.length) return [];
+  const same = found.filter(([, output, reference]) => output === reference).length;
+  const rows = found.map(([source, output, reference]) => [source, output, output === reference ? words.runSame : reference]);
+  const node = table([words.input, words.output, words.runReference], rows, words.runExamples(same, found.length));
+  node.classList.add("texts");
+  return [node];
+}

@@ -1,0 +1,35 @@
+/** The commands that go on with the model, each on a button that copies it. */
+
+import { element } from "./dom.js";
+
+/** `node` is hidden without commands; `update` sets its texts. */
+export function wayIn(commands) {
+  const name = element("span", { class: "muted" });
+  const said = element("span", { class: "muted", role: "status" });
+  let texts = {};
+  const buttons = commands.map((command) => {
+    const code = element("code", {}, command);
+    return element("button", { type: "button", onclick: async () => {
+      said.textContent = (await copied(command, code)) ? texts.copied : texts.notCopied;
+    } }, code);
+  });
+  const node = element("div", { class: "way-in", role: "group", hidden: !commands.length }, name, ...buttons, said);
+  const update = (text) => {
+    texts = text;
+    name.textContent = text.wayIn;
+    node.setAttribute("aria-label", text.wayIn);
+    said.textContent = "";
+  };
+  return { node, update };
+}
+
+/** Whether the browser let the page copy; otherwise the text is selected, for its reader to copy. */
+async function copied(text, node) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    getSelection().selectAllChildren(node);
+    return false;
+  }
+}
