@@ -87,16 +87,14 @@ export function header(raw, state, onGiven) {
   return { node, update, fault };
 }
 
-/** The error in the page's language; a message from Python remains as it is. */
+/** The error in the page's language, where it has a text for it; otherwise the parts that the server sent. */
 function faultNodes(found, texts) {
-  const known = { empty: texts.faultEmpty, gone: texts.faultGone, tooLarge: texts.fileTooLarge }[found]
-    ?? (found.known === "faultEmpty" ? texts.faultEmpty : texts[found.known]?.(...found.numbers));
-  if (known) return [element("p", { class: found === "empty" ? "muted" : null }, known)];
-  const [what, ...lines] = String(found).split("\n").filter((line) => line.trim());
-  const parts = lines.map((line) => line.match(/^\s*(expected|got|do):\s*(.*)$/)).filter(Boolean);
-  const others = lines.filter((line) => !/^\s*(expected|got|do):/.test(line));
-  return [element("p", {}, `${texts.faultSays}${[what, ...others].join(" ")}`),
-    element("dl", {}, ...parts.flatMap(([, name, text]) => [element("dt", {}, texts[`fault_${name}`]), element("dd", {}, text)]))];
+  const { known = "", numbers = [], place, what, ...rest } = typeof found === "string" ? { known: found } : found;
+  const own = known.startsWith("fault") && texts[known];
+  const say = (text) => (place ? `${place}: ${text}` : text);
+  if (own) return [element("p", { class: known === "faultEmpty" ? "muted" : null }, say(typeof own === "string" ? own : own(...numbers)))];
+  return [element("p", {}, texts.faultSays(say(what))), element("dl", {}, ...["expected", "got", "do"].filter((name) => rest[name])
+    .flatMap((name) => [element("dt", {}, texts[`fault_${name}`]), element("dd", {}, rest[name])]))];
 }
 
 /** A button that opens a file dialog and uploads the file; the browser's own field would use the browser's language. */
@@ -108,7 +106,7 @@ function fileButton(token, onSent, onFault) {
     input.value = ""; // so that the same file can be chosen again
     if (!file) return;
     if (file.size > MOST_FILE_BYTES) {
-      onFault("tooLarge");
+      onFault("faultFileTooLarge");
       return;
     }
     try {
@@ -117,7 +115,7 @@ function fileButton(token, onSent, onFault) {
       if (found.error) onFault(found.error);
       else onSent(found.picture);
     } catch (error) {
-      onFault("gone"); // fetch fails if there is no server
+      onFault("faultGone"); // fetch fails if there is no server
     }
   });
   const name = (text) => {
@@ -146,7 +144,7 @@ export function asker(answer, onTrace, onFault) {
       if (found.error) onFault(found.error);
       else onTrace(found, question);
     } catch (error) {
-      if (error.name !== "AbortError") onFault("gone"); // fetch fails if there is no server
+      if (error.name !== "AbortError") onFault("faultGone"); // fetch fails if there is no server
     }
   };
 }

@@ -135,7 +135,7 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     if (changed(state) || state.get("node")) state.set({ ...UNCHANGED, node: "" });
     if (!pictures) state.keep({ text: given.text, gold: "" }); // links belong to the words of one sentence
     remember(state.fragment);
-    if (!pictures && !given.text.trim()) top.fault("empty"); // the user is about to type
+    if (!pictures && !given.text.trim()) top.fault("faultEmpty"); // the user is about to type
     else again(given.text, [], given.picture);
   });
   const undo = () => {

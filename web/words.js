@@ -1,5 +1,6 @@
 /** Every text of the page, in English and Korean. */
 
+import { FAULTS } from "./words_faults.js";
 import { LAYERS } from "./words_layers.js";
 import { OVERVIEW } from "./words_overview.js";
 import { RUN } from "./words_run.js";
@@ -21,18 +22,8 @@ export const WORDS = {
     picturePath: "Input: path of an image",
     chooseFile: "Choose a file…",
     givePicture: "Give an image above: its path or a file.",
-    faultEmpty: "Enter a text.",
-    faultGone: "The server does not answer: jumok look has ended, or the connection was lost.",
-    faultSays: "",
-    fault_expected: "expected",
-    fault_got: "got",
-    fault_do: "what to do",
-    fileTooLarge: "This file is too large: at most 32 MB.",
     output: "Output",
     examples: "Examples",
-    faultLong: (count, most) => `This text has ${count} tokens, and the model reads at most ${most} at once: enter one sentence.`,
-    faultHalf: () => "This text contains an unpaired surrogate, half of a character: enter it again.",
-    faultMemory: () => "The browser has not enough memory for this text.",
     inPage: (weights, precision, milliseconds) =>
       `Computed in this page in ${milliseconds.toFixed(1)} ms, by ${weights.toLocaleString("en")} weights in ${precision}; nothing is sent anywhere.`,
     part: "Attention kind",
@@ -193,18 +184,8 @@ export const WORDS = {
     picturePath: "입력: 이미지 파일의 경로",
     chooseFile: "파일 고르기…",
     givePicture: "위에 이미지의 경로를 적거나 파일을 고르세요.",
-    faultEmpty: "텍스트를 입력하세요.",
-    faultGone: "응답이 없습니다. jumok look이 끝났거나 연결이 끊어졌습니다.",
-    faultSays: "처리하지 못했습니다: ",
-    fault_expected: "기대한 것",
-    fault_got: "받은 것",
-    fault_do: "해결 방법",
-    fileTooLarge: "파일이 너무 큽니다. 32 MB까지만 받습니다.",
     output: "출력",
     examples: "예문",
-    faultLong: (count, most) => `입력한 글은 토큰 ${count}개인데, 모델은 한 번에 ${most}개까지 읽습니다. 한 문장을 입력하세요.`,
-    faultHalf: () => "글에 짝이 없는 서로게이트(글자의 반쪽)가 있습니다. 다시 입력하세요.",
-    faultMemory: () => "이 글을 처리하기에는 브라우저의 메모리가 부족합니다.",
     inPage: (weights, precision, milliseconds) =>
       `이 페이지 안에서 ${milliseconds.toFixed(1)} ms 만에 계산했습니다. 가중치 ${weights.toLocaleString("ko")}개, ${precision}. 아무것도 전송하지 않습니다.`,
     part: "어텐션 종류",
@@ -356,5 +337,5 @@ export const WORDS = {
 /** The texts; some differ from task to task. */
 export function words(language, { reads, writes, texts }) {
   const known = Object.hasOwn(WORDS, language) ? language : "en";
-  return { ...WORDS[known], ...LAYERS[known], ...OVERVIEW[known], ...WALK[known], ...RUN[known], ...TASKS[known][`${reads}-${writes}`], ...texts[known] };
+  return { ...WORDS[known], ...FAULTS[known], ...LAYERS[known], ...OVERVIEW[known], ...WALK[known], ...RUN[known], ...TASKS[known][`${reads}-${writes}`], ...texts[known] };
 }

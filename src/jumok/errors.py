@@ -31,6 +31,8 @@ class JumokError(Exception):
         got: what came instead.
         do: what to do now.
         place: the file, line or byte.
+        known: how a page words it, in its reader's language: the name of the text in
+            `web/words_faults.js`, and the numbers in it. Empty: a page shows these parts.
     """
 
     exit_code = 2
@@ -43,8 +45,10 @@ class JumokError(Exception):
         got: str | None = None,
         do: str | None = None,
         place: Place | None = None,
+        known: tuple[str | int, ...] = (),
     ) -> None:
         self.what, self.expected, self.got, self.do, self.place = what, expected, got, do, place
+        self.known = known
         super().__init__(str(self))
 
     def __str__(self) -> str:

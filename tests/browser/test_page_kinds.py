@@ -228,7 +228,7 @@ def served(browser, folders):
 def test_what_is_typed_is_looked_at_anew(served, folders, kind, typed, refused):
     page = served(kind)
     page.locator("#text").fill(refused)
-    expect(page.locator(".fault")).to_contain_text("cannot be traced in one pass")
+    expect(page.locator(".fault")).to_contain_text("the model reads at most")
     page.locator("#text").fill(typed)
     expect(page.locator(".fault")).to_be_empty()
     output = traced(folders, kind, typed).output

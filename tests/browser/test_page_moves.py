@@ -256,7 +256,9 @@ def test_faults_are_told_in_the_language_of_the_page(empty):
     page, _ = empty
     page.locator("#text").fill("bad")
     fault = page.locator(".fault")
-    expect(fault).to_contain_text("처리하지 못했습니다: this text cannot be looked at.")
+    expect(fault).to_contain_text(
+        "처리하지 못했습니다. 프로그램의 메시지: this text cannot be looked at."
+    )
     assert fault.locator("dt").all_inner_texts() == ["기대한 것", "해결 방법"]
     assert fault.locator("dd").all_inner_texts() == ["another one", "type it"]
     page.locator("#text").fill("")

@@ -84,7 +84,7 @@ def test_a_path_is_typed_and_comes_back_by_the_link(shown):
 def test_a_path_that_leads_nowhere_is_said_and_the_picture_stays(shown):
     page = shown.page
     shown.type_path("nowhere.png")
-    expect(page.locator(".fault")).to_contain_text("there is no such file")
+    expect(page.locator(".fault")).to_contain_text("nowhere.png: There is no such file")
     open_view(page, "Head ablation")
     page.locator('.switches button[aria-pressed="true"]').first.click()
     expect(page.locator(".fault")).to_be_empty()

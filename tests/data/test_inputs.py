@@ -73,7 +73,7 @@ def test_a_damaged_picture_stops_with_file_and_row(folder, tmp_path):
         f"{tmp_path}/captions.tsv, line 2: the image of this row cannot be used: "
         "the file is not an image.\n"
         "  expected: one of JPEG, PNG, GIF, BMP, WEBP, TIFF, PPM\n"
-        f"  got:      {folder}/bad.png: 5 bytes that begin with b'hello'\n"
+        f"  got:      {folder}/bad.png: 5 bytes that begin with 'hello'\n"
         "  do:       repair the file, remove the row, or set data.skip_damaged = true"
     )
     assert list((tmp_path / "c").iterdir()) == []

@@ -114,7 +114,7 @@ def test_a_file_may_be_larger_than_a_question(receiving):
     assert (status, json.loads(text)) == (200, {"picture": f"가.png {MOST_BYTES + 1}"})
     assert post(receiving, "x" * MOST_BYTES)[0] == 413, "a question may not"
     status, text = ask(receiving, "POST", "/file", b"", **named)
-    assert (status, json.loads(text)) == (422, {"error": "this file is empty."})
+    assert (status, json.loads(text)) == (422, {"error": {"what": "this file is empty."}})
 
 
 def test_a_file_that_is_too_large_is_refused_unread(receiving):
@@ -142,7 +142,7 @@ def test_a_page_of_texts_takes_no_file(server):
 def test_a_fault_in_the_text_is_told(server):
     status, text = post(server, "bad")
     assert status == 422
-    assert "this text cannot be looked at." in json.loads(text)["error"]
+    assert json.loads(text)["error"]["what"] == "this text cannot be looked at."
 
 
 def test_there_is_nothing_else(server):
@@ -166,7 +166,10 @@ def test_an_error_of_ours_is_told_and_the_server_lives_on(capfd):
     for _ in range(2):
         status, text = post(running, "a cat")
         assert status == 500
-        assert "jumok failed: IndexError: list index out of range" in json.loads(text)["error"]
+        assert json.loads(text)["error"] == {
+            "what": "jumok failed: IndexError: list index out of range",
+            "do": "report this, please",
+        }
     running.shutdown()
     running.server_close()
     assert "Traceback" not in capfd.readouterr().err

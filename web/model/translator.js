@@ -49,7 +49,7 @@ export class Translator {
       return { ...this.look(text), ...(against ? { other: this.look(against) } : {}) };
     } catch (error) {
       if (error instanceof RangeError) return { error: { known: "faultMemory", numbers: [] } };
-      return { error: error.fault ?? error.message };
+      return { error: error.fault ?? { what: error.message } };
     }
   }
 }

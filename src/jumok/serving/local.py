@@ -52,6 +52,15 @@ FILE_SECONDS = 120.0
 """The time limit for a file, which may come through a tunnel."""
 
 
+def parts_of(error: JumokError) -> dict[str, object]:
+    """The error as the page takes it: its parts, and the name of the page's own text for it."""
+    parts = {name: getattr(error, name) for name in ("what", "expected", "got", "do")}
+    known, *numbers = error.known or ("",)
+    place = None if error.place is None else str(error.place)
+    whole = parts | {"place": place, "known": known, "numbers": numbers}
+    return {name: part for name, part in whole.items() if part}
+
+
 class _InTime(io.RawIOBase):
     """Reads a connection until a deadline, which arriving bytes do not extend."""
 
@@ -163,13 +172,14 @@ class _Handler(BaseHTTPRequestHandler):
         receive = self.server.receive if self.path == "/file" else None
         if receive is None and self.path != "/trace":
             self.close_connection = True  # what was sent stays unread
-            self._fault(HTTPStatus.NOT_FOUND, "there is nothing here")
+            self._fault(HTTPStatus.NOT_FOUND, JumokError("there is nothing here"))
             return
         most = MOST_BYTES if receive is None else MOST_FILE_BYTES
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or int(length) > most:
             self.close_connection = True  # what was sent stays unread
-            self._fault(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {most:,} bytes")
+            error = JumokError(f"at most {most:,} bytes", known=("faultTooMuch", most))
+            self._fault(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, error)
             return
         self.in_time.allow(SECONDS if receive is None else FILE_SECONDS)
         content = self.rfile.read(int(length))
@@ -183,7 +193,8 @@ class _Handler(BaseHTTPRequestHandler):
         except (ValueError, RecursionError):
             asked = None
         if not isinstance(asked, dict):
-            self._fault(HTTPStatus.BAD_REQUEST, "a JSON object was expected")
+            error = JumokError("a JSON object was expected", known=("faultHalf",))
+            self._fault(HTTPStatus.BAD_REQUEST, error)
             return
         self._answer(asked)
 
@@ -191,7 +202,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             found = receive(unquote(self.headers.get("X-Name", "")), content)
         except JumokError as error:
-            self._fault(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
+            self._fault(HTTPStatus.UNPROCESSABLE_ENTITY, error)
             return
         self._send(HTTPStatus.OK, "application/json", json.dumps(found).encode())
 
@@ -210,11 +221,12 @@ class _Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
                 return
             except JumokError as error:
-                self._fault(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
+                self._fault(HTTPStatus.UNPROCESSABLE_ENTITY, error)
                 return
             except Exception as error:  # the page must get a response
-                wrong = f"jumok failed: {type(error).__name__}: {error}\n  do: report this, please"
-                self._fault(HTTPStatus.INTERNAL_SERVER_ERROR, wrong)
+                wrong = f"jumok failed: {type(error).__name__}: {error}"
+                failed = JumokError(wrong, do="report this, please")
+                self._fault(HTTPStatus.INTERNAL_SERVER_ERROR, failed)
                 return
         self._send(HTTPStatus.OK, "application/json", json.dumps(found).encode())
 
@@ -243,20 +255,24 @@ class _Handler(BaseHTTPRequestHandler):
         if here and hmac.compare_digest(token.encode(), server.token.encode()):
             return False
         self.close_connection = True
-        why = "use the whole link that jumok printed, with its token"
+        why = JumokError(
+            "use the whole link that jumok printed, with its token", known=("faultToken",)
+        )
         if not here:
-            why = (
-                f"this page is at {server.address}, and was asked for as {host!r}.\n  do: use the "
-                "same port at both ends of a tunnel (ssh -L), or start jumok look with --host NAME"
+            why = JumokError(
+                f"this page is at {server.address}, and was asked for as {host!r}.",
+                do="use the same port at both ends of a tunnel (ssh -L), or start jumok look with "
+                "--host NAME",
+                known=("faultHost",),
             )
         self._fault(HTTPStatus.FORBIDDEN, why)
         return True
 
-    def _fault(self, status: HTTPStatus, text: str) -> None:
+    def _fault(self, status: HTTPStatus, error: JumokError) -> None:
         if self.command == "GET":  # read by the user, not by the page
-            self._send(status, "text/plain", f"{text}\n".encode())
+            self._send(status, "text/plain", f"{error}\n".encode())
             return
-        self._send(status, "application/json", json.dumps({"error": text}).encode())
+        self._send(status, "application/json", json.dumps({"error": parts_of(error)}).encode())
 
     def _send(self, status: HTTPStatus, kind: str, body: bytes) -> None:
         try:

@@ -52,7 +52,10 @@ class ServedPictures:
                 file.write_bytes(content)
             except OSError as error:
                 raise DataError(
-                    "the image cannot be stored.", got=error.strerror, place=Place(file)
+                    "the image cannot be stored.",
+                    got=error.strerror,
+                    place=Place(file.name),
+                    known=("faultNotStored",),
                 ) from error
             self._sent.pop(key, None)
             self._sent[key] = file
@@ -72,6 +75,7 @@ class ServedPictures:
                 raise DataError(
                     "the image file is not part of the trace, so the model cannot be run on it.",
                     do="choose an image above: its path, or its file",
+                    known=("faultFirstImage",),
                 )
             return self._first
         if asked.startswith(SENT):
@@ -81,6 +85,7 @@ class ServedPictures:
                 raise DataError(
                     "this image was sent to another page, or was replaced by later ones.",
                     do="choose the file again",
+                    known=("faultSentBefore",),
                 )
             return str(sent)
         path = os.path.expanduser(asked.strip())

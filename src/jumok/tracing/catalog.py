@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import torch
 
 from jumok.decoding import DecodingOptions
-from jumok.errors import DataError
+from jumok.errors import DataError, Place
 from jumok.inspection.hooks.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level, Trace
 from jumok.kinds import KINDS
@@ -113,6 +113,8 @@ def check_given(family: Family, given: str) -> None:
             "this model reads images, and there is no such file.",
             got=repr(given[:80]),
             do="give the path of an image",
+            known=("faultNoFile",),
+            place=Place(given[:80]),
         )
 
 

@@ -23,6 +23,7 @@ def check_length(text: str, ids: Sequence[int], limit: int, what: str = "one sen
             expected=f"at least one word and at most {limit} tokens",
             got=f"{len(ids)} tokens: {text[:60]!r}",
             do=f"give {what}",
+            known=("faultLong", len(ids), limit) if ids else ("faultEmpty",),
         )
 
 

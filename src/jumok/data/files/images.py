@@ -217,7 +217,7 @@ def _content(path: Path) -> bytes:
             f"the file cannot be read ({error}).",
             "check the spelling (names are case-sensitive)",
         )
-    raise DataError(what, do=do, place=Place(path))
+    raise DataError(what, do=do, place=Place(path), known=("faultUnreadable",))
 
 
 def _check_bytes(size: int, path: Path) -> None:
@@ -227,6 +227,7 @@ def _check_bytes(size: int, path: Path) -> None:
             expected=f"at most {MOST_BYTES:,} bytes",
             got=f"{size:,}",
             place=Place(path),
+            known=("faultFileTooLarge",),
         )
 
 
@@ -249,6 +250,7 @@ def _decode(content: bytes, name: str) -> Pixels:
             got=f"{len(content):,} bytes of {image.format}: {error}",
             do="download or export it again, or leave it out",
             place=Place(name),
+            known=("faultDamaged",),
         ) from None
     raise DataError(
         "images of floating-point numbers are not supported.",
@@ -256,6 +258,7 @@ def _decode(content: bytes, name: str) -> Pixels:
         got="floating-point numbers" if image.mode == "F" else image.mode,
         do="convert it to PNG",
         place=Place(name),
+        known=("faultColours",),
     )
 
 
@@ -275,13 +278,20 @@ def _opened(content: bytes, name: str) -> "Picture":
             expected=f"one of {', '.join(FORMATS)}",
             got="HEIC or AVIF, as from a phone"
             if heif
-            else f"{len(content):,} bytes that begin with {content[:8]!r}",
+            else f"{len(content):,} bytes that begin with {_shown(content[:8])}",
             do="convert it to JPEG, for example with heif-convert or pillow-heif" if heif else None,
             place=Place(name),
+            known=("faultPhone" if heif else "faultNotImage" if content else "faultNoBytes",),
         ) from None
     if max(image.size) > LONGEST_SIDE or image.width * image.height > MOST_PIXELS:
         raise _too_large(f"{image.width:,} x {image.height:,} pixels", name)
     return image
+
+
+def _shown(content: bytes) -> str:
+    """The bytes as text where they are text, otherwise as numbers."""
+    text = content.decode("ascii", "replace")
+    return repr(text) if text.isprintable() and text.isascii() else content.hex(" ")
 
 
 def _too_large(got: str, name: str) -> DataError:
@@ -291,6 +301,7 @@ def _too_large(got: str, name: str) -> DataError:
         got=got,
         do="make it smaller first",
         place=Place(name),
+        known=("faultPixels", LONGEST_SIDE, MOST_PIXELS),
     )
 
 
