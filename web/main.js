@@ -173,13 +173,14 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     const lang = document.documentElement.lang;
     const tabs = questionTabs(names, name, state, named, lang);
     const savable = { ...view, name: `${trace.model}-${name}-${trace.text}` };
+    const path = pathOf(trace, name, names, state, text);
     const about = [element("p", { class: "help" }, ...explained(view.help, lang)), ...moreOf(view.controls, trace, state, text)];
     rest.replaceChildren(
       ...tabs.rows,
       element("section", { role: "tabpanel", id: "panel", tabindex: "-1", "aria-labelledby": tabs.labelledBy },
-        ...pathOf(trace, name, names, state, text), ...(view.lead ? [view.lead] : about),
+        ...(view.lead ? [view.lead] : [...path, ...about]),
         ...(view.top ?? []), ...(isOf(trace, state) ? [after(trace, text, undo)] : []),
-        ...view.body, ...(view.lead ? about : []), ...saversRow(savable, text)),
+        ...view.body, ...(view.lead ? [...path, ...about] : []), ...saversRow(savable, text)),
       definitions(lang),
     );
     markTerms(document.getElementById("panel"), lang);

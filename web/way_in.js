@@ -7,11 +7,13 @@ export function wayIn(commands) {
   const name = element("span", { class: "muted" });
   const said = element("span", { class: "muted", role: "status" });
   let texts = {};
-  const buttons = commands.map((command) => {
+  const hints = {};
+  const buttons = commands.map(([kind, command]) => {
+    hints[kind] = element("span", { class: "muted" });
     const code = element("code", {}, command);
     return element("button", { type: "button", onclick: async () => {
       said.textContent = (await copied(command, code)) ? texts.copied : texts.notCopied;
-    } }, code);
+    } }, hints[kind], " ", code);
   });
   const node = element("div", { class: "way-in", role: "group", hidden: !commands.length }, name, ...buttons, said);
   const update = (text) => {
@@ -19,6 +21,7 @@ export function wayIn(commands) {
     name.textContent = text.wayIn;
     node.setAttribute("aria-label", text.wayIn);
     said.textContent = "";
+    for (const [kind, hint] of Object.entries(hints)) hint.textContent = text[`way_${kind}`];
   };
   return { node, update };
 }

@@ -32,7 +32,7 @@ def folders(tmp_path_factory, tiny_bundle) -> dict[str, tuple[Path, str]]:
 
 def report() -> RunReport:
     log = RunLog("a", [step(number, 4.0) for number in (10, 20)], [check(20, 2.0, True, bleu=9.0)])
-    return RunReport(log, ("jumok look a/model",), (UnseenExample("a", "b", "b"),))
+    return RunReport(log, {"look": "jumok look a/model"}, (UnseenExample("a", "b", "b"),))
 
 
 @pytest.fixture

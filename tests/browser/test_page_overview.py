@@ -168,7 +168,9 @@ def test_a_word_that_is_pointed_at_says_where_it_looked(opened):
         assert f"“{word}” was written" in said(reader)
         assert f"“{recorded.axes['source'].texts[column]}” ({share})" in said(reader)
         numbers = reader.page.locator(".keys .word small").all_inner_texts()
-        expected = [f"{100 * weight:.0f}" if weight >= 0.05 else "" for weight in weights[row, :3]]
+        expected = [
+            f"{100 * weight:.0f}\u202f%" if weight >= 0.05 else "" for weight in weights[row, :3]
+        ]
         assert numbers == expected
         bands = reader.page.locator(".bands path.on")
         expect(bands).to_have_count(int((weights[row, :3] >= 0.02).sum()))
@@ -237,15 +239,36 @@ def test_the_overview_is_accessible_everywhere(
         assert re.search(r"이 단어를 쓸 때 .+에 가장 많이 주목했습니다\([\d.]+%\)\.", said(reader))
 
 
-def test_an_image_is_unshaded_until_a_word_is_pointed_at(opened, folders):
-    reader = opened(whole(folders, "captioner"), view="overview")
+def test_an_image_opens_bright_where_the_strongest_word_attended(opened, folders):
+    """The image without shading is above, beside the input."""
+    folder, picture = folders["captioner"]
+    captioned = load_family(folder, device="cpu").trace(picture, "the cat sat on a mat")
+    reader = opened(captioned, view="overview")
     reader.page.wait_for_timeout(50)  # the image is decoded beside the page
+    assert reader.page.locator("img.seen").is_visible()
     drawn = "document.getElementById('overview-image').toDataURL()"
-    plain = reader.page.evaluate(drawn)
-    reader.page.locator("#row-0").hover()
-    assert reader.page.evaluate(drawn) != plain
+    plain = """(() => {
+      const canvas = document.getElementById("overview-image");
+      const canvasSize = { width: canvas.width, height: canvas.height };
+      const other = Object.assign(document.createElement("canvas"), canvasSize);
+      const size = [0, 0, canvas.width, canvas.height];
+      other.getContext("2d").drawImage(document.querySelector("img.seen"), ...size);
+      const [own, whole] = [canvas, other].map((each) =>
+        each.getContext("2d").getImageData(...size).data);
+      let darker = 0;
+      for (let i = 0; i < own.length; i += 4) if (Math.abs(own[i] - whole[i]) > 8) darker++;
+      return darker / (own.length / 4);
+    })()"""
+    assert reader.page.evaluate(plain) > 0.3, "what was not attended to is grey"
+    opening = reader.page.evaluate(drawn)
+    chosen = reader.page.locator(".rows .chosen")
+    chosen.hover()
+    assert reader.page.evaluate(drawn) == opening
+    others = reader.page.locator(".rows .word:not(.chosen)")
+    others.first.hover()
+    assert reader.page.evaluate(drawn) != opening
     reader.page.locator("h1").hover()
-    assert reader.page.evaluate(drawn) == plain
+    assert reader.page.evaluate(drawn) == opening
 
 
 def test_one_cursor_in_all_views(opened):

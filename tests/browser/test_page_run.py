@@ -24,7 +24,7 @@ CHECKS = [
 EXAMPLES = (UnseenExample("a cat", "고양이", "고양이"), UnseenExample(EVIL, "개", EVIL))
 REPORT = RunReport(
     RunLog("first", STEPS, CHECKS),
-    ("jumok look runs/first/model", f"echo '{EVIL}' | jumok translate runs/first/model"),
+    {"look": "jumok look runs/first/model", "use": f"echo '{EVIL}' | jumok translate a"},
     EXAMPLES,
     (Score("BLEU", 95.2, on="300"),),
     1_566_208,
@@ -111,8 +111,10 @@ def test_examples_and_commands_are_texts(told):
     reader = told()
     rows = numbers_of(reader, "Unseen examples: 1 of these 2 are the reference word for word")
     assert rows[1:] == [["a cat", "고양이", "✓ the same"], [EVIL, "개", EVIL]]
-    buttons = reader.page.locator(".way-in button")
-    assert buttons.all_inner_texts() == [*REPORT.commands]
+    buttons = reader.page.locator(".way-in button code")
+    assert buttons.all_inner_texts() == [*REPORT.commands.values()]
+    hints = reader.page.locator(".way-in button span").all_inner_texts()
+    assert hints == ["an input of your own", "only the output"]
 
 
 def test_a_command_is_copied_or_selected(told):
@@ -122,11 +124,11 @@ def test_a_command_is_copied_or_selected(told):
     status = reader.page.locator(".way-in [role=status]")
     button.click()
     expect(status).to_have_text("Copied.")
-    assert reader.page.evaluate("navigator.clipboard.readText()") == REPORT.commands[0]
+    assert reader.page.evaluate("navigator.clipboard.readText()") == REPORT.commands["look"]
     reader.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
     button.click()
     expect(status).to_have_text("Selected: copy it with Ctrl+C.")
-    assert reader.page.evaluate("String(getSelection())") == REPORT.commands[0]
+    assert reader.page.evaluate("String(getSelection())") == REPORT.commands["look"]
 
 
 @pytest.mark.parametrize("wide", [1280, 400])

@@ -58,8 +58,8 @@ def test_a_demo_trains_translates_draws_and_reports(tmp_path, monkeypatch, short
     assert [source for source, *_ in run["examples"]] == unseen[: demo.LISTED]
     assert [name for name, *_ in run["tested"]] == ["BLEU", "chrF2"]
     assert run["validation"]["loss"][-1][0] == run["steps"]
-    assert run["commands"][0].endswith("look demo/smallworld-en-ko/model")
-    assert data["text"] in run["commands"][1].replace("'\"'\"'", "'")
+    assert run["commands"][0][1].endswith("look demo/smallworld-en-ko/model")
+    assert data["text"] in run["commands"][1][1].replace("'\"'\"'", "'")
     # After three seconds a model may write no word yet; then there is nothing to attribute.
     wrote = any(word is not None for word in data["axes"]["target"]["words"][1:])
     assert ("attribution" in data["findings"]) == wrote

@@ -26,7 +26,9 @@ def check(number: int, loss: float, best: bool, **scores: float) -> dict[str, ob
 def test_a_short_log_is_told_point_by_point():
     log = RunLog("a", [step(10, 3.5), step(20, None)], [check(20, 2.0, True, bleu=31.0)])
     score = Score("BLEU", 30.123456, on="300")
-    told = RunReport(log, ("jumok look a",), (UnseenExample("x", "y", "z"),), (score,), 7).payload()
+    told = RunReport(
+        log, {"look": "jumok look a"}, (UnseenExample("x", "y", "z"),), (score,), 7
+    ).payload()
     assert told == {
         "name": "a",
         "steps": 20,
@@ -40,7 +42,7 @@ def test_a_short_log_is_told_point_by_point():
         "validation": {"loss": [(20, 2.0, 2.0)], "bleu": [(20, 2.0, 31.0)]},
         "tested": [["BLEU", 30.12, "300"]],
         "examples": [["x", "y", "z"]],
-        "commands": ["jumok look a"],
+        "commands": [("look", "jumok look a")],
     }
 
 
@@ -75,5 +77,5 @@ def test_the_story_of_a_long_run_stays_small():
     steps = [step(number, 3.14159265) for number in range(1, 50_001)]
     checks = [check(number, 1.23456789, False, **many) for number in range(1, 2_001)]
     examples = tuple(UnseenExample("a " * 900, "b " * 900, "c " * 900) for _ in range(90))
-    told = RunReport(RunLog("a", steps, checks), (), examples).payload()
+    told = RunReport(RunLog("a", steps, checks), {}, examples).payload()
     assert len(json.dumps(told)) < 45_000

@@ -1,4 +1,4 @@
-/** An image, bright where the chosen word or cell attended; without a choice it is shown as it is. */
+/** An image, bright where one word or cell attended: the cursor's, or the one that is pointed at. */
 
 import { element } from "../dom.js";
 import { cellBeside, cellUnder, drawLook } from "../picture.js";
@@ -14,23 +14,22 @@ const SIDE = 340; // px: the longer side of the image
  */
 export function imageStage(trace, map, { cursor, grid, words, labels, onPick, onShow }) {
   const canvas = element("canvas", { id: "overview-image", tabindex: "0", role: "img", "aria-label": labels.image });
-  const shown = { map, row: cursor.named ? cursor.row : null };
+  const shown = { map, row: cursor.row };
   const buttons = words ? map.rows.map((text, row) => element("button", {
     type: "button", id: `row-${row}`, class: "word", onmouseenter: () => point(row), onfocus: () => point(row),
     onclick: () => onPick(row, null), onkeydown: (event) => moved(event, row),
   }, element("span", {}, text))) : [];
   const draw = () => {
     const { row } = shown;
-    drawLook(canvas, row === null
-      ? { picture: trace.picture, grid, weights: [], most: 1, smooth: true, marked: words ? cursor.column : cursor.row }
-      : { picture: trace.picture, grid, weights: rowOf(shown.map, row), most: mostOfRows(shown.map), smooth: true, marked: words ? undefined : row }, SIDE);
+    const marked = words ? (row === cursor.row ? cursor.column : undefined) : row;
+    drawLook(canvas, { picture: trace.picture, grid, weights: rowOf(shown.map, row), most: mostOfRows(shown.map), smooth: true, marked }, SIDE);
     buttons.forEach((button, i) => {
-      button.classList.toggle("chosen", i === (row ?? cursor.row));
-      button.setAttribute("aria-pressed", String(i === (row ?? cursor.row)));
+      button.classList.toggle("chosen", i === row);
+      button.setAttribute("aria-pressed", String(i === row));
     });
   };
   const point = (row) => {
-    shown.row = row ?? (cursor.named ? cursor.row : null);
+    shown.row = row ?? cursor.row;
     draw();
     onShow(row, null);
   };
@@ -40,7 +39,7 @@ export function imageStage(trace, map, { cursor, grid, words, labels, onPick, on
     event.preventDefault();
     buttons[to]?.focus();
   };
-  listen(canvas, grid, { words, point, onPick, current: () => shown.row ?? cursor.row });
+  listen(canvas, grid, { words, point, onPick, current: () => shown.row });
   const figure = element("div", { class: "image-stage" }, canvas,
     ...(words ? [element("div", { class: "line rows", role: "group", "aria-label": labels.rows }, ...buttons)] : []));
   figure.addEventListener("mouseleave", () => point(null));

@@ -104,7 +104,7 @@ function tint({ map, row, column }, keys, rows, cursor) {
 /** `share`: null is the chosen word itself, which is framed and not coloured. */
 function paint(word, share, weight) {
   const [, number] = word.children;
-  const text = weight !== null && weight >= NUMBERED ? percentOf(weight).slice(0, -2) : "";
+  const text = weight !== null && weight >= NUMBERED ? percentOf(weight).replace(" ", "\u202f") : "";
   if (number.textContent !== text) number.textContent = text;
   word.classList.toggle("chosen", share === null);
   const coloured = share !== null && share >= FAINTEST;

@@ -39,23 +39,24 @@ def report_of(model: Path | str, given: str | None = None) -> "RunReport | None"
         parameters = reading.read_bundle(Path(model)).parameters
     except JumokError:  # a run whose log was deleted; a folder in Hugging Face's format
         return None
-    return run_report.RunReport(log, tuple(commands(model, given)), parameters=parameters)
+    return run_report.RunReport(log, commands(model, given), parameters=parameters)
 
 
-def commands(model: Path | str, given: str | None = None, program: str = "jumok") -> list[str]:
-    """The commands to look inside a bundle, to use it and to serve it.
+def commands(model: Path | str, given: str | None = None, program: str = "jumok") -> dict[str, str]:
+    """The commands to look inside a bundle ("look"), to use it ("use") and to serve it ("serve").
 
     Args:
         given: the text, or the path of an image, in the commands; None: dots.
         program: how jumok is called, quoted for a shell.
     """
     place = shlex.quote(str(model))
-    reads = catalog.open_model(Path(model)).kind.reads
-    look = f"{program} look {place}"  # of texts, the page has examples
-    if reads == "picture":
-        look = look_of(Path(model), place, given, program)
-    use = use_of(Path(model), place, given, program)
-    return list(dict.fromkeys((look, use, f"{program} serve {place}")))
+    kind = catalog.open_model(Path(model)).kind
+    found = {"look": f"{program} look {place}"}  # of texts, the page has examples
+    if kind.reads == "picture":
+        found["look"] = look_of(Path(model), place, given, program)
+    if kind.verb != "look":
+        found["use"] = use_of(Path(model), place, given, program)
+    return found | {"serve": f"{program} serve {place}"}
 
 
 def look_of(model: Path, place: str, given: str | None = None, program: str = "jumok") -> str:

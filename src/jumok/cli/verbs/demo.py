@@ -4,7 +4,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -83,7 +83,9 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0, open_: Open = Fa
     report = save_report(result.model, examples, scores, commands, folder / REPORT)
     missing = save_translator(result.model, folder / TRANSLATOR)
     show(examples, scores, attention)
-    show_what_to_open(report, result.model, [*commands, *checks(result.model, test)], missing)
+    show_what_to_open(
+        report, result.model, [*commands.values(), *checks(result.model, test)], missing
+    )
     if open_:
         browser.open_page(report)
 
@@ -129,7 +131,7 @@ def save_report(
     model: Path,
     examples: Sequence["UnseenExample"],
     scores: Sequence["Score"],
-    commands: Sequence[str],
+    commands: Mapping[str, str],
     file: Path,
 ) -> Path:
     """The page of one translation, with the curves, scores and examples of its run."""
@@ -140,7 +142,7 @@ def save_report(
     assert found is not None  # the demo has just trained it
     report = replace(
         found,
-        commands=tuple(commands),
+        commands=commands,
         examples=tuple(examples),
         scores=tuple(replace(score, on=str(SENTENCES)) for score in scores),
     )

@@ -4,8 +4,8 @@ It takes at most some 40 kB, however long the run was: a curve has at most `MOST
 there are at most `MOST_EXAMPLES` examples, whose texts are cut.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isfinite
 
 from jumok.bundle.card import Score
@@ -35,14 +35,15 @@ class RunReport:
 
     Attributes:
         log: what training wrote.
-        commands: what to type next, ready to be copied.
+        commands: what to type next, ready to be copied: to "look" inside the model, to "use" it,
+            to "serve" it.
         examples: unseen ones.
         scores: of data that training did not see; `on` says which.
         parameters: how many the model has; 0: not known.
     """
 
     log: RunLog
-    commands: tuple[str, ...] = ()
+    commands: Mapping[str, str] = field(default_factory=dict)
     examples: tuple[UnseenExample, ...] = ()
     scores: tuple[Score, ...] = ()
     parameters: int = 0
@@ -66,7 +67,7 @@ class RunReport:
                 [_cut(text) for text in (each.source, each.output, each.reference)]
                 for each in self.examples[:MOST_EXAMPLES]
             ],
-            "commands": list(self.commands),
+            "commands": list(self.commands.items()),
         }
 
 
