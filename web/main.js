@@ -1,6 +1,9 @@
 /** Assembles the page: the input, the tabs, the controls of a view, and the view. */
 
 import { UNCHANGED, after, changed, changes, isOf } from "./changes.js";
+import { besideView } from "./compare/beside.js";
+import { pinRow, pinboard } from "./compare/pin.js";
+import { compareView } from "./compare/view.js";
 import { download, element } from "./dom.js";
 import { siteOf } from "./cursor.js";
 import { goldText } from "./gold.js";
@@ -14,7 +17,6 @@ import { words } from "./words.js";
 import { CanvasSurface, PAPER, SvgSurface } from "./surface.js";
 import { boardView } from "./views/board.js";
 import { choicesView } from "./views/choices.js";
-import { compareView } from "./views/compare.js";
 import { gridView } from "./views/grid.js";
 import { headsView } from "./views/heads.js";
 import { layersView } from "./views/layers.js";
@@ -89,9 +91,12 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     if (again && asked.map((name) => state.get(name)).join("\n") !== before) again(state.get("text"), [], state.get("picture"));
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => render());
+  const board = pinboard(raw, state, answer, () => render());
+  const opened = trace.sites.length ? trace : undefined;
+  Object.assign(trace, { opened });
   let shown = ""; // the current image; "" is the one that the page opened with
   const ask = answer && asker(answer, (found, { text, picture, prefix, begun }) => {
-    const { findings, baseline } = trace;
+    const { findings, baseline, unforced } = trace;
     const same = pictures ? picture === shown : text === trace.text;
     const whole = same ? baseline || trace : undefined;
     if (pictures) {
@@ -108,7 +113,7 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
       state.rebase({ ...defaultsOf(found, trace, live), text: "" }, location.hash);
       state.keep({ text: typed });
     }
-    Object.assign(trace, known, prefix.length ? { begun: { tokens: prefix, pieces: begun } } : {});
+    Object.assign(trace, known, { opened }, prefix.length ? { begun: { tokens: prefix, pieces: begun }, unforced: unforced ?? whole } : {});
     // In a modified model, the effects of heads and words remain those of the original model.
     if (other && whole) {
       const { ablation, attribution } = findings;
@@ -162,11 +167,14 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
       rest.replaceChildren(element("p", { class: "muted" }, pictures ? text.givePicture : text.faultEmpty));
       return;
     }
+    const pinned = board.current();
+    Object.assign(trace, { pinned });
     // A model in the page can be asked about texts, but not changed.
     const view = VIEWS[name](trace, state, text, live || name === "compare" ? again : undefined);
     view.controls.forEach((control, i) => {
       control.querySelector("select, input").id = `control-${name}-${i}`;
     });
+    const beside = name === "compare" ? { says: [], body: [] } : besideView(trace, state, text);
     const named = known.placed ? text : { ...text, layers: text.layersOnly };
     const lang = document.documentElement.lang;
     const tabs = questionTabs(names, name, state, named, lang);
@@ -176,8 +184,8 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
       ...tabs.rows,
       element("section", { role: "tabpanel", id: "panel", tabindex: "-1", "aria-labelledby": tabs.labelledBy },
         ...pathOf(trace, name, names, state, text), ...(view.lead ? [view.lead] : about),
-        ...(view.top ?? []), ...(isOf(trace, state) ? [after(trace, text, undo)] : []),
-        ...view.body, ...(view.lead ? about : []), ...saversRow(savable, text)),
+        ...(view.top ?? []), ...beside.says, ...(isOf(trace, state) ? [after(trace, text, undo)] : []),
+        ...view.body, ...beside.body, ...(view.lead ? about : []), pinRow(pinned, board, trace, shown, text), ...saversRow(savable, text)),
       definitions(lang),
     );
     markTerms(document.getElementById("panel"), lang);
