@@ -14,7 +14,7 @@ const [RAMP, RAMP_STEPS] = [160, 32]; // px, and colours of the colour bar
 /** The layout. `most`: the size of the largest cell in px; a map with texts has wide cells. */
 export function layout(map, most = 34) {
   const left = Math.ceil(14 + widest(map.rows)); // whole pixels: cells have sharp edges
-  const rise = widest(map.columns);
+  const rise = widest(map.headed ?? map.columns);
   const top = Math.ceil(18 + rise * Math.sin((-TILT * Math.PI) / 180));
   const fitting = Math.max(2, Math.min(most, Math.floor(SPREAD / map.columns.length)));
   const wide = map.texts ? Math.max(12, Math.min(84, Math.floor(7000 / map.columns.length))) : fitting;
@@ -33,7 +33,7 @@ function widest(words) {
  * Draws the map on a surface: all cells in one pass, as many labels as fit, and in cells that are
  * large enough their numbers, or `map.texts`.
  * `map.diverging`: the scale is from -1 to 1 instead of from 0. `map.most`: its end, if not 1. A value
- * that is NaN is a gap, which is hatched.
+ * that is NaN is a gap, which is hatched. `map.headed`: names that the columns leave room for, if not their own.
  * `map.marks`: frames around linked cells, and small squares in the strongest ones.
  */
 export function drawMap(surface, map, place, cursor) {

@@ -39,11 +39,11 @@ function viewsOf(trace, live, asks = live) {
 }
 
 /** What the first trace says about a model; later ones contain it only on request. */
-function knownOf({ findings, other }) {
+function knownOf({ findings, other, before }) {
   const { stacks = {}, positions = {} } = findings.layers ?? {};
   // An RNN has no positions; the view would only say so.
   const placed = Object.values(positions).some(({ kind }) => kind && !kind.startsWith("recurrent"));
-  return { layered: Object.keys(stacks).length > 0, placed, beside: Boolean(other) };
+  return { layered: Object.keys(stacks).length > 0, placed, beside: Boolean(other || before), tuned: Boolean(before) };
 }
 
 /** The initial state: the model's alignment setting, or the sharpest head of its first trace. */
@@ -106,7 +106,7 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     }
     const other = changed(state);
     const first = !trace.sites.length; // the page was opened without an input
-    if (first) known = knownOf(found);
+    if (first) known = knownOf({ ...found, before: raw.before });
     trace = new Trace(found);
     if (first) {
       const typed = text;
@@ -185,7 +185,7 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
       element("section", { role: "tabpanel", id: "panel", tabindex: "-1", "aria-labelledby": tabs.labelledBy },
         ...pathOf(trace, name, names, state, text), ...(view.lead ? [view.lead] : about),
         ...(view.top ?? []), ...beside.says, ...(isOf(trace, state) ? [after(trace, text, undo)] : []),
-        ...view.body, ...beside.body, ...(view.lead ? about : []), pinRow(pinned, board, trace, shown, text), ...saversRow(savable, text)),
+        ...(beside.early ? beside.body : []), ...view.body, ...(beside.early ? [] : beside.body), ...(view.lead ? about : []), pinRow(pinned, board, trace, shown, text), ...saversRow(savable, text)),
       definitions(lang),
     );
     markTerms(document.getElementById("panel"), lang);

@@ -1,8 +1,10 @@
 """The numbers of a comparison, computed again from the traces: what its tests share."""
 
+import re
 from functools import cache
 
 import numpy as np
+import pytest
 
 from jumok.inspection.trace import Axis, Site, Trace
 
@@ -86,3 +88,118 @@ def tables(page: object) -> list[tuple[list[str], list[str], np.ndarray]]:
 
 def number(text: str) -> float:
     return float("nan") if text == "–" else float(text)
+
+
+def aligned(one: tuple[str, ...], other: tuple[str, ...]) -> list[Pair]:
+    """As the page aligns: the fewest edits, then the most equal words, from the beginning."""
+
+    @cache
+    def best(i: int, j: int) -> tuple[int, int, tuple[Pair, ...]]:
+        if i == len(one) and j == len(other):
+            return 0, 0, ()
+        found = []
+        if i < len(one) and j < len(other):
+            count, same, pairs = best(i + 1, j + 1)
+            equal = one[i] == other[j]
+            found.append((count + (not equal), same - equal, ((i, j), *pairs)))
+        if i < len(one):
+            count, same, pairs = best(i + 1, j)
+            found.append((count + 1, same, ((i, None), *pairs)))
+        if j < len(other):
+            count, same, pairs = best(i, j + 1)
+            found.append((count + 1, same, ((None, j), *pairs)))
+        return min(found, key=lambda each: each[:2])
+
+    return list(best(0, 0)[2])
+
+
+def places(recorded: Trace, site: Site, second: Trace, like: Site) -> tuple[list[Pair], list[Pair]]:
+    """The aligned rows and columns of two maps by words."""
+    axes = [
+        (each.axes[of.queries], each.axes[of.keys])
+        for each, of in ((recorded, site), (second, like))
+    ]
+    (rows, columns), (rows2, columns2) = axes
+    found = aligned(columns.texts, columns2.texts)
+    if None in columns.words:
+        found.append((len(columns.texts), len(columns2.texts)))
+    return aligned(rows.texts, rows2.texts), found
+
+
+def less(recorded: Trace, second: Trace, name: str, head: int | None, reads: bool) -> np.ndarray:
+    """The map of a module's head in the second trace less that in the first, by words."""
+    site, like = (next(s for s in each.sites if s.name == name) for each in (recorded, second))
+    maps = (whole_map(recorded, site, head, reads), whole_map(second, like, head, reads))
+    return difference(*maps, *places(recorded, site, second, like))
+
+
+def check_heads(page: object, recorded: Trace, second: Trace, reads: bool) -> None:
+    """The strip of heads and its sentence, from the arrays of both traces."""
+    means = {
+        f"apart-{site.name}-{head}": 100
+        * float(np.nanmean(np.abs(less(recorded, second, site.name, head, reads))))
+        for site in second.sites
+        for head in range(len(site.weights))
+    }
+    if len(means) < 2:
+        page.wait_for_timeout(200)
+        assert page.locator(".apart-strip").count() == 0
+        return
+    page.locator("#apart-says").wait_for()
+    shown = {
+        button.get_attribute("id"): float(button.locator("small").inner_text())
+        for button in page.locator(".apart-strip button").all()
+    }
+    assert shown == pytest.approx(means, abs=0.051)
+    says = page.locator("#apart-says").inner_text()
+    if max(means.values()) < 0.05:
+        assert "No head's weights changed" in says
+        return
+    points = [float(each) for each in re.findall(r"([\d.]+)(?: points on average|\.$)", says)]
+    assert points == pytest.approx([max(means.values()), min(means.values())], abs=0.051)
+    assert f"Of {len(means)} heads" in says
+
+
+def check_largest(
+    page: object, recorded: Trace, second: Trace, name: str, head: int, reads: bool
+) -> None:
+    """The sentence about the largest change: its numbers, and which is the larger."""
+    site, like = (next(s for s in each.sites if s.name == name) for each in (recorded, second))
+    rows, columns = places(recorded, site, second, like)
+    change = less(recorded, second, name, head, reads)
+    said = " ".join(page.locator(".compare-says").all_inner_texts())
+    if np.nanmax(np.abs(change)) < 5e-4:
+        assert "No weight in this map changed" in said
+        return
+    match = re.search(
+        r"([\d.]+) % \w+(?: A)?, ([\d.]+) % \w+(?: B)?, ([\d.]+) points (more|less)\.", said
+    )
+    assert match, said
+    shown = [float(each) for each in match.groups()[:3]]
+    # Of a row with two columns both change by the same amount: either is the largest.
+    most = np.argwhere(np.abs(change) > np.nanmax(np.abs(change)) - 1e-5)
+    found = [
+        numbers(recorded, second, (site, like), head, reads, rows[r], columns[c]) for r, c in most
+    ]
+    assert any(
+        shown == pytest.approx([one, other, abs(other - one)], abs=0.06)
+        and (match[4] == "more") == (other > one)
+        for one, other in found
+    )
+
+
+def numbers(
+    recorded: Trace,
+    second: Trace,
+    sites: tuple[Site, Site],
+    head: int,
+    reads: bool,
+    row: Pair,
+    column: Pair,
+) -> tuple[float, float]:
+    """A cell before and after, in percent."""
+    one, other = (
+        whole_map(each, site, head, reads)[row[side], column[side]]
+        for side, (each, site) in enumerate(zip((recorded, second), sites, strict=True))
+    )
+    return 100 * float(one), 100 * float(other)

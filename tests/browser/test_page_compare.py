@@ -138,7 +138,7 @@ def test_insertions_deletions_and_substitutions_are_in_the_lines(opened):
         ("same", ("the", "the")),
         ("added", ("+old",)),
         ("same", ("cat", "cat")),
-        ("changed", ("sat", "slept")),
+        ("swapped", ("sat", "slept")),
         ("removed", ("−down",)),
     ]
     assert written.locator("del").all_inner_texts() == ["−고양이가"]
@@ -146,7 +146,7 @@ def test_insertions_deletions_and_substitutions_are_in_the_lines(opened):
         "A wrote “고양이가 뛰었다”, and B “뛰었다”." in reader.page.locator("#panel").inner_text()
     )
     # A word above its own: both have one left edge.
-    for pair in read.locator(".pair.same, .pair.changed").all():
+    for pair in read.locator(".pair.same, .pair.swapped").all():
         above, below = (each.bounding_box()["x"] for each in pair.locator("> *").all())
         assert above == below
 

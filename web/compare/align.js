@@ -29,9 +29,9 @@ export function aligned(one, other) {
   return pairs;
 }
 
-/** Whether the words of a pair are "same", "changed", "removed" or "added". */
+/** Whether the words of a pair are "same", "swapped", "removed" or "added". */
 export function fateOf([i, j], one, other) {
   if (j === null) return "removed";
   if (i === null) return "added";
-  return one[i] === other[j] ? "same" : "changed";
+  return one[i] === other[j] ? "same" : "swapped";
 }

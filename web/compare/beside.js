@@ -20,11 +20,11 @@ export function pairShown(trace, state, words) {
   return { names: words.compareNames.changed, kind: "changed", sides: like && [sideOf(before, state, like), now] };
 }
 
-/** The same for any view but that of comparisons: the sentences above it, and the maps below it. */
+/** The same for any view but that of comparisons: the sentences, and the maps; `early`: these belong above the view. */
 export function besideView(trace, state, words) {
   const pair = pairShown(trace, state, words);
   if (!pair) return { says: [], body: [] };
   if (!pair.sides) return { says: [element("p", { class: "compare-says" }, words.otherKind)], body: [] };
   const { says, body } = comparison(pair, state, words);
-  return { says, body: [element("details", { id: "compared", open: true }, element("summary", {}, words.compareTitle(pair.names)), ...body)] };
+  return { says, early: pair.kind === "changed", body: [element("details", { id: "compared", open: true }, element("summary", {}, words.compareTitle(pair.names)), ...body)] };
 }

@@ -38,7 +38,7 @@ export function compared(sides, state, restName) {
   const scale = most < FAINT ? { most } : {};
   const map = (side) => ({
     rows: rows.map((pair) => own[side].rows[pair[side]] ?? "–"), columns: columns.map((pair) => own[side].columns[pair[side]] ?? "–"),
-    values: spread[side], places: { rows: [], columns: [] }, ...scale,
+    values: spread[side], places: { rows: [], columns: [] }, headed: common.columns, ...scale,
   });
   return { rows, columns, own, largest, maps: [map(0), map(1)],
     difference: { ...common, values, places: { rows: [], columns: [] }, diverging: true, most: end } };
@@ -57,7 +57,7 @@ function placed(maps) {
 function namesOf(pairs, [one, other], axis) {
   return pairs.map((pair) => {
     const [a, b] = [one[axis][pair[0]], other[axis][pair[1]]];
-    return { same: a, changed: `${a} | ${b}`, removed: `−${a}`, added: `+${b}` }[fateOf(pair, one[axis], other[axis])];
+    return { same: a, swapped: `${a} | ${b}`, removed: `−${a}`, added: `+${b}` }[fateOf(pair, one[axis], other[axis])];
   });
 }
 

@@ -40,7 +40,7 @@ function filled(heads, shown, state, words) {
   const parts = bySize ? [group("", buttons)] : [...new Set(heads.map(({ site }) => site.part))].map((part) =>
     group(words[part], buttons.filter((_, i) => heads[i].site.part === part)));
   const rows = sorted.slice(0, LISTED).map((each) => [name(each), points(each)]);
-  return [element("h2", {}, words.apartHeads), element("p", { class: "compare-says", id: "apart-says" }, said), element("p", { class: "muted" }, words.apartHelp, " ", order),
+  return [element("h2", {}, words.apartHeads), element("p", { class: "compare-says", id: "apart-says" }, said), element("p", { class: "muted" }, words.apartHeadsHelp, " ", order),
     element("div", { class: "apart-strip", role: "group", "aria-label": words.apartHeads, onkeydown: (event) => move(event, buttons) }, ...parts),
     element("details", { id: "apart-numbers" }, element("summary", {}, words.numbers), table([words.head, words.apartPoints], rows, words.apartHeads))];
 }

@@ -8,7 +8,6 @@ import { changedHeads } from "./heads.js";
 
 const BETWEEN_MAPS = 40; // px between two figures
 const NOTICED = 0.0005; // smaller changes of a weight are not called one
-const SIGNS = { same: "", changed: "", removed: "−", added: "+" };
 
 /**
  * What a comparison consists of.
@@ -53,7 +52,7 @@ function rowShown({ rows, own, largest, columns }, state) {
 function overGrid(map, row, [rows, columns]) {
   const numbers = (count) => Array.from({ length: count }, (_, i) => String(i + 1));
   const start = row * map.columns.length;
-  return { ...map, rows: numbers(rows), columns: numbers(columns), values: map.values.slice(start, start + rows * columns) };
+  return { ...map, headed: undefined, rows: numbers(rows), columns: numbers(columns), values: map.values.slice(start, start + rows * columns) };
 }
 
 function wordChoice({ rows, own, difference }, row, state, words) {
@@ -113,8 +112,8 @@ function lines({ sides, names }, words) {
         const fate = fateOf(pair, before, after);
         const [a, b] = [before[pair[0]], after[pair[1]]];
         return element("span", { class: `pair ${fate}` },
-          a === undefined ? element("i", { "aria-hidden": "true" }) : element(fate === "same" ? "span" : "del", {}, `${fate === "removed" ? SIGNS.removed : ""}${a}`),
-          b === undefined ? element("i", { "aria-hidden": "true" }) : element(fate === "same" ? "span" : "ins", {}, `${fate === "added" ? SIGNS.added : ""}${b}`));
+          a === undefined ? element("i", { "aria-hidden": "true" }) : element(fate === "same" ? "span" : "del", {}, `${fate === "removed" ? "−" : ""}${a}`),
+          b === undefined ? element("i", { "aria-hidden": "true" }) : element(fate === "same" ? "span" : "ins", {}, `${fate === "added" ? "+" : ""}${b}`));
       }))];
   });
 }

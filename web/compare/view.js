@@ -39,7 +39,7 @@ function againstOther(trace, state, words) {
   const now = sideOf(trace, state, site);
   if (trace.other) {
     const like = counterpart(trace.other, site);
-    const tuned = trace.other.beside === "before";
+    const tuned = trace.tuned;
     const names = tuned ? words.compareNames.tuned : words.compareNames.sides;
     const other = like && sideOf(trace.other, state, like);
     return { names, kind: tuned ? "tuned" : "sides", sides: like && (tuned ? [other, now] : [now, other]) };

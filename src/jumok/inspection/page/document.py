@@ -34,6 +34,8 @@ def page(
     token: str | None = None,
     other: Trace | None = None,
     examples: Sequence[str] = (),
+    *,
+    before: bool = False,
 ) -> str:
     """The HTML of the page, with the trace inside.
 
@@ -42,10 +44,13 @@ def page(
         token: that of the server which the page may ask for other texts. None: the page is a
             file, and sends no requests.
         examples: texts that a live page offers.
+        before: the second trace is of the same model before it was trained further.
     """
     data = payload(trace) | {"token": token}
     if other is not None:
         data["other"] = payload(other)
+    if before:
+        data["before"] = True
     if examples:
         data["examples"] = list(examples)
     return document("page.js", data, asks=token is not None)
