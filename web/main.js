@@ -91,7 +91,7 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     if (again && asked.map((name) => state.get(name)).join("\n") !== before) again(state.get("text"), [], state.get("picture"));
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => render());
-  const board = pinboard(raw, state, answer, () => render());
+  const board = pinboard(trace, state, answer, () => render());
   const opened = trace.sites.length ? trace : undefined;
   Object.assign(trace, { opened });
   let shown = ""; // the current image; "" is the one that the page opened with
@@ -158,6 +158,8 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     const open = [...document.querySelectorAll("#panel details[open][id]")].map(({ id }) => id);
     const at = [scrollX, scrollY];
     const text = words(state.get("lang"), trace.kind);
+    const pinned = board.current();
+    Object.assign(trace, { pinned });
     const names = viewsOf(trace, live, Boolean(ask));
     const name = names.includes(state.get("view")) ? state.get("view") : names[0];
     document.documentElement.lang = state.get("lang");
@@ -167,8 +169,6 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
       rest.replaceChildren(element("p", { class: "muted" }, pictures ? text.givePicture : text.faultEmpty));
       return;
     }
-    const pinned = board.current();
-    Object.assign(trace, { pinned });
     // A model in the page can be asked about texts, but not changed.
     const view = VIEWS[name](trace, state, text, live || name === "compare" ? again : undefined);
     view.controls.forEach((control, i) => {

@@ -7,7 +7,7 @@ from jumok.tracing.catalog import load_family
 from jumok.tracing.request import NOTHING
 from tests.browser.comparing import check_heads, check_largest
 from tests.browser.conftest import open_view
-from tests.browser.test_page_kinds import SHORT, VIEWS, folders, served
+from tests.browser.test_page_kinds import CONTROLS, SHORT, VIEWS, folders, named, served
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
@@ -33,7 +33,8 @@ def test_a_head_that_is_off_has_a_difference_map_in_every_kind(served, folders, 
     last = first.sites[-1]
     link(
         page,
-        f"view=heads&part={last.part}&layer={last.layer}&head=0&unit=words&reading={'reads' if reads else 'writes'}",
+        f"view=heads&part={last.part}&layer={last.layer}&head=0"
+        f"&unit=words&reading={'reads' if reads else 'writes'}",
     )
     page.locator(f"[id='switch-{site.name}:0']").click()
     expect(page.locator("dd.changed")).to_have_text(second.output)
@@ -45,7 +46,7 @@ def test_a_head_that_is_off_has_a_difference_map_in_every_kind(served, folders, 
         "after − before",
     ]
     said = page.locator(".compare-says").first.inner_text()
-    assert (f"“{first.output}”" in said) and (f"“{second.output}”" in said)
+    assert all(f"“{CONTROLS.sub(named, each.output)}”" in said for each in (first, second))
     page.locator("#undo").click()
     expect(page.locator("#compared")).to_have_count(0)
 
@@ -54,7 +55,7 @@ def test_a_row_that_is_set_and_a_word_that_is_hidden_are_compared_the_same_way(s
     folder, given = folders["Transformer"]
     family = load_family(folder, device="cpu")
     first = family.trace(given, None, SHORT, extras=NOTHING)
-    cross = [site for site in first.sites if site.part == "cross"][0]
+    cross = next(site for site in first.sites if site.part == "cross")
     page = served("Transformer")
     link(
         page,

@@ -1,16 +1,12 @@
 """A model before and after it was trained further: every kind, from the weights of both."""
 
-import json
-import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
 
 from jumok.inspection.page.document import page as html
 from jumok.serving.answers import answers
@@ -21,25 +17,9 @@ from jumok.tracing.request import NOTHING
 from tests.browser.comparing import check_heads, check_largest
 from tests.browser.conftest import open_view
 from tests.browser.test_page_kinds import SHORT, VIEWS, bundles
+from tests.systems.tuned import tune
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
-
-
-def tune(folder: Path, to: Path, by: float = 0.3) -> Path:
-    """The same model with other weights, as training leaves it."""
-    shutil.copytree(folder, to)
-    file = to / "model.safetensors"
-    random = np.random.default_rng(5)
-    weights = {
-        name: (array + by * random.normal(size=array.shape)).astype(array.dtype)
-        for name, array in load_file(file).items()
-    }
-    save_file(weights, file, metadata={"format": "pt"})
-    config = json.loads((to / "config.json").read_text("utf-8"))
-    if config.get("weights_sha256"):
-        config["weights_sha256"] = None
-        (to / "config.json").write_text(json.dumps(config), "utf-8")
-    return to
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +43,8 @@ def test_every_head_of_a_tuned_model_is_compared_with_what_it_was(reading, folde
     assert first.steps == both[1].steps
     reads = second.findings.at_input
     for site in second.sites:
-        link = f"compare&part={site.part}&layer={site.layer}&head=0&unit=words&reading={'reads' if reads else 'writes'}"
+        at = f"part={site.part}&layer={site.layer}&head=0&unit=words"
+        link = f"compare&{at}&reading={'reads' if reads else 'writes'}"
         reader = reading(html(second, other=both[1], before=True), view=link)
         check_largest(reader.page, first, second, site.name, 0, reads)
     check_heads(reader.page, first, second, reads)

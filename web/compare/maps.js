@@ -2,6 +2,7 @@
 
 import { choice, element } from "../dom.js";
 import { heatmap, layout, legend, mapFigure, mapTable } from "../heatmap.js";
+import { visible } from "../trace.js";
 import { aligned, fateOf } from "./align.js";
 import { compared } from "./difference.js";
 import { changedHeads } from "./heads.js";
@@ -76,7 +77,7 @@ function sentences({ sides, names, kind }, { largest, maps, difference }, grid, 
   const said = [];
   if (other.steps.length && one.steps.length) {
     const before = one.findings.own_output ?? one.output;
-    said.push((before === other.output ? say.same : say.wrote)(before, other.output, other.writesText, one.text === other.text));
+    said.push((before === other.output ? say.same : say.wrote)(visible(before), visible(other.output), other.writesText, one.text === other.text));
   }
   if (largest < 0) said.push(words.nothingShared);
   else if (Math.abs(difference.values[largest]) < NOTICED) said.push(words.nothingChanged);

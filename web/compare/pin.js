@@ -2,17 +2,17 @@
 
 import { UNCHANGED, changes } from "../changes.js";
 import { element } from "../dom.js";
-import { Trace } from "../trace.js";
+import { Trace, visible } from "../trace.js";
 
 const OF_VIEW = ["view", "part", "layer", "head", ...Object.keys(UNCHANGED)]; // what a pin keeps of the state, besides the input
 
 /**
  * The pin of a page.
  *
- * raw: the trace that the page opened with. answer: what computes others, if anything does. The link holds the pin as
+ * own: the trace that the page opened with. answer: what computes others, if anything does. The link holds the pin as
  * the input and the view, from which it is restored: of the page's own trace at once, of another one by asking.
  */
-export function pinboard(raw, state, answer, render) {
+export function pinboard(own, state, answer, render) {
   let held = { key: "" };
 
   /** What is pinned now: {key, trace, view}, {key, lost} if a link's pin cannot be restored here, or null. */
@@ -27,7 +27,7 @@ export function pinboard(raw, state, answer, render) {
     const mine = held;
     if (!key) return;
     const altered = Object.keys(UNCHANGED).some((name) => told[name]) || told.prefix;
-    if (told.text === raw.text && !told.picture && !altered && raw.sites.length) held.trace = new Trace(raw);
+    if (told.text === own.text && !told.picture && !altered && own.sites.length) held.trace = own;
     else if (answer) {
       const prefix = (told.prefix ?? "").split(" ").filter(Boolean).map(Number);
       answer({ text: told.text ?? "", picture: told.picture ?? "", prefix, ...changes(held.view) }).then((found) => {
@@ -68,8 +68,8 @@ export function pinRow(pinned, board, trace, picture, words) {
   if (!pinned) {
     return element("p", { class: "savers" }, element("button", { type: "button", id: "pin", title: words.pinHelp, onclick: () => board.pin(trace, picture) }, words.pin));
   }
-  const told = pinned.lost ? words.pinLost(pinned.text, pinned.lost === true ? "" : String(pinned.lost).split("\n")[0])
-    : pinned.trace ? words.pinned(pinned.text) : words.pinComing;
+  const told = pinned.lost ? words.pinLost(visible(pinned.text ?? ""), pinned.lost === true ? "" : String(pinned.lost).split("\n")[0])
+    : pinned.trace ? words.pinned(visible(pinned.text)) : words.pinComing;
   return element("p", { class: pinned.lost ? "savers fault" : "savers", id: "pinned" }, element("span", {}, told),
     element("button", { type: "button", id: "pin", onclick: board.unpin }, words.unpin));
 }

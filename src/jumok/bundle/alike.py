@@ -1,4 +1,4 @@
-"""Whether two folders hold one architecture with one vocabulary, as before and after fine-tuning."""
+"""Whether two folders hold one architecture with one vocabulary: before and after fine-tuning."""
 
 import hashlib
 import json
