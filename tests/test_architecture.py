@@ -135,7 +135,7 @@ OPTIONS = {
     },
     "look": {
         *("model", "given", "--save", "--target", "--level", "--beam", "-b"),
-        *("--port", "--host", "--browser", "--against", "--with", "--gold"),
+        *("--port", "--host", "--browser", "--against", "--with", "--before", "--gold"),
         *("--figure", "--to", "--part", "--layer", "--head", "--row"),
         *("--device", "--precision", "--threads"),
     },

@@ -6,6 +6,7 @@ import { largest } from "./trace.js";
 
 const TILT = -40;
 const MARK = { light: "#c45a00", dark: "#ffbe78" }; // orange: distinct from the blue scale for every kind of colour vision
+const GAPS = { light: "#c3c5ce", dark: "#4a4e5e" };
 const SPREAD = 1000; // px that the cells of a map may fill before they shrink
 const READ = 0.1; // of the scale: smaller numbers are not printed in the cells
 const [RAMP, RAMP_STEPS] = [160, 32]; // px, and colours of the colour bar
@@ -13,7 +14,7 @@ const [RAMP, RAMP_STEPS] = [160, 32]; // px, and colours of the colour bar
 /** The layout. `most`: the size of the largest cell in px; a map with texts has wide cells. */
 export function layout(map, most = 34) {
   const left = Math.ceil(14 + widest(map.rows)); // whole pixels: cells have sharp edges
-  const rise = widest(map.columns);
+  const rise = widest(map.headed ?? map.columns);
   const top = Math.ceil(18 + rise * Math.sin((-TILT * Math.PI) / 180));
   const fitting = Math.max(2, Math.min(most, Math.floor(SPREAD / map.columns.length)));
   const wide = map.texts ? Math.max(12, Math.min(84, Math.floor(7000 / map.columns.length))) : fitting;
@@ -31,7 +32,8 @@ function widest(words) {
 /**
  * Draws the map on a surface: all cells in one pass, as many labels as fit, and in cells that are
  * large enough their numbers, or `map.texts`.
- * `map.diverging`: the scale is from -1 to 1 instead of from 0. `map.most`: its end, if not 1.
+ * `map.diverging`: the scale is from -1 to 1 instead of from 0. `map.most`: its end, if not 1. A value
+ * that is NaN is a gap, which is hatched. `map.headed`: names that the columns leave room for, if not their own.
  * `map.marks`: frames around linked cells, and small squares in the strongest ones.
  */
 export function drawMap(surface, map, place, cursor) {
@@ -46,6 +48,7 @@ export function drawMap(surface, map, place, cursor) {
   map.rows.forEach((word, r) => {
     if (r % stride(cell) === 0) surface.text(word, left - 8, top + cell * (r + 0.5) + 5, { align: "right", size });
   });
+  hatch(surface, map, place);
   if (cell >= 26) contents(surface, map, place);
   if (map.marks) drawMarks(surface, map, place);
   if (cursor) frameCell(surface, place, cursor);
@@ -56,8 +59,17 @@ function shadesOf(map) {
   const clamp = (value, low) => Math.min(Math.max(value, low), 1);
   const most = map.most ?? 1;
   return Uint8Array.from(map.values, map.diverging
-    ? (value) => Math.round(127 * (clamp(value, -1) + 1))
+    ? (value) => Math.round(127 * (clamp((value || 0) / most, -1) + 1))
     : (value) => Math.round(255 * clamp(value / most, 0)));
+}
+
+/** A stroke through every gap. */
+function hatch(surface, map, { left, top, cell, wide }) {
+  map.values.forEach((value, i) => {
+    if (!Number.isNaN(value)) return;
+    const [x, y] = [left + wide * (i % map.columns.length), top + cell * Math.floor(i / map.columns.length)];
+    surface.line([[x + 1, y + cell - 2], [x + wide - 2, y + 1]], GAPS[surface.theme], 1);
+  });
 }
 
 /** Hundredths where the number is large enough, or the texts, truncated to the cells. */
@@ -66,7 +78,7 @@ function contents(surface, map, { left, top, cell, wide }) {
   const shades = shadesOf(map);
   const colours = map.diverging ? divergingPalette(surface.theme) : palette(surface.theme);
   map.values.forEach((value, i) => {
-    if (Math.abs(value) < READ * most && !map.texts) return;
+    if (Number.isNaN(value) || (Math.abs(value) < READ * most && !map.texts)) return;
     const [r, c] = [Math.floor(i / map.columns.length), i % map.columns.length];
     const text = map.texts ? cutTo(map.texts[i], wide - 8) : hundredths(value, most);
     surface.text(text, left + wide * (c + 0.5), top + cell * (r + 0.5) + 4, {
@@ -131,7 +143,8 @@ export function mapFigure(map, most) {
 
 /** The numbers at both ends of a map's scale. */
 function ends(map) {
-  return map.diverging ? ["−1", "1"] : ["0", (map.most ?? 1) === 1 ? "1" : map.most.toFixed(3)];
+  const high = (map.most ?? 1) === 1 ? "1" : map.most.toFixed(3);
+  return [map.diverging ? `−${high}` : "0", high];
 }
 
 /** The colour bar below a map, with the numbers at its ends and the name of its quantity. */
@@ -148,7 +161,7 @@ export function legend(map, text) {
 export function mostOf(map) {
   const width = map.columns.length;
   const words = map.left?.length || map.sunk ? width - 1 : width;
-  const kept = map.values.filter((_, i) => i % width < words);
+  const kept = map.values.filter((_, i) => i % width < words).map(map.diverging ? Math.abs : Number);
   return Math.max(1e-6, Math.min(1, kept[largest(kept)] ?? 1));
 }
 
@@ -173,8 +186,8 @@ export function heatmap(map, { label, cursor = peak(map), id = "map", most, say,
   let at = [Math.min(Math.max(cursor[0], 0), map.rows.length - 1), Math.min(Math.max(cursor[1], 0), map.columns.length - 1)];
 
   const describe = () => {
-    const value = map.values[at[0] * map.columns.length + at[1]];
-    said.textContent = say ? say(...at, value) : `${map.rows[at[0]]} → ${map.columns[at[1]]}: ${value.toFixed(3)}`;
+    said.textContent = say ? say(...at, map.values[at[0] * map.columns.length + at[1]])
+      : `${map.rows[at[0]]} → ${map.columns[at[1]]}: ${numberAt(map, ...at)}`;
   };
   const surface = new CanvasSurface(canvas, place.width, place.height);
   drawMap(surface, map, place);
@@ -225,9 +238,14 @@ export function heatmap(map, { label, cursor = peak(map), id = "map", most, say,
   return element("div", { class: "scroll" }, canvas, said);
 }
 
+function numberAt(map, r, c) {
+  const value = map.values[r * map.columns.length + c];
+  return Number.isNaN(value) ? "–" : value.toFixed(3);
+}
+
 export function mapTable(map, caption) {
   const rows = map.rows.map((word, r) => [
-    word, ...map.columns.map((_, c) => map.values[r * map.columns.length + c].toFixed(3)),
+    word, ...map.columns.map((_, c) => numberAt(map, r, c)),
   ]);
   return table(["", ...map.columns], rows, caption);
 }

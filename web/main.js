@@ -1,6 +1,9 @@
 /** Assembles the page: the input, the tabs, the controls of a view, and the view. */
 
 import { UNCHANGED, after, changed, changes, isOf } from "./changes.js";
+import { besideView } from "./compare/beside.js";
+import { pinRow, pinboard } from "./compare/pin.js";
+import { compareView } from "./compare/view.js";
 import { download, element } from "./dom.js";
 import { siteOf } from "./cursor.js";
 import { goldText } from "./gold.js";
@@ -14,7 +17,6 @@ import { words } from "./words.js";
 import { CanvasSurface, PAPER, SvgSurface } from "./surface.js";
 import { boardView } from "./views/board.js";
 import { choicesView } from "./views/choices.js";
-import { compareView } from "./views/compare.js";
 import { gridView } from "./views/grid.js";
 import { headsView } from "./views/heads.js";
 import { layersView } from "./views/layers.js";
@@ -38,11 +40,11 @@ function viewsOf(trace, live, asks = live) {
 }
 
 /** What the first trace says about a model; later ones contain it only on request. */
-function knownOf({ findings, other }) {
+function knownOf({ findings, other, before }) {
   const { stacks = {}, positions = {} } = findings.layers ?? {};
   // An RNN has no positions; the view would only say so.
   const placed = Object.values(positions).some(({ kind }) => kind && !kind.startsWith("recurrent"));
-  return { layered: Object.keys(stacks).length > 0, placed, beside: Boolean(other) };
+  return { layered: Object.keys(stacks).length > 0, placed, beside: Boolean(other || before), tuned: Boolean(before) };
 }
 
 /** The initial state: the model's alignment setting, or the sharpest head of its first trace. */
@@ -91,9 +93,12 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     if (again && asked.map((name) => state.get(name)).join("\n") !== before) again(state.get("text"), [], state.get("picture"));
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => render());
+  const board = pinboard(trace, state, answer, () => render());
+  const opened = trace.sites.length ? trace : undefined;
+  Object.assign(trace, { opened });
   let shown = ""; // the current image; "" is the one that the page opened with
   const ask = answer && asker(answer, (found, { text, picture, prefix, begun }) => {
-    const { findings, baseline } = trace;
+    const { findings, baseline, unforced } = trace;
     const same = pictures ? picture === shown : text === trace.text;
     const whole = same ? baseline || trace : undefined;
     if (pictures) {
@@ -103,14 +108,14 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     }
     const other = changed(state);
     const first = !trace.sites.length; // the page was opened without an input
-    if (first) known = knownOf(found);
+    if (first) known = knownOf({ ...found, before: raw.before });
     trace = new Trace(found);
     if (first) {
       const typed = text;
       state.rebase({ ...defaultsOf(found, trace, live), text: "" }, location.hash);
       state.keep({ text: typed });
     }
-    Object.assign(trace, known, { run }, prefix.length ? { begun: { tokens: prefix, pieces: begun } } : {});
+    Object.assign(trace, known, { run, opened }, prefix.length ? { begun: { tokens: prefix, pieces: begun }, unforced: unforced ?? whole } : {});
     // In a modified model, the effects of heads and words remain those of the original model.
     if (other && whole) {
       const { ablation, attribution } = findings;
@@ -155,6 +160,8 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     const open = [...document.querySelectorAll("#panel details[open][id]")].map(({ id }) => id);
     const at = [scrollX, scrollY];
     const text = words(state.get("lang"), trace.kind);
+    const pinned = board.current();
+    Object.assign(trace, { pinned });
     const names = viewsOf(trace, live, Boolean(ask));
     const name = names.includes(state.get("view")) ? state.get("view") : names[0];
     document.documentElement.lang = state.get("lang");
@@ -169,6 +176,7 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     view.controls.forEach((control, i) => {
       control.querySelector("select, input").id = `control-${name}-${i}`;
     });
+    const beside = name === "compare" ? { says: [], body: [] } : besideView(trace, state, text);
     const named = known.placed ? text : { ...text, layers: text.layersOnly };
     const lang = document.documentElement.lang;
     const tabs = questionTabs(names, name, state, named, lang);
@@ -179,8 +187,9 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
       ...tabs.rows,
       element("section", { role: "tabpanel", id: "panel", tabindex: "-1", "aria-labelledby": tabs.labelledBy },
         ...(view.lead ? [view.lead] : [...path, ...about]),
-        ...(view.top ?? []), ...(isOf(trace, state) ? [after(trace, text, undo)] : []),
-        ...view.body, ...(view.lead ? [...path, ...about] : []), ...saversRow(savable, text)),
+        ...(view.top ?? []), ...beside.says, ...(isOf(trace, state) ? [after(trace, text, undo)] : []),
+        ...(beside.early ? beside.body : []), ...view.body, ...(beside.early ? [] : beside.body), ...(view.lead ? [...path, ...about] : []),
+        pinRow(pinned, board, trace, shown, text), ...saversRow(savable, text)),
       definitions(lang),
     );
     markTerms(document.getElementById("panel"), lang);

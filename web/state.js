@@ -29,6 +29,8 @@ const DEFAULTS = {
   text: "",
   picture: "",
   against: "",
+  apart: "change",
+  pin: "",
   show: "lens",
   stack: "",
   of: "best",

@@ -1,5 +1,6 @@
 /** Every text of the page, in English and Korean. */
 
+import { COMPARE } from "./words_compare.js";
 import { FAULTS } from "./words_faults.js";
 import { LAYERS } from "./words_layers.js";
 import { OVERVIEW } from "./words_overview.js";
@@ -337,5 +338,5 @@ export const WORDS = {
 /** The texts; some differ from task to task. */
 export function words(language, { reads, writes, texts }) {
   const known = Object.hasOwn(WORDS, language) ? language : "en";
-  return { ...WORDS[known], ...FAULTS[known], ...LAYERS[known], ...OVERVIEW[known], ...WALK[known], ...RUN[known], ...TASKS[known][`${reads}-${writes}`], ...texts[known] };
+  return { ...WORDS[known], ...COMPARE[known], ...FAULTS[known], ...LAYERS[known], ...OVERVIEW[known], ...WALK[known], ...RUN[known], ...TASKS[known][`${reads}-${writes}`], ...texts[known] };
 }

@@ -5,11 +5,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from jumok.inspection.page.document import source_folder
+from tests.browser.comparing import difference, distance, edits, names, tables, whole_map
 from tests.browser.conftest import open_controls, open_view, views_of
 from tests.inspection.traces import HOSTILE, trace
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
+expect = playwright.expect
+
+
+def named(recorded, name):
+    return next(site for site in recorded.sites if site.name == name)
 
 
 def changed(recorded, model="other"):
@@ -20,16 +29,7 @@ def changed(recorded, model="other"):
     return replace(recorded, model=model, sites=sites)
 
 
-def tables(reader):
-    found = []
-    for table in reader.page.locator("#panel table").all():
-        rows = table.locator("tbody tr").all()
-        cells = [[float(cell) for cell in row.locator("td").all_inner_texts()] for row in rows]
-        found.append((table.locator("caption").inner_text(), np.array(cells)))
-    return found
-
-
-def test_the_difference_is_a_less_b(opened):
+def test_the_difference_is_the_second_less_the_first(opened):
     recorded = trace()
     reader = opened(recorded, other=changed(recorded))
     reader.tab("A | B")
@@ -37,12 +37,13 @@ def test_the_difference_is_a_less_b(opened):
     reader.choose("Rows and columns", "tokens")
     reader.choose("Head", "2")
     reader.choose("Show as", "table")
-    (a, mine), (b, theirs), (title, difference) = tables(reader)
+    (_, _, mine), (_, _, theirs), (_, _, less) = tables(reader.page)
     first = next(site for site in recorded.sites if site.name == "encoder.1").weights[1]
     np.testing.assert_allclose(mine, first, atol=6e-4)
     np.testing.assert_allclose(theirs, 0.5 * first[:, ::-1], atol=6e-4)
-    np.testing.assert_allclose(difference, first - 0.5 * first[:, ::-1], atol=6e-4)
-    assert (a[:2], b[:2], title) == ("A:", "B:", "A − B")
+    np.testing.assert_allclose(less, 0.5 * first[:, ::-1] - first, atol=6e-4)
+    titles = reader.page.locator("#panel .scroll > table:visible caption").all_inner_texts()
+    assert [each.split(":")[0] for each in titles] == ["A", "B", "B − A"]
 
 
 def test_one_cursor_moves_over_all_maps(opened):
@@ -55,50 +56,175 @@ def test_one_cursor_moves_over_all_maps(opened):
     said = reader.page.locator("#panel .said").all_inner_texts()
     assert [each.split(":")[0] for each in said] == 3 * ["뛰었다 → cat"]
     a, b, difference = (float(each.split(": ")[1]) for each in said)
-    assert difference == pytest.approx(a - b, abs=0.0011)
+    assert difference == pytest.approx(b - a, abs=0.0011)
 
 
-@pytest.mark.parametrize(
-    ("names", "why"),
-    [
-        ({"source": ("the", "dog", "sat")}, "no column in common"),
-        ({"target": ("개가", "짖었다")}, "no row in common"),
-        ({"source": ("b",), "target": ("c",)}, "neither a row nor a column in common"),
-    ],
-)
-def test_where_no_token_is_the_same_there_is_no_difference_and_it_says_why(opened, names, why):
-    reader = opened(trace(), other=trace(**names))
-    reader.tab("A | B")
-    assert reader.page.locator("#panel canvas[id^=map]").count() == 2
-    assert why in reader.page.locator("#panel > .muted").inner_text()
+WORDS = st.lists(st.sampled_from(["a", "b", "c", "d"]), min_size=1, max_size=7).map(tuple)
+PAIRS = [
+    (("a", "cat", "ran"), ("a", "dog", "ran")),
+    (("a", "cat", "ran"), ("ran",)),
+    (("a", "b", "c"), ("d", "e", "f")),
+    (("a", "b", "c"), ("b", "c", "a", "d")),
+    (("the", "cat", "sat", "down"), ("the", "old", "cat", "slept", "there", "too")),
+]
 
 
-def test_two_sentences_are_compared_where_they_are_the_same(opened):
-    """One word is another one: the difference is over all the others."""
-    recorded, other = trace(), trace(source=("a", "tall", "dog", "ran"), target=("뛰었다",))
-    reader = opened(recorded, other=other)
-    reader.tab("A | B")
+@pytest.fixture(scope="module")
+def align(browser):
+    """The page's own alignment, run by itself."""
+    page = browser.new_page()
+    source = (source_folder() / "compare" / "align.js").read_text("utf-8")
+    page.add_script_tag(content=source.replace("export function", "function"))
+
+    def aligned(one, other):
+        return [tuple(pair) for pair in page.evaluate("([a, b]) => aligned(a, b)", [one, other])]
+
+    yield aligned
+    page.close()
+
+
+@settings(max_examples=150, deadline=None)
+@given(one=WORDS, other=WORDS)
+def test_words_are_aligned_with_the_fewest_edits(align, one, other):
+    pairs = align(one, other)
+    assert edits(one, other, pairs) == distance(one, other)
+    assert [i for i, _ in pairs if i is not None] == list(range(len(one)))
+    assert [j for _, j in pairs if j is not None] == list(range(len(other)))
+
+
+def test_of_as_few_edits_the_most_equal_words_are_kept(align):
+    """Two substitutions would also be two edits, and say less."""
+    assert align(("a", "b"), ("b", "c")) == [(0, None), (1, 0), (None, 1)]
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_two_sentences_have_their_words_at_the_same_places(opened, align, one, other):
+    """Every number of the three maps, with gaps where a sentence lacks the word."""
+    recorded, second = trace(source=one), trace(source=other, target=("개가", "뛰었다", "또"))
+    reader = opened(recorded, other=second, view="compare")
     reader.choose("Attention kind", "cross-attention (target → source)")
+    reader.choose("Layer", "1")
+    reader.choose("Head", "3")
     reader.choose("Show as", "table")
-    (_, a), (_, b), (_, difference) = tables(reader)
-    heads = reader.page.locator("#panel table").last.locator("thead th").all_inner_texts()
-    assert heads[1:] == ["a", "ran", "rest"]
-    np.testing.assert_allclose(difference, [a[1, [0, 2, 3]] - b[0, [0, 3, 4]]], atol=2e-3)
-    assert "only one of the two has" in reader.page.locator("#panel > .muted").inner_text()
+    sides = [(each, named(each, "cross.0")) for each in (recorded, second)]
+    maps = [whole_map(each, site, 2, reads=False) for each, site in sides]
+    rows = align(*(each.axes["target"].texts for each, _ in sides))
+    columns = [*align(one, other), (len(one), len(other))]
+    headings = [*names(one, other, columns[:-1]), "rest"]
+    (_, _, mine), (_, _, theirs), (heads, _, less) = tables(reader.page)
+    assert heads == headings
+    np.testing.assert_allclose(less, difference(*maps, rows, columns), atol=6e-4)
+    for shown, own, side in ((mine, maps[0], 0), (theirs, maps[1], 1)):
+        for r, row in enumerate(rows):
+            for c, column in enumerate(columns):
+                gap = row[side] is None or column[side] is None
+                assert np.isnan(shown[r, c]) == gap
+                assert gap or shown[r, c] == pytest.approx(own[row[side], column[side]], abs=6e-4)
 
 
-def test_the_cursor_follows_where_rows_and_columns_are_the_same(opened):
-    reader = opened(trace(), other=trace(target=("개가", "뛰었다")))
-    reader.tab("A | B")
-    reader.page.locator("#panel canvas").first.focus()
-    for key in ("Control+Home", "ArrowDown", "ArrowRight"):
-        reader.page.keyboard.press(key)
-    said = reader.page.locator("#panel .said")
-    assert [each.split(":")[0] for each in said.all_inner_texts()] == 3 * ["뛰었다 → cat"]
-    for key in ("ArrowUp", "ArrowRight"):
-        reader.page.keyboard.press(key)
-    rows = [each.split(":")[0] for each in said.all_inner_texts()]
-    assert rows == ["고양이가 → ran", "뛰었다 → ran", "뛰었다 → ran"]
+def test_insertions_deletions_and_substitutions_are_in_the_lines(opened):
+    recorded = trace(source=("the", "cat", "sat", "down"))
+    other = trace(source=("the", "old", "cat", "slept"), target=("뛰었다",))
+    reader = opened(recorded, other=other, view="compare")
+    read, written = reader.page.locator("#panel .pairs").all()
+    shown = [
+        (
+            pair.get_attribute("class").split()[1],
+            tuple(pair.locator("span, del, ins").all_inner_texts()),
+        )
+        for pair in read.locator(".pair:not(.names)").all()
+    ]
+    assert shown == [
+        ("same", ("the", "the")),
+        ("added", ("+old",)),
+        ("same", ("cat", "cat")),
+        ("swapped", ("sat", "slept")),
+        ("removed", ("−down",)),
+    ]
+    assert written.locator("del").all_inner_texts() == ["−고양이가"]
+    assert (
+        "A wrote “고양이가 뛰었다”, and B “뛰었다”." in reader.page.locator("#panel").inner_text()
+    )
+    # A word above its own: both have one left edge.
+    for pair in read.locator(".pair.same, .pair.swapped").all():
+        above, below = (each.bounding_box()["x"] for each in pair.locator("> *").all())
+        assert above == below
+
+
+def test_the_sentence_says_the_largest_change(opened):
+    recorded = trace()
+    reader = opened(recorded, other=changed(recorded), view="compare")
+    reader.choose("Attention kind", "encoder self-attention (source → source)")
+    reader.choose("Head", "1")
+    one, other = (
+        whole_map(each, named(each, "encoder.1"), 0, reads=False)
+        for each in (recorded, changed(recorded))
+    )
+    less = other - one
+    row, column = np.unravel_index(np.abs(less).argmax(), less.shape)
+    words = [*recorded.axes["source"].texts, "rest"]
+    wanted = (
+        f"“{words[row]}” → “{words[column]}”: {100 * one[row, column]:.1f} % in A, "
+        f"{100 * other[row, column]:.1f} % in B, {100 * abs(less[row, column]):.1f} points "
+        f"{'more' if less[row, column] > 0 else 'less'}."
+    )
+    assert wanted in reader.page.locator(".compare-says").nth(1).inner_text()
+
+
+def test_the_strip_says_how_much_each_head_changed(opened):
+    recorded, other = trace(), changed(trace())
+    reader = opened(recorded, other=other, view="compare")
+    means = {}
+    for site, like in zip(recorded.sites, other.sites, strict=True):
+        for head in range(len(site.weights)):
+            less = whole_map(other, like, head, False) - whole_map(recorded, site, head, False)
+            means[f"apart-{site.name}-{head}"] = 100 * np.abs(less).mean()
+    expect(reader.page.locator(".apart-strip button")).to_have_count(len(means))
+    shown = {
+        button.get_attribute("id"): float(button.locator("small").inner_text())
+        for button in reader.page.locator(".apart-strip button").all()
+    }
+    assert shown == pytest.approx(means, abs=0.051)
+    assert list(shown.values()) == sorted(shown.values(), reverse=True)
+    best = max(means, key=means.get)
+    part, layer, head = best.removeprefix("apart-").replace("-", ".").split(".")
+    says = reader.page.locator("#apart-says").inner_text()
+    assert f"Of {len(means)} heads" in says
+    assert f"Layer {int(layer) + 1}, head {int(head) + 1};" in says
+    assert f"by {max(means.values()):.1f} points" in says
+    assert f"by {min(means.values()):.1f}." in says
+    reader.page.locator(f"[id='{best}']").click()
+    assert reader.page.locator(f"[id='{best}']").get_attribute("aria-pressed") == "true"
+    assert reader.page.get_by_label("Head", exact=True).input_value() == head
+    assert part in reader.page.get_by_label("Attention kind", exact=True).input_value()
+
+
+def test_the_heads_are_reached_by_keyboard_in_either_order(opened):
+    reader = opened(trace(), other=changed(trace()), view="compare")
+    buttons = reader.page.locator(".apart-strip button")
+    expect(buttons.first).to_be_visible()
+    assert buttons.evaluate_all("all => all.filter((each) => each.tabIndex === 0).length") == 1
+    reader.page.locator(".apart-strip [tabindex='0']").focus()
+    reader.page.keyboard.press("Home")
+    reader.page.keyboard.press("ArrowRight")
+    second = buttons.nth(1).get_attribute("id")
+    assert reader.page.evaluate("document.activeElement.id") == second
+    reader.page.keyboard.press("Enter")
+    assert reader.page.evaluate("document.activeElement.id") == second
+    reader.page.locator("#apart-order").click()
+    ids = [button.get_attribute("id") for button in buttons.all()]
+    assert ids[0] == "apart-cross.0-0"
+    assert reader.page.evaluate("document.activeElement.id") == "apart-order"
+    reader.page.keyboard.press("Enter")
+    assert [button.get_attribute("id") for button in buttons.all()] != ids
+
+
+def test_the_same_trace_twice_has_no_difference(opened):
+    reader = opened(trace(), other=trace(), view="compare")
+    said = reader.page.locator(".compare-says").all_inner_texts()
+    assert "No weight in this map changed by as much as 0.05 points." in said
+    assert "No head's weights changed by as much as 0.05 points on average." in said
+    assert reader.page.locator(".pairs").count() == 0, "the lines are the same"
 
 
 def test_a_model_that_has_no_such_attention_is_no_counterpart(opened):
@@ -107,7 +233,7 @@ def test_a_model_that_has_no_such_attention_is_no_counterpart(opened):
     reader = opened(recorded, other=replace(recorded, sites=cross))
     reader.tab("A | B")
     reader.choose("Attention kind", "encoder self-attention (source → source)")
-    assert "B has no attention of this kind" in reader.page.locator("#panel").inner_text()
+    assert "“B” has no attention of this kind" in reader.page.locator("#panel").inner_text()
 
 
 def test_a_page_of_one_trace_has_no_such_view(opened):
@@ -149,6 +275,6 @@ def test_a_second_sentence_is_traced_when_it_is_typed(live):
     open_controls(page)
     page.get_by_label("Second sentence").fill("the cat barked")
     page.keyboard.press("Enter")
-    playwright.expect(page.locator("#panel figcaption")).to_have_count(2)
+    playwright.expect(page.locator("#panel figcaption")).to_have_count(3)
     output = traced("the cat barked").output
     playwright.expect(page.locator("#panel figcaption").last).to_contain_text(output)

@@ -1,13 +1,20 @@
-"""`jumok look --against` and `--with`: what is traced beside the first."""
+"""`jumok look --against`, `--with` and `--before`: what is traced beside the first."""
 
 import json
+import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 from typer.testing import CliRunner
 
+import jumok
 from jumok.cli.main import app
-from jumok.errors import ConfigError
+from jumok.data.tokenizer import Tokenizer
+from jumok.errors import BundleError, ConfigError
+from tests.conftest import TINY_TEXT
+from tests.systems.tuned import tune
 
 
 def look(*words: str | Path) -> None:
@@ -51,3 +58,77 @@ def test_two_traces_are_no_file_of_numbers(tiny_bundle, tmp_path):
 def test_a_second_sentence_must_be_one(tiny_bundle, tmp_path):
     with pytest.raises(Exception, match="cannot be traced in one pass"):
         look(tiny_bundle, "the cat", "--against", " ", "--save", tmp_path / "t.html")
+
+
+def test_a_model_before_training_writes_the_tokens_of_the_tuned_one(tiny_bundle, tmp_path):
+    tuned = tune(tiny_bundle, tmp_path / "tuned")
+    look(tuned, "the cat sat", "--before", tiny_bundle, "--save", tmp_path / "page.html")
+    data = shown(tmp_path / "page.html")
+    assert data["before"] is True
+    assert data["other"]["findings"]["written"] == data["findings"]["written"]
+    own = jumok.load(tiny_bundle, device="cpu").translate(["the cat sat"], beam=1)[0].text
+    assert data["other"]["findings"]["own_output"] == own
+    assert data["other"]["fingerprint"] != data["fingerprint"]
+
+
+def test_models_of_other_sizes_are_not_one_before_and_after_training(tiny_bundle, tmp_path):
+    other = tune(tiny_bundle, tmp_path / "other", heads=6)
+    with pytest.raises(BundleError) as caught:
+        look(tiny_bundle, "the cat", "--before", other, "--save", tmp_path / "page.html")
+    said = str(caught.value)
+    assert caught.value.exit_code == 2
+    assert said.startswith(f"{other}: these models have different sizes, so they are not one model")
+    assert "expected: heads = 3\n" in said
+    assert "got:      6\n" in said
+    assert "do:       name the model that it was trained from; --with compares any two" in said
+
+
+def test_tensors_of_other_shapes_are_named(tiny_bundle, tmp_path):
+    other = tune(tiny_bundle, tmp_path / "other")
+    weights = load_file(other / "model.safetensors")
+    name = min(weights)
+    shape = weights[name].shape
+    weights[name] = np.zeros((*shape, 2), weights[name].dtype)
+    save_file(weights, other / "model.safetensors")
+    with pytest.raises(BundleError) as caught:
+        look(tiny_bundle, "the cat", "--before", other, "--save", tmp_path / "page.html")
+    said = str(caught.value)
+    assert "these models have different shapes" in said
+    assert f"expected: {name}: {' x '.join(map(str, shape))}\n" in said
+    assert f"got:      {' x '.join(map(str, (*shape, 2)))}\n" in said
+
+
+def test_another_vocabulary_is_refused(tiny_bundle, tmp_path):
+    other = tune(tiny_bundle, tmp_path / "other")
+    Tokenizer.train(
+        ["a quite different text about ships and the sea"] * 40 + TINY_TEXT, "bpe", 350
+    ).save(other / "tokenizer.model")
+    with pytest.raises(BundleError) as caught:
+        look(tiny_bundle, "the cat", "--before", other, "--save", tmp_path / "page.html")
+    said = str(caught.value)
+    assert "these models have different vocabularies" in said
+    assert f"expected: the tokenizer of {tiny_bundle}\n" in said
+    assert "got:      another tokenizer of the same size\n" in said
+
+
+@pytest.mark.parametrize("beside", ["--with", "--against"])
+def test_before_stands_alone(tiny_bundle, tmp_path, beside):
+    with pytest.raises(ConfigError) as caught:
+        look(tiny_bundle, "a", "--before", tiny_bundle, beside, tiny_bundle)
+    assert "--before compares one text in two models." in str(caught.value)
+    assert f"got:      --before and {beside}\n" in str(caught.value)
+
+
+@pytest.mark.parametrize("document", ["look.md", "look.ko.md"])
+def test_the_commands_of_the_section_on_comparing_work(tiny_bundle, tmp_path, document):
+    text = (Path(__file__).parents[2] / "docs" / document).read_text("utf-8")
+    section = text.split("\n## A | B\n")[1].split("\n## ")[0]
+    commands = [line.strip() for line in section.splitlines() if line.startswith("    jumok ")]
+    assert len(commands) == 3
+    tuned = tune(tiny_bundle, tmp_path / "tuned")
+    models = {"MODEL": tiny_bundle, "OTHER_MODEL": tuned, "TUNED": tuned}
+    for number, command in enumerate(commands):
+        words = [str(models.get(word, word)) for word in shlex.split(command)[2:]]
+        words[-1] = str(tmp_path / f"{number}.html")
+        look(*words)
+        assert shown(tmp_path / f"{number}.html")["other"]["text"]

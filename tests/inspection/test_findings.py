@@ -44,7 +44,9 @@ def whole(tiny_bundle) -> TraceFindings:
 
 def test_what_was_computed_is_typed_and_there(whole):
     missing = {each.name for each in fields(TraceFindings) if not getattr(whole, each.name)}
-    assert missing == {"prompt", "gaps", "own_rows"}, "a translation has no prompt and no gaps"
+    assert missing == {"prompt", "gaps", "own_rows", "own_output"}, (
+        "a translation has no prompt and no gaps"
+    )
     assert isinstance(whole.search, SearchTree)
     assert isinstance(whole.setting, AlignmentSetting)
     assert isinstance(whole.gold, GoldLinks)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jumok.cli import options as option
+from jumok.errors import ConfigError
 from jumok.late import late_imports
 
 with late_imports():
+    from jumok.bundle import alike
     from jumok.tracing import catalog
 
 if TYPE_CHECKING:
@@ -23,6 +25,35 @@ Against = Annotated[
 With = Annotated[
     str | None, typer.Option("--with", metavar="MODEL", help="Compare with a second model.")
 ]
+Before = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODEL",
+        help="Compare with this model before it was trained further: the same tokens through both.",
+    ),
+]
+
+
+def second_of(model: str, with_: str | None, before: str | None, against: str | None) -> str | None:
+    """The second model that the options name; None: they name none.
+
+    Raises:
+        BundleError: the model of --before is of another form, or has another vocabulary.
+        ConfigError: options that exclude one another are given.
+    """
+    if before is None:
+        return with_
+    others = {"--with": with_, "--against": against}
+    given = [name for name, value in others.items() if value is not None]
+    if given:
+        raise ConfigError(
+            "--before compares one text in two models.",
+            expected="--before MODEL alone",
+            got=f"--before and {' and '.join(given)}",
+            do="leave out one of them",
+        )
+    alike.check_alike(option.model_folders(model)[0], option.model_folders(before)[0])
+    return before
 
 
 def load_beside(

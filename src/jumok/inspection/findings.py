@@ -217,6 +217,7 @@ class TraceFindings:
             encodings.
         similarity: by the path of a stack, the comparison with another sentence.
         gold: links that are known to be right.
+        own_output: what the model writes by itself, where it was given the output of another.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = JUDGED
@@ -232,6 +233,7 @@ class TraceFindings:
     layers: LayerFindings | None = None
     similarity: Mapping[str, ContextSimilarity] | None = None
     gold: GoldLinks | None = None
+    own_output: str | None = None
 
     @property
     def at_input(self) -> bool:

@@ -8,7 +8,7 @@ from jumok.inspection.context_similarity import context_similarity
 from jumok.inspection.hooks.capture import sites_at
 from jumok.inspection.hooks.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level, Trace
-from jumok.tracing.request import Analyses
+from jumok.tracing.request import NOTHING, Analyses
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,15 @@ class Comparison:
         traced: the first model.
         beside: the second one; None: the first traces both.
         level: what each trace keeps.
+        before: the second model is the first one before it was trained further: it is given the
+            output of the first, so that both have the same tokens, and its trace's finding
+            `own_output` is what it writes by itself.
     """
 
     traced: Callable[..., Trace]
     beside: Callable[..., Trace] | None = None
     level: Level = "qk"
+    before: bool = False
 
     def look(
         self,
@@ -50,11 +54,13 @@ class Comparison:
         traced = partial(self.traced, given, target, change=change, prefix=prefix, extras=extras)
         if against and self.beside is None:
             return self._apart(traced, partial(self.traced, against, extras=only))
-        trace, other = traced(), None
-        if self.beside is not None and not alone:
-            same = target if not against else None
-            other = self.beside(against or given, same, extras=only)
-        return trace, other
+        trace = traced()
+        if self.beside is None or alone:
+            return trace, None
+        if self.before:
+            return trace, self._before(trace, given, only)
+        same = target if not against else None
+        return trace, self.beside(against or given, same, extras=only)
 
     def _apart(
         self, first: Callable[..., Trace], second: Callable[..., Trace]
@@ -63,6 +69,15 @@ class Comparison:
         trace, other = first(level="full"), second(level="full")
         findings = replace(trace.findings, similarity=context_similarity(trace, other))
         return self._kept(replace(trace, findings=findings)), self._kept(other)
+
+    def _before(self, trace: Trace, given: str, extras: Analyses) -> Trace:
+        """The trace of the model before training, with the tokens of the trained one's output."""
+        assert self.beside is not None
+        if not trace.steps:
+            return self.beside(given, extras=extras)
+        own = self.beside(given, extras=NOTHING).output
+        forced = self.beside(given, trace.findings.written, extras=extras)
+        return replace(forced, findings=replace(forced.findings, own_output=own))
 
     def _kept(self, trace: Trace) -> Trace:
         """Drops what the level does not keep; words are compared before that."""

@@ -35,7 +35,9 @@ def page(
     token: str | None = None,
     other: Trace | None = None,
     examples: Sequence[str] = (),
+    *,
     run: RunReport | None = None,
+    before: bool = False,
 ) -> str:
     """The HTML of the page, with the trace inside.
 
@@ -45,10 +47,13 @@ def page(
             file, and sends no requests.
         examples: texts that a live page offers.
         run: the training run of the model, which gets a view; None: it is not known.
+        before: the second trace is of the same model before it was trained further.
     """
     data = payload(trace) | {"token": token}
     if other is not None:
         data["other"] = payload(other)
+    if before:
+        data["before"] = True
     if examples:
         data["examples"] = list(examples)
     if run is not None:

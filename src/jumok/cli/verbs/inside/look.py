@@ -29,7 +29,6 @@ with late_imports():
     from jumok.tracing import catalog, comparison, request
 
 if TYPE_CHECKING:
-    from jumok.inspection.page.run_report import RunReport
     from jumok.inspection.trace import Trace
     from jumok.serving.pictures import ServedPictures
     from jumok.tracing.catalog import Family
@@ -116,6 +115,7 @@ def look(
     gold: Gold = None,
     against: second_model.Against = None,
     with_: second_model.With = None,
+    before: second_model.Before = None,
     level: Kept = LEVEL,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 = any free one.")] = 0,
     host: Host = None,
@@ -146,19 +146,27 @@ def look(
 
       jumok look MODEL "I sat by the bank." --against "The bank lent me money."
 
+      jumok look TUNED "I sat by the bank." --before MODEL
+
     Without a text the page opens with examples: validation data of the model,
     or sentences of the built-in corpus if it has the model's language.
 
       jumok look runs/demo/model
     """
-    _check_save(save, two=bool(against or with_))
+    _check_save(save, two=bool(against or with_ or before))
     wanted = drawn.wanted_figure(figure, to, part, layer, head, row)
     if (save is not None or wanted is not None) and (port or host is not None):
         raise ConfigError(
             "--port and --host are for the live page.", do="leave them out, or --save and --figure"
         )
     family, name = option.load_family(model, device, precision, threads)
-    asked = {"--target": target, "--against": against, "--with": with_, "--beam": beam}
+    asked: dict[str, object] = {
+        "--target": target,
+        "--against": against,
+        "--with": with_,
+        "--before": before,
+    }
+    asked["--beam"] = beam
     if given is None:
         _check_alone(asked | {"--save": save, "--figure": figure, "--gold": gold, "--beam": None})
     anew = asked | {"--level": None if level == LEVEL else level}
@@ -166,8 +174,9 @@ def look(
     options = family.options if beam is None else replace(family.options, beam=beam)
     traced = partial(family.trace, options=options, level=level, name=name)
     text = against or given or ""
-    second = second_model.load_beside(with_, text, options, level, device, precision)
-    sides = comparison.Comparison(traced, second, level)
+    beside = second_model.second_of(model, with_, before, against)
+    second = second_model.load_beside(beside, text, options, level, device, precision)
+    sides = comparison.Comparison(traced, second, level, before is not None)
     examples = _examples(model, family) if given is None else []
     first = given if given is not None or not examples else examples[0]
     trace, other = (kept, None) if kept else _looked(family, sides, first, against, target)
@@ -175,11 +184,13 @@ def look(
     if wanted is not None:
         drawn.save_figure(trace, wanted)
     report = way_in.report_of(model, given if kept is None else None)
+    page = partial(
+        document.page, trace, other=other, examples=examples, run=report, before=sides.before
+    )
     if save is not None:
-        save_trace(trace, save, other, report)
+        save_trace(trace, save, page, other)
     elif wanted is None:
         pictures = _pictures(family, None if kept else given)
-        page = partial(document.page, trace, other=other, examples=examples, run=report)
         serve(page, sides, port, browser, pictures, host)
 
 
@@ -252,15 +263,16 @@ def _check_save(save: Path | None, two: bool) -> None:
 
 
 def save_trace(
-    trace: "Trace", file: Path, other: "Trace | None" = None, report: "RunReport | None" = None
+    trace: "Trace", file: Path, page: Callable[..., str], other: "Trace | None" = None
 ) -> None:
-    """Saves the page or the trace, by the file's suffix, and reports the file on stderr."""
-    typer.echo(f"{trace.output}\n{file}", err=True)
+    """Saves the page or the trace, by the file's suffix, and reports outputs and file on stderr."""
+    second = "" if other is None else f"\n{other.findings.own_output or other.output}"
+    typer.echo(f"{trace.output}{second}\n{file}", err=True)
     if file.suffix == ".npz":
         trace.save(file)
         return
     with open_output(file) as stream:
-        stream.write(document.page(trace, other=other, run=report))
+        stream.write(page())
 
 
 def serve(

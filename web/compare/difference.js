@@ -1,0 +1,122 @@
+/** Two maps with aligned words at the same place, and their difference: the numbers of every comparison. */
+
+import { shareHead, siteOf, weightsMap } from "../cursor.js";
+import { board, withRest } from "../trace.js";
+import { aligned, fateOf } from "./align.js";
+
+const FAINT = 0.5; // weights below this are drawn on a scale that ends at the largest of them
+const TURN = 30; // ms that heads are compared for before the page may do something else
+
+/** One side of a comparison: a module of a trace, and a head of it. */
+export function sideOf(trace, state, site = siteOf(trace, state)) {
+  return { trace, site, head: shareHead(site, state) };
+}
+
+/** The module of another trace that compares with this one: of the same part and layer, or the last of the part; undefined: none. */
+export function counterpart(other, site) {
+  const sites = other.of(site.part);
+  return sites.find(({ layer }) => layer === site.layer) ?? sites[sites.length - 1];
+}
+
+/**
+ * The maps of two sides on common rows and columns.
+ *
+ * Returns `maps`, of which a gap, a word that a side does not have, is NaN; `difference`, the second less the
+ * first; `largest`, the index of its largest size, or -1 if no cell is in both; `rows` and `columns`, the
+ * aligned places.
+ */
+export function compared(sides, state, restName) {
+  const own = sides.map(({ trace, site, head }) => withRest(weightsMap(trace, site, state, head), restName));
+  const places = placed(own);
+  const { rows, columns } = places;
+  const common = { rows: namesOf(rows, own, "rows"), columns: namesOf(columns, own, "columns") };
+  const spread = own.map((map, side) => spreadOut(map, places, side));
+  const values = spread[0].map((value, i) => spread[1][i] - value);
+  const most = Math.max(1e-6, ...spread.flatMap((all) => all.reduce((high, value) => Math.max(high, value || 0), 0)));
+  const largest = values.reduce((best, value, i) => (Number.isNaN(value) || (best >= 0 && Math.abs(value) <= Math.abs(values[best])) ? best : i), -1);
+  const end = largest < 0 ? 1 : Math.max(1e-3, Math.abs(values[largest]));
+  const scale = most < FAINT ? { most } : {};
+  const map = (side) => ({
+    rows: rows.map((pair) => own[side].rows[pair[side]] ?? "–"), columns: columns.map((pair) => own[side].columns[pair[side]] ?? "–"),
+    values: spread[side], places: { rows: [], columns: [] }, headed: common.columns, ...scale,
+  });
+  return { rows, columns, own, largest, maps: [map(0), map(1)],
+    difference: { ...common, values, places: { rows: [], columns: [] }, diverging: true, most: end } };
+}
+
+/** The aligned rows and columns of two maps; the columns of what is no word are a pair of their own. */
+function placed(maps) {
+  const rests = maps.map(({ left, sunk }) => Boolean(left.length || sunk));
+  const inner = maps.map(({ columns }, side) => (rests[side] ? columns.slice(0, -1) : columns));
+  const columns = aligned(...inner);
+  if (rests.some(Boolean)) columns.push(rests.map((rest, side) => (rest ? inner[side].length : null)));
+  return { rows: aligned(maps[0].rows, maps[1].rows), columns };
+}
+
+/** The names of aligned places: of a substitution both words, of a gap the one word with its sign. */
+function namesOf(pairs, [one, other], axis) {
+  return pairs.map((pair) => {
+    const [a, b] = [one[axis][pair[0]], other[axis][pair[1]]];
+    return { same: a, swapped: `${a} | ${b}`, removed: `−${a}`, added: `+${b}` }[fateOf(pair, one[axis], other[axis])];
+  });
+}
+
+function spreadOut(map, { rows, columns }, side) {
+  const values = new Float32Array(rows.length * columns.length);
+  rows.forEach((row, r) => columns.forEach((column, c) => {
+    const gap = row[side] === null || column[side] === null;
+    values[r * columns.length + c] = gap ? NaN : map.values[row[side] * map.columns.length + column[side]];
+  }));
+  return values;
+}
+
+/**
+ * How much each head of a trace differs from the same head of another one: the mean over the cells of its map that
+ * both have of the weights' absolute difference. Modules without a counterpart with as many heads are left out.
+ *
+ * onHeads(heads) is called once, with {site, head, mean} for each, after turns that leave the page time to answer.
+ */
+export function eachHead(first, second, state, restName, onHeads) {
+  const name = [state.get("unit"), state.get("reading")].join();
+  second.apart ??= new WeakMap();
+  const kept = second.apart.get(first) ?? {};
+  second.apart.set(first, kept);
+  if (kept[name]) {
+    onHeads(kept[name]);
+    return;
+  }
+  const jobs = second.parts().flatMap((part) => second.of(part)).flatMap((site) => {
+    const like = first.of(site.part).find(({ layer, heads }) => layer === site.layer && heads === site.heads);
+    return like ? Array.from({ length: site.heads }, (_, head) => ({ site, like, head })) : [];
+  });
+  const heads = [];
+  let places; // of the words, the same for all heads of a module
+  const work = () => {
+    const begun = performance.now();
+    while (heads.length < jobs.length && performance.now() - begun < TURN) {
+      const { site, like, head } = jobs[heads.length];
+      const own = [[first, like], [second, site]].map(([trace, each]) => withRest(mapOf(trace, each, String(head), state), restName));
+      if (!head) places = placed(own);
+      heads.push({ site, head, mean: meanApart(own, places) });
+    }
+    if (heads.length < jobs.length) setTimeout(work);
+    else onHeads((kept[name] = heads));
+  };
+  setTimeout(work);
+}
+
+/** As `weightsMap`, but not kept: the maps of all heads would fill the memory. */
+function mapOf(trace, site, head, state) {
+  return board(trace, site, site.matrix(head, "weights"), state.get("unit"), state.get("reading"), Boolean(site.array("sink")));
+}
+
+/** The mean absolute difference over the cells that both maps have. */
+function meanApart([one, other], { rows, columns }) {
+  const shared = (pairs) => pairs.filter((pair) => !pair.includes(null));
+  const [inRows, inColumns] = [shared(rows), shared(columns)];
+  let sum = 0;
+  for (const [a, b] of inRows) {
+    for (const [c, d] of inColumns) sum += Math.abs(other.values[b * other.columns.length + d] - one.values[a * one.columns.length + c]);
+  }
+  return sum / (inRows.length * inColumns.length || 1);
+}

@@ -1,0 +1,75 @@
+/** The pinned state: a trace and a view of it that stay, so that whatever follows is compared with them. */
+
+import { UNCHANGED, changes } from "../changes.js";
+import { element } from "../dom.js";
+import { Trace, visible } from "../trace.js";
+
+const OF_VIEW = ["view", "part", "layer", "head", ...Object.keys(UNCHANGED)]; // what a pin keeps of the state, besides the input
+
+/**
+ * The pin of a page.
+ *
+ * own: the trace that the page opened with. answer: what computes others, if anything does. The link holds the pin as
+ * the input and the view, from which it is restored: of the page's own trace at once, of another one by asking.
+ */
+export function pinboard(own, state, answer, render) {
+  let held = { key: "" };
+
+  /** What is pinned now: {key, trace, view}, {key, lost} if a link's pin cannot be restored here, or null. */
+  const current = () => {
+    const key = state.get("pin");
+    if (key !== held.key) restore(key);
+    return key ? held : null;
+  };
+  const restore = (key) => {
+    const told = values(key);
+    held = { key, view: viewOf(told, state), text: told.picture || told.text };
+    const mine = held;
+    if (!key) return;
+    const altered = Object.keys(UNCHANGED).some((name) => told[name]) || told.prefix;
+    if (told.text === own.text && !told.picture && !altered && own.sites.length) held.trace = own;
+    else if (answer) {
+      const prefix = (told.prefix ?? "").split(" ").filter(Boolean).map(Number);
+      answer({ text: told.text ?? "", picture: told.picture ?? "", prefix, ...changes(held.view) }).then((found) => {
+        if (mine !== held) return;
+        if (found.error) mine.lost = found.error;
+        else mine.trace = new Trace(found);
+        render();
+      }, () => {
+        mine.lost = true;
+        render();
+      });
+    } else mine.lost = true;
+  };
+  /** Pins a trace with the present view; `picture`: the name of its image on the server. */
+  const pin = (trace, picture) => {
+    const told = { text: trace.text, picture, prefix: trace.begun?.tokens.join(" ") ?? "", ...Object.fromEntries(OF_VIEW.map((name) => [name, state.get(name)])) };
+    const key = new URLSearchParams(Object.entries(told).filter(([, value]) => value)).toString();
+    held = { key, trace, view: viewOf(told, state), text: trace.text };
+    state.set({ pin: key });
+  };
+  return { current, pin, unpin: () => state.set({ pin: "" }) };
+}
+
+/** The values of a pin in a link: anything may stand there. */
+function values(key) {
+  const told = Object.fromEntries(new URLSearchParams(key));
+  return Object.fromEntries(["text", "picture", "prefix", ...OF_VIEW].filter((name) => Object.hasOwn(told, name)).map((name) => [name, told[name]]));
+}
+
+/** The state as it was when it was pinned; what does not belong to the pin (words or tokens, ...) is the present one's. */
+function viewOf(told, state) {
+  const get = (name) => (OF_VIEW.includes(name) ? told[name] ?? "" : state.get(name));
+  return { get, number: (name) => Math.max(0, Number.parseInt(get(name), 10) || 0) };
+}
+
+/** The button that pins or unpins, and what is pinned. */
+export function pinRow(pinned, board, trace, picture, words) {
+  if (!pinned) {
+    return element("p", { class: "savers" }, element("button", { type: "button", id: "pin", title: words.pinHelp, onclick: () => board.pin(trace, picture) }, words.pin));
+  }
+  const told = pinned.lost ? words.pinLost(visible(pinned.text ?? ""), pinned.lost === true ? "" : String(pinned.lost).split("\n")[0])
+    : pinned.trace ? words.pinned(visible(pinned.text)) : words.pinComing;
+  return element("p", { class: pinned.lost ? "savers fault" : "savers", id: "pinned" }, element("span", {}, told),
+    element("button", { type: "button", id: "pin", onclick: board.unpin }, words.unpin));
+}

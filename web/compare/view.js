@@ -1,0 +1,51 @@
+/** A | B: two sentences, two models, or the model before and after a change, with aligned words and their difference. */
+
+import { siteOf } from "../cursor.js";
+import { choice, element, field } from "../dom.js";
+import { siteChoices } from "../views/board.js";
+import { pairShown } from "./beside.js";
+import { counterpart, sideOf } from "./difference.js";
+import { comparison } from "./maps.js";
+
+compareView.needs = (trace, _, asks) => Boolean(trace.other || trace.pinned || trace.baseline || trace.unforced) || (asks && !trace.picture);
+
+export function compareView(trace, state, words, ask) {
+  const pick = (name) => (value) => state.set({ [name]: value });
+  const controls = [
+    ...siteChoices(trace, state, words),
+    choice(words.unit, [["words", words.words], ["pieces", words.pieces]], state.get("unit"), pick("unit")),
+    choice(words.as, [["picture", words.picture], ["table", words.table]], state.get("as"), pick("as")),
+  ];
+  if (ask && !trace.picture) {
+    controls.push(field(words.second, state.get("against"), (against) => {
+      state.set({ against });
+      ask();
+    }));
+  }
+  const help = words.compareHelp;
+  if (ask && !trace.other && !trace.bothAsked && (state.get("against") || trace.beside)) ask();
+  trace.bothAsked = true; // once: the answer is another trace
+  const pair = pairShown(trace, state, words) ?? againstOther(trace, state, words);
+  if (!pair) return { help, controls, body: [element("p", {}, words.giveSecond)] };
+  if (!pair.sides) return { help, controls, body: [element("p", {}, words.noCounterpart(pair.names[pair.kind === "sides" ? 1 : 0]))] };
+  const found = comparison(pair, state, words);
+  if (found.control) controls.push(found.control);
+  return { help, controls, body: [...found.says, ...found.body], figure: found.figure };
+}
+
+/** The second sentence or model; where there is none, the sentence that the page opened with, if it is another one. */
+function againstOther(trace, state, words) {
+  const site = siteOf(trace, state);
+  const now = sideOf(trace, state, site);
+  if (trace.other) {
+    const like = counterpart(trace.other, site);
+    const tuned = trace.tuned;
+    const names = tuned ? words.compareNames.tuned : words.compareNames.sides;
+    const other = like && sideOf(trace.other, state, like);
+    return { names, kind: tuned ? "tuned" : "sides", sides: like && (tuned ? [other, now] : [now, other]) };
+  }
+  const { opened } = trace;
+  if (!opened || opened.text === trace.text) return null;
+  const like = counterpart(opened, site);
+  return { names: words.compareNames.edited, kind: "edited", sides: like && [sideOf(opened, state, like), now] };
+}
