@@ -131,7 +131,7 @@ OPTIONS = {
     "doctor": {"--json"},
     "explain": {
         *("model", "given", "--row", "--part", "--layer", "--head", "--target", "--beam", "-b"),
-        *("--read-at", "--device"),
+        *("--read-at", "--device", "--lecture", "--save", "--lang"),
     },
     "look": {
         *("model", "given", "--save", "--target", "--level", "--beam", "-b"),

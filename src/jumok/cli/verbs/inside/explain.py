@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -10,7 +11,9 @@ from rich.table import Table
 from jumok.cli import options as option
 from jumok.cli.saved_trace import saved_trace
 from jumok.cli.screen import console
-from jumok.cli.verbs.inside.look import Beams, Given
+from jumok.cli.verbs.inside.lecture import list_examples, show_lecture
+from jumok.cli.verbs.inside.look import Beams
+from jumok.errors import ConfigError
 from jumok.late import late_imports
 
 with late_imports():
@@ -28,12 +31,24 @@ MOST_CELLS = 10
 
 
 def explain(
-    model: option.Model,
-    given: Given,
+    model: Annotated[
+        str | None,
+        typer.Argument(
+            help="A bundle: the folder that training wrote. With --lecture the number of a note, "
+            "002, or its number and a line, 002:11."
+        ),
+    ] = None,
+    given: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TEXT|IMAGE|TRACE",
+            help="A sentence, an image file, or a saved trace (.npz).",
+        ),
+    ] = None,
     row: Annotated[
-        str,
+        str | None,
         typer.Option(help="The query: a word or token, or the number of its row, counted from 1."),
-    ],
+    ] = None,
     part: Annotated[
         Literal["encoder", "decoder", "cross", "image"] | None,
         typer.Option(
@@ -65,6 +80,22 @@ def explain(
     ] = None,
     beam: Beams = None,
     device: option.Device = "auto",
+    lecture: Annotated[
+        bool,
+        typer.Option(
+            "--lecture",
+            help="Show the worked numbers of a lecture note, computed again, in place of a model; "
+            "without a number, list them.",
+        ),
+    ] = False,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="With --lecture: save its attention as pages (.html)."),
+    ] = None,
+    lang: Annotated[
+        Literal["en", "ko"],
+        typer.Option(help="With --lecture: language of the output.", envvar="JUMOK_LANG"),
+    ] = "en",
 ) -> None:
     """Recompute one row of attention from its vectors: q·k, scale, softmax, values.
 
@@ -73,7 +104,25 @@ def explain(
     setting; the first line names the step.
 
       jumok explain MODEL "The cat saw a dog because it barked." --row it
+
+      jumok explain --lecture 002 --save page.html
     """
+    if lecture:
+        _check_lecture({"TEXT": given, "--row": row, "--part": part, "--layer": layer,
+            "--head": head, "--read-at": read_at, "--target": target, "--beam": beam})  # fmt: skip
+        if model is None:
+            list_examples(lang)
+        else:
+            show_lecture(model, lang, save)
+        return
+    if save is not None:
+        raise ConfigError(
+            "--save belongs to --lecture here.",
+            got=f"--save {save}",
+            do="jumok look MODEL TEXT --save FILE.html saves a page of a model",
+        )
+    if model is None or given is None or row is None:
+        raise _incomplete(model, given)
     family, name = option.load_family(model, device, "fp32", 0)
     trace = saved_trace(family, given, {"--target": target, "--beam": beam})
     trace = trace or _traced(family, name, given, target, beam)
@@ -89,6 +138,31 @@ def explain(
     console().print(f"{trace.text}\n{trace.output}\n")
     _print_name(trace, found, number, row, at_input)
     _print_row(found, cells=trace.axes[site.keys].grid is not None)
+
+
+def _check_lecture(asked: dict[str, object]) -> None:
+    """Checks that nothing is given with --lecture that only a model has.
+
+    Raises:
+        ConfigError: something is.
+    """
+    strange = [name for name, value in asked.items() if value is not None]
+    if strange:
+        raise ConfigError(
+            "these have no effect on the worked numbers of a note.",
+            expected="jumok explain --lecture NOTE, with --save and --lang",
+            got=", ".join(strange),
+            do="leave them out",
+        )
+
+
+def _incomplete(model: str | None, given: str | None) -> ConfigError:
+    missing = "--row WORD" if given is not None else "TEXT" if model is not None else "MODEL"
+    return ConfigError(
+        "there is no row to explain.",
+        expected='jumok explain MODEL "..." --row WORD, or jumok explain --lecture 002',
+        got=f"nothing for {missing}",
+    )
 
 
 def _print_name(
