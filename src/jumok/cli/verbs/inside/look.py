@@ -160,16 +160,11 @@ def look(
             "--port and --host are for the live page.", do="leave them out, or --save and --figure"
         )
     family, name = option.load_family(model, device, precision, threads)
-    asked: dict[str, object] = {
-        "--target": target,
-        "--against": against,
-        "--with": with_,
-        "--before": before,
-    }
-    asked["--beam"] = beam
+    asked = {"--target": target, "--against": against, "--with": with_, "--before": before}
+    asked |= {"--beam": None if beam is None else str(beam)}
     if given is None:
-        _check_alone(asked | {"--save": save, "--figure": figure, "--gold": gold, "--beam": None})
-    anew = asked | {"--level": None if level == LEVEL else level}
+        _check_alone({**asked, "--save": save, "--figure": figure, "--gold": gold, "--beam": None})
+    anew = {**asked, "--level": None if level == LEVEL else level}
     kept = None if given is None else saved_trace(family, given, anew)
     options = family.options if beam is None else replace(family.options, beam=beam)
     traced = partial(family.trace, options=options, level=level, name=name)
