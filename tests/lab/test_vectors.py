@@ -14,7 +14,7 @@ SEEDS = (1, 2, 3)
 
 
 def test_the_notes_scores_of_14_and_12_give_88_and_12_percent() -> None:
-    # 112 and 96 divided by √64, as the note's figure has them: 1 / (1 + e^-2).
+    # 112 and 96 divided by √64, as a figure of Alammar 2018 has them: 1 / (1 + e^-2).
     weights = torch.tensor([112.0, 96.0]).div(math.sqrt(64.0)).softmax(-1)
     assert float(weights[0]) == pytest.approx(1.0 / (1.0 + math.exp(-2.0)))
     assert [round(float(weight), 2) for weight in weights] == [mix.WEIGHT, 0.12]

@@ -1,6 +1,7 @@
 """The worked numbers of the notes, each computed a second time by hand."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -97,6 +98,52 @@ def test_the_third_output_of_lecture_000() -> None:
     assert one("000:105").trace.sites[0].weights[0, 0].tolist() == [1.0, 0.0, 0.0]
 
 
+def test_one_french_word_takes_four_english_ones() -> None:
+    """entarté has the score 6 for four of six words."""
+    share = math.exp(6) / (4 * math.exp(6) + 2)
+    wanted = np.array([0.0, share, 0.0, share, share, share])
+    assert row("000:20", 3)[:, 2] == pytest.approx(np.where(wanted, wanted, share / math.exp(6)))
+    assert row("000:20", 0)[0, 2] == pytest.approx(math.exp(6) / (math.exp(6) + 5))
+
+
+def test_x_itself_is_query_key_and_value() -> None:
+    products = np.array([1.0, 1.0, 2.0])
+    weights = np.exp(products) / np.exp(products).sum()
+    assert row("000:62", 2) == pytest.approx(np.stack([products, products, weights], 1), abs=1e-6)
+    output = weights @ np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    said = " ".join(step.said.en for step in one("000:62").steps)
+    assert f"= [{output[0]:.4f}, {output[1]:.4f}]" in said
+
+
+def test_the_whole_sequence_at_once_by_hand() -> None:
+    words = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    query, key = words @ [[1.0, 0.0], [0.0, 2.0]], words @ [[1.0, 1.0], [0.0, 1.0]]
+    scores = np.where(np.tri(3), query @ key.T / math.sqrt(2), -np.inf)
+    weights = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    said = " ".join(step.said.en for step in one("000:148").steps)
+    assert "Q K^T = 1 0 1; 2 2 4; 3 2 5" in said
+    assert (query @ key.T).tolist() == [[1, 0, 1], [2, 2, 4], [3, 2, 5]]
+    assert "i < j: 1 -∞ -∞; 2 2 -∞; 3 2 5" in said
+    for output in weights @ (3 * words):
+        assert f"[{output[0]:.4f}, {output[1]:.4f}]" in said
+    (off,) = re.findall(r"differ by (\S+) at most", said)
+    assert float(off) < 1e-6
+
+
+def test_low_means_less_than_the_vocabulary() -> None:
+    assert compared("001:49") == [("512", 512, True), ("1024", 1024, True)]
+    assert one("001:49").steps[-1].said.en.endswith("they differ by 0")
+
+
+def test_it_attends_to_itself_without_matrices_and_to_animal_with_them() -> None:
+    powers = np.exp([0.6, 0.0, 1.0])
+    assert row("001:266", 2)[:, 2] == pytest.approx(powers / powers.sum(), abs=1e-6)
+    turned = np.exp(np.array([0.8 * 5 * 1.0, 0.0, 0.8 * 5 * 0.6]) / math.sqrt(3))
+    animal, street, itself = turned / turned.sum()
+    said = one("001:266").steps[1].said.en
+    assert f"animal {animal:.4f}, street {street:.4f}, it {itself:.4f}" in said
+
+
 def test_exponents_and_widths_of_lecture_000() -> None:
     assert compared("000:121") == [
         ("8.218407461554972e+307", math.exp(709), True),
@@ -145,7 +192,7 @@ def test_sizes_of_lecture_004() -> None:
 
 @pytest.mark.parametrize(("example", "step"), STEPS)
 def test_a_step_quotes_its_note(example: WorkedExample, step: WorkedStep) -> None:
-    if step.noted is not None and not step.noted.drawn:
+    if step.noted is not None and not step.noted.figure:
         assert step.noted.written in step.quote.words
     if not NOTES.is_dir():
         pytest.skip("the lecture notes are not here: $JUMOK_LECTURES names their folder")

@@ -33,13 +33,13 @@ class Noted:
         written: as the note writes it: "88%".
         value: the number that this is: 0.88.
         within: half of its last digit: 0.005.
-        drawn: whether it is in a figure of the note, which the note's text does not have.
+        figure: the publication whose figure has it, if the note's text does not: "Alammar 2018".
     """
 
     written: str
     value: float
     within: float
-    drawn: bool = False
+    figure: str = ""
 
     def agrees(self, computed: float) -> bool:
         """Whether the computed number is the note's, as exactly as the note writes it."""

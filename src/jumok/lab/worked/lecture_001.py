@@ -1,9 +1,10 @@
-"""Lecture 001: two simple position encodings, eleven keys, a share of 0.001, I am a student."""
+"""Lecture 001: embeddings, two simple position encodings, eleven keys, it and itself, 0.001."""
 
 import torch
 
 from jumok.attention.core import attend_by_scores
-from jumok.attention.layers import SelfAttention
+from jumok.attention.layers import RawAttention, SelfAttention
+from jumok.attention.scores import DotScore
 from jumok.lab.entry import Quote
 from jumok.lab.text import Text, same
 from jumok.lab.worked.example import (
@@ -14,17 +15,24 @@ from jumok.lab.worked.example import (
     filled,
     numbers,
     traced,
+    vectors,
 )
+from jumok.layers.embedding import embedding_table
 from jumok.positions.index import FractionPositions, IndexPositions
 from jumok.positions.sinusoidal import sinusoids
 
 SENTENCE = ("I", "am", "a", "student")
 ANIMAL = "The animal didn't cross the street, because it was too tired"
 SMALL = 0.001
+VOCABULARY = 37_000  # of Vaswani et al. 2017, section 5.1: "about 37000 tokens"
+THREE = {"animal": [1.0, 0.0, 0.0], "street": [0.0, 1.0, 0.0], "it": [0.6, 0.0, 0.8]}
+TO_ANIMAL = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [5.0, 0.0, 0.0]]
 W_QUERY = [[0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 0.0, 2.0], [0.0, 0.0, 0.0, 4.0], [2.0, 0.0, 0.0, 2.0]]
 
 NUMBERS = Quote("001", 102, "I: 1 / am: 2 / a: 3 / student: 4 (숫자가 너무 커진다)")
 FRACTIONS = Quote("001", 108, "I: 0.1 / am: 0.3 / a: 0.5...? (일반화 불가능)")
+LOW = Quote("001", 49, "저 차원(512, 1024)의 실수 벡터로 mapping하여")
+ITSELF = Quote("001", 266, "it 과의 연관성이 가장 크다고 나올 것")
 ELEVEN = Quote("001", 174, "이 문장에서 Query는 it, Key는 문자에 있는 11개의 단어들이다.")
 TINY = Quote(
     "001", 230, "분포 값이 0.001처럼 작은 숫자들은 곱함으로 써 없애 버릴 수 있기 때문이다."
@@ -33,7 +41,106 @@ TINY = Quote(
 
 def examples() -> list[WorkedExample]:
     """All of this note."""
-    return [numbered(), divided(), eleven_keys(), student(), small_share()]
+    return [
+        low_dimension(),
+        numbered(),
+        divided(),
+        eleven_keys(),
+        student(),
+        small_share(),
+        it_and_itself(),
+    ]
+
+
+def low_dimension() -> WorkedExample:
+    """512 or 1,024 numbers in place of one for every word of the vocabulary."""
+    small, one_hot = torch.arange(15.0).view(5, 3), torch.eye(5)
+    off = float((one_hot @ small - small[torch.arange(5)]).abs().max())
+    steps = []
+    for size in (512, 1024):
+        with torch.device("meta"):
+            table = embedding_table(VOCABULARY, size)
+        steps.append(
+            WorkedStep(
+                LOW,
+                Text(
+                    f"numbers of a word in a table of {VOCABULARY:,} x {size:,}; one-hot it has "
+                    f"{VOCABULARY:,}",
+                    f"{VOCABULARY:,} x {size:,} 표에서 단어 하나의 숫자 개수. 원-핫이면 "
+                    f"{VOCABULARY:,}개입니다",
+                ),
+                float(table.shape[1]),
+                Noted(str(size), float(size), 0.0),
+            )
+        )
+    looked_up = Text(
+        "looking a row up is the product of the one-hot vector with the table: with 5 words and 3 "
+        f"numbers each they differ by {off:g}",
+        "행을 찾는 것은 원-핫 벡터와 표의 곱과 같습니다. 단어 5개, 숫자 3개씩인 표에서 차이는 "
+        f"{off:g}입니다",
+    )
+    return WorkedExample(
+        LOW,
+        Text("Low: 512 or 1,024 instead of a vocabulary", "저차원: 어휘 크기 대신 512나 1,024"),
+        Text(
+            f"The vocabulary of {VOCABULARY:,} is that of Vaswani et al. 2017 (section 5.1). "
+            "Whether like words lie near each other is in the lab “context”.",
+            f"어휘 {VOCABULARY:,}개는 Vaswani et al. 2017(5.1절)의 것입니다. 비슷한 단어가 가까이 "
+            "놓이는지는 실험 context에 있습니다.",
+        ),
+        (*steps, WorkedStep(LOW, looked_up)),
+    )
+
+
+def it_and_itself() -> WorkedExample:
+    """Without W_Q and W_K "it" attends most to itself; with them it need not, and heads differ."""
+    words, names = vectors(*THREE.values()), tuple(THREE)
+    raw, head = RawAttention(DotScore()), SelfAttention(3, 3, 3)
+    filled(head.query, TO_ANIMAL)
+    filled(head.general.key, torch.eye(3).tolist())
+    filled(head.general.value, torch.eye(3).tolist())
+    trace, _ = traced(raw, lambda: raw(words, words), "001:266", names)
+    other, _ = traced(head, lambda: head(words), "001:268", names)
+    own, chosen = explained(trace, 2).looks, explained(other, 2).looks
+    first = ", ".join(f"{look.key} {look.weight:.4f}" for look in own)
+    second = ", ".join(f"{look.key} {look.weight:.4f}" for look in chosen)
+    return WorkedExample(
+        ITSELF,
+        Text("it and itself", "it과 자기 자신"),
+        Text(
+            "The note gives no numbers. Chosen: animal = [1, 0, 0], street = [0, 1, 0], it = [0.6, "
+            "0, 0.8], all of length 1. What a trained model does is in the lab “coreference”.",
+            "노트에는 숫자가 없습니다. animal = [1, 0, 0], street = [0, 1, 0], it = [0.6, 0, "
+            "0.8]로 정했고 길이는 모두 1입니다. 학습한 모델이 어떤지는 실험 coreference에 "
+            "있습니다.",
+        ),
+        (
+            WorkedStep(
+                ITSELF,
+                Text(
+                    f"x·x, without matrices: {first}. Of vectors of one length, the product with "
+                    "itself is the largest.",
+                    f"행렬 없이 x·x로: {first}. 길이가 같은 벡터들 가운데서는 자신과의 내적이 가장 "
+                    "큽니다.",
+                ),
+            ),
+            WorkedStep(
+                Quote(
+                    "001",
+                    268,
+                    "다른 단어들(animal)과의 연관성도 파악할 수 있다.",
+                ),
+                Text(
+                    f"a head whose W_Q turns it towards animal: {second}. One head with such "
+                    "matrices is enough for this; several can do both at once.",
+                    f"W_Q가 it을 animal 쪽으로 돌리는 헤드: {second}. 이런 행렬이 있으면 헤드 "
+                    "하나로도 되고, 헤드가 여럿이면 두 가지를 함께 할 수 있습니다.",
+                ),
+            ),
+        ),
+        trace,
+        row=2,
+    )
 
 
 def numbered() -> WorkedExample:

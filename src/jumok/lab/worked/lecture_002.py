@@ -20,7 +20,8 @@ from jumok.lab.worked.example import (
     vectors,
 )
 
-WIDTH = 64  # of queries and keys, in the figure as in the paper
+WIDTH = 64  # of queries and keys, in the paper; its root is the 8 of the figure
+FIGURE = "Alammar 2018"
 SENTENCE = ("I", "am", "a", "student")
 OWN = (3.0, 6.0, 9.0, 1.0)  # e to the power of each word's score for itself; 1 for the others
 
@@ -45,17 +46,19 @@ CELL = Quote(
 SUM = Quote("002", 19, "0.88 * v1 + 0.12 * v2 = z1")
 
 OF_THINKING = Text(
-    "The note gives the shares 88% and 12% and the sum z1; the scores 112 and 96, and 14 "
-    "and 12 after the division by √64 = 8, are in the figure that it describes (Alammar "
-    "2018, The Illustrated Transformer). Vectors are chosen so that these products follow: "
-    "q1 is 64 times 1, k1 64 times 1.75, k2 64 times 1.5; v1 = [1, 0], v2 = [0, 1], so "
-    "that z1 shows the shares themselves. The row of Machines is not in the note: q2 = "
-    "q1 / 2.",
-    "노트에는 비율 88%, 12%와 합 z1이 있고, 점수 112와 96, 그리고 √64 = 8로 나눈 14와 12는 "
-    "노트가 설명하는 그림에 있습니다(Alammar 2018, The Illustrated Transformer). 벡터는 이 "
+    "The note gives the shares 88% and 12% and the sum z1, and no scores. A published figure with "
+    "the same words and shares has them: q1·k1 = 112 and q1·k2 = 96, divided by √64 = 8: 14 and "
+    "12 (Alammar 2018, The Illustrated Transformer, "
+    "https://jalammar.github.io/illustrated-transformer). Vectors are chosen so that these "
+    "products follow: q1 is 64 times 1, k1 64 times 1.75, k2 64 times 1.5; v1 = [1, 0], v2 = "
+    "[0, 1], so that z1 shows the shares themselves. The row of Machines is neither in the note "
+    "nor in that figure: q2 = q1 / 2.",
+    "노트에는 비율 88%, 12%와 합 z1이 있고 점수는 없습니다. 점수는 단어와 비율이 같은 공개된 "
+    "그림에 있습니다. q1·k1 = 112, q1·k2 = 96이고, √64 = 8로 나누면 14와 12입니다(Alammar 2018, "
+    "The Illustrated Transformer, https://jalammar.github.io/illustrated-transformer). 벡터는 이 "
     "내적이 나오도록 정했습니다. q1은 1이 64개, k1은 1.75가 64개, k2는 1.5가 64개입니다. "
-    "v1 = [1, 0], v2 = [0, 1]로 두어 z1에 비율이 그대로 보입니다. Machines의 행은 노트에 "
-    "없어 q2 = q1 / 2로 두었습니다.",
+    "v1 = [1, 0], v2 = [0, 1]로 두어 z1에 비율이 그대로 보입니다. Machines의 행은 노트에도 그 "
+    "그림에도 없어 q2 = q1 / 2로 두었습니다.",
 )
 OF_THE_CELL = Text(
     "The note gives the word and the cell, 0.5. The sentence is that of notes 001 and 003, "
@@ -128,12 +131,12 @@ def thinking() -> WorkedExample:
 
 
 def scores_of(itself: KeyTerms, other: KeyTerms) -> Iterator[WorkedStep]:
-    """The products and the scores of both keys, which the note's figure has."""
+    """The products and the scores of both keys, which a published figure has."""
     for number, look, noted in ((1, itself, 112), (2, other, 96)):
-        drawn = Noted(str(noted), float(noted), 0.0, drawn=True)
+        drawn = Noted(str(noted), float(noted), 0.0, FIGURE)
         yield WorkedStep(QUERIES, same(f"q1·k{number} = {look.product:g}"), look.product, drawn)
     for look, noted in ((itself, 14), (other, 12)):
-        drawn = Noted(str(noted), float(noted), 0.0, drawn=True)
+        drawn = Noted(str(noted), float(noted), 0.0, FIGURE)
         divided = same(f"{look.product:g} / √{WIDTH} = {look.score:g}")
         yield WorkedStep(SCALED, divided, look.score, drawn)
 

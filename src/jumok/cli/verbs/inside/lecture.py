@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BAR, LARGE = 24, 1e6
 Language = Literal["en", "ko"]
 
-NOTE, DRAWN = Text("the note", "노트"), Text("in its figure", "그림")
+NOTE, FIGURE = Text("the note", "노트"), Text("{}, in a figure", "{}의 그림")
 COMPUTED = Text("computed", "계산")
 AGREES, DIFFERS = Text("agrees", "같음"), Text("differs", "다름")
 ROW = Text("The row of {}:", "{}의 행:")
@@ -35,8 +35,8 @@ HEADINGS = (
     Text("softmax", "softmax"),
 )
 SUMMARY = Text(
-    "{numbers} numbers of the note compared: {same} agree, {other} differ.",
-    "노트의 수 {numbers}개를 견주었습니다. {same}개는 같고 {other}개는 다릅니다.",
+    "{numbers} numbers compared: {same} agree, {other} differ.",
+    "수 {numbers}개를 견주었습니다. {same}개는 같고 {other}개는 다릅니다.",
 )
 USE = Text(
     "jumok explain --lecture NOTE prints them; NOTE:LINE one of them; --save page.html shows them "
@@ -122,10 +122,11 @@ def _compared(step: "WorkedStep", lang: Language) -> Iterator[str]:
     """The note's number and the computed one, whether they agree, and if not, why."""
     if step.noted is None or step.computed is None:
         return
-    drawn = f" ({DRAWN.of(lang)})" if step.noted.drawn else ""
+    figure = step.noted.figure
+    giver = FIGURE.of(lang).format(figure) if figure else NOTE.of(lang)
     verdict = AGREES if step.agrees else DIFFERS
     yield (
-        f"{NOTE.of(lang)}: {step.noted.written}{drawn}   {COMPUTED.of(lang)}: "
+        f"{giver}: {step.noted.written}   {COMPUTED.of(lang)}: "
         f"{_written(step.computed)}   {verdict.of(lang)}"
     )
     if step.why is not None and not step.agrees:
@@ -158,5 +159,6 @@ def _table(found: "ExplainedRow", lang: Language) -> Table:
 def _print_summary(examples: "Sequence[WorkedExample]", lang: Language) -> None:
     agree = [step.agrees for example in examples for step in example.steps]
     same, other = agree.count(True), agree.count(False)
-    text = SUMMARY.of(lang).format(numbers=same + other, same=same, other=other)
-    console().print(text, style="bold")
+    if same + other:
+        text = SUMMARY.of(lang).format(numbers=same + other, same=same, other=other)
+        console().print(text, style="bold")
