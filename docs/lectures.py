@@ -1,0 +1,262 @@
+"""`python docs/lectures.py`: lectures.md and lectures.ko.md, from lectures.toml."""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+TOML, WEB = DOCS / "lectures.toml", DOCS.parent / "web"
+ENGLISH, KOREAN = DOCS / "lectures.md", DOCS / "lectures.ko.md"
+HEADING = re.compile(r"^##+ (.+)$", re.MULTILINE)
+
+NOTES = {
+    "000": (
+        "Computational linguistics, lecture 22 (Suzi Park, Seoul National University 2022)",
+        "컴퓨터언어학 22강 (박수지, 서울대학교 2022)",
+    ),
+    "001": ("Slides on the Transformer", "트랜스포머 발표 자료"),
+    "002": ("Notes on KAIST's AI504", "KAIST AI504 강의 정리"),
+    "003": ("A blog post on query, key and value", "쿼리, 키, 값에 관한 블로그 글"),
+    "004": ("Notes on Stanford's CS231n, lecture 11", "스탠퍼드 CS231n 11강 정리"),
+}
+
+INTRODUCTION = {
+    "en": """# The lectures, line by line
+
+[한국어](lectures.ko.md)
+
+jumok covers five Korean lecture notes on attention. This page has every line of them that states
+something, and what answers it: a command, a lab, a view of the page, a file, a section of the
+documents.
+
+- `jumok explain --lecture 002:15` computes a note's numbers again, step by step; with `--save
+  page.html` its attention is shown in the page. Where a note has symbols only, the numbers are
+  chosen, and the example says so.
+- `jumok lab NAME` tests a claim as an experiment, with a table, a figure and a verdict
+  ([the results](lab.md)).
+- *Views* are those of the page of `jumok look MODEL "..."`, and of the report that `jumok demo`
+  writes ([all views](look.md)).
+- *Slip*: the note is wrong in this place or contradicts itself. `jumok lab errata` computes it as
+  written and as right, in the row that is named.
+
+MODEL is the folder of a trained model, VECTORS a file of word vectors and LINKS a gold
+alignment;
+`jumok recipes` lists the recipes, some of which need [data](data.md). Titles, authors, page
+furniture and pictures' links are left out. The notes' words are quoted as they are, with their
+spelling.
+""",
+    "ko": """# 강의 노트 한 줄 한 줄
+
+[English](lectures.md)
+
+jumok은 어텐션을 다룬 한국어 강의 노트 다섯 편을 바탕으로 합니다. 이 문서에는 무언가를 설명하는
+모든 줄과, 그 줄에 답하는 명령, 실험, 화면, 파일, 문서가 있습니다.
+
+- `jumok explain --lecture 002:15 --lang ko`는 노트의 숫자를 단계마다 다시 계산합니다. `--save
+  page.html`을 붙이면 그 어텐션을 페이지로 볼 수 있습니다. 노트에 기호만 있으면 숫자를 임의로
+  정했고, 예제마다 그렇다고 밝힙니다.
+- `jumok lab NAME --lang ko`는 주장을 실험해 표, 그래프, 한 문장의 결론으로 답합니다
+  ([결과](lab.ko.md)).
+- ‘화면’은 `jumok look MODEL "..."`이 만드는 페이지와 `jumok demo`가 쓰는 보고서의 화면입니다
+  ([모든 화면](look.ko.md)).
+- ‘오류’는 노트가 틀렸거나 서로 어긋나는 곳입니다. `jumok lab errata --lang ko`가 해당 행에서
+  노트대로, 또 바르게 계산합니다.
+
+MODEL은 학습한 모델의 폴더, VECTORS는 단어 벡터 파일, LINKS는 정답 정렬입니다. `jumok recipes`가
+레시피를 보여 주며, 어떤 레시피에는 [데이터](data.md)가 필요합니다. 제목과 저자, 페이지의 장식,
+그림 링크는 뺐습니다. 노트의 말은 맞춤법까지 그대로 인용합니다.
+""",
+}
+HEADINGS = {
+    "en": ("line", "the note's words", "what it says", "what answers it"),
+    "ko": ("줄", "노트의 말", "뜻", "답이 있는 곳"),
+}
+VIEWS = {"en": "views", "ko": "화면"}
+SLIP = {"en": "*Slip* (row {})", "ko": "*오류* ({} 행)"}
+IN_ENGLISH = {"en": "", "ko": " (영어)"}
+READING = {
+    "en": "## Reading on\n\nWhat jumok's own code follows, for the lines that they are about:\n",
+    "ko": "## 더 읽기\n\njumok의 코드가 따르는 글입니다. 괄호 안은 관련된 줄입니다.\n",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoteLine:
+    """Some lines of a note, and what answers them; lectures.toml explains the keys."""
+
+    at: str
+    quote: str
+    en: str
+    ko: str
+    line: int = 0
+    also: str = ""
+    worked: tuple[str, ...] = ()
+    labs: tuple[str, ...] = ()
+    run: tuple[str, ...] = ()
+    views: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
+    docs: tuple[str, ...] = ()
+    slip: str = ""
+    note_en: str = ""
+    note_ko: str = ""
+
+    @property
+    def lecture(self) -> str:
+        return self.at[:3]
+
+    @property
+    def lines(self) -> str:
+        return self.at[4:]
+
+    @property
+    def quoted(self) -> int:
+        """The line of the quote."""
+        return self.line or numbers(self.lines)[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """A text to read on."""
+
+    source: str
+    title: str
+    at: str
+    en: str
+    ko: str
+
+
+@dataclass(frozen=True)
+class Lectures:
+    """All of lectures.toml. `apart`: by note, the lines that state nothing."""
+
+    lines: tuple[NoteLine, ...]
+    apart: dict[str, str]
+    readings: tuple[Reading, ...]
+
+
+def load(path: Path = TOML) -> Lectures:
+    """The file.
+
+    Raises:
+        TypeError: an entry has a key that does not exist, or lacks one.
+    """
+    with path.open("rb") as file:
+        found = tomllib.load(file)
+
+    def as_line(entry: dict[str, Any]) -> NoteLine:
+        lists = {key: tuple(value) for key, value in entry.items() if isinstance(value, list)}
+        return NoteLine(**{**entry, **lists})
+
+    return Lectures(
+        tuple(as_line(entry) for entry in found["line"]),
+        found["apart"],
+        tuple(Reading(**entry) for entry in found["read"]),
+    )
+
+
+def numbers(ranges: str) -> list[int]:
+    """ "4-6, 9" are 4, 5, 6 and 9."""
+    found: list[int] = []
+    for part in filter(None, ranges.split(",")):
+        first, _, last = part.strip().partition("-")
+        found.extend(range(int(first), int(last or first) + 1))
+    return found
+
+
+def view_names() -> dict[str, dict[str, str]]:
+    """By language and id, the titles of the views in the page's own words."""
+    listed = re.findall(r"^  \w+: \[(.+)\],$", (WEB / "questions.js").read_text("utf-8"), re.M)
+    ids = re.findall(r'"(\w+)"', " ".join(listed))
+    words = "".join(path.read_text("utf-8") for path in sorted(WEB.glob("words*.js")))
+    titles = {each: re.findall(rf'^ +{each}: "([^"]+)",$', words, re.M) for each in ids}
+    return {"en": {i: t[0] for i, t in titles.items()}, "ko": {i: t[1] for i, t in titles.items()}}
+
+
+def slug(heading: str) -> str:
+    """The anchor that a heading has on GitHub."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def section(target: str, language: str) -> str:
+    """A link to "look.md#the-walk", in this language where the document has it.
+
+    Raises:
+        ValueError: the document has no such heading.
+    """
+    name, _, anchor = target.partition("#")
+    twin = name.replace(".md", ".ko.md")
+    there = language == "ko" and (name == ENGLISH.name or (DOCS / twin).exists())
+    shown = twin if there else name
+    both = name == "glossary.md"  # has a column for each language
+    foreign = "" if there or both or language == "en" else IN_ENGLISH[language]
+    if not anchor:
+        return f"[{shown}]({shown}){foreign}"
+    if name == ENGLISH.name:
+        heading = HEADING.search(READING[language])
+        assert heading is not None
+        return f"[{heading[1]}](#{slug(heading[1])})"
+    headings = HEADING.findall((DOCS / name).read_text("utf-8"))
+    place = [slug(each) for each in headings].index(anchor)
+    title = HEADING.findall((DOCS / shown).read_text("utf-8"))[place]
+    return f"[{shown}: {title}]({shown}#{slug(title)}){foreign}"
+
+
+def code_link(place: str) -> str:
+    """ "attention/core.py:attend" as a link."""
+    file, _, symbol = place.partition(":")
+    return f"[{file}](../src/jumok/{file})" + (f" `{symbol}`" if symbol else "")
+
+
+def answers(line: NoteLine, language: str, views: dict[str, str]) -> str:
+    """The last cell of a row."""
+    commands = [
+        *(f"jumok explain --lecture {each}" for each in line.worked),
+        *(f"jumok lab {each}" for each in line.labs),
+        *line.run,
+    ]
+    parts = [", ".join(f"`{each}`" for each in commands)]
+    if line.views:
+        titles = ", ".join(f"*{cell(views[each])}*" for each in line.views)
+        parts.append(f"{VIEWS[language]}: {titles}")
+    parts.append(", ".join(code_link(each) for each in line.code))
+    parts.append(", ".join(section(each, language) for each in line.docs))
+    note = line.note_ko if language == "ko" else line.note_en
+    if line.slip:
+        note = f"{SLIP[language].format(line.slip)}: {note}"
+    return "<br>".join(filter(None, [*parts, note]))
+
+
+def cell(words: str) -> str:
+    """Words in a cell of a table, with nothing that Markdown would read."""
+    return re.sub(r"([|*_$\\\[\]])", r"\\\1", " ".join(words.split()))
+
+
+def row(line: NoteLine, language: str, views: dict[str, str]) -> str:
+    said = line.ko if language == "ko" else line.en
+    where = line.lines.replace("-", "–")
+    cells = (where, f"“{cell(line.quote)}”", cell(said), answers(line, language, views))
+    return f"| {' | '.join(cells)} |"
+
+
+def page(lectures: Lectures, language: str) -> str:
+    """The whole document."""
+    views = view_names()[language]
+    parts = [INTRODUCTION[language]]
+    head = f"| {' | '.join(HEADINGS[language])} |\n|---|---|---|---|"
+    for note, titles in NOTES.items():
+        rows = [row(line, language, views) for line in lectures.lines if line.lecture == note]
+        title = titles[1 if language == "ko" else 0]
+        parts.append("\n".join([f"## {note}: {title}\n", head, *rows]) + "\n")
+    listed = [
+        f"- {each.source}, *{each.title}*, {each.at}: {each.ko if language == 'ko' else each.en}"
+        for each in lectures.readings
+    ]
+    parts.append("\n".join([READING[language], *listed]) + "\n")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    ENGLISH.write_text(page(load(), "en"), encoding="utf-8")
+    KOREAN.write_text(page(load(), "ko"), encoding="utf-8")
