@@ -2,9 +2,15 @@
 
 import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+from jumok.lab.experiments import errata
+from jumok.lab.findings import Setting
+from jumok.lab.text import Language, Text
 
 DOCS = Path(__file__).parent
 TOML, WEB = DOCS / "lectures.toml", DOCS.parent / "web"
@@ -38,14 +44,13 @@ documents.
   ([the results](lab.md)).
 - *Views* are those of the page of `jumok look MODEL "..."`, and of the report that `jumok demo`
   writes ([all views](look.md)).
-- *Slip*: the note is wrong in this place or contradicts itself. `jumok lab errata` computes it as
-  written and as right, in the row that is named.
+- *Slip*: the note is wrong in this place or contradicts itself. What is right is that row of
+  `jumok lab errata`, which computes both.
 
 MODEL is the folder of a trained model, VECTORS a file of word vectors and LINKS a gold
-alignment;
-`jumok recipes` lists the recipes, some of which need [data](data.md). Titles, authors, page
-furniture and pictures' links are left out. The notes' words are quoted as they are, with their
-spelling.
+alignment; `jumok recipes` lists the recipes, some of which need [data](data.md). Titles, authors,
+page furniture and links of pictures are left out. The notes' words are quoted as they are, with
+their spelling.
 """,
     "ko": """# 강의 노트 한 줄 한 줄
 
@@ -61,8 +66,9 @@ jumok은 어텐션을 다룬 한국어 강의 노트 다섯 편을 바탕으로 
   ([결과](lab.ko.md)).
 - ‘화면’은 `jumok look MODEL "..."`이 만드는 페이지와 `jumok demo`가 쓰는 보고서의 화면입니다
   ([모든 화면](look.ko.md)).
-- ‘오류’는 노트가 틀렸거나 서로 어긋나는 곳입니다. `jumok lab errata --lang ko`가 해당 행에서
-  노트대로, 또 바르게 계산합니다.
+- ‘오류’는 노트가 틀렸거나 서로 어긋나는 곳입니다. 바른 설명은 `jumok lab errata --lang ko`의 해당
+  행에서 가져온 것이고, 그 실험은 노트대로, 또 바르게 계산합니다.
+- 환경 변수 `JUMOK_LANG=ko`를 두면 `--lang ko`를 붙이지 않아도 됩니다.
 
 MODEL은 학습한 모델의 폴더, VECTORS는 단어 벡터 파일, LINKS는 정답 정렬입니다. `jumok recipes`가
 레시피를 보여 주며, 어떤 레시피에는 [데이터](data.md)가 필요합니다. 제목과 저자, 페이지의 장식,
@@ -70,11 +76,14 @@ MODEL은 학습한 모델의 폴더, VECTORS는 단어 벡터 파일, LINKS는 �
 """,
 }
 HEADINGS = {
-    "en": ("line", "the note's words", "what it says", "what answers it"),
-    "ko": ("줄", "노트의 말", "뜻", "답이 있는 곳"),
+    "en": ("line", "the note's words", "in one sentence", "what answers it"),
+    "ko": ("줄", "노트의 말", "요지", "답이 있는 곳"),
 }
 VIEWS = {"en": "views", "ko": "화면"}
-SLIP = {"en": "*Slip* (row {})", "ko": "*오류* ({} 행)"}
+SLIP = {
+    "en": "*Slip* (`jumok lab errata`, row {}): {}.",
+    "ko": "*오류* (`jumok lab errata`의 {} 행): {}.",
+}
 IN_ENGLISH = {"en": "", "ko": " (영어)"}
 READING = {
     "en": "## Reading on\n\nWhat jumok's own code follows, for the lines that they are about:\n",
@@ -203,13 +212,26 @@ def section(target: str, language: str) -> str:
     return f"[{shown}: {title}]({shown}#{slug(title)}){foreign}"
 
 
-def code_link(place: str) -> str:
-    """ "attention/core.py:attend" as a link."""
-    file, _, symbol = place.partition(":")
-    return f"[{file}](../src/jumok/{file})" + (f" `{symbol}`" if symbol else "")
+@cache
+def slips() -> dict[str, Text]:
+    """What is right, by the first place of each row of the lab `errata`."""
+    rows = errata.run(Setting(seeds=(1,), full=False, cache=DOCS)).rows
+    return {str(place).partition(",")[0]: right for place, _, right, _ in rows}
 
 
-def answers(line: NoteLine, language: str, views: dict[str, str]) -> str:
+def code_links(places: Iterable[str]) -> str:
+    """ "attention/core.py:attend" as a link, each file once."""
+    symbols: dict[str, list[str]] = {}
+    for place in places:
+        file, _, symbol = place.partition(":")
+        symbols.setdefault(file, []).extend([f"`{symbol}`"] if symbol else [])
+    return ", ".join(
+        f"[{file}](../src/jumok/{file}) {', '.join(names)}".rstrip()
+        for file, names in symbols.items()
+    )
+
+
+def answers(line: NoteLine, language: Language, views: dict[str, str]) -> str:
     """The last cell of a row."""
     commands = [
         *(f"jumok explain --lecture {each}" for each in line.worked),
@@ -220,27 +242,28 @@ def answers(line: NoteLine, language: str, views: dict[str, str]) -> str:
     if line.views:
         titles = ", ".join(f"*{cell(views[each])}*" for each in line.views)
         parts.append(f"{VIEWS[language]}: {titles}")
-    parts.append(", ".join(code_link(each) for each in line.code))
+    parts.append(code_links(line.code))
     parts.append(", ".join(section(each, language) for each in line.docs))
     note = line.note_ko if language == "ko" else line.note_en
     if line.slip:
-        note = f"{SLIP[language].format(line.slip)}: {note}"
+        right = cell(slips()[line.slip].of(language))
+        parts.append(SLIP[language].format(line.slip, right))
     return "<br>".join(filter(None, [*parts, note]))
 
 
 def cell(words: str) -> str:
     """Words in a cell of a table, with nothing that Markdown would read."""
-    return re.sub(r"([|*_$\\\[\]])", r"\\\1", " ".join(words.split()))
+    return re.sub(r"([|*$\\\[\]])", r"\\\1", " ".join(words.split()))
 
 
-def row(line: NoteLine, language: str, views: dict[str, str]) -> str:
+def row(line: NoteLine, language: Language, views: dict[str, str]) -> str:
     said = line.ko if language == "ko" else line.en
     where = line.lines.replace("-", "–")
     cells = (where, f"“{cell(line.quote)}”", cell(said), answers(line, language, views))
     return f"| {' | '.join(cells)} |"
 
 
-def page(lectures: Lectures, language: str) -> str:
+def page(lectures: Lectures, language: Language) -> str:
     """The whole document."""
     views = view_names()[language]
     parts = [INTRODUCTION[language]]

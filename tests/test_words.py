@@ -26,7 +26,7 @@ SHOWN = ("help", "error", "text", "document", "recipe", "page")
 FORMAL = ("help", "error", "docstring", "comment")
 EVERYWHERE = ("help", "error", "text", "document", "recipe", "page", "docstring", "comment")
 LEXICONS = "src/jumok/smallworld/"
-QUOTES = ("src/jumok/lab/claims/", "docs/lab.")  # the words of the notes
+QUOTES = ("src/jumok/lab/claims/", "docs/lab.", "docs/lectures.")  # the words of the notes
 JUDGED = "docs/smallworld-judged.md"  # quotes sentences of the corpus
 
 

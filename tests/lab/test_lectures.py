@@ -6,7 +6,6 @@ import re
 import shlex
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -16,8 +15,6 @@ import typer
 from jumok.cli.main import app
 from jumok.config.recipe import load_config
 from jumok.lab.catalog import LABS
-from jumok.lab.experiments import errata
-from jumok.lab.slips import masking
 from jumok.lab.worked.catalog import worked
 from tests.lab.test_quotes import NOTES
 from tests.lab.test_report import HANGUL
@@ -51,13 +48,6 @@ DOCUMENT = script()
 LECTURES = DOCUMENT.load()
 LINES = LECTURES.lines
 COMMANDS = sorted({command for line in LINES for command in line.run})
-
-
-@cache
-def slips() -> set[str]:
-    """The places that the rows of the lab errata begin with."""
-    rows = [slip.place for note in errata.NOTES for slip in note.slips((1,))]
-    return {place.split(",")[0] for place in [*rows, masking.PLACES]}
 
 
 def parsed(command: str) -> dict[str, object]:
@@ -127,8 +117,10 @@ def test_a_line_has_an_answer_in_both_languages(line) -> None:
     assert HANGUL.search(line.note_ko) or not line.note_ko
     assert line.en.endswith(".")
     if line.slip:
-        assert line.note_en, "what is right"
-        assert line.slip in slips()
+        right = DOCUMENT.slips()[line.slip]
+        assert DOCUMENT.cell(right.en) in DOCUMENT.answers(
+            line, "en", {**DOCUMENT.view_names()["en"]}
+        )
 
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line.at)
@@ -180,6 +172,11 @@ def test_both_languages_have_the_same_sections() -> None:
         pair = [ROOT / "docs" / name, ROOT / "docs" / name.replace(".md", ".ko.md")]
         found = [len(DOCUMENT.HEADING.findall(path.read_text("utf-8"))) for path in pair]
         assert found[0] == found[1], name
+
+
+def test_every_slip_is_named() -> None:
+    named = {line.slip for line in LINES if line.slip}
+    assert named == {*DOCUMENT.slips()}
 
 
 def test_what_to_read_on_is_what_the_code_names() -> None:
