@@ -44,8 +44,8 @@ documents.
   ([the results](lab.md)).
 - *Views* are those of the page of `jumok look MODEL "..."`, and of the report that `jumok demo`
   writes ([all views](look.md)).
-- *Slip*: the note is wrong in this place or contradicts itself. What is right is that row of
-  `jumok lab errata`, which computes both.
+- *Slip*: the note is wrong in this place or contradicts itself. What is right comes from the named
+  row of `jumok lab errata`, which computes the line as written and as right.
 
 MODEL is the folder of a trained model, VECTORS a file of word vectors and LINKS a gold
 alignment; `jumok recipes` lists the recipes, some of which need [data](data.md). Titles, authors,
