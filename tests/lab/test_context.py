@@ -24,6 +24,7 @@ def test_senses_are_told_by_states_and_by_chance(
 ) -> None:
     """ "play" is 치다 or 하다; its states here are those of its sentence."""
     vectors = {"piano": torch.tensor([1.0, 0.0]), "soccer": torch.tensor([-1.0, 0.0])}
+    monkeypatch.setattr(context, "SEEN", 3)
     monkeypatch.setattr(
         context, "states", lambda _, text: [vectors[word] for word in text.split()[1:] * 2]
     )
@@ -36,7 +37,8 @@ def test_senses_are_told_by_states_and_by_chance(
     model = load(tiny_bundle, device="cpu", engine="torch")
     found = context.senses(Encoded(model.models[0], model.tokenizer), pairs)
     assert found.words == ("play",)
-    assert found.nearer == 1.0
+    assert found.alike == 1.0
+    assert found.chance == pytest.approx(2 / 5)
 
 
 def test_states_are_one_a_word_and_depend_on_the_sentence(tiny_bundle: Path) -> None:
@@ -49,7 +51,7 @@ def test_states_are_one_a_word_and_depend_on_the_sentence(tiny_bundle: Path) -> 
 
 def test_the_claim_has_two_halves() -> None:
     apart = {"before": [0.2, 0.21], "after": [0.8, 0.81]}
-    good, poor = ([Senses(alike + x, ("go",)) for x in (0.0, 0.001)] for alike in (0.8, 0.5))
+    good, poor = ([Senses(alike + x, 0.5, ("go",)) for x in (0.0, 0.001)] for alike in (0.8, 0.5))
     assert context.report(apart, {"after": good}).outcome == "holds"
     assert context.report(apart, {"after": poor}).outcome == "partly"
     same = {"before": [0.2, 0.21], "after": [0.2, 0.21]}

@@ -79,11 +79,11 @@ READINGS = (
         ),
         Text(
             "A word of the same kind is nearer than one of another kind in not more than 5 points "
-            "more of the comparisons after training than before it; or a use of the same "
-            "translation is nearer than one of another in not more than 55 %.",
+            "more of the comparisons after training than before it; or 10 points or less more "
+            "uses of a word than by chance have a nearest one that is translated in the same way.",
             "같은 종류의 단어가 다른 종류의 단어보다 가까운 비율이 학습 뒤에 5%포인트 넘게 늘지 "
-            "않거나, 같은 번역의 쓰임이 다른 번역의 쓰임보다 가까운 비율이 55%를 넘지 않으면 "
-            "성립하지 않습니다.",
+            "않거나, 같은 단어의 가장 가까운 쓰임이 같은 번역인 비율이 우연보다 10%포인트 넘게 "
+            "높지 않으면 성립하지 않습니다.",
         ),
         35,
         reads_encoders=True,

@@ -4,8 +4,9 @@ The notes say of word vectors that they place words of like meaning near each ot
 may begin at random and learn their values. So: the embedding of a small translator before and after
 training, and how often a word of the same kind (a city, a number, a job) is nearer than one of
 another kind. They list contextual vectors as what is left to do. So: words that have several Korean
-translations, by the gold links; whether of two other uses of a word the one that is translated in
-the same way has the nearer state in the encoder. One static vector a word could not tell.
+translations, by the gold links; whether a use's nearest neighbour among the others of the same word
+is translated in the same way, by the encoder's states and by chance, which is all that one static
+vector a word can give.
 
 All vectors of a space may point much the same way, and then any two of them have a large cosine.
 So the mean of a space is taken out first. A translator that was trained elsewhere is read in the
@@ -18,7 +19,6 @@ Source: Mikolov et al. 2013; Peters et al. 2018; Ethayarajh 2019 (what all vecto
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import torch
 
@@ -31,7 +31,7 @@ from jumok.lab.loaded import translator_of
 from jumok.lab.small import Small, first_batch, trained
 from jumok.lab.text import Text
 from jumok.models.encoder_decoder import Transformer
-from jumok.shapes import Tensor
+from jumok.shapes import Float, Tensor
 from jumok.smallworld import LinkedPair
 from jumok.training.precision import one_thread
 
@@ -51,13 +51,12 @@ KINDS: Mapping[str, tuple[str, ...]] = {
         "manner": "carefully happily quickly quietly slowly",
     }.items()
 }
-Kind = TypeVar("Kind")
 VOWELS_AND_FINALS = 21 * 28  # of a Hangul syllable, after its first consonant, as Unicode counts
-SEEN, SENSES = 3, 2  # occurrences of a sense that counts, and senses of a word
+SEEN, SENSES = 20, 2  # uses of a translation that counts, and translations of a word
 OCCURRENCES = 1_500  # sentences in which words with several translations are sought
 PIECES = TokenizerConfig(size=1_000, byte_fallback=False)  # most words are one token
-STATIC = 0.5  # how often a use of the same translation is nearer if all uses have one vector
-NEARER = 0.05  # the claim: so much more often than before training, and than by chance
+NEARER = 0.05  # the claim: so much more often than before training a word of its kind is nearer
+SAME = 0.1  # and so many more of the same translation than by chance
 
 NAMES = {
     "before": Text("before training (random)", "학습 전 (임의의 벡터)"),
@@ -88,22 +87,26 @@ def table(encoded: Encoded) -> dict[str, list[Tensor]]:
     return {kind: vectors for kind, vectors in found.items() if len(vectors) > 1}
 
 
-def near(kinds: Mapping[Kind, Sequence[Tensor]]) -> float:
-    """How often a vector of the same kind is nearer than one of another kind; by chance 0.5.
+def near(kinds: Mapping[str, Sequence[Tensor]]) -> float:
+    """How often a word of the same kind is nearer than one of another kind; by chance 0.5.
 
-    Over all triples of a vector, another of its kind and one of another kind; every vector counts
-    the same. It is the area under the curve of telling one's own kind by the cosine.
+    Over all triples of a word, another of its kind and one of another kind; every word counts the
+    same. It is the area under the curve of telling one's own kind by the cosine.
     """
     labels = [kind for kind, vectors in kinds.items() for _ in vectors]
-    vectors = torch.stack([v for vectors in kinds.values() for v in vectors])
     found = []
-    normed = vectors / vectors.norm(dim=1, keepdim=True).clamp_min(1e-9)
-    for place, cosines in enumerate(normed @ normed.T):
+    for place, cosines in enumerate(_cosines([v for of_kind in kinds.values() for v in of_kind])):
         alike = torch.tensor([label == labels[place] for label in labels])
         others = cosines[~alike]
         alike[place] = False
         found.append(float((cosines[alike][:, None] > others).float().mean()))
     return mean(found)
+
+
+def _cosines(vectors: Sequence[Tensor]) -> Float[Tensor, "count count"]:
+    table = torch.stack(list(vectors))
+    normed = table / table.norm(dim=1, keepdim=True).clamp_min(1e-9)
+    return normed @ normed.T
 
 
 @torch.no_grad()
@@ -117,9 +120,13 @@ def states(encoded: Encoded, sentence: str) -> list[Tensor]:
 
 @dataclass(frozen=True)
 class Senses:
-    """How often an occurrence of the same translation is nearer (`near`), over these words."""
+    """How often a use's nearest other use has its translation, how often by chance, of which words.
 
-    nearer: float
+    Every translation of a word counts the same, and every word.
+    """
+
+    alike: float
+    chance: float
     words: tuple[str, ...]
 
 
@@ -146,16 +153,22 @@ def senses(encoded: Encoded, pairs: Sequence[LinkedPair]) -> Senses:
                 bare = word.strip(".,?!").lower()
                 seen[bare][sense(targets[linked[place][0]])].append(vectors[place])
     middle = torch.stack(every).mean(0)
-    nearer = {}
-    for word, occurrences in sorted(seen.items()):
-        kept = {
-            label: [vector - middle for vector in vectors]
-            for label, vectors in occurrences.items()
-            if len(vectors) >= SEEN
-        }
+    alike, chance = {}, {}
+    for word, uses in sorted(seen.items()):
+        kept = {label: vectors for label, vectors in uses.items() if len(vectors) >= SEEN}
         if len(kept) >= SENSES:
-            nearer[word] = near(kept)
-    return Senses(mean(list(nearer.values())), tuple(nearer))
+            alike[word] = _nearest_alike([[v - middle for v in each] for each in kept.values()])
+            others = sum(map(len, kept.values())) - 1
+            chance[word] = mean([(len(each) - 1) / others for each in kept.values()])
+    return Senses(mean(list(alike.values())), mean(list(chance.values())), tuple(alike))
+
+
+def _nearest_alike(uses: Sequence[Sequence[Tensor]]) -> float:
+    """The share of the vectors whose nearest one is of the same list; a mean over the lists."""
+    labels = torch.tensor([label for label, vectors in enumerate(uses) for _ in vectors])
+    nearest = _cosines([v for vectors in uses for v in vectors]).fill_diagonal_(-2.0).argmax(1)
+    same = (labels[nearest] == labels).float()
+    return mean([float(same[labels == label].mean()) for label in range(len(uses))])
 
 
 def run(setting: Setting) -> Findings:
@@ -189,8 +202,9 @@ COLUMNS = (
     Column(Text("word vectors", "단어 벡터")),
     Column(Text("a word of the same kind is nearer", "같은 종류의 단어가 더 가까움"), ".0%"),
     Column(Text("± (95 %)", "± (95%)"), ".0%"),
-    Column(Text("a use of the same translation is nearer", "같은 번역의 쓰임이 더 가까움"), ".0%"),
+    Column(Text("nearest use, same translation", "가장 가까운 쓰임이 같은 번역"), ".0%"),
     Column(Text("± (95 %)", "± (95%)"), ".0%"),
+    Column(Text("by chance (static vectors)", "우연 (정적 벡터)"), ".0%"),
 )
 SHARE = Text("share of comparisons (chance: 50 %), ± 95 %", "비교의 비율 (우연: 50%), ± 95%")
 
@@ -199,23 +213,26 @@ def report(shares: dict[str, list[float]], found: dict[str, list[Senses]]) -> Fi
     """How near like words lie, and the uses of a word that are translated alike."""
     rows: list[list[TableCell]] = []
     for name, values in shares.items():
-        alike = [each.nearer for each in found[name]] if name in found else []
-        told: list[TableCell] = [mean(alike), half_width(alike)] if alike else [None, None]
+        told: list[TableCell] = [None, None, None]
+        if name in found:
+            alike = [each.alike for each in found[name]]
+            told = [mean(alike), half_width(alike), found[name][0].chance]
         rows.append([NAMES[name], mean(values), half_width(values), *told])
     after = found["after"]
-    nearer = [each.nearer for each in after]
+    alike = [each.alike for each in after]
     return Findings(
         columns=COLUMNS,
         rows=rows,
         figures={
             "same_kind": shares,
             "same_translation": {
-                name: [each.nearer for each in of_name] for name, of_name in found.items()
+                name: [{"alike": each.alike, "chance": each.chance} for each in of_name]
+                for name, of_name in found.items()
             },
             "words": list(after[0].words),
         },
-        conditions=_conditions(shares, nearer),
-        sentence=_sentence(shares, nearer, after[0].words),
+        conditions=_conditions(shares, after),
+        sentence=_sentence(shares, after),
         panels=(
             Bars(
                 Text("A word of the same kind is nearer", "같은 종류의 단어가 더 가까운가"),
@@ -224,19 +241,21 @@ def report(shares: dict[str, list[float]], found: dict[str, list[Senses]]) -> Fi
                 spread=[half_width(values) or 0.0 for values in shares.values()],
             ),
             Bars(
-                Text("A use of the same translation is nearer", "같은 번역의 쓰임이 더 가까운가"),
-                SHARE,
+                Text(
+                    "The nearest use has the same translation", "가장 가까운 쓰임이 같은 번역인가"
+                ),
+                Text("share of uses, ± 95 %", "쓰임의 비율, ± 95%"),
                 [
-                    (Text("static vectors", "정적 벡터"), STATIC),
-                    (Text("states of the encoder", "인코더의 은닉 상태"), mean(nearer)),
+                    (Text("static vectors", "정적 벡터"), after[0].chance),
+                    (Text("states of the encoder", "인코더의 은닉 상태"), mean(alike)),
                 ],
-                spread=[0.0, half_width(nearer) or 0.0],
+                spread=[0.0, half_width(alike) or 0.0],
             ),
         ),
     )
 
 
-def _conditions(shares: dict[str, list[float]], nearer: list[float]) -> tuple[Condition, ...]:
+def _conditions(shares: dict[str, list[float]], after: list[Senses]) -> tuple[Condition, ...]:
     return (
         Condition(
             Text(
@@ -249,27 +268,28 @@ def _conditions(shares: dict[str, list[float]], nearer: list[float]) -> tuple[Co
         ),
         Condition(
             Text(
-                "a use of the same translation is nearer, more often than by chance",
-                "우연보다 같은 번역의 쓰임이 더 자주 가까움",
+                "the nearest use has the same translation, more often than by chance",
+                "우연보다 가장 가까운 쓰임이 더 자주 같은 번역임",
             ),
-            [each - STATIC for each in nearer],
-            NEARER,
+            [each.alike - each.chance for each in after],
+            SAME,
             form=".0%",
         ),
     )
 
 
-def _sentence(shares: dict[str, list[float]], nearer: list[float], words: tuple[str, ...]) -> Text:
+def _sentence(shares: dict[str, list[float]], after: list[Senses]) -> Text:
     before, learned = (with_interval(shares[name], ".0%") for name in ("before", "after"))
-    alike, count, some = with_interval(nearer, ".0%"), len(words), ", ".join(words[:5])
+    alike, chance = with_interval([each.alike for each in after], ".0%"), after[0].chance
+    some = ", ".join(after[0].words)
     return Text(
         f"A word of the same kind (family, jobs, cities ...) has the nearer vector than one of "
         f"another kind in {before} of the comparisons before training (chance: 50%) and in "
-        f"{learned} after it. Of two other uses of the same word, the one that is translated in "
-        f"the same way has the nearer state in {alike}, over {count} words with several "
-        f"translations ({some} ...); one static vector a word would leave it at 50%.",
+        f"{learned} after it. In context, the nearest other use of the same word has the same "
+        f"translation in {alike} of the cases, and by chance in {chance:.0%}, over the words with "
+        f"several frequent translations ({some}).",
         f"같은 종류(가족, 직업, 도시 등)의 단어 벡터가 다른 종류의 것보다 가까운 비율은 학습 전 "
-        f"{before}(우연: 50%), 학습 후 {learned}입니다. 같은 단어의 다른 쓰임 둘 가운데 같은 "
-        f"번역인 쪽의 은닉 상태가 더 가까운 비율은 {alike}입니다. 번역이 여러 가지인 단어 "
-        f"{count}개({some} 등)를 보았으며, 단어마다 정적 벡터가 하나뿐이라면 50%입니다.",
+        f"{before}(우연: 50%), 학습 후 {learned}입니다. 문맥 속에서 같은 단어의 가장 가까운 다른 "
+        f"쓰임이 같은 번역인 비율은 {alike}, 우연이면 {chance:.0%}입니다. 자주 나오는 번역이 여러 "
+        f"가지인 단어({some})를 보았습니다.",
     )
