@@ -11,7 +11,7 @@ from jumok.inspection.page import document as module
 from jumok.inspection.page.document import bundle, page, payload
 from tests.inspection.traces import HOSTILE, trace
 
-MOST_BYTES = 400_000
+MOST_BYTES = 450_000
 ENTRIES = ("page.js", "cards.js", "exported.js", "translate.js")
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from jumok.lab import clauses
 from jumok.lab.experiments import bottleneck
+from jumok.lab.small import first_batch
 
 
 def test_every_bucket_has_as_many_texts_of_its_length_and_none_is_known(
@@ -35,3 +36,8 @@ def test_the_claim_needs_the_fixed_vector_to_lose_more_than_both() -> None:
     assert "rises by 1.50 ± 0.00, 1.50 ± 0.00, 0.05" in found.sentence.en
     curves["fixed 512"] = [steep, steep]  # a wider vector does not help
     assert bottleneck.report(curves, sizes).outcome == "partly"
+
+
+def test_the_texts_give_the_vocabulary_that_the_models_need(tmp_path: Path) -> None:
+    _, batch = first_batch(bottleneck.variants()["transformer"], seed=1, cache=tmp_path)
+    assert int(batch.source.max()) < bottleneck.PIECES.size > int(batch.target_output.max())

@@ -7,6 +7,7 @@ import torch
 
 from jumok.lab.experiments import context
 from jumok.lab.experiments.context import Encoded, Senses
+from jumok.smallworld import LinkedPair
 from jumok.systems.catalog import load
 
 
@@ -14,7 +15,8 @@ def test_words_of_a_kind_are_near_where_their_vectors_are() -> None:
     one, other = torch.tensor([1.0, 0.1]), torch.tensor([1.0, -0.1])
     far, further = torch.tensor([-1.0, 0.2]), torch.tensor([-1.0, 0.3])
     assert context.near({"a": [one, other], "b": [far, further]}) == 1.0
-    assert context.near({"a": [one, far], "b": [other, further]}) == 0.0
+    # far is nearer to one than to other, and further to other than to far: 2 of 8 comparisons.
+    assert context.near({"a": [one, far], "b": [other, further]}) == 0.25
 
 
 def test_senses_are_told_by_states_and_by_chance(
@@ -22,12 +24,15 @@ def test_senses_are_told_by_states_and_by_chance(
 ) -> None:
     """ "play" is 치다 or 하다; its states here are those of its sentence."""
     vectors = {"piano": torch.tensor([1.0, 0.0]), "soccer": torch.tensor([-1.0, 0.0])}
+    monkeypatch.setattr(context, "SEEN", 3)
     monkeypatch.setattr(
         context, "states", lambda _, text: [vectors[word] for word in text.split()[1:] * 2]
     )
+    straight = ((0, 0), (1, 1))
     pairs = [
-        *[("play piano", "쳐요 피아노", [(0, 0), (1, 1)])] * 3,
-        *[("play soccer", "해요 축구", [(0, 0), (1, 1)])] * 3,
+        *[LinkedPair("play piano", "쳐요 피아노", straight, ())] * 2,
+        LinkedPair("play piano", "치세요 피아노", straight, ()),  # the same verb in another form
+        *[LinkedPair("play soccer", "해요 축구", straight, ())] * 3,
     ]
     model = load(tiny_bundle, device="cpu", engine="torch")
     found = context.senses(Encoded(model.models[0], model.tokenizer), pairs)
@@ -46,7 +51,7 @@ def test_states_are_one_a_word_and_depend_on_the_sentence(tiny_bundle: Path) -> 
 
 def test_the_claim_has_two_halves() -> None:
     apart = {"before": [0.2, 0.21], "after": [0.8, 0.81]}
-    good, poor = ([Senses(alike + x, 0.3, ("go",)) for x in (0.0, 0.01)] for alike in (0.6, 0.3))
+    good, poor = ([Senses(alike + x, 0.5, ("go",)) for x in (0.0, 0.001)] for alike in (0.8, 0.5))
     assert context.report(apart, {"after": good}).outcome == "holds"
     assert context.report(apart, {"after": poor}).outcome == "partly"
     same = {"before": [0.2, 0.21], "after": [0.2, 0.21]}

@@ -92,15 +92,15 @@ def read(*shares: float) -> list[PronounFindings]:
 
 
 def test_the_untaught_translator_has_to_prefer_the_right_noun_too() -> None:
-    good, poor = read(0.95, 0.96, 0.97), read(0.5, 0.55, 0.6)
+    good, poor = read(0.95, 0.96, 0.97), read(0.5, 0.52, 0.54)
     assert coreference.report({"taught": good, "translator": good}).outcome == "holds"
     half = coreference.report({"taught": good, "translator": poor})
     assert half.outcome == "partly"
-    assert "in 55 ± 12% in a translator" in half.sentence.en
+    assert "in 52 ± 5% in a translator" in half.sentence.en
     assert coreference.report({"taught": poor, "translator": poor}).outcome == "fails"
-    given = coreference.report({"taught": good, "translator": good, "given": read(0.7)})
+    given = coreference.report({"taught": good, "translator": good, "given": read(0.55)})
     assert [each.state for each in given.conditions] == ["met", "met", "unmet"]
-    assert "The given encoder: 70%." in given.sentence.en
+    assert "The given encoder: 55%." in given.sentence.en
 
 
 def test_a_translation_says_the_noun_again_with_its_particles() -> None:

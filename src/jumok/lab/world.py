@@ -5,7 +5,7 @@ all labs share; whatever the lab's seed, the sentences are the same.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -26,20 +26,15 @@ def write(folder: Path) -> Path:
 
 
 def _splits() -> Splits:
-    known = common_words()
-    return {
-        split: _files(islice((pair for pair in stream(split) if words(pair) <= known), size))
-        for split, size in SIZES.items()
-    }
+    return {split: _files(linked(split, size)) for split, size in SIZES.items()}
 
 
-def _files(pairs: Iterable[LinkedPair]) -> dict[str, list[str]]:
-    chosen = list(pairs)
+def _files(pairs: Sequence[LinkedPair]) -> dict[str, list[str]]:
     return {
-        "en": [pair.source for pair in chosen],
-        "ko": [pair.target for pair in chosen],
-        "align": [pair.pharaoh for pair in chosen],
-        "kinds": ["|".join(pair.constructions) for pair in chosen],
+        "en": [pair.source for pair in pairs],
+        "ko": [pair.target for pair in pairs],
+        "align": [pair.pharaoh for pair in pairs],
+        "kinds": ["|".join(pair.constructions) for pair in pairs],
     }
 
 
@@ -47,6 +42,12 @@ def stream(split: str) -> Iterator[LinkedPair]:
     """Distinct polite sentences of one split."""
     pairs = smallworld.distinct(smallworld.pairs(split, SEED, *LENGTHS[split]))
     return (pair for pair in pairs if "polite" in pair.constructions)
+
+
+def linked(split: str, count: int) -> list[LinkedPair]:
+    """The first so many sentences of a split that have common words alone."""
+    known = common_words()
+    return list(islice((pair for pair in stream(split) if words(pair) <= known), count))
 
 
 def split(line: str) -> list[str]:

@@ -78,12 +78,12 @@ READINGS = (
             ),
         ),
         Text(
-            "After training, 20 points or less more of the words than before it have a nearest "
-            "neighbour of their kind; or 10 points or less more occurrences of a word than by "
-            "chance have a nearest one that is translated in the same way.",
-            "학습 전보다 가장 가까운 이웃이 같은 종류인 단어가 20%포인트 넘게 늘지 않거나, 같은 "
-            "단어의 가장 가까운 쓰임이 같은 번역인 비율이 우연보다 10%포인트 넘게 높지 않으면 "
-            "성립하지 않습니다.",
+            "A word of the same kind is nearer than one of another kind in not more than 5 points "
+            "more of the comparisons after training than before it; or 10 points or less more "
+            "uses of a word than by chance have a nearest one that is translated in the same way.",
+            "같은 종류의 단어가 다른 종류의 단어보다 가까운 비율이 학습 뒤에 5%포인트 넘게 늘지 "
+            "않거나, 같은 단어의 가장 가까운 쓰임이 같은 번역인 비율이 우연보다 10%포인트 넘게 "
+            "높지 않으면 성립하지 않습니다.",
         ),
         35,
         reads_encoders=True,
@@ -110,9 +110,9 @@ READINGS = (
         ),
         Text(
             "In a taught encoder, or in a translator, the head chosen on one half of the "
-            "sentences prefers the right noun in three quarters of the other half or less.",
-            "그렇게 배운 인코더나 번역 모델에서, 앞 절반의 문장으로 고른 헤드가 뒤 절반의 3/4 "
-            "넘는 문장에서 옳은 명사를 더 보지 않으면 성립하지 않습니다.",
+            "sentences prefers the right noun in 60 % of the other half or less (chance: 50 %).",
+            "그렇게 배운 인코더나 번역 모델에서, 앞 절반의 문장으로 고른 헤드가 뒤 절반의 60% "
+            "넘는 문장에서 옳은 명사를 더 보지 않으면 성립하지 않습니다(우연: 50%).",
         ),
         40,
         reads_encoders=True,

@@ -10,8 +10,9 @@ Source: Bahdanau et al. 2015, figure 2; Cho et al. 2014; lectures 001, 004.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from jumok.config.data import TokenizerConfig
 from jumok.lab import clauses
 from jumok.lab.findings import Chart, Column, Findings, Series, Setting
 from jumok.lab.judging import Condition, differences, half_width, mean, with_interval
@@ -20,6 +21,7 @@ from jumok.lab.text import Text
 
 WIDTHS = (32, 128, 512)  # of the context vector; the note's are 256, 512, 1024
 STEPS = 600
+PIECES = TokenizerConfig(size=500, byte_fallback=False)  # the clauses have few different words
 LOST = 0.2  # the claim, nats a token: lost to length; more than attention loses; and above it
 WIDER = 0.2  # and what the widest vector loses less than the narrowest, at the longest texts
 
@@ -33,19 +35,17 @@ JUDGED = "fixed 128"  # as wide as the RNN with attention
 
 def variants() -> dict[str, Small]:
     """What is compared; the RNNs have their context vector's width."""
+    transformer = Small(corpus=clauses.write, tokenizer=PIECES, steps=STEPS)
     rnn = {"kind": "rnn", "cell": "gru", "embedding": 64, "dropout": 0.0}
     fixed = {**rnn, "attention": "none", "context": "every-step"}
+    additive = {**rnn, "dim": 128, "attention": "additive", "order": "luong"}
     return {
         **{
-            f"fixed {width}": Small({**fixed, "dim": width}, corpus=clauses.write, steps=STEPS)
+            f"fixed {width}": replace(transformer, model={**fixed, "dim": width})
             for width in WIDTHS
         },
-        "attention": Small(
-            {**rnn, "dim": 128, "attention": "additive", "order": "luong"},
-            corpus=clauses.write,
-            steps=STEPS,
-        ),
-        "transformer": Small(corpus=clauses.write, steps=STEPS),
+        "attention": replace(transformer, model=additive),
+        "transformer": transformer,
     }
 
 

@@ -45,7 +45,7 @@ CHOSEN = 0.5  # the part of the held-out sentences that chooses layer and head
 TOKENIZER = TokenizerConfig(kind="bpe", size=180, byte_fallback=False)
 TESTED, TRANSLATED, STEPS = 300, 100, 200
 TRANSLATORS = TokenizerConfig(kind="bpe", size=320, byte_fallback=False)
-RIGHT = 0.75  # the claim: the best head looks more at the right noun in this share (chance: 0.5)
+RIGHT = 0.6  # the claim: the best head looks more at the right noun in this share (chance: 0.5)
 
 
 def from_its_state(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tensor, ""]:
@@ -169,7 +169,7 @@ def read(reading: PronounRun) -> PronounFindings:
 
 LAYERS = {"encoder_layers": 2, "decoder_layers": 1}
 TAUGHT = Small(
-    LAYERS, objective=from_its_state, corpus=write, tokenizer=TOKENIZER, tokens=256, steps=150
+    LAYERS, objective=from_its_state, corpus=write, tokenizer=TOKENIZER, tokens=256, steps=300
 )
 TRANSLATOR = Small(LAYERS, corpus=write_translations, tokenizer=TRANSLATORS, steps=STEPS)
 
