@@ -5,7 +5,7 @@
         --corpus test.en test.ko test.align --captioner runs/scenes/model --photo scene.png \
         --captions runs/scenes/scenes/test/captions.en.tsv \
         --pixels runs/mnist-attention/model --digit digit.png \
-        --run early/model --run later/model --run late/model
+        --run early/model --run later/model --run late/model --report demo/report.html
 
 A model that is not given is left out, and its pictures stay as they were.
 """
@@ -104,6 +104,7 @@ CAPTIONER = (
     Shot("mattered-picture", "view=mattered&word=4", 1080, wait_for_measures, 64),
 )
 CARDS = "part=cross&curve=confidence"
+REPORT, REPORT_KO = Shot("report", "", 690), Shot("report-ko", "lang=ko", 690)
 PIXELS = (Shot("pixels", "view=scrubber&query=24&smooth=cells", 900, play),)
 
 
@@ -220,6 +221,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("translator", "rival", "korean", "captioner", "photo", "pixels", "digit"):
         parser.add_argument(f"--{name}", type=Path)
+    parser.add_argument("--report", type=Path, help="the page of `jumok demo`")
     parser.add_argument("--corpus", nargs=3)
     parser.add_argument("--captions")
     parser.add_argument("--run", type=Path, action="append", default=[])
@@ -258,6 +260,10 @@ def main() -> None:
         if asked.korean and (wanted is None or FILM.name in wanted):
             with served(asked.korean, WALKED) as address:
                 film(browser, address, FILM)
+        if asked.report:
+            reports = (REPORT, REPORT_KO)
+            chosen = tuple(shot for shot in reports if wanted is None or shot.name in wanted)
+            shoot(browser, asked.report.resolve().as_uri(), chosen)
         for shot, models, corpus in cards:
             if models and corpus and (wanted is None or shot.name in wanted):
                 shoot_cards(browser, shot, models, corpus)

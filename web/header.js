@@ -1,6 +1,7 @@
 /** Input and output; with a server, the input can be changed. */
 
 import { element } from "./dom.js";
+import { faultParts, faultText } from "./faults.js";
 import { visible } from "./trace.js";
 import { wayIn } from "./way_in.js";
 
@@ -89,11 +90,10 @@ export function header(raw, state, onGiven) {
 
 /** The error in the page's language, where it has a text for it; otherwise the parts that the server sent. */
 function faultNodes(found, texts) {
-  const { known = "", numbers = [], place, what, ...rest } = typeof found === "string" ? { known: found } : found;
-  const own = known.startsWith("fault") && texts[known];
-  const say = (text) => (place ? `${place}: ${text}` : text);
-  if (own) return [element("p", { class: known === "faultEmpty" ? "muted" : null }, say(typeof own === "string" ? own : own(...numbers)))];
-  return [element("p", {}, texts.faultSays(say(what))), element("dl", {}, ...["expected", "got", "do"].filter((name) => rest[name])
+  const { known, rest, own } = faultParts(found, texts);
+  const said = element("p", { class: known === "faultEmpty" ? "muted" : null }, faultText(found, texts));
+  if (own) return [said];
+  return [said, element("dl", {}, ...["expected", "got", "do"].filter((name) => rest[name])
     .flatMap((name) => [element("dt", {}, texts[`fault_${name}`]), element("dd", {}, rest[name])]))];
 }
 

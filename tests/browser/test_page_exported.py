@@ -24,8 +24,8 @@ from jumok.kernels.levels import machine
 from jumok.smallworld.corpus import pairs
 from jumok.systems.translation.web import WebTranslator
 from tests.browser.bare import SHORT, bare_page
+from tests.browser.comparing import aligned, names, tables
 from tests.browser.conftest import open_controls
-from tests.browser.test_page_compare import tables
 from tests.conftest import TINY_TEXT
 from tests.systems.test_ordinary_module import transformer
 
@@ -234,22 +234,30 @@ def test_two_texts_are_shown_side_by_side(reading, exported):
     open_controls(reader.page)
     reader.page.get_by_label("Second sentence").fill(second)
     reader.page.get_by_label("Second sentence").press("Enter")
-    reader.page.get_by_text("A − B").first.wait_for()
+    reader.page.get_by_text("B − A").first.wait_for()
     reader.choose("Attention kind", "encoder self-attention (source → source)")
     reader.choose("Show as", "table")
-    (a, mine), (b, theirs), (title, difference) = tables(reader)
-    assert (a[:2], b[:2], title) == ("A:", "B:", "A − B")
-    shown = reader.page.locator("#panel table")
-    one, other, both = (each.locator("thead th").all_inner_texts()[1:] for each in shown.all())
-    assert (one[:-1], other[:-1]) == (SENTENCES[0].split(), second.split())
-    for weights in (mine, theirs):
-        np.testing.assert_allclose(weights.sum(1), 1, atol=0.006)  # of cells with three digits
-    (rows, columns), (its_rows, its_columns) = (
-        np.ix_(*[[its_words.index(word) for word in axis] for axis in (both[:-1], both)])
-        for its_words in (one, other)
-    )
-    expected = mine[rows, columns] - theirs[its_rows, its_columns]
-    np.testing.assert_allclose(difference, expected, atol=2e-3)
+    one, other = tuple(SENTENCES[0].split()), tuple(second.split())
+    rows = aligned(one, other)
+    columns = [*rows, (len(one), len(other))]
+    (heads, of, mine), (_, _, theirs), (_, _, less) = tables(reader.page)
+    assert (heads, of) == ([*names(one, other, rows), "rest"], names(one, other, rows))
+    both = np.array([[None not in (*row, *column) for column in columns] for row in rows])
+    np.testing.assert_array_equal(np.isnan(less), ~both)
+    np.testing.assert_allclose(less[both], (theirs - mine)[both], atol=2e-3)
+    reader.tab("Attention map")
+    check_alone(reader, mine[[i is not None for i, _ in rows]])
+    reader.page.locator("#text").fill(second)
+    expect(reader.page).to_have_title(re.compile(re.escape(second) + "$"), timeout=60_000)
+    check_alone(reader, theirs[[j is not None for _, j in rows]])
+
+
+def check_alone(reader, weights: np.ndarray) -> None:
+    """These rows of a comparison, without gaps, are the map of the sentence alone."""
+    shown = np.array([[float(cell) for cell in row[1:]] for row in reader.table()[1:]])
+    assert shown.shape == (len(weights), np.isfinite(weights[0]).sum())
+    np.testing.assert_allclose(weights[np.isfinite(weights)].reshape(shown.shape), shown)
+    np.testing.assert_allclose(shown.sum(1), 1, atol=0.006)  # of cells with three digits
 
 
 def test_the_page_speaks_korean_and_fits_a_phone(reading, exported):

@@ -2,9 +2,11 @@
 
 import { UNCHANGED, changes } from "../changes.js";
 import { element } from "../dom.js";
+import { faultText } from "../faults.js";
 import { Trace, visible } from "../trace.js";
 
 const OF_VIEW = ["view", "part", "layer", "head", ...Object.keys(UNCHANGED)]; // what a pin keeps of the state, besides the input
+const MOST_QUOTED = 120; // characters
 
 /**
  * The pin of a page.
@@ -36,7 +38,7 @@ export function pinboard(own, state, answer, render) {
         else mine.trace = new Trace(found);
         render();
       }, () => {
-        mine.lost = true;
+        mine.lost = "faultGone";
         render();
       });
     } else mine.lost = true;
@@ -68,8 +70,14 @@ export function pinRow(pinned, board, trace, picture, words) {
   if (!pinned) {
     return element("p", { class: "savers" }, element("button", { type: "button", id: "pin", title: words.pinHelp, onclick: () => board.pin(trace, picture) }, words.pin));
   }
-  const told = pinned.lost ? words.pinLost(visible(pinned.text ?? ""), pinned.lost === true ? "" : String(pinned.lost).split("\n")[0])
-    : pinned.trace ? words.pinned(visible(pinned.text)) : words.pinComing;
+  const told = pinned.lost ? words.pinLost(shortened(visible(pinned.text ?? "")), pinned.lost === true ? "" : faultText(pinned.lost, words))
+    : pinned.trace ? words.pinned(shortened(visible(pinned.text))) : words.pinComing;
   return element("p", { class: pinned.lost ? "savers fault" : "savers", id: "pinned" }, element("span", {}, told),
     element("button", { type: "button", id: "pin", onclick: board.unpin }, words.unpin));
+}
+
+/** A text as it is quoted in a sentence of the page. */
+function shortened(text) {
+  const characters = [...text];
+  return characters.length > MOST_QUOTED ? `${characters.slice(0, MOST_QUOTED - 1).join("")}…` : text;
 }
