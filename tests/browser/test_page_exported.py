@@ -240,7 +240,7 @@ def test_two_texts_are_shown_side_by_side(reading, exported):
     one, other = tuple(SENTENCES[0].split()), tuple(second.split())
     rows = aligned(one, other)
     columns = [*rows, (len(one), len(other))]
-    (heads, of, mine), (_, _, theirs), (_, _, less) = tables(reader.page)
+    (_, _, mine), (_, _, theirs), (heads, of, less) = tables(reader.page)
     assert (heads, of) == ([*names(one, other, rows), "rest"], names(one, other, rows))
     both = np.array([[None not in (*row, *column) for column in columns] for row in rows])
     np.testing.assert_array_equal(np.isnan(less), ~both)
