@@ -3,9 +3,10 @@
     python -m benchmarks.labs
     python -m benchmarks.labs scale positions --seeds 3 --out lab/verdicts
 
-Each lab runs with seeds 1 to N and with seeds N+1 to 2N; the runs are kept in the folder of --out,
-and what is there already is not run again. The output is a Markdown table: the outcome of each set,
-the state of every condition, and which of them differ.
+Each lab runs with seeds 1 to N and with seeds N+1 to 2N, each set in a folder of its own in that of
+--out (1-3, 4-6); what is there already is not run again. The output is a Markdown table: the
+outcome of each set, and the conditions whose state differs. further.json in the folder of the first
+set has the same, and the page that `jumok lab --folder ... --page` writes of that folder ends with it.
 """
 
 import argparse
@@ -16,7 +17,8 @@ from typing import Any
 
 from jumok.lab.catalog import LABS, find
 from jumok.lab.findings import Setting
-from jumok.lab.report import markdown_table, record
+from jumok.lab.report import FURTHER, FurtherSeeds, LabTwice, further_table, run
+from jumok.lab.text import LANGUAGES
 from jumok.lab.workers import LabWorkers
 from jumok.systems.device import cores
 
@@ -33,49 +35,53 @@ def main() -> None:
     given = parser.parse_args()
     names = given.labs or [lab.name for lab in LABS]
     sets = [tuple(range(1 + n, 1 + n + given.seeds)) for n in (0, given.seeds)]
-    rows = []
+    folders = [given.out / f"{seeds[0]}-{seeds[-1]}" for seeds in sets]
+    further: FurtherSeeds = {"seeds": [list(seeds) for seeds in sets], "labs": []}
     with LabWorkers(given.threads) as workers:
         for name in names:
-            facts = [_facts(name, seeds, given.out, workers) for seeds in sets]
-            rows.append(row(name, *facts))
-            print(" | ".join(rows[-1]), flush=True)
-    print("\n".join(table(sets, rows)))
+            facts = [
+                _facts(name, seeds, folder, workers)
+                for seeds, folder in zip(sets, folders, strict=True)
+            ]
+            further["labs"].append(twice(name, *facts))
+            print(further["labs"][-1], flush=True)
+    text = json.dumps(further, ensure_ascii=False, indent=1) + "\n"
+    (folders[0] / FURTHER).write_text(text, encoding="utf-8")
+    print("\n".join(further_table(further, "en")))
 
 
-def _facts(name: str, seeds: tuple[int, ...], out: Path, workers: LabWorkers) -> Facts:
+def _facts(name: str, seeds: tuple[int, ...], folder: Path, workers: LabWorkers) -> Facts:
     """What the JSON of this lab holds with these seeds."""
-    file = out / f"{name}-{seeds[0]}-{seeds[-1]}.json"
+    file = folder / f"{name}.json"
     if not file.is_file():
         data = os.environ.get("JUMOK_DATA")
-        setting = Setting(
-            seeds, False, out / ".cache", Path(data) if data else None, workers=workers
-        )
-        lab = find(name)
-        made = record(lab, lab.run(setting), setting)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        cache = folder.parent / ".cache"
+        setting = Setting(seeds, False, cache, Path(data) if data else None, workers=workers)
+        run(find(name), setting, folder, "en")
     facts: Facts = json.loads(file.read_text("utf-8"))
     return facts
 
 
-def row(name: str, first: Facts, second: Facts) -> list[str]:
-    """The lab, its two outcomes, the states of the conditions in both, and what differs."""
-    states = [[each["state"] for each in facts["conditions"]] for facts in (first, second)]
-    differ = [
-        each["name"]
-        for each, one, other in zip(first["conditions"], *states, strict=True)
-        if one != other
-    ]
-    outcomes = [facts["outcome"] or "no claim" for facts in (first, second)]
-    flips = "yes" if outcomes[0] != outcomes[1] else "no"
-    return [name, *outcomes, flips, ", ".join(states[0]), "; ".join(differ) or "none"]
-
-
-def table(sets: list[tuple[int, ...]], rows: list[list[str]]) -> list[str]:
-    """The Markdown table of all labs."""
-    seeds = [f"seeds {one[0]} to {one[-1]}" for one in sets]
-    columns = ["lab", *seeds, "flips", "conditions, first set", "conditions that differ"]
-    return markdown_table(columns, rows)
+def twice(name: str, first: Facts, second: Facts) -> LabTwice:
+    """The lab's outcome with each set of seeds, and the conditions whose state differs."""
+    return {
+        "lab": name,
+        "outcomes": [facts["outcome"] for facts in (first, second)],
+        "conditions": len(first["conditions"]),
+        "differ": [
+            {
+                "name": {
+                    language: first["text"][language]["conditions"][1][place][0]
+                    for language in LANGUAGES
+                },
+                "states": [one["state"], other["state"]],
+            }
+            for place, (one, other) in enumerate(
+                zip(first["conditions"], second["conditions"], strict=True)
+            )
+            if one["state"] != other["state"]
+        ],
+    }
 
 
 if __name__ == "__main__":

@@ -6,18 +6,34 @@ from pathlib import Path
 import pytest
 
 from benchmarks import labs
+from jumok.errors import DataError
+from jumok.lab import report
 
 
 def facts(outcome: str | None, *states: str) -> labs.Facts:
-    conditions = [{"name": f"condition {n}", "state": state} for n, state in enumerate(states)]
-    return {"outcome": outcome, "conditions": conditions}
+    names = {"en": "condition", "ko": "조건"}
+    return {
+        "outcome": outcome,
+        "conditions": [{"state": state} for state in states],
+        "text": {
+            language: {"conditions": [[], [[f"{name} {n}"] for n in range(len(states))]]}
+            for language, name in names.items()
+        },
+    }
 
 
 def test_a_verdict_that_flips_is_named_with_its_conditions() -> None:
-    found = labs.row("norm", facts("holds", "met", "met"), facts("partly", "met", "open"))
-    assert found == ["norm", "holds", "partly", "yes", "met, met", "condition 1"]
-    kept = labs.row("errata", facts(None), facts(None))
-    assert kept == ["errata", "no claim", "no claim", "no", "", "none"]
+    found = labs.twice("norm", facts("holds", "met", "met"), facts("partly", "met", "open"))
+    differs = {"name": {"en": "condition 1", "ko": "조건 1"}, "states": ["met", "open"]}
+    assert found["differ"] == [differs]
+    kept = labs.twice("errata", facts(None), facts(None))
+    further: report.FurtherSeeds = {"seeds": [[1, 2, 3], [4, 5, 6]], "labs": [found, kept]}
+    *_, first, second, _ = report.further_table(further, "en")
+    assert first == "| norm | holds | in part | no | 1 / 2; condition 1: met, undecided |"
+    assert second == "| errata |  |  | yes | 0 / 0 |"
+    heading, _, first, _, _ = report.further_table(further, "ko")
+    assert heading == "| 실험 | 시드 1–3 | 시드 4–6 | 같은가 | 상태가 다른 조건 |"
+    assert first == "| norm | 성립 | 일부 성립 | 아니오 | 1 / 2; 조건 1: 충족, 판단 불가 |"
 
 
 def test_a_lab_runs_with_two_sets_of_seeds(
@@ -26,7 +42,16 @@ def test_a_lab_runs_with_two_sets_of_seeds(
     arguments = ["labs", "scale", "--seeds", "3", "--threads", "1", "--out", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", arguments)
     labs.main()
-    assert {file.name for file in tmp_path.glob("*.json")} == {"scale-1-3.json", "scale-4-6.json"}
-    lines = capsys.readouterr().out.splitlines()
-    assert "| scale | holds | holds | no | met, met | none |" in lines
-    assert any("seeds 4 to 6" in line for line in lines)
+    files = {str(file.relative_to(tmp_path)) for file in tmp_path.glob("*/*.json")}
+    assert files == {"1-3/scale.json", "1-3/further.json", "4-6/scale.json"}
+    line = "| scale | holds | holds | yes | 0 / 2 |"
+    assert line in capsys.readouterr().out.splitlines()
+    for language, heading in (("en", "## Three further seeds"), ("ko", "## 다른 시드 세 개")):
+        page = tmp_path / f"{language}.md"
+        report.page(tmp_path / "1-3", page, language)
+        written = page.read_text("utf-8").splitlines()
+        assert heading in written
+    assert "| scale | 성립 | 성립 | 예 | 0 / 2 |" in written
+    (tmp_path / "1-3" / "further.json").write_text("[]")
+    with pytest.raises(DataError, match="not a list of labs with further seeds"):
+        report.page(tmp_path / "1-3", page, "en")

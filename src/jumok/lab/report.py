@@ -12,7 +12,7 @@ from jumok.errors import DataError, Place
 from jumok.lab.catalog import LABS
 from jumok.lab.entry import Lab
 from jumok.lab.findings import Findings, Outcome, Setting, table
-from jumok.lab.judging import half_width
+from jumok.lab.judging import STATES, State, half_width
 from jumok.lab.picture import draw
 from jumok.lab.text import LANGUAGES, Language, Text
 
@@ -28,6 +28,19 @@ HEADINGS = {
     "missing": Text("Not run for this page", "이 페이지에 없는 실험"),
     "seeds": Text("seeds", "시드"),
     "would fail": Text("What would have made it fail", "성립하지 않았을 조건"),
+    "further": Text("Three further seeds", "다른 시드 세 개"),
+    "flips": Text("the same", "같은가"),
+    "differ": Text("conditions whose state differs", "상태가 다른 조건"),
+    "twice": Text(
+        "Every lab ran again with other seeds. The outcome is that of all its conditions together; "
+        "of a condition whose state differs, both states are given. Most bounds were set before "
+        "any run; those of heads and data after seeds 1 to 3 were seen, those of context and "
+        "coreference after these and further seeds.",
+        "모든 실험을 다른 시드로 한 번 더 실행했습니다. 결과는 조건 전체에 대한 판정이며, "
+        "상태가 달라진 조건은 두 상태를 모두 적었습니다. 기준은 대부분 실행하기 전에 정했습니다. "
+        "다만 heads와 data의 기준은 시드 1–3의 결과를 본 뒤에, context와 coreference의 기준은 "
+        "그 밖의 시드의 결과까지 본 뒤에 정했습니다.",
+    ),
     "measured": Text(
         "Each trained figure is the mean of the seeds, with the half-width of its 95 % interval "
         "(Student's t) after ±. A condition is met where the whole interval lies on the right side "
@@ -38,6 +51,8 @@ HEADINGS = {
         "모두 작고 처음 몇백 단계만 학습하므로, 결과도 그런 모델에 대한 것입니다.",
     ),
 }
+SAME = {True: Text("yes", "예"), False: Text("no", "아니오")}
+FURTHER = "further.json"  # in a folder of labs: how they turned out with three further seeds
 OUTCOMES: Mapping[Outcome, Text] = {
     "holds": Text("holds", "성립"),
     "partly": Text("in part", "일부 성립"),
@@ -121,6 +136,29 @@ class LabRecord(TypedDict):
     text: dict[Language, LabText]
 
 
+class ConditionTwice(TypedDict):
+    """A condition that is met with one set of seeds and not with the other: its two states."""
+
+    name: dict[Language, str]
+    states: list[State]
+
+
+class LabTwice(TypedDict):
+    """A lab with two sets of seeds: its outcomes, how many conditions it has, and which differ."""
+
+    lab: str
+    outcomes: list[Outcome | None]
+    conditions: int
+    differ: list[ConditionTwice]
+
+
+class FurtherSeeds(TypedDict):
+    """What further.json holds: labs that ran with two sets of seeds."""
+
+    seeds: list[list[int]]
+    labs: list[LabTwice]
+
+
 def record(lab: Lab, findings: Findings, setting: Setting) -> dict[str, object]:
     """What NAME.json holds: the figures, and every text in both languages."""
     tables = {language: table(findings, language) for language in LANGUAGES}
@@ -194,6 +232,8 @@ def page(folder: Path, file: Path, language: Language) -> None:
         lines += [f"{HEADINGS['missing'].of(language)}: {', '.join(missing)}.", ""]
     for each in records:
         lines += _chapter(each, pictures, language)
+    if (folder / FURTHER).is_file():
+        lines += _further(folder / FURTHER, language)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join(lines), encoding="utf-8")
 
@@ -243,6 +283,47 @@ def _chapter(each: LabRecord, pictures: Path, language: Language) -> list[str]:
         *markdown_table(text["columns"], text["rows"]),
         *(markdown_table(headings, conditions) if conditions else ()),
     ]
+
+
+def _further(file: Path, language: Language) -> list[str]:
+    try:
+        read: FurtherSeeds = json.loads(file.read_text("utf-8"))
+        body = further_table(read, language)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            "this is not a list of labs with further seeds.",
+            place=Place(file),
+            got=str(error),
+            do="write it again: python -m benchmarks.labs",
+        ) from error
+    heading = f"## {HEADINGS['further'].of(language)}"
+    return ["", heading, "", HEADINGS["twice"].of(language), "", *body]
+
+
+def further_table(further: FurtherSeeds, language: Language) -> list[str]:
+    """The Markdown table of labs that ran with two sets of seeds.
+
+    Args:
+        further: what further.json holds.
+
+    Returns:
+        a row for each lab: its outcome with each set, whether it is the same, and the conditions
+        whose state differs, with both states.
+    """
+    seeds = [f"{HEADINGS['seeds'].of(language)} {each[0]}–{each[-1]}" for each in further["seeds"]]
+    columns = [HEADINGS["lab"].of(language), *seeds]
+    columns += [HEADINGS[name].of(language) for name in ("flips", "differ")]
+    rows = []
+    for lab in further["labs"]:
+        outcomes = [OUTCOMES[each].of(language) if each else "" for each in lab["outcomes"]]
+        differ = [
+            f"{each['name'][language]}: {', '.join(STATES[s].of(language) for s in each['states'])}"
+            for each in lab["differ"]
+        ]
+        same = SAME[len(set(lab["outcomes"])) == 1].of(language)
+        count = f"{len(differ)} / {lab['conditions']}"
+        rows.append([lab["lab"], *outcomes, same, "; ".join((count, *differ))])
+    return markdown_table(columns, rows)
 
 
 def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
