@@ -6,7 +6,7 @@
 Each lab runs with seeds 1 to N and with seeds N+1 to 2N, each set in a folder of its own in that of
 --out (1-3, 4-6); what is there already is not run again. The output is a Markdown table: the
 outcome of each set, and the conditions whose state differs. further.json in the folder of the first
-set has the same, and the page that `jumok lab --folder ... --page` writes of that folder ends with it.
+set has the same; the page that `jumok lab --folder ... --page` writes of that folder ends with it.
 """
 
 import argparse
