@@ -79,10 +79,10 @@ READINGS = (
         ),
         Text(
             "A word of the same kind is nearer than one of another kind in not more than 5 points "
-            "more of the comparisons after training than before it; or 10 points or less more "
+            "more of the comparisons after training than before it; or 5 points or less more "
             "uses of a word than by chance have a nearest one that is translated in the same way.",
             "같은 종류의 단어가 다른 종류의 단어보다 가까운 비율이 학습 뒤에 5%포인트 넘게 늘지 "
-            "않거나, 같은 단어의 가장 가까운 쓰임이 같은 번역인 비율이 우연보다 10%포인트 넘게 "
+            "않거나, 같은 단어의 가장 가까운 쓰임이 같은 번역인 비율이 우연보다 5%포인트 넘게 "
             "높지 않으면 성립하지 않습니다.",
         ),
         35,

@@ -56,7 +56,7 @@ SEEN, SENSES = 20, 2  # uses of a translation that counts, and translations of a
 OCCURRENCES = 1_500  # sentences in which words with several translations are sought
 PIECES = TokenizerConfig(size=1_000, byte_fallback=False)  # most words are one token
 NEARER = 0.05  # the claim: so much more often than before training a word of its kind is nearer
-SAME = 0.1  # and so many more of the same translation than by chance
+SAME = 0.05  # and so many more of the same translation than by chance
 
 NAMES = {
     "before": Text("before training (random)", "학습 전 (임의의 벡터)"),

@@ -41,7 +41,7 @@ RATES = (3e-3, 1e-2)
 LENGTH = 10  # a sentence and its marks; shorter ones are filled up
 FILL, START = 0, 1  # the first entries of the vocabulary
 NAMES = {"transformer": Text("Transformer", "트랜스포머"), "gru": Text("GRU", "GRU")}
-BEHIND = 0.03  # nats a word
+BEHIND = 0.05  # nats a word
 
 
 @dataclass(frozen=True)
