@@ -4,8 +4,9 @@
     python -m benchmarks.given_minutes --minutes 20 --only huggingface --seeds 1 2 3
 
 Each trains the same model (3 + 3 layers, width 256, dropout 0.3, label smoothing 0.1, one BPE
-vocabulary of 8,000) on one core, as many steps as the minutes allow: two short runs say how long a
-step takes. The score is BLEU of test_2016_flickr, raw, cased, beam 5. Translating does not count.
+vocabulary of 8,000) on one core, in the number format that is faster on this machine, as many steps
+as the minutes allow: two short runs say how long a step takes. The score is BLEU of
+test_2016_flickr, raw, cased, beam 5. Translating does not count.
 """
 
 import argparse
@@ -19,12 +20,14 @@ from pathlib import Path
 
 import sacrebleu
 import sentencepiece
+import torch
 
 from benchmarks.corpus import SOURCE, TARGET, WORK, Corpus, data_folder, joint_corpus
 from benchmarks.errors import BenchmarkError
 from benchmarks.peers import finished
 from benchmarks.peers.finished import Finished, Plan
 from benchmarks.process import one_thread_environment
+from jumok.training.precision import choose
 
 TEST = "test_2016_flickr"
 SHORT = 20, 60
@@ -43,20 +46,29 @@ def main() -> None:
     """Train, translate and score each, and print a line a tool."""
     given = _arguments()
     corpus = joint_corpus()
+    chosen = choose("auto", torch.device("cpu"))
+    precision: finished.Precision = "bf16" if chosen.dtype == torch.bfloat16 else "fp32"
+    print(chosen.reason, flush=True)
     for peer in finished.PEERS:
         if peer.name not in given.only:
             continue
-        steps = _steps_within(peer, corpus, given.minutes * 60)
-        scores = [_run(peer, corpus, steps, seed) for seed in given.seeds]
+        steps = _steps_within(peer, corpus, precision, given.minutes * 60)
+        scores = [_run(peer, corpus, precision, steps, seed) for seed in given.seeds]
         bleu = [score.bleu for score in scores]
         spread = f" ± {statistics.stdev(bleu):.2f}" if len(bleu) > 1 else ""
         each = ", ".join(f"{score.bleu:.2f} ({score.minutes:.1f} minutes)" for score in scores)
-        print(f"{peer.tool}, {steps:,} steps: BLEU {statistics.mean(bleu):.2f}{spread}: {each}")
+        print(
+            f"{peer.tool}, {steps:,} steps: BLEU {statistics.mean(bleu):.2f}{spread}: {each}",
+            flush=True,
+        )
 
 
-def _steps_within(peer: Finished, corpus: Corpus, seconds: float) -> int:
+def _steps_within(
+    peer: Finished, corpus: Corpus, precision: finished.Precision, seconds: float
+) -> int:
     times = [
-        _timed(peer.train(Plan(corpus, _empty(f"{peer.name}-short"), steps, 1))) for steps in SHORT
+        _timed(peer.train(Plan(corpus, _empty(f"{peer.name}-short"), steps, 1, precision)))
+        for steps in SHORT
     ]
     start_and_first, more = times[0], times[1] - times[0]
     a_step = more / (SHORT[1] - SHORT[0])
@@ -64,8 +76,11 @@ def _steps_within(peer: Finished, corpus: Corpus, seconds: float) -> int:
     return int((seconds - start_and_first) / a_step) + SHORT[0]
 
 
-def _run(peer: Finished, corpus: Corpus, steps: int, seed: int) -> Score:
-    plan = Plan(corpus, _empty(f"{peer.name}-{seed}"), steps, seed, _test_pieces(corpus))
+def _run(
+    peer: Finished, corpus: Corpus, precision: finished.Precision, steps: int, seed: int
+) -> Score:
+    folder = _empty(f"{peer.name}-{seed}")
+    plan = Plan(corpus, folder, steps, seed, precision, _test_pieces(corpus))
     seconds = _timed(peer.train(plan))
     _timed(peer.translate(plan))
     tokenizer = sentencepiece.SentencePieceProcessor(model_file=str(corpus.model))

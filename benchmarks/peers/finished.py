@@ -7,8 +7,9 @@ where the tool has them.
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import sentencepiece
 
@@ -21,6 +22,8 @@ DROPOUT = 0.3
 WARMUP = 400
 AVERAGE = 0.998
 BEAM = 5
+Precision = Literal["bf16", "fp32"]
+_LONG_NAMES = {"bf16": "bfloat16", "fp32": "float32"}
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Plan:
         folder: an empty one of the run.
         steps: of the optimizer.
         seed: of everything random.
+        precision: the number format that is faster on this machine, for the tools that have both.
         test: the subwords that are to be translated; None: the run is only timed.
     """
 
@@ -39,6 +43,7 @@ class Plan:
     folder: Path
     steps: int
     seed: int
+    precision: Precision
     test: Path | None = None
 
     @property
@@ -77,7 +82,8 @@ def _translate_huggingface(plan: Plan) -> Command:
 
 def _huggingface(plan: Plan, verb: str) -> Command:
     ids = plan.corpus.ids
-    settings = huggingface.settings(huggingface.BEST, plan.corpus) | {
+    way = replace(huggingface.BEST, precision=_LONG_NAMES[plan.precision])
+    settings = huggingface.settings(way, plan.corpus) | {
         "dropout": DROPOUT, "learning_rate": RATE, "steps": plan.steps, "seed": plan.seed,
         "warmup": min(WARMUP, plan.steps), "average": AVERAGE,
         "weights": str(plan.folder / "weights.pt"), "output": str(plan.output),
@@ -91,7 +97,7 @@ def _huggingface(plan: Plan, verb: str) -> Command:
 
 def _train_eole(plan: Plan) -> Command:
     vocabulary = eole.write_vocabulary(plan.corpus, plan.folder)
-    settings = eole.configuration("bf16", plan.corpus, plan.folder, vocabulary)
+    settings = eole.configuration(plan.precision, plan.corpus, plan.folder, vocabulary)
     settings["training"] |= {
         "learning_rate": RATE, "dropout": [DROPOUT], "decay_method": "cosine",
         "warmup_steps": min(WARMUP, plan.steps - 1), "train_steps": plan.steps,
@@ -151,22 +157,22 @@ def _as_it_is(line: str, _tokenizer: sentencepiece.SentencePieceProcessor) -> st
 PEERS = (
     Finished(
         "huggingface",
-        f"Hugging Face Marian {version_of('huggingface', 'transformers')}, its best loop: "
-        f"{asdict(huggingface.BEST)}, averaged weights",
+        f"Hugging Face Marian {version_of('huggingface', 'transformers')}, its best loop "
+        f"({huggingface.BEST.batching}, {huggingface.BEST.attention}), averaged weights",
         _train_huggingface,
         _translate_huggingface,
         _of_ids,
     ),
     Finished(
         "eole",
-        f"Eole {version_of('eole', 'eole')}, bfloat16 autocast, averaged weights",
+        f"Eole {version_of('eole', 'eole')}, averaged weights",
         _train_eole,
         _translate_eole,
         _of_pieces,
     ),
     Finished(
         "joeynmt",
-        f"JoeyNMT {version_of('joeynmt', 'joeynmt')}, float32",
+        f"JoeyNMT {version_of('joeynmt', 'joeynmt')}, always float32",
         _train_joeynmt,
         _translate_joeynmt,
         _as_it_is,
