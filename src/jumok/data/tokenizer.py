@@ -17,7 +17,9 @@ import numpy.typing as npt
 import sentencepiece
 
 from jumok.data.files.atomic import write_durably
+from jumok.data.pieces import read_pieces
 from jumok.data.sampling import MergeSampler, UnigramSampler, piece_sampler
+from jumok.data.word_ids import WordIds, words_decide
 from jumok.errors import ConfigError, DataError, Place
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
@@ -100,6 +102,11 @@ class Tokenizer:
     def _sampler(self) -> UnigramSampler | MergeSampler:
         """Made when text is first sampled: it reads the whole vocabulary."""
         return piece_sampler(self._processor, SPACE, UNKNOWN)
+
+    @cached_property
+    def _words(self) -> WordIds | None:
+        """The ids of words, if those of texts follow from them; else None."""
+        return WordIds(self.encode_batch) if words_decide(read_pieces(self.model)) else None
 
     def __reduce__(self) -> tuple[type["Tokenizer"], tuple[bytes]]:
         """Pickled as its model; SentencePiece objects are created again."""
@@ -208,6 +215,11 @@ class Tokenizer:
         self, texts: Sequence[str], threads: int = 1
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
         """The ids of all texts one after another, and how many ids each text has."""
+        if self._words is not None and texts:
+            joined = "\n".join(texts)
+            if joined.count("\n") != len(texts) - 1:
+                joined = "\n".join(text.replace("\n", " ") for text in texts)
+            return self._words.flat(f"{writable(joined)}\n".encode(), len(texts))
         ids = self.encode_batch(texts, threads)
         lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
         flat = np.fromiter(chain.from_iterable(ids), dtype=np.uint32, count=int(lengths.sum()))
