@@ -27,6 +27,7 @@ from jumok.data.pairs.cleaning import filters
 from jumok.data.pairs.cleaning.duplicates import keys_of
 from jumok.data.pairs.cleaning.near import bands, signatures, sketches
 from jumok.data.pairs.cleaning.survey import BATCH, batch_of, batches, situation_of
+from jumok.data.pairs.columns import PairColumns
 from jumok.data.pairs.corpus import read_pairs
 from jumok.data.tokenizer import Tokenizer
 from jumok.training.folder import TOKENIZER
@@ -82,7 +83,7 @@ def parts(plan: CorpusPlan) -> None:
         sys.exit("benchmarks.stages: the recipe switches the filters off")
     languages = data.source_language, data.target_language
     pairs = next(batches(read_pairs(plan.corpora[0]), MEASURED))
-    situation = situation_of(pairs[:BATCH], languages, clean)
+    situation = situation_of(PairColumns.of(pairs[:BATCH]), languages, clean)
     tokenizer = Tokenizer.load(plan.folder / TOKENIZER)
     for spent in ({}, dict[str, float]()):  # first the tables are made, and words are learnt
         for some in batches(pairs):

@@ -10,7 +10,7 @@ from itertools import chain, islice
 from math import exp, floor, log, log1p
 from pathlib import Path
 from random import Random
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,10 @@ SPECIALS = {"pad_id": PAD, "unk_id": UNKNOWN, "bos_id": START, "eos_id": END}
 SPACE = "▁"  # how SentencePiece writes the space before a word
 NEWLINE = "<newline>"  # the token of a line break, which no text is encoded as
 
+SAMPLE = 300_000
+"""The lines that a tokenizer is trained on, at most."""
+
+Line = TypeVar("Line", str, bytes)
 Kind = Literal["unigram", "bpe", "char"]
 
 # Control characters would break the line contract of the output; SPACE is a space to SentencePiece.
@@ -105,7 +109,7 @@ class Tokenizer:
 
     @cached_property
     def _words(self) -> WordIds | None:
-        """The ids of words, if those of texts follow from them; else None."""
+        """The ids of words, if those of texts follow from them; None: they do not."""
         return WordIds(self.encode_batch) if words_decide(read_pieces(self.model)) else None
 
     def __reduce__(self) -> tuple[type["Tokenizer"], tuple[bytes]]:
@@ -122,7 +126,7 @@ class Tokenizer:
         coverage: float = 1.0,
         byte_fallback: bool = True,
         keep_layout: bool = False,
-        sample: int = 300_000,
+        sample: int = SAMPLE,
         seed: int = 0,
     ) -> "Tokenizer":
         """Trains a tokenizer of exactly `size` subwords (special tokens and bytes included) on
@@ -219,7 +223,10 @@ class Tokenizer:
             joined = "\n".join(texts)
             if joined.count("\n") != len(texts) - 1:
                 joined = "\n".join(text.replace("\n", " ") for text in texts)
-            return self._words.flat(f"{writable(joined)}\n".encode(), len(texts))
+            try:
+                return self._words.flat(f"{joined}\n".encode(), len(texts))
+            except UnicodeEncodeError:
+                writable(joined)  # raises, with the place
         ids = self.encode_batch(texts, threads)
         lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
         flat = np.fromiter(chain.from_iterable(ids), dtype=np.uint32, count=int(lengths.sum()))
@@ -253,13 +260,13 @@ class Tokenizer:
         return [min(index, last) for index in words]
 
 
-def sample_lines(lines: Iterable[str], count: int, seed: int) -> list[str]:
+def sample_lines(lines: Iterable[Line], count: int, seed: int) -> list[Line]:
     """A sample of at most `count` of the lines, uniform and determined by the seed.
 
     Reservoir sampling that skips from one chosen line to the next.
     Source: Li 1994, Reservoir-sampling algorithms of time complexity O(n(1 + log(N/n))), L.
     """
-    rest: Iterator[str] = iter(lines)
+    rest: Iterator[Line] = iter(lines)
     chosen = list(islice(rest, count))
     random = Random(seed)
     threshold = exp(log(1 - random.random()) / count)

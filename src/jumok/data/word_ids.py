@@ -42,7 +42,7 @@ def words_decide(table: PieceTable) -> bool:
         and table.escape
         and not table.suffix
         and not {USER_DEFINED, UNUSED}.intersection(table.types)
-        and space  # else unknown characters of two words would be one token
+        and space  # without it, unknown characters of two words are one token
         and not inner
     )
 

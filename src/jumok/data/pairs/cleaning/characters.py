@@ -168,7 +168,7 @@ class Side:
         return loops.count_classes(self.codes, len(self.texts), _of_scripts(names))[:, 0]
 
     def size_of_letters(self) -> Counts:
-        """The bytes of each text's letters in UTF-8, nearly: all characters of three count one more."""
+        """The bytes of each text's letters in UTF-8; every character of three counts one more."""
         return self._counts[:, [0, 4, 5]].sum(axis=1)
 
     def those(self, candidates: Rows, test: Callable[[str], bool]) -> Rows:
