@@ -31,7 +31,7 @@ export function gamePanel({ now, state, end }) {
   const next = element("button", { type: "button", id: "game-next", onclick: () => turn(played.at + 1) });
   const stop = element("button", { type: "button", id: "game-end", onclick: end });
   const node = element("section", { class: "tour", id: "game", "aria-labelledby": "game-title", hidden: true },
-    element("div", { class: "tour-head" }, title), element("div", { "aria-live": "polite" }, count, ask), options, verdict,
+    element("div", { "aria-live": "polite" }, element("div", { class: "tour-head" }, title, count), ask), options, verdict,
     element("div", { class: "tour-buttons" }, next, stop, score));
   const played = { name: "", text: null, questions: [], at: 0, guess: null, right: 0, asked: 0 };
 
@@ -60,7 +60,7 @@ export function gamePanel({ now, state, end }) {
     next.textContent = words.gameNext;
     score.textContent = played.asked ? words.gameScore(played.right, played.asked) : "";
     next.hidden = played.guess === null || played.at === played.questions.length - 1;
-    count.textContent = question ? words.tourCount(played.at + 1, played.questions.length) : "";
+    count.textContent = question ? words.gameCount(played.at + 1, played.questions.length) : "";
     set(ask, question ? question.ask(words) : words.gameNothing);
     const answered = played.guess !== null;
     set(verdict, answered ? `${question.right.has(played.guess) ? words.gameRight : words.gameWrong} ${question.says(words, played.guess)}` : "");

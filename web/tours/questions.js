@@ -20,8 +20,9 @@ export function lookQuestions(trace, state) {
   const at = stateOfBase(state);
   const map = weightsMap(trace, site, at, head);
   const width = map.columns.length;
-  const rows = map.rows.map((_, row) => row).filter((row) => SPELT.test(map.rows[row]) && map.places.rows[row].length);
-  return rows.flatMap((row) => {
+  const rows = map.rows.map((_, row) => row).filter((row) => map.places.rows[row].length);
+  const spelt = rows.filter((row) => SPELT.test(map.rows[row]));
+  return (spelt.length ? spelt : rows).flatMap((row) => {
     const columns = map.columns.map((_, column) => column).filter((column) =>
       map.places.rows[row].some((query) => map.places.columns[column].some((key) => site.allows(query, key))));
     if (columns.length < 2) return [];

@@ -15,7 +15,7 @@ export function tourPanel({ now, state, live, go, end }) {
   const title = element("h2", { id: "tour-title" });
   const count = element("span", { class: "muted tour-count" });
   const text = element("p", { id: "tour-text" });
-  const said = element("div", { "aria-live": "polite" }, count, text);
+  const said = element("div", { "aria-live": "polite" }, element("div", { class: "tour-head" }, title, count), text);
   const [back, next, stop] = [["tour-back", -1], ["tour-next", 1], ["tour-end", 0]].map(([id, by]) =>
     element("button", { type: "button", id, onclick: () => (by ? move(by) : end()) }));
   const node = element("section", { class: "tour", id: "tour", "aria-labelledby": "tour-title", hidden: true, onkeydown: (event) => {
@@ -23,7 +23,7 @@ export function tourPanel({ now, state, live, go, end }) {
     if (!by) return;
     event.preventDefault();
     move(by);
-  } }, element("div", { class: "tour-head" }, title), said, element("div", { class: "tour-buttons" }, back, next, stop));
+  } }, said, element("div", { class: "tour-buttons" }, back, next, stop));
   const shown = { tour: null, step: 0, values: "" };
 
   const whole = () => now.trace.baseline ?? now.trace;
