@@ -18,7 +18,7 @@ export const TOURS = {
       agree: (same, of) => `For ${same} of ${of} words, the word with the largest attention weight is also the one whose occlusion costs most.`,
       same: (word, key, share, change) => `For every word of this text the two agree. “${word}” gave “${key}” ${share} of its attention; without “${key}” it is ${change}.`,
       differs: (word, [seen, share, without], [used, change]) => `They differ most for “${word}”: it gave “${seen}” ${share} of its attention, and without “${seen}” it is ${without}; without “${used}” it is ${change}.`,
-      mask: ({ rows, columns, forbidden, share, first, last }) => `Of the ${rows} × ${columns} pairs of query and key here, the mask forbids ${forbidden} (${share}): the first query may attend to ${keys(first)}, the last one to ${keys(last)}.`,
+      mask: ({ rows, columns, forbidden, share, first, last }) => `The mask forbids ${forbidden} of the ${rows} × ${columns} pairs of query and key here (${share}): the first query may attend to ${keys(first)}, the last one to ${keys(last)}.`,
       vectors: (count, size) => `Here the decoder can attend to ${count} vectors of ${size} numbers (${(count * size).toLocaleString("en")} in all), and each step makes one context vector of ${size} numbers from them.`,
     },
     gameCount: (at, of) => `question ${at} of ${of}`,

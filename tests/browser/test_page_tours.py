@@ -234,7 +234,8 @@ def test_a_page_opens_with_a_tour_of_ones_own(reading, traces, tmp_path):
     assert "secret" not in str(tour.payload())
     reader = reading(html(traces("Transformer"), tour=tour))
     said = reader.page.locator("#tour-text")
-    expect(said).to_have_text("This tour needs views that this page does not have: Learning curves.")
+    missing = "This tour needs views that this page does not have: Learning curves."
+    expect(said).to_have_text(missing)
     reader.page.locator("#tour-end").click()
     expect(reader.page.locator("#tour")).to_be_hidden()
     shorter = replace(tour, steps=tour.steps[:1])

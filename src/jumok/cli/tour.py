@@ -54,19 +54,20 @@ def wanted_tour(given: str | None, save: object, figure: object) -> "Tour | None
     return tours.find_tour(given)
 
 
-def check_fits(tour: "Tour | None", trace: "Trace") -> None:
-    """Checks that the model has what the tour needs, once there is something to show.
+def fitting(tour: "Tour | None", trace: "Trace") -> "Tour | None":
+    """The tour; the model must have what it needs, once there is something to show.
 
     Raises:
         ConfigError: it does not.
     """
     if tour is None or not trace.sites:
-        return
+        return tour
     unmet = tours.unmet(tour, trace)
     if unmet is not None:
-        fitting = [each.name for each in tours.built_in() if tours.unmet(each, trace) is None]
+        others = [each.name for each in tours.built_in() if tours.unmet(each, trace) is None]
         raise ConfigError(
             f"the tour {tour.name!r} does not fit this model.",
             expected=unmet,
-            do="choose one that fits: " + ", ".join(fitting) if fitting else "leave out --tour",
+            do="choose one that fits: " + ", ".join(others) if others else "leave out --tour",
         )
+    return tour

@@ -41,6 +41,7 @@ LANGUAGES = ("en", "ko")
 READERS = frozenset({"lang", "text", "picture", "pin", "tour", "step", "game"})
 """What belongs to the reader of the page, or to the tour itself, and to no link."""
 
+COPY = "copy what the page's address has after the #"
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 Reads = Literal["text", "picture"]
 Needs = Mapping[str, object]
@@ -128,12 +129,11 @@ def find_tour(given: str) -> Tour:
             return tour
     if Path(given).suffix == ".toml" and Path(given).is_file():
         return read_tour(Path(given))
-    near = difflib.get_close_matches(given, tour_names(), n=1)
     raise ConfigError(
         "there is no such tour.",
         expected=f"one of {', '.join(tour_names())}, or FILE.toml",
         got=given,
-        do=f"did you mean {near[0]}?" if near else "jumok look --tours lists them",
+        do=_nearest(given, tour_names(), otherwise="jumok look --tours lists them"),
     )
 
 
@@ -194,8 +194,7 @@ class _Reader:
             raise self.fault(f"{what} is not a table.", f"the keys {', '.join(known)}", values)
         for key in values:
             if key not in known:
-                near = difflib.get_close_matches(key, known, n=1)
-                do = f"did you mean {near[0]}?" if near else "leave it out"
+                do = _nearest(key, known, otherwise="leave it out")
                 raise self.fault(f"{what} has an unknown key.", ", ".join(known), key, do)
         return values
 
@@ -240,7 +239,7 @@ class _Reader:
                 "the link cannot be read.",
                 expected="NAME=VALUE, joined by &",
                 got=link,
-                do="copy what the page's address has after the #",
+                do=COPY,
             ) from error
         known = sorted(frozenset(state_names()) - READERS)
         for name, value in pairs:
@@ -251,20 +250,18 @@ class _Reader:
                     do="leave it out",
                 )
             if name not in known:
-                near = difflib.get_close_matches(name, known, n=1)
                 raise self.fault(
                     "the link has a name that the page does not know.",
                     expected=", ".join(known),
                     got=f"{name}={value}",
-                    do=f"did you mean {near[0]}=?"
-                    if near
-                    else "copy what the page's address has after the #",
+                    do=_nearest(name, known, "{}=", COPY),
                 )
             if name == "view" and value not in view_names():
                 raise self.fault(
                     "the link opens a view that the page does not have.",
                     expected=", ".join(view_names()),
                     got=f"view={value}",
+                    do=_nearest(value, view_names(), "view={}", COPY),
                 )
             self.placeholders(value, "LINK_PLACES", "the link")
             if PLACEHOLDER.search(value) and not PLACEHOLDER.fullmatch(value):
@@ -279,13 +276,17 @@ class _Reader:
         known = place_names(table)
         for name in PLACEHOLDER.findall(text):
             if name not in known:
-                near = difflib.get_close_matches(name, known, n=1)
                 raise self.fault(
                     f"{what} has an unknown placeholder.",
                     expected=", ".join(f"{{{each}}}" for each in known),
                     got=f"{{{name}}}",
-                    do=f"did you mean {{{near[0]}}}?" if near else None,
+                    do=_nearest(name, known, "{{{}}}", "docs/look.md lists them"),
                 )
+
+
+def _nearest(given: str, known: Iterable[str], shape: str = "{}", otherwise: str = "") -> str:
+    near = difflib.get_close_matches(given, list(known), n=1)
+    return f"did you mean {shape.format(near[0])}?" if near else otherwise
 
 
 def _safely(is_right: Callable[[object], bool], value: object) -> bool:

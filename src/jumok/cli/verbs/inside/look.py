@@ -184,12 +184,9 @@ def look(
     trace = trace if gold is None else _linked(trace, gold)
     if wanted is not None:
         drawn.save_figure(trace, wanted)
-    tour_options.check_fits(guide, trace)
     report = way_in.report_of(model, given if kept is None else None)
-    page = partial(
-        document.page, trace, other=other, examples=examples, run=report, before=sides.before
-    )
-    page = page if guide is None else partial(page, tour=guide)
+    page = partial(document.page, trace, other=other, run=report, before=sides.before)
+    page = partial(page, examples=examples, tour=tour_options.fitting(guide, trace))
     if save is not None:
         save_trace(trace, save, page, other)
     elif wanted is None:
