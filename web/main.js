@@ -15,6 +15,7 @@ import { definitions, explained, markTerms, showTooltips, termIn, withTerm } fro
 import { Trace, sharpest } from "./trace.js";
 import { words } from "./words.js";
 import { CanvasSurface, PAPER, SvgSurface } from "./surface.js";
+import { guide } from "./tours/guide.js";
 import { boardView } from "./views/board.js";
 import { choicesView } from "./views/choices.js";
 import { gridView } from "./views/grid.js";
@@ -44,7 +45,8 @@ function knownOf({ findings, other, before }) {
   const { stacks = {}, positions = {} } = findings.layers ?? {};
   // An RNN has no positions; the view would only say so.
   const placed = Object.values(positions).some(({ kind }) => kind && !kind.startsWith("recurrent"));
-  return { layered: Object.keys(stacks).length > 0, placed, beside: Boolean(other || before), tuned: Boolean(before) };
+  const recurrent = Object.values(stacks).some(({ read }) => read === "recurrent");
+  return { layered: Object.keys(stacks).length > 0, placed, recurrent, beside: Boolean(other || before), tuned: Boolean(before) };
 }
 
 /** The initial state: the model's alignment setting, or the sharpest head of its first trace. */
@@ -80,18 +82,25 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
   let known = knownOf(raw);
   const { run } = raw; // belongs to the model, not to a trace
   Object.assign(trace, known, { run });
-  const state = new State(location.hash, defaultsOf(raw, trace, live), (turned) => {
+  const toured = raw.tour ? { tour: raw.tour, step: "1" } : {};
+  const state = new State(location.hash, { ...defaultsOf(raw, trace, live), ...toured }, (turned) => {
     remember(state.fragment, turned);
     render();
   });
-  window.addEventListener("hashchange", () => {
+  /** Shows the moment of an address; `open` reads it into the state. */
+  const follow = (open) => {
     const asked = ["text", "picture", ...Object.keys(UNCHANGED)];
     const before = asked.map((name) => state.get(name)).join("\n");
-    state.read(location.hash);
+    open();
     render();
     // After Back, or with a link, the text or a change may be different: its numbers are requested.
     if (again && asked.map((name) => state.get(name)).join("\n") !== before) again(state.get("text"), [], state.get("picture"));
-  });
+  };
+  window.addEventListener("hashchange", () => follow(() => state.read(location.hash)));
+  const tours = guide({ tours: raw.tours, live }, state, (values, turned) => follow(() => {
+    state.read(new URLSearchParams(values).toString());
+    remember(state.fragment, turned);
+  }));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => render());
   const board = pinboard(trace, state, answer, () => render());
   const opened = trace.sites.length ? trace : undefined;
@@ -112,7 +121,7 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     trace = new Trace(found);
     if (first) {
       const typed = text;
-      state.rebase({ ...defaultsOf(found, trace, live), text: "" }, location.hash);
+      state.rebase({ ...defaultsOf(found, trace, live), ...toured, text: "" }, location.hash);
       state.keep({ text: typed });
     }
     Object.assign(trace, known, { run, opened }, prefix.length ? { begun: { tokens: prefix, pieces: begun }, unforced: unforced ?? whole } : {});
@@ -148,7 +157,8 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     again();
   };
   const rest = element("div");
-  root.replaceChildren(top.node, rest);
+  top.node.querySelector("#language").before(tours.button);
+  root.replaceChildren(top.node, tours.node, rest);
   showTooltips();
   // Tables that are filled when they are opened.
   rest.addEventListener("toggle", (event) => queueMicrotask(() => markTerms(event.target, document.documentElement.lang)), true);
@@ -167,6 +177,9 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     document.documentElement.lang = state.get("lang");
     document.title = `${text.title}: ${trace.text}`;
     top.update(trace, text);
+    tours.update(trace, text, names);
+    root.dataset.guessing = tours.guessing(); // what would give the answer away
+    rest.hidden = tours.guessing() !== "";
     if (!trace.sites.length) {
       rest.replaceChildren(element("p", { class: "muted" }, pictures ? text.givePicture : text.faultEmpty));
       return;

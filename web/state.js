@@ -40,6 +40,9 @@ const DEFAULTS = {
   moment: "0",
   speed: "1",
   along: "steps",
+  tour: "",
+  step: "",
+  game: "",
   lang: "",
 };
 

@@ -9,9 +9,11 @@ import numpy as np
 
 from jumok.inspection.page import document as module
 from jumok.inspection.page.document import bundle, page, payload
+from jumok.inspection.page.source import source_folder
 from tests.inspection.traces import HOSTILE, trace
 
-MOST_BYTES = 450_000
+MOST_BYTES = 500_000
+"""Tours and games, with their texts in two languages, are 42 kB of it."""
 ENTRIES = ("page.js", "cards.js", "exported.js", "translate.js")
 
 
@@ -43,7 +45,7 @@ def test_script_is_small_and_every_module_is_in_it_once():
     for script in scripts:
         assert len(script.encode()) < MOST_BYTES
         assert not re.search(r"^(import|export) ", script, re.MULTILINE)
-    for file in module.source_folder().rglob("*.js"):
+    for file in source_folder().rglob("*.js"):
         first = file.read_text("utf-8").split("\n")[0]
         # The widget's own file is the module that a notebook loads.
         assert any(first in script for script in scripts) or file.name == "widget.js", file

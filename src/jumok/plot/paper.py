@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from jumok.data.files.atomic import atomic_file
 from jumok.errors import ConfigError, DataError
-from jumok.inspection.page.document import source_folder
+from jumok.inspection.page.source import source_folder
 from jumok.late import late_imports
 
 with late_imports("drawing figures", extra="plot"):

@@ -17,6 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from jumok.inspection.page.run_report import RunReport
+from jumok.inspection.page.source import source_folder
+from jumok.inspection.page.tours import Tour, built_in, unmet
 from jumok.inspection.page.walk import WalkFocus, packed_walk
 from jumok.inspection.trace import ARRAYS, Array, Site, Trace, site_head
 from jumok.kinds import page_facts
@@ -38,6 +40,7 @@ def page(
     *,
     run: RunReport | None = None,
     before: bool = False,
+    tour: Tour | None = None,
 ) -> str:
     """The HTML of the page, with the trace inside.
 
@@ -48,6 +51,7 @@ def page(
         examples: texts that a live page offers.
         run: the training run of the model, which gets a view; None: it is not known.
         before: the second trace is of the same model before it was trained further.
+        tour: the page opens with it; None: with none. Those that come with jumok are in its list.
     """
     data = payload(trace) | {"token": token}
     if other is not None:
@@ -58,7 +62,17 @@ def page(
         data["examples"] = list(examples)
     if run is not None:
         data["run"] = run.payload()
+    data |= guided(trace, tour)
     return document("page.js", data, asks=token is not None)
+
+
+def guided(trace: Trace, tour: Tour | None = None) -> dict[str, object]:
+    """What the page holds of tours: those that fit, and the name of the one that it opens with."""
+    fitting = [each for each in built_in() if not trace.sites or unmet(each, trace) is None]
+    if tour is None:
+        return {"tours": [each.payload() for each in fitting]}
+    others = [each.payload() for each in fitting if each.name != tour.name]
+    return {"tours": [tour.payload(), *others], "tour": tour.name}
 
 
 def document(
@@ -66,7 +80,7 @@ def document(
     data: Mapping[str, object],
     *,
     asks: bool = False,
-    styles: Sequence[str] = ("style.css",),
+    styles: Sequence[str] = ("style.css", "tours.css"),
     blobs: Mapping[str, bytes] | None = None,
 ) -> str:
     """An HTML page with a script of `web/`, the style, and its data as JSON.
@@ -169,10 +183,3 @@ def _add(module: Path, parts: dict[Path, str]) -> None:
 
 def _digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
-
-
-def source_folder() -> Path:
-    """The page's source: next to the installed package, or in `web/` of a checkout."""
-    package = Path(__file__).resolve().parents[2]
-    installed = package / "web"
-    return installed if installed.is_dir() else package.parents[1] / "web"

@@ -12,6 +12,7 @@ import typer
 from jumok.cli import figure as drawn
 from jumok.cli import options as option
 from jumok.cli import second_model
+from jumok.cli import tour as tour_options
 from jumok.cli.output.streams import open_output
 from jumok.cli.saved_trace import saved_trace
 from jumok.errors import ConfigError
@@ -127,6 +128,8 @@ def look(
     layer: drawn.Layer = None,
     head: drawn.Head = None,
     row: drawn.RowOf = None,
+    tour: tour_options.Wanted = None,
+    tours: tour_options.Listed = False,  # noqa: ARG001 (answered when it is read)
     device: option.Device = "auto",
     precision: option.Precision = "fp32",
     threads: Threads = 1,
@@ -148,6 +151,8 @@ def look(
 
       jumok look TUNED "I sat by the bank." --before MODEL
 
+      jumok look MODEL "The cat saw a dog." --tour translating-head
+
     Without a text the page opens with examples: validation data of the model,
     or sentences of the built-in corpus if it has the model's language.
 
@@ -159,6 +164,7 @@ def look(
         raise ConfigError(
             "--port and --host are for the live page.", do="leave them out, or --save and --figure"
         )
+    guide = tour_options.wanted_tour(tour, save, figure)
     family, name = option.load_family(model, device, precision, threads)
     asked = {"--target": target, "--against": against, "--with": with_, "--before": before}
     asked |= {"--beam": None if beam is None else str(beam)}
@@ -179,9 +185,8 @@ def look(
     if wanted is not None:
         drawn.save_figure(trace, wanted)
     report = way_in.report_of(model, given if kept is None else None)
-    page = partial(
-        document.page, trace, other=other, examples=examples, run=report, before=sides.before
-    )
+    page = partial(document.page, trace, other=other, run=report, before=sides.before)
+    page = partial(page, examples=examples, tour=tour_options.fitting(guide, trace))
     if save is not None:
         save_trace(trace, save, page, other)
     elif wanted is None:
