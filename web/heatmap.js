@@ -160,7 +160,7 @@ export function legend(map, text) {
 /** The end of the scale if a map is scaled to its largest weight; the column of the rest is ignored. */
 export function mostOf(map) {
   const width = map.columns.length;
-  const words = map.left?.length || map.sunk ? width - 1 : width;
+  const words = map.rested ? width - 1 : width;
   const kept = map.values.filter((_, i) => i % width < words).map(map.diverging ? Math.abs : Number);
   return Math.max(1e-6, Math.min(1, kept[largest(kept)] ?? 1));
 }
@@ -168,7 +168,7 @@ export function mostOf(map) {
 /** The cell with a map's largest value, the column of the rest excluded. */
 export function peak(map) {
   const width = map.columns.length;
-  const words = map.left?.length || map.sunk ? width - 1 : width;
+  const words = map.rested ? width - 1 : width;
   const at = largest(map.values.map((value, i) => (i % width < words ? value : -1)));
   return [Math.floor(at / width), at % width];
 }

@@ -250,7 +250,7 @@ function byWords(site, matrix, queries, keys, rows, columns, sunk) {
   return { rows: queries.texts, columns: keys.texts, values, places, rest, left, sunk };
 }
 
-/** The map with a last column for the weight of sinks and of tokens that are not words, if there are any. */
+/** The map with a last column for the weight of sinks and of tokens that are not words, if there are any: then it is `rested`. */
 export function withRest(map, name) {
   if (!map.left.length && !map.sunk) return map;
   const width = map.columns.length;
@@ -260,7 +260,7 @@ export function withRest(map, name) {
     values[r * (width + 1) + width] = rest;
   });
   const places = { rows: map.places.rows, columns: [...map.places.columns, map.left] };
-  return { ...map, columns: [...map.columns, name], values, places };
+  return { ...map, columns: [...map.columns, name], values, places, rested: true };
 }
 
 /** The index of the largest value. */

@@ -4,6 +4,7 @@ import { choice, element, table } from "../dom.js";
 import { legend } from "../heatmap.js";
 import { drawLook } from "../picture.js";
 import { paint, palette, theme } from "../surface.js";
+import { drawnOn, gridFigure } from "../taking/grid_figure.js";
 import { largest, readable } from "../trace.js";
 import { scaleChoice, scaled } from "./board.js";
 
@@ -48,7 +49,8 @@ export function gridView(trace, state, words) {
     state.set({ view: over.view, part, layer: each.site.layer, head: each.head })));
   const grid = element("div", { class: "grid" }, ...buttons);
   grid.style.setProperty("--columns", columns);
-  return { help: over.help, controls, body: [element("div", { class: "scroll" }, grid), over.scale] };
+  const figure = () => gridFigure(heads.map((each) => ({ title: name(each), canvas: drawnOn((canvas) => over.draw(canvas, each, side)) })), columns);
+  return { help: over.help, controls, body: [element("div", { class: "scroll" }, grid), over.scale], figure };
 }
 
 /** Heads as maps, with rows and columns as small as necessary, all on one scale. */

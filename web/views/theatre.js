@@ -3,6 +3,7 @@
 import { choice, element, table } from "../dom.js";
 import { heatmap } from "../heatmap.js";
 import { drawLook } from "../picture.js";
+import { treeFigure } from "../taking/tree_figure.js";
 import { readable, spelled } from "../trace.js";
 
 const [ACROSS, DOWN, WIDE, HIGH] = [132, 34, 112, 27];
@@ -62,7 +63,18 @@ export function theatreView(trace, state, words, ask) {
       },
     }, words.goOn)));
   }
-  return { help: words.theatreHelp, controls, body };
+  const figure = () => treeFigure(nodes, placesOf(columns), [WIDE, HIGH], new Set(line), {
+    sum: (id) => (nodes[id].total - given(nodes)).toFixed(2), named: (id) => readable(nodes[id].piece) });
+  return { help: words.theatreHelp, controls, body, figure };
+}
+
+/** The corner of every node that is shown, by its number. */
+function placesOf(columns) {
+  const places = [];
+  columns.forEach((ids, step) => ids.forEach((id, rank) => {
+    places[id] = [step * ACROSS, rank * DOWN];
+  }));
+  return places;
 }
 
 /** The log-probability of the prefix of this tree: every total includes it, but it was not searched. */
@@ -94,10 +106,7 @@ function begun({ begun: { pieces }, text }, words, ask) {
 }
 
 function tree(nodes, columns, line, chosen, state, words) {
-  const place = [];
-  columns.forEach((ids, step) => ids.forEach((id, rank) => {
-    place[id] = [step * ACROSS, rank * DOWN];
-  }));
+  const place = placesOf(columns);
   const height = DOWN * Math.max(...columns.map((ids) => ids.length));
   const width = ACROSS * columns.length;
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");

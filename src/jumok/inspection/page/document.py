@@ -12,10 +12,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 
+from jumok.inspection.page.origin import PageOrigin
 from jumok.inspection.page.run_report import RunReport
 from jumok.inspection.page.walk import WalkFocus, packed_walk
 from jumok.inspection.trace import ARRAYS, Array, Site, Trace, site_head
@@ -38,6 +40,7 @@ def page(
     *,
     run: RunReport | None = None,
     before: bool = False,
+    origin: PageOrigin | None = None,
 ) -> str:
     """The HTML of the page, with the trace inside.
 
@@ -48,6 +51,7 @@ def page(
         examples: texts that a live page offers.
         run: the training run of the model, which gets a view; None: it is not known.
         before: the second trace is of the same model before it was trained further.
+        origin: how the trace was made, for the Python code that the page's reader copies.
     """
     data = payload(trace) | {"token": token}
     if other is not None:
@@ -58,6 +62,8 @@ def page(
         data["examples"] = list(examples)
     if run is not None:
         data["run"] = run.payload()
+    if origin is not None:
+        data["made"] = origin.payload()
     return document("page.js", data, asks=token is not None)
 
 
@@ -116,7 +122,13 @@ def payload(trace: Trace, walk: WalkFocus | None = None) -> dict[str, object]:
     head = replace(trace, tree=None).head()
     sites = [site_head(site) | {"arrays": dict(_packed(site, exact))} for site in trace.sites]
     kind = page_facts(trace.task, pictures=trace.picture is not None)
-    return head | {"sites": sites, "kind": kind, "walk": packed_walk(trace, walk)}
+    walked = {"walk": packed_walk(trace, walk)}
+    return head | {"sites": sites, "kind": kind, "version": _version()} | walked
+
+
+@cache
+def _version() -> str:
+    return version("jumok")
 
 
 def _packed(site: Site, exact: bool) -> Iterator[tuple[str, dict[str, object]]]:

@@ -23,6 +23,7 @@ with late_imports():
     from jumok.evaluation import alignment
     from jumok.inspection import trace as inspection_trace
     from jumok.inspection.page import document
+    from jumok.inspection.page import origin as page_origin
     from jumok.serving import answers as serving_answers
     from jumok.serving import local
     from jumok.serving import pictures as serving_pictures
@@ -179,9 +180,16 @@ def look(
     if wanted is not None:
         drawn.save_figure(trace, wanted)
     report = way_in.report_of(model, given if kept is None else None)
-    page = partial(
-        document.page, trace, other=other, examples=examples, run=report, before=sides.before
+    origin = page_origin.PageOrigin(
+        [str(folder) for folder in option.model_folders(model)],
+        given if kept or family.reads == "picture" else None,
+        saved=kept is not None,
+        target=target,
+        options=None if beam is None else options,
+        beside=with_ or before,
     )
+    shown = partial(document.page, trace, other=other, examples=examples, run=report)
+    page = partial(shown, before=sides.before, origin=origin)
     if save is not None:
         save_trace(trace, save, page, other)
     elif wanted is None:
