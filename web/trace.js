@@ -17,6 +17,7 @@ class Packed {
     const bytes = bytesOf(data);
     if (type === "bits") this.bits = bytes;
     else if (type === "f32") this.numbers = new Float32Array(bytes.buffer);
+    else if (type === "u16") this.numbers = Float32Array.from(new Uint16Array(bytes.buffer), (value) => value / 65535);
     else this.bytes = bytes;
   }
 
@@ -138,6 +139,17 @@ export class Site {
   }
 }
 
+/** A search tree: every node with its fields, and `row(id)`, what its token attended to; null if that is not known. */
+function searchOf({ nodes, leaves, rows, maps }) {
+  const packed = maps && new Packed(maps);
+  const width = maps?.shape[1];
+  return {
+    nodes: nodes.map(([parent, token, piece, logp, total, fate]) => ({ parent, token, piece, log_probability: logp, total, fate })),
+    leaves,
+    row: (id) => (rows[id] < 0 ? null : packed.window(rows[id] * width, (rows[id] + 1) * width)),
+  };
+}
+
 export class Trace {
   constructor(raw) {
     Object.assign(this, raw);
@@ -145,6 +157,8 @@ export class Trace {
       [name, { ...axis, texts: axis.texts.map(visible) }]));
     this.sites = raw.sites.map((site) => new Site(site, raw.axes));
     if (raw.other) this.other = new Trace(raw.other);
+    const { search } = raw.findings;
+    if (search) this.findings = { ...raw.findings, search: searchOf(search) };
   }
 
   /** Whether the model writes from left to right. */

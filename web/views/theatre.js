@@ -52,7 +52,7 @@ export function theatreView(trace, state, words, ask) {
     tree(nodes, columns, new Set(line), chosen, state, words),
     hypothesis(nodes, line, words),
   ];
-  const map = mapOf(trace, nodes, leaves, line);
+  const map = mapOf(trace, search, line);
   if (map) body.push(looked(trace, map, words));
   if (ask && nodes[chosen].fate !== "finished") {
     body.splice(body.length - (map ? 2 : 1), 0, element("p", {}, element("button", {
@@ -89,13 +89,12 @@ function score(nodes, id) {
 
 /** The leaf that spells the output; if none does, the best finished one, or the best of the rest. */
 function whatWasWritten(trace, nodes, leaves) {
-  const ids = leaves.map(({ node }) => node);
-  const ended = ids.filter((id) => nodes[id].fate === "finished");
+  const ended = leaves.filter((id) => nodes[id].fate === "finished");
   const written = trace.findings.written.slice(trace.begun?.tokens.length ?? 0).join(" ");
   const spells = (id) => path(nodes, id).map((at) => nodes[at].token).join(" ");
   const end = (id) => (nodes[id].fate === "finished" ? [`${written} ${nodes[id].token}`.trim(), written] : [written]);
-  const same = ids.find((id) => end(id).includes(spells(id)));
-  const known = ended.length ? ended : ids;
+  const same = leaves.find((id) => end(id).includes(spells(id)));
+  const known = ended.length ? ended : leaves;
   return same ?? known.reduce((a, b) => (score(nodes, b) > score(nodes, a) ? b : a), known[0] ?? 0);
 }
 
@@ -178,18 +177,15 @@ function looked(trace, map, words) {
   }));
 }
 
-/** What a hypothesis attended to: the first rows of any leaf that descends from it. */
-function mapOf(trace, nodes, leaves, line) {
-  const alive = line.filter((id) => nodes[id].fate !== "lost");
-  const last = alive[alive.length - 1];
-  const leaf = leaves.find(({ node }) => path(nodes, node).includes(last));
-  if (last === undefined || !leaf?.weights?.length) return null;
+/** What the tokens of a hypothesis attended to; those that were pruned are not known. */
+function mapOf(trace, { nodes, row }, line) {
+  const known = line.filter((id) => nodes[id].fate !== "lost").map((id) => [id, row(id)]).filter(([, weights]) => weights);
+  if (!known.length) return null;
   const columns = trace.of("cross")[0].columnTokens.map(readable);
-  const rows = alive.slice(0, leaf.weights.length).map((id) => readable(nodes[id].piece));
   return {
-    rows,
+    rows: known.map(([id]) => readable(nodes[id].piece)),
     columns,
-    values: Float32Array.from(leaf.weights.slice(0, rows.length).flatMap((row) => row.slice(0, columns.length))),
+    values: Float32Array.from(known.flatMap(([, weights]) => [...weights.subarray(0, columns.length)])),
     places: { rows: [], columns: [] },
   };
 }

@@ -167,7 +167,11 @@ def board(
     if unit == "pieces":
         rows = [readable(queries.tokens[place]) for place in named] + ["⏎"] * shift
         shown = Map(tuple(rows), tuple(map(readable, keys.tokens)), values)
-        return _rest(shown, np.eye(len(values)), 1 - values.sum(axis=1)) if rest and sunk else shown
+        return (
+            _rest(shown, np.eye(len(values), dtype=np.float32), 1 - values.sum(axis=1))
+            if rest and sunk
+            else shown
+        )
     out = _membership(queries, range(shift, len(queries.tokens) + shift), mean=True)
     into = _membership(keys, range(len(keys.tokens)), mean=False)
     merged: Array = (out @ values @ into.T).astype(np.float32)

@@ -11,7 +11,7 @@ import typer
 
 from jumok.cli import figure as drawn
 from jumok.cli import options as option
-from jumok.cli import second_model
+from jumok.cli import screen, second_model
 from jumok.cli.output.streams import open_output
 from jumok.cli.saved_trace import saved_trace
 from jumok.errors import ConfigError
@@ -30,6 +30,8 @@ with late_imports():
     from jumok.tracing import catalog, comparison, request
 
 if TYPE_CHECKING:
+    from jumok.decoding import DecodingOptions
+    from jumok.inspection.page.origin import PageOrigin
     from jumok.inspection.trace import Trace
     from jumok.serving.pictures import ServedPictures
     from jumok.tracing.catalog import Family
@@ -180,14 +182,9 @@ def look(
     if wanted is not None:
         drawn.save_figure(trace, wanted)
     report = way_in.report_of(model, given if kept is None else None)
-    origin = page_origin.PageOrigin(
-        [str(folder) for folder in option.model_folders(model)],
-        given if kept or family.reads == "picture" else None,
-        saved=kept is not None,
-        target=target,
-        options=None if beam is None else options,
-        beside=with_ or before,
-    )
+    named = given if kept or family.reads == "picture" else None
+    origin = _origin(model, named, target, None if beam is None else options, with_ or before)
+    origin = replace(origin, saved=kept is not None)
     shown = partial(document.page, trace, other=other, examples=examples, run=report)
     page = partial(shown, before=sides.before, origin=origin)
     if save is not None:
@@ -195,6 +192,17 @@ def look(
     elif wanted is None:
         pictures = _pictures(family, None if kept else given)
         serve(page, sides, port, browser, pictures, host)
+
+
+def _origin(
+    model: str,
+    given: str | None,
+    target: str | None,
+    options: "DecodingOptions | None",
+    beside: str | None,
+) -> "PageOrigin":
+    folders = [str(folder) for folder in option.model_folders(model)]
+    return page_origin.PageOrigin(folders, given, target=target, options=options, beside=beside)
 
 
 def _examples(model: str, family: "Family") -> list[str]:
@@ -219,7 +227,9 @@ def _looked(
             family.name, "qk", "", "", {}, (), task=family.system.task
         ), None
     catalog.check_given(family, given)
-    return sides.look(given, against or "", target, extras=request.EVERYTHING)
+    with screen.waiting("Search, ablation, attribution:") as count:
+        extras = replace(request.EVERYTHING, check_cancelled=count)
+        return sides.look(given, against or "", target, extras=extras)
 
 
 def _pictures(family: "Family", first: str | None) -> "ServedPictures | None":
