@@ -1,7 +1,7 @@
 /** A map of weights with words along two sides, on a scale from 0 to 1 or to `map.most`. */
 
 import { CanvasSurface, INK, divergingPalette, inkOn, palette, textWidth } from "./surface.js";
-import { element, table } from "./dom.js";
+import { element, pointIn, table } from "./dom.js";
 import { largest } from "./trace.js";
 
 const TILT = -40;
@@ -198,8 +198,9 @@ export function heatmap(map, { label, cursor = peak(map), id = "map", most, say,
     describe();
   };
   const cellAt = (event) => {
-    const c = Math.floor((event.offsetX - place.left) / place.wide);
-    const r = Math.floor((event.offsetY - place.top) / place.cell);
+    const [x, y] = pointIn(event, canvas);
+    const c = Math.floor((x - place.left) / place.wide);
+    const r = Math.floor((y - place.top) / place.cell);
     const inside = c >= 0 && r >= 0 && c < map.columns.length && r < map.rows.length;
     return inside ? [r, c] : null;
   };

@@ -130,10 +130,10 @@ export function lookFigure(look, side, title = "") {
 
 /** The cell under the pointer. */
 export function cellUnder(event, canvas, [rows, columns]) {
-  const { width, height } = canvas.getBoundingClientRect();
+  const { width, height, left, top } = canvas.getBoundingClientRect();
   const clamp = (value, end) => Math.min(Math.max(Math.floor(value), 0), end - 1);
-  const row = clamp((event.offsetY / height) * rows, rows);
-  return row * columns + clamp((event.offsetX / width) * columns, columns);
+  const row = clamp(((event.clientY - top) / height) * rows, rows);
+  return row * columns + clamp(((event.clientX - left) / width) * columns, columns);
 }
 
 /** The cell that an arrow key leads to; null if there is none. */

@@ -269,6 +269,20 @@ def test_a_figure_is_copied_with_its_caption(reading, language, copied):
         assert "github.com/jumok/jumok" in found["image/svg+xml"]
 
 
+def test_the_caption_of_a_row_has_the_rows_own_number(opened):
+    """The row is of tokens in one head, also where the map shows the mean of all."""
+    recorded = trace()
+    reader = opened(recorded, view="row")
+    reader.page.evaluate("location.hash += '&layer=1&head=mean&query=1&key=2'")
+    reader.page.context.grant_permissions(CLIPBOARD)
+    expect(reader.page.locator("#path-map")).to_contain_text("Layer 2")
+    reader.page.locator("#copy-figure").click()
+    (site,) = [site for site in recorded.sites if (site.part, site.layer) == ("cross", 1)]
+    weight = f"{site.weights[0, 1, 2]:.3f}"
+    expect(reader.page.locator("#taken-text")).to_contain_text("layer 2, head 1: attention weight.")
+    expect(reader.page.locator("#taken-text")).to_contain_text(f"→ “ran”: {weight}.")
+
+
 @pytest.mark.parametrize("view", ["overview", "board", "row", "grid", "heads", "theatre", "beam"])
 def test_every_view_has_a_figure(opened, view):
     reader = opened(trace(), view=view)

@@ -1,9 +1,9 @@
 /** The caption of a figure, and how jumok is cited. */
 
 import { changes } from "../changes.js";
-import { cursorIn, headChosen, siteOf, weightsMap } from "../cursor.js";
-import { visible } from "../trace.js";
-import { valueChosen } from "../views/board.js";
+import { cursorIn, headChosen, headOf, pairIn, siteOf, weightsMap } from "../cursor.js";
+import { readable, visible } from "../trace.js";
+import { rowName, valueChosen } from "../views/board.js";
 
 const OF_ONE_HEAD = new Set(["overview", "board", "scrubber", "row", "walk", "compare"]);
 
@@ -38,11 +38,17 @@ function sentence(trace) {
 /** The layer, the head, what the cells show, and the number at the cursor. */
 function ofHead(trace, view, state, words) {
   const site = siteOf(trace, state);
-  const head = headChosen(site, state);
+  const oneRow = view === "row" || view === "walk"; // which show tokens, in one head
+  const head = oneRow ? String(headOf(site, state)) : headChosen(site, state);
   const name = head === "mean" ? words.mean : head === "max" ? words.max : words.pathHead(String(Number(head) + 1));
   const value = view === "board" || view === "scrubber" ? valueChosen(site, state) : "weights";
   const said = [words.captionHead(words[site.part], words.layerNumber(site.layer + 1), value === "norms" ? words.captionAllHeads : name, words[value])];
   if (value !== "weights" || view === "compare") return said;
+  if (oneRow) {
+    const [query, key] = pairIn(trace, site, state);
+    const weight = site.matrix(head, "weights")[query * site.columns + key];
+    return [...said, `“${rowName(trace, site, query, words)}” → “${readable(site.columnTokens[key])}”: ${weight.toFixed(3)}.`];
+  }
   const map = weightsMap(trace, site, state);
   const { row, column } = cursorIn(trace, site, map, state);
   const weight = map.values[row * map.columns.length + column];

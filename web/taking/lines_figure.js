@@ -4,7 +4,7 @@ import { percentOf } from "../overview/facts.js";
 import { INK, colour, inkOn, palette, textWidth } from "../surface.js";
 
 const [WIDEST, LINE, BETWEEN, MARGIN] = [1040, 44, 92, 12]; // px: of a line, its height, the lines apart
-const [PAD, APART, SIZE, SMALL, BOX] = [9, 6, 17, 11, 40]; // px of a word
+const [PAD, APART, SIZE, SMALL, BOX, NARROWEST] = [9, 6, 17, 11, 40, 42]; // px of a word
 const [FAINTEST, SKETCHED, NUMBERED] = [0.02, 0.12, 0.05]; // as on the page
 const [THINNEST, THICKEST, BENDS] = [1, 15, 20]; // px of a band, and the points of its curve
 const BAND = { light: [59, 76, 192], dark: [164, 186, 247] };
@@ -29,7 +29,7 @@ function line(texts, top) {
   const places = [];
   let [x, y, right] = [MARGIN, top, 0];
   for (const text of texts) {
-    const wide = textWidth(text, SIZE) + 2 * PAD;
+    const wide = Math.max(NARROWEST, textWidth(text, SIZE) + 2 * PAD);
     if (x > MARGIN && x + wide > WIDEST) [x, y] = [MARGIN, y + LINE];
     places.push({ x, y, wide });
     right = Math.max(right, x + wide);

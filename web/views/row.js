@@ -1,6 +1,6 @@
 /** One row, step by step: from the query's vector to the head's output. Every number is the model's own. */
 
-import { choice, element, table } from "../dom.js";
+import { choice, element, pointIn, table } from "../dom.js";
 import { CanvasSurface, colour } from "../surface.js";
 import { barsFigure } from "../taking/bars_figure.js";
 import { cellWeight, readable, total } from "../trace.js";
@@ -207,7 +207,7 @@ function strip(label, values, words) {
     said.textContent = `${words.dimension} ${at + 1}: ${values[at].toFixed(4)}`;
   };
   // On a narrow page the strip shrinks.
-  canvas.addEventListener("mousemove", (event) => say(Math.floor((event.offsetX / canvas.clientWidth) * values.length)));
+  canvas.addEventListener("mousemove", (event) => say(Math.floor((pointIn(event, canvas)[0] / canvas.clientWidth) * values.length)));
   canvas.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (step) say(Number(canvas.dataset.at ?? -1) + step);
