@@ -15,7 +15,7 @@ import { isDrawn, pythonOf } from "./python.js";
  * server answers.
  */
 export function takingRow(shown, words) {
-  const said = element("p", { class: "muted", role: "status", id: "taken" });
+  const said = element("p", { role: "status", id: "taken" });
   const code = element("pre", { id: "taken-text", tabindex: "0", role: "region", "aria-label": words.taking, hidden: true });
   const tell = (text, shownText = "") => {
     said.textContent = text;
