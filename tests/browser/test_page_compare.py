@@ -248,6 +248,7 @@ def test_a_link_brings_the_comparison_back(opened):
     before = reader.page.locator("#panel .said").all_inner_texts()
     reader.page.reload()
     reader.requests.pop()
+    reader.page.locator("#panel .said").first.wait_for()  # the page unpacks itself
     assert reader.page.locator("#panel .said").all_inner_texts() == before
 
 

@@ -1,16 +1,14 @@
 """`jumok look --tour`: tours by name and by file, and what is said where one does not fit."""
 
-import json
-import re
-
 from tests.cli.test_commands import call, fault
+from tests.inspection.pages import page_data
 
 
 def test_a_page_is_saved_with_a_tour(tiny_bundle, tmp_path):
     file = tmp_path / "page.html"
     asked = ("look", tiny_bundle, "the cat", "--save", file, "--device", "cpu")
     assert call(*asked, "--tour", "switch-off").exit_code == 0
-    data = json.loads(re.search(r'id="data">(.*?)</script>', file.read_text("utf-8"))[1])
+    data = page_data(file.read_text("utf-8"))
     assert data["tour"] == "switch-off"
     assert "bottleneck" not in {each["name"] for each in data["tours"]}
     message = str(fault(*asked, "--tour", "bottleneck"))
