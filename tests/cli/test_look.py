@@ -14,7 +14,7 @@ from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import Tokenizer
 from jumok.evaluation.alignment import parse_gold
-from jumok.inspection.page.document import payload
+from jumok.inspection.page.document import guided, payload
 from jumok.inspection.trace_file import load_trace
 from jumok.models.catalog import DataSizes, build
 from tests.cli.test_commands import call, fault
@@ -172,7 +172,9 @@ def test_a_saved_trace_is_shown_again(models, tmp_path, task):
         "options": None,
         "beside": None,
     }
-    assert shown == json.loads(json.dumps(payload(load_trace(file)) | {"token": None}))
+    loaded = load_trace(file)
+    expected = payload(loaded) | {"token": None} | guided(loaded)
+    assert shown == json.loads(json.dumps(expected))
     told = [
         call("explain", model, each, "--row", "2", "--device", "cpu").output
         for each in (given, file)

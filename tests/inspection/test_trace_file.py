@@ -115,6 +115,13 @@ def tree_of_trees(head: dict, parts: Parts) -> None:
         head["tree"] = json.loads(json.dumps(head)) | {"sites": [], "also": [], "format": 4}
 
 
+def searched(*parents: int, leaves: list[dict]) -> Change:
+    """A search of such nodes and leaves."""
+    token = {"token": 5, "piece": "a", "log_probability": -1.0, "total": -1.0, "fate": "kept"}
+    nodes = [token | {"parent": parent} for parent in parents]
+    return lambda head, _: head["findings"].update(search={"nodes": nodes, "leaves": leaves})
+
+
 CHANGES: dict[str, tuple[Change, str]] = {
     "axes a list": (lambda head, _: head.update(axes=[1, 2]), "axes: Input should be a valid"),
     "axis of a wrong type": (
@@ -136,6 +143,18 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "a tree that bites its tail": (
         lambda head, _: head["axes"]["source"].update(parents=[-1, 2, 1, 0]),
         "the tokens of source are no tree",
+    ),
+    "a search that bites its tail": (searched(1, 0, leaves=[]), "its search is no tree"),
+    "a hypothesis of nothing": (
+        searched(-1, 0, leaves=[{"node": 2}]),
+        "its search has 2 tokens, and a hypothesis ends at 2",
+    ),
+    "hypotheses of two texts": (
+        searched(
+            *(-1, 0),
+            leaves=[{"node": 0, "weights": [[1.0]]}, {"node": 1, "weights": [[0.5, 0.5]] * 2}],
+        ),
+        "the hypotheses of its search attend to different tokens",
     ),
     "unknown axis": (lambda head, _: head["sites"][0].update(keys="nobody"), "it has no nobody"),
     "sites of another type": (lambda head, _: head.update(sites=7), "not iterable"),

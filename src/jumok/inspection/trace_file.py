@@ -19,6 +19,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from jumok.errors import BundleError, Place
+from jumok.inspection.findings import SearchTree
 from jumok.inspection.fingerprints import Fingerprinted, check_model
 from jumok.inspection.trace import (
     ALSO,
@@ -207,6 +208,8 @@ def _check(trace: Trace) -> None:
         min(picture.width, picture.height) < 1 or not picture.url.startswith(PNG)
     ):
         raise ValueError("its picture is no PNG")
+    if trace.findings.search is not None:
+        _check_search(trace.findings.search)
 
 
 def _check_axis(name: str, axis: Axis) -> None:
@@ -248,6 +251,20 @@ def _check_site(site: Site, axes: Mapping[str, Axis]) -> None:
             size is not None and size != real for size, real in zip(shape, found, strict=True)
         ):
             raise ValueError(f"the {name} of {site.name} do not fit its tokens, {queries, keys}")
+
+
+def _check_search(search: SearchTree) -> None:
+    count, width = len(search.nodes), None
+    if any(not -1 <= node.parent < place for place, node in enumerate(search.nodes)):
+        raise ValueError("its search is no tree: each token follows one before it")
+    for leaf in search.leaves:
+        if not 0 <= leaf.node < count:
+            raise ValueError(f"its search has {count} tokens, and a hypothesis ends at {leaf.node}")
+        if leaf.weights is None:
+            continue
+        if leaf.weights.ndim != 2 or width not in (None, leaf.weights.shape[1]):
+            raise ValueError("the hypotheses of its search attend to different tokens")
+        width = leaf.weights.shape[1]
 
 
 def _said(error: BaseException) -> str:
