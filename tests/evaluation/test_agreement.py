@@ -83,15 +83,19 @@ def test_the_readable_form_computes_what_the_engine_does(keys, kind):
         whole = by_torch(model, sources, GREEDY)
         with computing_in(model, kind):
             readable = by_torch(model, sources, GREEDY)
-    assert [each.tokens for each in found] == [each.tokens for each in readable]
     apart, rounded = [], []
     for engine, twin, plain in zip(found, readable, whole, strict=True):
         first = np.array(engine.log_probabilities[:1])
-        apart.append(np.abs(np.subtract(engine.log_probabilities, twin.log_probabilities)).max())
+        pairs = zip(engine.tokens, twin.tokens, strict=False)
+        other = next((at for at, (one, two) in enumerate(pairs) if one != two), len(twin.tokens))
+        both = (each.log_probabilities[: other + 1] for each in (engine, twin))
+        apart.append(np.abs(np.subtract(*both)).max())
         rounded.append(abs(first - plain.log_probabilities[0]).max())
     # equal but for a sentence in which an input lies at half a step, so that an error of 1e-7
-    # rounds it to the other side
+    # rounds it to the other side, after which another token may be the most probable one
     assert sum(each < 1e-5 for each in apart) >= len(sources) - 1
+    pairs = zip(found, readable, strict=True)
+    assert sum(engine.tokens == twin.tokens for engine, twin in pairs) >= len(sources) - 1
     assert max(apart) < max(rounded)
     assert min(rounded) > 1e-4
 

@@ -10,6 +10,7 @@ import jumok
 from jumok.attention.observe import sites
 from jumok.errors import ModelError
 from jumok.inspection.hooks.intervene import Change, RowEdit
+from tests.inspection.pages import inside
 from tests.parity.torch_weights import roughen
 from tests.systems.lm import write_lm
 from tests.systems.pictures import READER, write_captioner, write_noise
@@ -85,7 +86,7 @@ def test_traces_name_the_changes_of_the_model(translator, tmp_path):
     changed.save(tmp_path / "changed.npz")
     assert jumok.load_trace(tmp_path / "changed.npz").changes == changed.changes
     jumok.page(changed).save(tmp_path / "changed.html")
-    assert "head off: cross 2.3" in (tmp_path / "changed.html").read_text("utf-8")
+    assert "head off: cross 2.3" in inside((tmp_path / "changed.html").read_text("utf-8"))
     with jumok.changed(translator, weights={("cross 2.1", 0): [1.0]}):
         assert jumok.trace(translator, TEXTS[0]).changes == ("weights set: cross 2.1, query 1",)
 

@@ -10,6 +10,7 @@ import torch
 import jumok
 from jumok.errors import ModelError
 from jumok.inspection.trace import grid_axis
+from tests.inspection.pages import inside
 
 WORDS, SOURCE = ["the", "cat", "sat"], ["고양이가", "앉았다", "</s>", "x", "y"]
 
@@ -26,7 +27,8 @@ def weights(*shape: int, causal: bool = False) -> np.ndarray:
 def whole_use(trace: jumok.Trace, folder: Path) -> jumok.Trace:
     """Page, figures and file; returns what the file holds."""
     jumok.page(trace).save(folder / "page.html")
-    assert all(token in (folder / "page.html").read_text("utf-8") for token in trace.axes)
+    shown = inside((folder / "page.html").read_text("utf-8"))
+    assert all(name in shown for name in trace.axes)
     for part in {site.part for site in trace.sites}:
         jumok.plot.save(jumok.plot.grid(trace, part=part), folder / "grid.svg")
         jumok.plot.save(jumok.plot.head(trace, part=part, layer=1, head=1), folder / "head.svg")

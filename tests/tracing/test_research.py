@@ -12,6 +12,7 @@ import pytest
 import jumok
 from jumok.cli.main import app
 from jumok.smallworld.corpus import pairs
+from tests.inspection.pages import inside
 from tests.systems.test_ordinary_module import transformer
 from tests.tracing.huggingface import gpt2
 
@@ -57,7 +58,7 @@ def test_every_example_runs_and_prints_what_it_says(workplace, capsys):
         exec(compile(block, "docs/research.md", "exec"), names)
         printed.append(capsys.readouterr().out)
     assert (workplace / "mine.html").stat().st_size > 10_000
-    assert "gpt2" in (workplace / "gpt2.html").read_text("utf-8")
+    assert "gpt2" in inside((workplace / "gpt2.html").read_text("utf-8"))
     table = next(each for each in printed if "layer  head" in each)
     assert len(table.splitlines()) == 1 + 2 * 3 + 1  # two layers of three heads
     (fit,) = [each for each in printed if each.startswith("R squared")]
