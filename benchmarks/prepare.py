@@ -46,10 +46,10 @@ def run(options: Options) -> list[Row]:
     written = _finish([jumok, "smallworld", folder, "--pairs", str(pairs)], folder)
     print("preparing them ...", file=sys.stderr)
     worker = FOLDER / "workers" / "jumok_prepare.py"
-    prepared = _finish(
+    written_ids = _finish(
         [python_of(OURS), worker, source, target, tokenizer, folder / ".cache"], folder
     )
-    figures = json.loads(prepared.output.splitlines()[-1])
+    figures = json.loads(written_ids.output.splitlines()[-1])
     print("training on them ...", file=sys.stderr)
     trained = _finish(
         train_command(
@@ -65,7 +65,7 @@ def run(options: Options) -> list[Row]:
     cleaned = clean(folder / "cleaned", pairs)
     rows = [
         ("write smallworld", written.wall_seconds, written.cpu_seconds, written),
-        ("token ids to disk", figures["wall_seconds"], figures["cpu_seconds"], prepared),
+        ("token ids to disk", figures["wall_seconds"], figures["cpu_seconds"], written_ids),
         (f"train {TRAINING_STEPS} updates", trained.wall_seconds, trained.cpu_seconds, trained),
         ("jumok prepare, all filters", cleaned.wall_seconds, cleaned.cpu_seconds, cleaned),
     ]
@@ -85,9 +85,12 @@ def clean(folder: Path, pairs: int) -> Finished:
     """`jumok prepare` with all filters, one task after another, in one process."""
     folder.mkdir()
     tatoeba = data_folder() / "tatoeba" / "eng-fra.tsv.gz"
-    recipe = write_corpus(folder, tatoeba, pairs)
+    return prepared(write_corpus(folder, tatoeba, pairs), folder / "prepared", folder)
+
+
+def prepared(recipe: Path, output: Path, folder: Path) -> Finished:
+    """`jumok prepare` of a recipe, in one process; its log is in `folder`."""
     jumok = python_of(OURS).with_name("jumok")
-    output = folder / "prepared"
     options = ["--output", output, "--tasks", "4", "--at-once", "1"]
     return _finish([jumok, "prepare", recipe, *options], folder)
 

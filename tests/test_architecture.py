@@ -136,7 +136,7 @@ OPTIONS = {
     "look": {
         *("model", "given", "--save", "--target", "--level", "--beam", "-b"),
         *("--port", "--host", "--browser", "--against", "--with", "--before", "--gold"),
-        *("--figure", "--to", "--part", "--layer", "--head", "--row"),
+        *("--figure", "--to", "--part", "--layer", "--head", "--row", "--tour", "--tours"),
         *("--device", "--precision", "--threads"),
     },
     "align": {

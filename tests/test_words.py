@@ -294,6 +294,9 @@ def texts() -> Iterator[Text]:
         yield from document_texts(path)
     for path in sorted((ROOT / "web").glob("*words*.js")):
         yield from page_texts(path)
+    for path in sorted((ROOT / "web").rglob("*.toml")):  # tours
+        texts_alone = re.sub(r"^link = .*", "", path.read_text("utf-8"), flags=re.MULTILINE)
+        yield Text("page", relative(path), 1, texts_alone)
     for path in sorted((ROOT / "recipes").rglob("*.toml")):
         yield from recipe_texts(path)
 

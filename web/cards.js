@@ -3,6 +3,7 @@
 import { CARD_WORDS } from "./cards_words.js";
 import { download, element } from "./dom.js";
 import { State } from "./state.js";
+import { fileName } from "./taking/names.js";
 import { cardsView } from "./views/cards.js";
 
 function showCards(raw, root) {
@@ -36,23 +37,23 @@ function showCards(raw, root) {
       element("header", {}, element("h1", {}, words.title, element("small", {}, names)), language,
         element("p", { class: "help" }, words.over[raw.unit](raw.count.toLocaleString(lang), raw.data))),
       element("section", { id: "panel", class: "alone" }, element("p", { class: "help" }, view.help),
-        element("form", { class: "controls" }, ...view.controls, ...saveButtons(view, words)), ...view.body),
+        element("form", { class: "controls" }, ...view.controls, ...saveButtons(view, fileName(names, "heads", raw.data), words)), ...view.body),
     );
     if (focused) document.getElementById(focused)?.focus();
   }
   render();
 }
 
-function saveButtons(view, words) {
+function saveButtons(view, name, words) {
   if (!view.svg) return [];
   const save = (kind, make) =>
     element("button", { type: "button", id: `save-${kind}`, onclick: make }, words.save(kind.toUpperCase()));
   return [
-    save("svg", () => download("heads.svg", new Blob([view.svg()], { type: "image/svg+xml" }))),
+    save("svg", () => download(`${name}.svg`, new Blob([view.svg()], { type: "image/svg+xml" }))),
     save("png", () => {
       const canvas = element("canvas");
       view.png(canvas);
-      canvas.toBlob((blob) => download("heads.png", blob));
+      canvas.toBlob((blob) => download(`${name}.png`, blob));
     }),
   ];
 }

@@ -46,6 +46,16 @@ export function table(headings, rows, caption, marked = () => false) {
       element("thead", {}, head), element("tbody", {}, ...body)));
 }
 
+/**
+ * Where in an element the pointer is, in the pixels that the element is laid out in.
+ *
+ * Not `offsetX`: if the style enlarges the page (`zoom`), browsers differ in what that counts.
+ */
+export function pointIn(event, node) {
+  const box = node.getBoundingClientRect();
+  return [((event.clientX - box.left) * node.offsetWidth) / (box.width || 1), ((event.clientY - box.top) * node.offsetHeight) / (box.height || 1)];
+}
+
 /** Downloads a file. */
 export function download(name, blob) {
   const link = element("a", { href: URL.createObjectURL(blob), download: name });

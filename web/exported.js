@@ -24,7 +24,7 @@ async function open() {
   const opened = first ? translator.answer({ text: first }) : facts.trace;
   const known = { weights: facts.weights, precision: facts.precision };
   const shown = opened.error ? facts.trace : opened;
-  start({ ...shown, ...known, examples: facts.examples }, root, async (question) => ({ ...translator.answer(question), ...known }));
+  start({ ...shown, ...known, examples: facts.examples, tours: facts.tours }, root, async (question) => ({ ...translator.answer(question), ...known }));
 }
 
 open().catch((error) => {

@@ -1,7 +1,7 @@
 /** A map of weights with words along two sides, on a scale from 0 to 1 or to `map.most`. */
 
 import { CanvasSurface, INK, divergingPalette, inkOn, palette, textWidth } from "./surface.js";
-import { element, table } from "./dom.js";
+import { element, pointIn, table } from "./dom.js";
 import { largest } from "./trace.js";
 
 const TILT = -40;
@@ -160,7 +160,7 @@ export function legend(map, text) {
 /** The end of the scale if a map is scaled to its largest weight; the column of the rest is ignored. */
 export function mostOf(map) {
   const width = map.columns.length;
-  const words = map.left?.length || map.sunk ? width - 1 : width;
+  const words = map.rested ? width - 1 : width;
   const kept = map.values.filter((_, i) => i % width < words).map(map.diverging ? Math.abs : Number);
   return Math.max(1e-6, Math.min(1, kept[largest(kept)] ?? 1));
 }
@@ -168,7 +168,7 @@ export function mostOf(map) {
 /** The cell with a map's largest value, the column of the rest excluded. */
 export function peak(map) {
   const width = map.columns.length;
-  const words = map.left?.length || map.sunk ? width - 1 : width;
+  const words = map.rested ? width - 1 : width;
   const at = largest(map.values.map((value, i) => (i % width < words ? value : -1)));
   return [Math.floor(at / width), at % width];
 }
@@ -198,8 +198,9 @@ export function heatmap(map, { label, cursor = peak(map), id = "map", most, say,
     describe();
   };
   const cellAt = (event) => {
-    const c = Math.floor((event.offsetX - place.left) / place.wide);
-    const r = Math.floor((event.offsetY - place.top) / place.cell);
+    const [x, y] = pointIn(event, canvas);
+    const c = Math.floor((x - place.left) / place.wide);
+    const r = Math.floor((y - place.top) / place.cell);
     const inside = c >= 0 && r >= 0 && c < map.columns.length && r < map.rows.length;
     return inside ? [r, c] : null;
   };

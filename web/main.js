@@ -4,7 +4,7 @@ import { UNCHANGED, after, changed, changes, isOf } from "./changes.js";
 import { besideView } from "./compare/beside.js";
 import { pinRow, pinboard } from "./compare/pin.js";
 import { compareView } from "./compare/view.js";
-import { download, element } from "./dom.js";
+import { element } from "./dom.js";
 import { siteOf } from "./cursor.js";
 import { goldText } from "./gold.js";
 import { asker, header, serverAt } from "./header.js";
@@ -14,7 +14,9 @@ import { questionTabs } from "./questions.js";
 import { definitions, explained, markTerms, showTooltips, termIn, withTerm } from "./terms.js";
 import { Trace, sharpest } from "./trace.js";
 import { words } from "./words.js";
-import { CanvasSurface, PAPER, SvgSurface } from "./surface.js";
+import { projector } from "./taking/projector.js";
+import { takingRow } from "./taking/row.js";
+import { guide } from "./tours/guide.js";
 import { boardView } from "./views/board.js";
 import { choicesView } from "./views/choices.js";
 import { gridView } from "./views/grid.js";
@@ -44,7 +46,8 @@ function knownOf({ findings, other, before }) {
   const { stacks = {}, positions = {} } = findings.layers ?? {};
   // An RNN has no positions; the view would only say so.
   const placed = Object.values(positions).some(({ kind }) => kind && !kind.startsWith("recurrent"));
-  return { layered: Object.keys(stacks).length > 0, placed, beside: Boolean(other || before), tuned: Boolean(before) };
+  const recurrent = Object.values(stacks).some(({ read }) => read === "recurrent");
+  return { layered: Object.keys(stacks).length > 0, placed, recurrent, beside: Boolean(other || before), tuned: Boolean(before) };
 }
 
 /** The initial state: the model's alignment setting, or the sharpest head of its first trace. */
@@ -80,18 +83,25 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
   let known = knownOf(raw);
   const { run } = raw; // belongs to the model, not to a trace
   Object.assign(trace, known, { run });
-  const state = new State(location.hash, defaultsOf(raw, trace, live), (turned) => {
+  const toured = raw.tour ? { tour: raw.tour, step: "1" } : {};
+  const state = new State(location.hash, { ...defaultsOf(raw, trace, live), ...toured }, (turned) => {
     remember(state.fragment, turned);
     render();
   });
-  window.addEventListener("hashchange", () => {
+  /** Shows the moment of an address; `open` reads it into the state. */
+  const follow = (open) => {
     const asked = ["text", "picture", ...Object.keys(UNCHANGED)];
     const before = asked.map((name) => state.get(name)).join("\n");
-    state.read(location.hash);
+    open();
     render();
     // After Back, or with a link, the text or a change may be different: its numbers are requested.
     if (again && asked.map((name) => state.get(name)).join("\n") !== before) again(state.get("text"), [], state.get("picture"));
-  });
+  };
+  window.addEventListener("hashchange", () => follow(() => state.read(location.hash)));
+  const tours = guide({ tours: raw.tours, live }, state, (values, turned) => follow(() => {
+    state.read(new URLSearchParams(values).toString());
+    remember(state.fragment, turned);
+  }));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => render());
   const board = pinboard(trace, state, answer, () => render());
   const opened = trace.sites.length ? trace : undefined;
@@ -112,7 +122,7 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     trace = new Trace(found);
     if (first) {
       const typed = text;
-      state.rebase({ ...defaultsOf(found, trace, live), text: "" }, location.hash);
+      state.rebase({ ...defaultsOf(found, trace, live), ...toured, text: "" }, location.hash);
       state.keep({ text: typed });
     }
     Object.assign(trace, known, { run, opened }, prefix.length ? { begun: { tokens: prefix, pieces: begun }, unforced: unforced ?? whole } : {});
@@ -143,12 +153,14 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     if (!pictures && !given.text.trim()) top.fault("faultEmpty"); // the user is about to type
     else again(given.text, [], given.picture);
   });
+  const project = projector(top.node, state);
   const undo = () => {
     state.set(UNCHANGED);
     again();
   };
   const rest = element("div");
-  root.replaceChildren(top.node, rest);
+  top.node.querySelector("#language").before(tours.button);
+  root.replaceChildren(top.node, tours.node, rest);
   showTooltips();
   // Tables that are filled when they are opened.
   rest.addEventListener("toggle", (event) => queueMicrotask(() => markTerms(event.target, document.documentElement.lang)), true);
@@ -166,7 +178,11 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     const name = names.includes(state.get("view")) ? state.get("view") : names[0];
     document.documentElement.lang = state.get("lang");
     document.title = `${text.title}: ${trace.text}`;
+    project(text);
     top.update(trace, text);
+    tours.update(trace, text, names);
+    root.dataset.guessing = tours.guessing(); // what would give the answer away
+    rest.hidden = tours.guessing() !== "";
     if (!trace.sites.length) {
       rest.replaceChildren(element("p", { class: "muted" }, pictures ? text.givePicture : text.faultEmpty));
       return;
@@ -180,7 +196,6 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     const named = known.placed ? text : { ...text, layers: text.layersOnly };
     const lang = document.documentElement.lang;
     const tabs = questionTabs(names, name, state, named, lang);
-    const savable = { ...view, name: `${trace.model}-${name}-${trace.text}` };
     const path = pathOf(trace, name, names, state, text);
     const about = [element("p", { class: "help" }, ...explained(view.help, lang)), ...moreOf(view.controls, trace, state, text)];
     rest.replaceChildren(
@@ -189,7 +204,7 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
         ...(view.lead ? [view.lead] : [...path, ...about]),
         ...(view.top ?? []), ...beside.says, ...(isOf(trace, state) ? [after(trace, text, undo)] : []),
         ...(beside.early ? beside.body : []), ...view.body, ...(beside.early ? [] : beside.body), ...(view.lead ? [...path, ...about] : []),
-        pinRow(pinned, board, trace, shown, text), ...saversRow(savable, text)),
+        pinRow(pinned, board, trace, shown, text), ...takingRow({ trace, state, name, view, made: raw.made, live }, text)),
       definitions(lang),
     );
     markTerms(document.getElementById("panel"), lang);
@@ -228,44 +243,4 @@ function moreOf(controls, trace, state, text) {
   return [element("details", { id: "more" }, element("summary", {}, text.more),
     element("form", { class: "controls", onsubmit: (event) => event.preventDefault() },
       ...controls.map((control) => withTerm(control, terms[named(control)] ?? termIn(named(control), lang), text, lang))))];
-}
-
-function saversRow(view, text) {
-  const buttons = savers(view, text);
-  return buttons.length ? [element("p", { class: "savers" }, ...buttons)] : [];
-}
-
-export function savers(view, text) {
-  if (!view.svg && !view.figure) return [];
-  const save = (kind, make) =>
-    element("button", { type: "button", id: `save-${kind}`, onclick: make }, text.save(kind.toUpperCase()));
-  return [
-    save("svg", () => download(`${fileName(view)}.svg`,
-      new Blob([view.figure ? svgOf(view.figure) : view.svg()], { type: "image/svg+xml" }))),
-    save("png", () => {
-      const canvas = view.figure ? canvasOf(view.figure) : document.querySelector("#panel canvas");
-      canvas?.toBlob((blob) => download(`${fileName(view)}.png`, blob));
-    }),
-  ];
-}
-
-/** The file name of a saved figure: the model and the view, in characters that every system allows. */
-function fileName({ name = "attention" }) {
-  return name.replace(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 80);
-}
-
-function svgOf({ width, height, draw }) {
-  const surface = new SvgSurface(width, height);
-  draw(surface);
-  return surface.toString();
-}
-
-/** The figure on an opaque background, in the current colours. */
-function canvasOf({ width, height, draw }) {
-  const canvas = document.createElement("canvas");
-  const surface = new CanvasSurface(canvas, width, height);
-  draw(surface);
-  surface.context.globalCompositeOperation = "destination-over";
-  surface.rect(0, 0, width, height, PAPER[surface.theme]);
-  return canvas;
 }

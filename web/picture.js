@@ -1,6 +1,6 @@
 /** An image under a veil that is thin where the attention weights are large. */
 
-import { INK } from "./surface.js";
+import { pixelRatio, textWidth } from "./surface.js";
 
 export const VEIL = 0.85; // opacity of GREY where the weight is 0
 export const GREY = 90; // not black: black parts of the image would look the same as veiled ones
@@ -62,7 +62,7 @@ function veil(weights, [rows, columns], most) {
  */
 export function drawLook(canvas, look, side) {
   const [width, height] = pictureSize(look.picture, look.grid, side);
-  const ratio = window.devicePixelRatio || 1;
+  const ratio = pixelRatio();
   canvas.width = width * ratio;
   canvas.height = height * ratio;
   canvas.style.width = `${width}px`;
@@ -118,29 +118,22 @@ function cellBox({ grid: [rows, columns], marked }, [width, height]) {
   return [(marked % columns) * w, Math.floor(marked / columns) * h, w, h];
 }
 
-/** The same as an SVG file: the image, the veil, the marked cell, and a title. */
-export function svgOfLook(look, side, title) {
+/** The same as a figure, with a title below it if there is one. */
+export function lookFigure(look, side, title = "") {
   const [width, height] = pictureSize(look.picture, look.grid, side);
-  const at = `x="0" y="0" width="${width}" height="${height}" preserveAspectRatio="none"`;
-  const crisp = (yes) => (yes ? ' style="image-rendering:pixelated"' : "");
-  const parts = [`<rect width="${width}" height="${height}" fill="${PAPER_SHADE}"/>`];
-  if (look.picture) parts.push(`<image ${at}${crisp(pixelated(look.picture))} href="${look.picture.url}"/>`);
-  parts.push(`<image ${at}${crisp(!look.smooth)} href="${veil(look.weights, look.grid, look.most).toDataURL()}"/>`);
-  if (look.marked !== undefined) {
-    const [x, y, w, h] = cellBox(look, [width, height]);
-    parts.push(`<rect x="${x}" y="${y}" width="${w}" height="${h}" fill="none" stroke="#c2410c" stroke-width="2"/>`);
-  }
-  const text = title.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
-  parts.push(`<text x="0" y="${height + 18}" font-size="13" fill="${INK.light}" font-family="system-ui, sans-serif">${text}</text>`);
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height + 26}" viewBox="0 0 ${width} ${height + 26}">${parts.join("")}</svg>`;
+  const whole = { out: [], against: [], ...look };
+  return { width: Math.max(width, title ? textWidth(title) : 0), height: height + (title ? 26 : 0), draw: (surface) => {
+    drawLookOn(surface, whole, [0, 0, width, height], () => {});
+    if (title) surface.text(title, 0, height + 18);
+  } };
 }
 
 /** The cell under the pointer. */
 export function cellUnder(event, canvas, [rows, columns]) {
-  const { width, height } = canvas.getBoundingClientRect();
+  const { width, height, left, top } = canvas.getBoundingClientRect();
   const clamp = (value, end) => Math.min(Math.max(Math.floor(value), 0), end - 1);
-  const row = clamp((event.offsetY / height) * rows, rows);
-  return row * columns + clamp((event.offsetX / width) * columns, columns);
+  const row = clamp(((event.clientY - top) / height) * rows, rows);
+  return row * columns + clamp(((event.clientX - left) / width) * columns, columns);
 }
 
 /** The cell that an arrow key leads to; null if there is none. */

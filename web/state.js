@@ -40,6 +40,10 @@ const DEFAULTS = {
   moment: "0",
   speed: "1",
   along: "steps",
+  tour: "",
+  step: "",
+  game: "",
+  projector: "",
   lang: "",
 };
 
@@ -67,6 +71,13 @@ export class State {
   get fragment() {
     const changed = Object.entries(this.values).filter(([name, value]) => value !== this.base[name]);
     return new URLSearchParams(changed).toString();
+  }
+
+  /** A fragment that does not depend on what a page opens with. */
+  get whole() {
+    const { text, ...others } = this.values;
+    const named = Object.entries(others).filter(([name, value]) => value !== DEFAULTS[name] || name === "view");
+    return new URLSearchParams([...named, ["text", text]]).toString();
   }
 
   get(name) {

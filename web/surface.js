@@ -75,9 +75,20 @@ export const INK = { light: "#1c1e26", dark: "#eceef4" };
 export const PAPER = { light: "#fdfdfb", dark: "#1c1e26" };
 const FONT = 'system-ui, "Noto Sans KR", "Apple SD Gothic Neo", "Malgun Gothic", NanumGothic, sans-serif';
 
+let magnification = 1;
+
+/** Draws so many times finer from now on, where the style enlarges the page. */
+export function magnify(times) {
+  magnification = times || 1;
+}
+
+export function pixelRatio() {
+  return (window.devicePixelRatio || 1) * magnification;
+}
+
 export class CanvasSurface {
   constructor(canvas, width, height) {
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = pixelRatio();
     canvas.width = Math.ceil(width * ratio);
     canvas.height = Math.ceil(height * ratio);
     canvas.style.width = `${width}px`;

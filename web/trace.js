@@ -10,6 +10,13 @@ export function bytesOf(text) {
   return bytes;
 }
 
+/** Whole steps as numbers from 0 to 1; a loop, because `from` with a function takes ten times as long. */
+function shared(steps, most) {
+  const found = new Float32Array(steps.length);
+  for (let i = 0; i < steps.length; i++) found[i] = steps[i] / most;
+  return found;
+}
+
 /** An array; bytes are converted to numbers only on access. */
 class Packed {
   constructor({ shape, type, data }) {
@@ -17,6 +24,7 @@ class Packed {
     const bytes = bytesOf(data);
     if (type === "bits") this.bits = bytes;
     else if (type === "f32") this.numbers = new Float32Array(bytes.buffer);
+    else if (type === "u16") this.numbers = shared(new Uint16Array(bytes.buffer), 65535);
     else this.bytes = bytes;
   }
 
@@ -26,23 +34,30 @@ class Packed {
   }
 
   get values() {
-    if (!this.numbers) {
-      this.numbers = new Float32Array(this.bytes.length);
-      for (let i = 0; i < this.bytes.length; i++) this.numbers[i] = this.bytes[i] / 255;
-    }
+    this.numbers ??= shared(this.bytes, 255);
     return this.numbers;
   }
 
   /** The numbers of a window of the array. */
   window(start, end) {
     if (this.numbers) return this.numbers.subarray(start, end);
-    return Float32Array.from(this.bytes.subarray(start, end), (byte) => byte / 255);
+    return shared(this.bytes.subarray(start, end), 255);
+  }
+
+  /** The largest number of a window. */
+  largest(start, end) {
+    const [all, unit] = this.bytes ? [this.bytes, 1 / 255] : [this.numbers, 1];
+    let most = 0;
+    for (let i = start; i < end; i++) if (all[i] > most) most = all[i];
+    return most * unit;
   }
 
   /** Numbers from 0 to 255 for a window of the array, for drawing. */
   shades(start, end) {
     if (this.bytes) return this.bytes.subarray(start, end);
-    return Uint8Array.from(this.numbers.subarray(start, end), (value) => Math.round(value * 255));
+    const found = new Uint8Array(end - start);
+    for (let i = 0; i < found.length; i++) found[i] = Math.round(this.numbers[start + i] * 255);
+    return found;
   }
 }
 
@@ -138,6 +153,17 @@ export class Site {
   }
 }
 
+/** A search tree: every node with its fields, and `row(id)`, what its token attended to; null if that is not known. */
+function searchOf({ nodes, leaves, rows, maps }) {
+  const packed = maps && new Packed(maps);
+  const width = maps?.shape[1];
+  return {
+    nodes: nodes.map(([parent, token, piece, logp, total, fate]) => ({ parent, token, piece, log_probability: logp, total, fate })),
+    leaves,
+    row: (id) => (rows[id] < 0 ? null : packed.window(rows[id] * width, (rows[id] + 1) * width)),
+  };
+}
+
 export class Trace {
   constructor(raw) {
     Object.assign(this, raw);
@@ -145,6 +171,8 @@ export class Trace {
       [name, { ...axis, texts: axis.texts.map(visible) }]));
     this.sites = raw.sites.map((site) => new Site(site, raw.axes));
     if (raw.other) this.other = new Trace(raw.other);
+    const { search } = raw.findings;
+    if (search) this.findings = { ...raw.findings, search: searchOf(search) };
   }
 
   /** Whether the model writes from left to right. */
@@ -250,7 +278,7 @@ function byWords(site, matrix, queries, keys, rows, columns, sunk) {
   return { rows: queries.texts, columns: keys.texts, values, places, rest, left, sunk };
 }
 
-/** The map with a last column for the weight of sinks and of tokens that are not words, if there are any. */
+/** The map with a last column for the weight of sinks and of tokens that are not words, if there are any: then it is `rested`. */
 export function withRest(map, name) {
   if (!map.left.length && !map.sunk) return map;
   const width = map.columns.length;
@@ -260,7 +288,7 @@ export function withRest(map, name) {
     values[r * (width + 1) + width] = rest;
   });
   const places = { rows: map.places.rows, columns: [...map.places.columns, map.left] };
-  return { ...map, columns: [...map.columns, name], values, places };
+  return { ...map, columns: [...map.columns, name], values, places, rested: true };
 }
 
 /** The index of the largest value. */

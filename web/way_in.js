@@ -1,6 +1,7 @@
 /** The commands that go on with the model, each on a button that copies it. */
 
 import { element } from "./dom.js";
+import { copied } from "./taking/clipboard.js";
 
 /** `node` is hidden without commands; `update` sets its texts. */
 export function wayIn(commands) {
@@ -24,15 +25,4 @@ export function wayIn(commands) {
     for (const [kind, hint] of Object.entries(hints)) hint.textContent = text[`way_${kind}`];
   };
   return { node, update };
-}
-
-/** Whether the browser let the page copy; otherwise the text is selected, for its reader to copy. */
-async function copied(text, node) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    getSelection().selectAllChildren(node);
-    return false;
-  }
 }

@@ -47,6 +47,16 @@ class Plan:
     test: Path | None = None
 
     @property
+    def warmup(self) -> int:
+        """Steps: at most a fifth of the run."""
+        return max(1, min(WARMUP, self.steps // 5))
+
+    @property
+    def average(self) -> float:
+        """The decay of the averaged weights: over at most a tenth of the run."""
+        return max(0.0, min(AVERAGE, 1 - 10 / self.steps))
+
+    @property
     def output(self) -> Path:
         """The translations, one a line."""
         return self.folder / "translated"
@@ -85,7 +95,7 @@ def _huggingface(plan: Plan, verb: str) -> Command:
     way = replace(huggingface.BEST, precision=_LONG_NAMES[plan.precision])
     settings = huggingface.settings(way, plan.corpus) | {
         "dropout": DROPOUT, "learning_rate": RATE, "steps": plan.steps, "seed": plan.seed,
-        "warmup": min(WARMUP, plan.steps), "average": AVERAGE,
+        "warmup": plan.warmup, "average": plan.average,
         "weights": str(plan.folder / "weights.pt"), "output": str(plan.output),
         "test": str(ids(plan.test.name.split(".")[0], SOURCE)) if plan.test else "",
     }  # fmt: skip
@@ -100,8 +110,8 @@ def _train_eole(plan: Plan) -> Command:
     settings = eole.configuration(plan.precision, plan.corpus, plan.folder, vocabulary)
     settings["training"] |= {
         "learning_rate": RATE, "dropout": [DROPOUT], "decay_method": "cosine",
-        "warmup_steps": min(WARMUP, plan.steps - 1), "train_steps": plan.steps,
-        "save_checkpoint_steps": plan.steps, "average_decay": 1 - AVERAGE,
+        "warmup_steps": plan.warmup, "train_steps": plan.steps,
+        "save_checkpoint_steps": plan.steps, "average_decay": 1 - plan.average,
     }  # fmt: skip
     file = plan.folder / "eole.yaml"  # JSON is YAML too
     file.write_text(json.dumps(settings | {"seed": plan.seed}, indent=1))
@@ -122,7 +132,7 @@ def _eole() -> Path:
 def _train_joeynmt(plan: Plan) -> Command:
     settings = joeynmt.configuration(plan.corpus, plan.folder)
     settings["training"] |= {
-        "learning_rate": RATE, "learning_rate_warmup": WARMUP, "random_seed": plan.seed,
+        "learning_rate": RATE, "learning_rate_warmup": plan.warmup, "random_seed": plan.seed,
         "updates": plan.steps, "validation_freq": plan.steps, "logging_freq": 1,
     }  # fmt: skip
     settings["testing"] |= {"beam_size": BEAM, "batch_size": 50, "batch_type": "sentence"}

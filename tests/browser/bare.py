@@ -17,7 +17,8 @@ from jumok.data.tokenizer import END
 from jumok.decoding import DecodingOptions
 from jumok.engine.forced import WatchedAttention
 from jumok.engine.packing import Kind
-from jumok.inspection.page.document import document, source_folder
+from jumok.inspection.page.document import document
+from jumok.inspection.page.source import source_folder
 from jumok.systems.translation.on_engine import rules_of
 from jumok.systems.translation.web import WebTranslator
 

@@ -107,6 +107,7 @@ class Reader:
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(file.as_uri() + (f"#view={view}" if view else ""))
+        self.page.locator("#page > *").first.wait_for(state="attached")  # it unpacks itself
 
     def hear(self, kind: str, text: str) -> None:
         if kind in ("error", "warning"):

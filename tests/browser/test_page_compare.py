@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jumok.inspection.page.document import source_folder
+from jumok.inspection.page.source import source_folder
 from tests.browser.comparing import difference, distance, edits, names, tables, whole_map
 from tests.browser.conftest import open_controls, open_view, views_of
 from tests.inspection.traces import HOSTILE, trace
@@ -248,6 +248,7 @@ def test_a_link_brings_the_comparison_back(opened):
     before = reader.page.locator("#panel .said").all_inner_texts()
     reader.page.reload()
     reader.requests.pop()
+    reader.page.locator("#panel .said").first.wait_for()  # the page unpacks itself
     assert reader.page.locator("#panel .said").all_inner_texts() == before
 
 

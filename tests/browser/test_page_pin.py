@@ -104,6 +104,7 @@ def test_two_heads_of_a_saved_page_are_compared(opened):
     before = reader.page.locator(".compare-says").all_inner_texts()
     reader.page.reload()
     reader.requests.pop()
+    reader.page.locator(".compare-says").first.wait_for()  # the page unpacks itself
     assert reader.page.locator(".compare-says").all_inner_texts() == before
     assert "compare" in views_of(reader.page)
 

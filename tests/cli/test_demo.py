@@ -1,6 +1,5 @@
 """The demo from nothing to its report, in seconds instead of minutes."""
 
-import json
 import re
 
 import pytest
@@ -13,6 +12,7 @@ from jumok.config import load_config
 from jumok.engine import wasm
 from jumok.errors import ConfigError
 from jumok.inspection.page.run_report import UnseenExample
+from tests.inspection.pages import page_data
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_a_demo_trains_translates_draws_and_reports(tmp_path, monkeypatch, short
         assert not translator.exists()
     assert told.endswith("look demo/smallworld-en-ko/model")  # no terminal, so no offer to open it
     look = (tmp_path / "demo" / "report.html").read_text("utf-8")
-    data = json.loads(re.search(r'id="data">(.*?)</script>', look)[1])
+    data = page_data(look)
     home = tmp_path / "demo" / "smallworld-en-ko"
     unseen = (home / "smallworld" / "test.en").read_text("utf-8").splitlines()
     assert data["text"] in unseen[: demo.LISTED]

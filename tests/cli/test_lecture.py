@@ -7,6 +7,7 @@ import pytest
 
 from jumok.lab.worked.catalog import WORKED, worked
 from tests.cli.test_commands import call, fault
+from tests.inspection.pages import page_data
 
 
 def printed(*arguments: str | Path) -> str:
@@ -64,7 +65,7 @@ def test_every_example_with_attention_gets_a_page(tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["page-2.html", "page.html"]
     link = (tmp_path / "page.html").as_uri()
     assert f"002:15  {link}#view=row&query=0" in done.stderr
-    assert '"model":"lecture 002:15"' in (tmp_path / "page.html").read_text("utf-8")
+    assert page_data((tmp_path / "page.html").read_text("utf-8"))["model"] == "lecture 002:15"
 
 
 def test_wrong_requests_are_refused(tmp_path: Path, tiny_bundle: Path) -> None:

@@ -20,6 +20,7 @@ from jumok.models.catalog import DataSizes, build
 from tests.cli.test_commands import call, fault
 from tests.cli.test_start import run
 from tests.conftest import TINY_TEXT
+from tests.inspection.pages import page_data
 from tests.systems.lm import write_lm
 from tests.systems.pictures import write_captioner, write_pictures
 from tests.systems.untrained import write_classifier, write_masked, write_text_classifier
@@ -162,8 +163,16 @@ def test_a_saved_trace_is_shown_again(models, tmp_path, task):
     assert call("look", model, given, "--save", file, "--device", "cpu").exit_code == 0
     done = call("look", model, file, "--save", page, "--device", "cpu")
     assert done.exit_code == 0, done.output
-    shown = page.read_text(encoding="utf-8").split('id="data">')[1].split("</script>")[0]
-    assert json.loads(shown) == json.loads(json.dumps(payload(load_trace(file)) | {"token": None}))
+    shown = page_data(page.read_text(encoding="utf-8"))
+    assert shown.pop("made") == {
+        "models": [str(model)],
+        "given": str(file),
+        "saved": True,
+        "target": None,
+        "options": None,
+        "beside": None,
+    }
+    assert shown == json.loads(json.dumps(payload(load_trace(file)) | {"token": None}))
     told = [
         call("explain", model, each, "--row", "2", "--device", "cpu").output
         for each in (given, file)

@@ -1,6 +1,5 @@
 """`jumok look --against`, `--with` and `--before`: what is traced beside the first."""
 
-import json
 import shlex
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from jumok.cli.main import app
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import BundleError, ConfigError
 from tests.conftest import TINY_TEXT
+from tests.inspection.pages import page_data
 from tests.systems.tuned import tune
 
 
@@ -26,8 +26,7 @@ def look(*words: str | Path) -> None:
 
 
 def shown(file: Path) -> dict:
-    text = file.read_text(encoding="utf-8")
-    return json.loads(text.split('id="data">')[1].split("</script>")[0])
+    return page_data(file.read_text(encoding="utf-8"))
 
 
 def test_a_second_sentence_is_in_the_page_and_its_words_are_compared(tiny_bundle, tmp_path):

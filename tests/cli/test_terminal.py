@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from jumok.cli import screen
 from jumok.cli.main import app
 from jumok.cli.verbs import lab
 from jumok.cli.verbs.info import architecture
@@ -57,3 +58,15 @@ def test_examples_of_the_help_are_indented(verb):
     examples = [line for line in lines if line.strip().startswith(f"jumok {verb}")]
     assert examples
     assert all(line.startswith("   jumok") for line in examples)
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_long_computation_shows_its_passes_on_a_terminal_alone(monkeypatch, capsys, terminal):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal, raising=False)
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    with screen.waiting("Attribution:") as count:
+        count()
+        count()
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert ("Attribution: 2 passes" in re.sub(r"\x1b\[[^m]*m", "", err)) == terminal

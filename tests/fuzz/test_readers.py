@@ -24,6 +24,7 @@ from jumok.data.pictures.idx import read_idx
 from jumok.data.texts.corpus import TextCorpus, documents, read_examples
 from jumok.data.tokenizer import Tokenizer
 from jumok.evaluation.alignment import read_gold
+from jumok.inspection.page.tours import read_tour, tours_folder
 from tests.conftest import TINY_TEXT
 from tests.fuzz.mutating import budgets, mutated, run
 
@@ -157,6 +158,7 @@ def kinds() -> dict[str, tuple[bytes, Reader]]:
         "gold": (b"0-0 1p2 2?3\n1-1\n", lambda file: some(read_gold(file))),
         "boxes": (json.dumps(boxes).encode(), lambda file: read_boxes(file, "en")),
         "captions": (b"0.png\ta cat\n0.png\ta dog\n", captioned),
+        "tour": ((tours_folder() / "switch-off.toml").read_bytes(), read_tour),
         "spm": (Tokenizer.train(TINY_TEXT, "bpe", 350).model, encoded),
     }
 

@@ -11,8 +11,8 @@ import pytest
 import jumok
 from jumok.errors import ConfigError, DataError
 from jumok.inspection.page import notebook
+from jumok.inspection.page.document import document, payload
 from jumok.inspection.page.document import page as html_of
-from jumok.inspection.page.document import payload
 from jumok.inspection.page.still import still
 from tests.inspection.traces import HOSTILE, trace
 
@@ -55,7 +55,9 @@ def test_widget_holds_what_the_page_reads(widgets):
     before, after = state["shell"]
     packed = json.dumps(state["trace"], ensure_ascii=False, separators=(",", ":"))
     whole = before + packed.replace("<", "\\u003c") + after
-    assert whole == html_of(recorded), "the frame holds the page, with the digests of its script"
+    assert whole == document("page.js", state["trace"]), (
+        "the frame holds the page, with the digests of its script"
+    )
     assert "export default" in state["_esm"]
 
 

@@ -7,7 +7,7 @@ from torch import nn
 
 from jumok.config import TransformerConfig
 from jumok.kernels.linear import Linear, Projection, prepare_for_inference
-from jumok.kernels.packed import Packs
+from jumok.kernels.packed import Packs, can_be_packed
 from jumok.models.encoder_decoder import Transformer
 
 
@@ -60,8 +60,8 @@ def test_packed_weights_give_the_same_logits(tied, bias, positions, dtype, toler
     limit = tolerance * float(expected.abs().max())
     torch.testing.assert_close(found, expected, atol=limit, rtol=0)
     assert not ready.training
-    copies = [copy for _, copy in packs._copies.values()]
-    assert len(copies) == 3 * 6 + 3 * 10 + 1
+    copies = [copy for _, copy in packs._copies.values() if copy is not None]
+    assert len(copies) == (3 * 6 + 3 * 10 + 1 if can_be_packed(next(ready.parameters())) else 0)
     assert all(copy.packed.layout == torch._mkldnn for copy in copies)
 
 

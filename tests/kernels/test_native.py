@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from jumok.attention.core import attend
-from jumok.kernels import building, native
+from jumok.kernels import building, native, texts
 from jumok.kernels.activation import relu_dropout
 from jumok.kernels.cross_entropy import smoothed_cross_entropy
 from jumok.kernels.noise import DropoutMask
@@ -136,7 +136,8 @@ def test_threads_at_once_give_what_one_alone_gives():
             assert all(map(torch.equal, together, alone))
 
 
-def test_identity_of_the_library_holds_every_source_file():
+def test_identities_of_the_libraries_hold_every_source_file():
     folder = Path(native.__file__).parent
     written_in_c = sorted(path.name for path in folder.iterdir() if path.suffix in (".c", ".h"))
-    assert sorted(path.name for path in (*native.SOURCES, *building.PROBE)) == written_in_c
+    sources = (*native.SOURCES, *texts.SOURCES, *building.PROBE)
+    assert sorted(path.name for path in sources) == written_in_c

@@ -185,3 +185,34 @@ def test_figures_are_written_as_what_they_are_called(tmp_path: Path, suffix: str
     file = tmp_path / f"figure.{suffix}"
     plot.save(plot.head(trace()), file)
     assert file.read_bytes().startswith(start)
+
+
+def test_a_map_may_end_its_scale_at_its_largest_weight():
+    recorded = trace()
+    figure = plot.alignment(recorded, head="mean", reading="reads", scale="largest", rest=True)
+    (image,) = maps(figure)
+    mean = cross(recorded).weights.mean(axis=0)[1:]
+    np.testing.assert_allclose(image.get_array(), mean, atol=1e-6)
+    assert ticks(image.axes.xaxis) == ["a", "cat", "ran", "rest"]
+    assert image.get_clim() == (0, pytest.approx(mean[:, :3].max())), "the rest has no say"
+
+
+def test_the_rest_of_a_row_has_what_its_sink_takes():
+    recorded = trace()
+    halved = [
+        replace(site, weights=site.weights / 2, sink=np.zeros(3, np.float32))
+        for site in recorded.sites
+    ]
+    figure = plot.alignment(
+        replace(recorded, sites=tuple(halved)), head=1, unit="pieces", rest=True
+    )
+    (image,) = maps(figure)
+    np.testing.assert_allclose(image.get_array().sum(axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(image.get_array()[:, -1], 0.5, atol=1e-6)
+
+
+def test_all_heads_may_share_a_smaller_scale():
+    recorded = trace()
+    figure = plot.grid(recorded, part="cross", scale="largest")
+    most = max(site.weights.max() for site in recorded.sites if site.part == "cross")
+    np.testing.assert_allclose([image.get_clim() for image in maps(figure)[:6]], [(0, most)] * 6)

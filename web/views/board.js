@@ -128,7 +128,7 @@ export function boardView(trace, state, words) {
     help: words.boardHelp,
     controls,
     body: [shown, scale, note, ...kindNotes(site, words), gold ? goldNote(gold, plain, words) : "", headsTable(trace, site, state, words)],
-    figure: mapFigure(map),
+    figure: () => mapFigure(map),
   };
 }
 

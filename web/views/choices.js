@@ -1,7 +1,10 @@
 /** The most probable tokens at each step. */
 
 import { element } from "../dom.js";
+import { barsFigure } from "../taking/bars_figure.js";
 import { readable } from "../trace.js";
+
+const ACROSS = 4; // steps beside one another in the figure
 
 choicesView.needs = (trace) => trace.steps.length > 0;
 
@@ -21,5 +24,17 @@ export function choicesView(trace, state, words) {
     return element("table", { class: "step" }, element("caption", {}, title),
       element("tbody", {}, ...rows));
   });
-  return { help: words.beamHelp, controls: [], body: [element("div", { class: "steps" }, ...cards)] };
+  return { help: words.beamHelp, controls: [], body: [element("div", { class: "steps" }, ...cards)], figure: () => figureOf(trace) };
+}
+
+/** The same as bars; the written token is darker. */
+function figureOf(trace) {
+  const panels = trace.steps.map((step, i) => ({
+    title: `${i + 1}. ${readable(step.token)}`,
+    names: step.best.map(([token]) => readable(token)),
+    values: step.best.map(([, logp]) => Math.exp(logp)),
+    strong: (at) => step.best[at][0] === step.token,
+    form: (value) => `${(100 * value).toFixed(1)} %`,
+  }));
+  return barsFigure(panels, { across: ACROSS, most: 1 });
 }

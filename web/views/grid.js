@@ -4,6 +4,7 @@ import { choice, element, table } from "../dom.js";
 import { legend } from "../heatmap.js";
 import { drawLook } from "../picture.js";
 import { paint, palette, theme } from "../surface.js";
+import { drawnOn, gridFigure } from "../taking/grid_figure.js";
 import { largest, readable } from "../trace.js";
 import { scaleChoice, scaled } from "./board.js";
 
@@ -48,7 +49,8 @@ export function gridView(trace, state, words) {
     state.set({ view: over.view, part, layer: each.site.layer, head: each.head })));
   const grid = element("div", { class: "grid" }, ...buttons);
   grid.style.setProperty("--columns", columns);
-  return { help: over.help, controls, body: [element("div", { class: "scroll" }, grid), over.scale] };
+  const figure = () => gridFigure(heads.map((each) => ({ title: name(each), canvas: drawnOn((canvas) => over.draw(canvas, each, side)) })), columns);
+  return { help: over.help, controls, body: [element("div", { class: "scroll" }, grid), over.scale], figure };
 }
 
 /** Heads as maps, with rows and columns as small as necessary, all on one scale. */
@@ -56,6 +58,8 @@ function asMaps(heads, state, words, controls) {
   const map = scaled({ values: heads.map(({ site, head }) => highest(site, head)), columns: heads.map(String) }, state);
   controls.splice(2, 0, scaleChoice(map, state, words));
   const most = map.most ?? 1;
+  const whole = palette(theme());
+  const colours = whole.map((_, shade) => whole[Math.min(255, Math.round(shade / most))]); // on this scale
   return {
     view: "board",
     help: words.gridHelp,
@@ -63,8 +67,7 @@ function asMaps(heads, state, words, controls) {
     draw: (canvas, { site, head }, side) => {
       const size = site.rows * site.columns;
       const shades = site.array("weights").shades(head * size, (head + 1) * size);
-      const shown = most === 1 ? shades : Uint8Array.from(shades, (shade) => Math.min(255, Math.round(shade / most)));
-      paint(canvas, site.columns, site.rows, shown, palette(theme()));
+      paint(canvas, site.columns, site.rows, shades, colours);
       canvas.style.width = `${side}px`;
       canvas.style.height = `${Math.round(side * Math.min(site.rows / site.columns, 1.6))}px`;
     },
@@ -96,7 +99,7 @@ function strongestRow(site) {
 
 function highest(site, head) {
   const size = site.rows * site.columns;
-  return site.array("weights").window(head * size, (head + 1) * size).reduce((most, weight) => Math.max(most, weight), 0);
+  return site.array("weights").largest(head * size, (head + 1) * size);
 }
 
 function thumbnail({ site, head, entropy, confidence }, name, words, draw, onClick) {

@@ -1,6 +1,7 @@
 /** Head ablation: the effect of each head, and the model without the heads that are clicked. */
 
 import { element, table } from "../dom.js";
+import { barsFigure } from "../taking/bars_figure.js";
 import { readable, total } from "../trace.js";
 
 const NOTICED = 0.01; // nats: smaller changes are not shown
@@ -29,7 +30,15 @@ export function headsView(trace, state, words, ask) {
     readable(baseline.steps[at].token), hit.toFixed(3),
   ]);
   const body = [table([words.headsTable, words.change, words.hitMost, words.changeThere], rows, words.alone)];
-  return { help: ask ? words.switchesHelp : words.switchesSaved, controls: [], top, body };
+  const figure = worst.length ? () => figureOf(sites, without, words) : null;
+  return { help: ask ? words.switchesHelp : words.switchesSaved, controls: [], top, body, figure };
+}
+
+/** The change without each head, as bars. */
+function figureOf(sites, without, words) {
+  const heads = sites.flatMap((site) => without[site.name].map((changes, head) => [`${words[site.part]} ${site.layer + 1}.${head + 1}`, total(changes)]));
+  return barsFigure([{ title: words.captionValue.heads, names: heads.map(([name]) => name), values: heads.map(([, sum]) => sum),
+    form: (value) => value.toFixed(3) }]);
 }
 
 function sitesKnown(without) {

@@ -5,7 +5,7 @@ import { siteOf } from "../cursor.js";
 import { choice, element, table } from "../dom.js";
 import { drawMap, layout } from "../heatmap.js";
 import { cellBeside } from "../picture.js";
-import { CanvasSurface, INK, SvgSurface, colour, textWidth } from "../surface.js";
+import { CanvasSurface, INK, colour, textWidth } from "../surface.js";
 import { readable, total } from "../trace.js";
 import { cellOfMaps, cellText, drawMeasureMaps, markedCell, mostOfPicture, signedPercent, sizeOfMaps, strongestCell } from "./mattered_maps.js";
 
@@ -43,10 +43,11 @@ export function matteredView(trace, state, words, ask) {
   ];
   if (state.get("as") === "table") body.push(...measuresTables(found, words));
   else body.push(...measuresPicture(found, state, words));
-  if (!found.grid) return { help: words.matteredHelp, controls, top, body, svg: () => matteredSvg(found, words) };
-  const place = placesOf(found);
-  const figure = { ...place, draw: (surface) => drawMeasures(surface, found, place, words) };
-  return { help: words.matteredHelp, controls, top, body, figure };
+  const figure = () => {
+    const place = placesOf(found);
+    return { ...place, draw: (surface) => drawMeasures(surface, found, place, words) };
+  };
+  return { help: words.matteredHelp, controls, top, body, figure, row: found.row };
 }
 
 matteredView.needs = (trace, live) =>
@@ -299,13 +300,6 @@ function markable(canvas, found, state, words) {
     if (spot !== null) state.set({ spot: spot === found.cell ? "" : spot });
   });
   return element("p", { class: "said" }, said);
-}
-
-function matteredSvg(found, words) {
-  const place = placesOf(found);
-  const surface = new SvgSurface(place.width, place.height);
-  drawMeasures(surface, found, place, words);
-  return surface.toString();
 }
 
 /** The same as tables: the measured values, correlations, shares. */

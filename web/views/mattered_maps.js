@@ -1,5 +1,6 @@
 /** Attribution to an image: a map over it for each measure, all on one scale. */
 
+import { pointIn } from "../dom.js";
 import { drawLookOn, pictureSize } from "../picture.js";
 import { INK } from "../surface.js";
 
@@ -66,9 +67,10 @@ export function signedPercent(share) {
 /** The cell under the pointer, in whichever map; null outside the maps. */
 export function cellOfMaps(event, found, left, top) {
   const size = sizeOfMaps(found);
+  const [across, down] = pointIn(event, event.currentTarget);
   for (let i = 0; i < found.names.length; i++) {
     const [x, y] = placeOf(i, size, left, top);
-    const [dx, dy] = [event.offsetX - x, event.offsetY - y];
+    const [dx, dy] = [across - x, down - y];
     if (dx < 0 || dy < 0 || dx >= size.wide || dy >= size.high) continue;
     const [rows, columns] = found.grid;
     return Math.floor((dy / size.high) * rows) * columns + Math.floor((dx / size.wide) * columns);

@@ -3,14 +3,18 @@
 import { cursorIn, pairOf, shareHead, siteOf, strongestOf, weightsMap } from "../cursor.js";
 import { element, table } from "../dom.js";
 import { mostOf } from "../heatmap.js";
+import { lookFigure } from "../picture.js";
+import { linesFigure } from "../taking/lines_figure.js";
 import { factsOf } from "../overview/facts.js";
 import { imageStage } from "../overview/image.js";
 import { twoLines } from "../overview/lines.js";
 import { sentenceOf } from "../overview/sentence.js";
 import { hasStrip, headStrip } from "../overview/strip.js";
+import { largest } from "../trace.js";
 import { readingChoices, siteChoices } from "./board.js";
 
 const FAINT = 0.5; // weights below this are drawn on a scale that ends at the largest of them
+const FIGURE_SIDE = 460; // px
 const PAUSE = 700; // ms without a change before the live page asks for the effect of occlusion
 
 export function overviewView(trace, state, words, ask) {
@@ -55,10 +59,18 @@ export function overviewView(trace, state, words, ask) {
     lead: said,
     body: [element("div", { class: "overview" }, element("div", { class: "stage" }, stage.node), ...strip),
       numbers(trace, site, map, state, cursor, head, words)],
+    figure: () => (grid ? lookFigure(lookOf(trace, site, map, cursor, grid), FIGURE_SIDE) : linesFigure(map, cursor, labels)),
   };
 }
 
 overviewView.needs = (trace) => trace.sites.length > 0;
+
+/** The image as the cursor's word, or cell, attended to it. */
+function lookOf(trace, site, map, { row, column }, grid) {
+  const width = map.columns.length;
+  return { picture: trace.picture, grid, weights: map.values.subarray(row * width, (row + 1) * width), most: map.values[largest(map.values)],
+    smooth: true, marked: site.part === "image" ? row : column };
+}
 
 /** The map, on a scale that ends at its largest weight if that is small. */
 function scaledMap(trace, site, state, head) {

@@ -1,7 +1,8 @@
 /** One row, step by step: from the query's vector to the head's output. Every number is the model's own. */
 
-import { choice, element, table } from "../dom.js";
+import { choice, element, pointIn, table } from "../dom.js";
 import { CanvasSurface, colour } from "../surface.js";
+import { barsFigure } from "../taking/bars_figure.js";
 import { cellWeight, readable, total } from "../trace.js";
 import { headOf, pairIn, siteOf } from "../cursor.js";
 import { rowName, siteChoices, strongestHead } from "./board.js";
@@ -82,12 +83,28 @@ export function rowView(trace, state, words, ask) {
     controls,
     top: [...cellFacts(trace, site, head, query, cell, state, words),
       ...(ask ? [lookOnly(trace, site, head, query, key, state, words, ask)] : [])],
+    figure: () => figureOfRow(site, head, cells, additive, words),
     body: [
       ...vectors(trace, site, head, query, key, cells, words),
       table(headings, rows, `${words.query}: ${rowName(trace, site, query, words)}`,
         (i) => (i === key ? "chosen" : cell.columns.includes(i))),
     ],
   };
+}
+
+/** Score, weight and norm of every key, as bars. */
+function figureOfRow(site, head, cells, additive, words) {
+  const names = site.columnTokens.map(readable);
+  const norms = cells.map(({ weight }, k) => {
+    const value = site.vector("value", head, k);
+    return Math.sqrt(dot(value, value)) * weight;
+  });
+  const form = (value) => (Number.isFinite(value) ? value.toFixed(3) : words.masked);
+  return barsFigure([
+    { title: words.scoreOf(additive ? words.energy : words.product, site.scale.toFixed(4)), names, values: cells.map(({ score }) => score), form },
+    { title: words.weightOf, names: [], values: cells.map(({ weight }) => weight), form },
+    { title: words.givesOf, names: [], values: norms, form },
+  ]);
 }
 
 // Weights from elsewhere have no vectors, at no level.
@@ -190,7 +207,7 @@ function strip(label, values, words) {
     said.textContent = `${words.dimension} ${at + 1}: ${values[at].toFixed(4)}`;
   };
   // On a narrow page the strip shrinks.
-  canvas.addEventListener("mousemove", (event) => say(Math.floor((event.offsetX / canvas.clientWidth) * values.length)));
+  canvas.addEventListener("mousemove", (event) => say(Math.floor((pointIn(event, canvas)[0] / canvas.clientWidth) * values.length)));
   canvas.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (step) say(Number(canvas.dataset.at ?? -1) + step);

@@ -1,6 +1,6 @@
 /** The training run of the model: its curves, what it scored, and examples that it had not seen. */
 
-import { choice, element, table } from "../dom.js";
+import { choice, element, pointIn, table } from "../dom.js";
 import { HUES, stacked } from "../curves.js";
 import { CanvasSurface, INK, textWidth } from "../surface.js";
 import { pictureOrTable } from "./stacks.js";
@@ -100,7 +100,7 @@ function plots(run, panels, figures, along, words) {
   };
   slider.addEventListener("input", show);
   canvases.forEach((canvas, i) => canvas.addEventListener("pointermove", (event) => {
-    const x = figures[i].at(event.offsetX);
+    const x = figures[i].at(pointIn(event, canvases[i])[0]);
     slider.value = String(moments.reduce((best, moment, m) => (Math.abs(moment[along] - x) < Math.abs(moments[best][along] - x) ? m : best), 0));
     show();
   }));

@@ -1,7 +1,7 @@
 /** The image, and what each word of its caption, or each of its cells, attends to in it. */
 
 import { choice, element, table } from "../dom.js";
-import { GREY, VEIL, brightness, cellBeside, cellUnder, drawLook, svgOfLook } from "../picture.js";
+import { GREY, VEIL, brightness, cellBeside, cellUnder, drawLook, lookFigure } from "../picture.js";
 import { board, readable, total } from "../trace.js";
 import { headChosen } from "../cursor.js";
 import { headChoices, valueChoice, valueChosen } from "./board.js";
@@ -81,7 +81,7 @@ export function scrubberView(trace, state, words) {
   ];
   return { help: pixels ? words.pixelsHelp : words.scrubberHelp,
     controls: controlsOf(parts, sites, site, state, words), body,
-    svg: () => svgOfLook(of(at), LARGE, `${looks[at].name}: ${words.scrubberScale} 0 – ${most.toFixed(3)}`) };
+    figure: () => lookFigure(of(at), LARGE, `${looks[at].name}: ${words.scrubberScale} 0 – ${most.toFixed(3)}`) };
 }
 
 /** The map of the one cursor of all views; without it, the one with the largest weight. */

@@ -3,6 +3,7 @@
 import { choice, element, table } from "../dom.js";
 import { heatmap } from "../heatmap.js";
 import { drawLook } from "../picture.js";
+import { treeFigure } from "../taking/tree_figure.js";
 import { readable, spelled } from "../trace.js";
 
 const [ACROSS, DOWN, WIDE, HIGH] = [132, 34, 112, 27];
@@ -51,7 +52,7 @@ export function theatreView(trace, state, words, ask) {
     tree(nodes, columns, new Set(line), chosen, state, words),
     hypothesis(nodes, line, words),
   ];
-  const map = mapOf(trace, nodes, leaves, line);
+  const map = mapOf(trace, search, line);
   if (map) body.push(looked(trace, map, words));
   if (ask && nodes[chosen].fate !== "finished") {
     body.splice(body.length - (map ? 2 : 1), 0, element("p", {}, element("button", {
@@ -62,7 +63,18 @@ export function theatreView(trace, state, words, ask) {
       },
     }, words.goOn)));
   }
-  return { help: words.theatreHelp, controls, body };
+  const figure = () => treeFigure(nodes, placesOf(columns), [WIDE, HIGH], new Set(line), {
+    sum: (id) => (nodes[id].total - given(nodes)).toFixed(2), named: (id) => readable(nodes[id].piece) });
+  return { help: words.theatreHelp, controls, body, figure };
+}
+
+/** The corner of every node that is shown, by its number. */
+function placesOf(columns) {
+  const places = [];
+  columns.forEach((ids, step) => ids.forEach((id, rank) => {
+    places[id] = [step * ACROSS, rank * DOWN];
+  }));
+  return places;
 }
 
 /** The log-probability of the prefix of this tree: every total includes it, but it was not searched. */
@@ -77,13 +89,12 @@ function score(nodes, id) {
 
 /** The leaf that spells the output; if none does, the best finished one, or the best of the rest. */
 function whatWasWritten(trace, nodes, leaves) {
-  const ids = leaves.map(({ node }) => node);
-  const ended = ids.filter((id) => nodes[id].fate === "finished");
+  const ended = leaves.filter((id) => nodes[id].fate === "finished");
   const written = trace.findings.written.slice(trace.begun?.tokens.length ?? 0).join(" ");
   const spells = (id) => path(nodes, id).map((at) => nodes[at].token).join(" ");
   const end = (id) => (nodes[id].fate === "finished" ? [`${written} ${nodes[id].token}`.trim(), written] : [written]);
-  const same = ids.find((id) => end(id).includes(spells(id)));
-  const known = ended.length ? ended : ids;
+  const same = leaves.find((id) => end(id).includes(spells(id)));
+  const known = ended.length ? ended : leaves;
   return same ?? known.reduce((a, b) => (score(nodes, b) > score(nodes, a) ? b : a), known[0] ?? 0);
 }
 
@@ -94,10 +105,7 @@ function begun({ begun: { pieces }, text }, words, ask) {
 }
 
 function tree(nodes, columns, line, chosen, state, words) {
-  const place = [];
-  columns.forEach((ids, step) => ids.forEach((id, rank) => {
-    place[id] = [step * ACROSS, rank * DOWN];
-  }));
+  const place = placesOf(columns);
   const height = DOWN * Math.max(...columns.map((ids) => ids.length));
   const width = ACROSS * columns.length;
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
@@ -169,18 +177,15 @@ function looked(trace, map, words) {
   }));
 }
 
-/** What a hypothesis attended to: the first rows of any leaf that descends from it. */
-function mapOf(trace, nodes, leaves, line) {
-  const alive = line.filter((id) => nodes[id].fate !== "lost");
-  const last = alive[alive.length - 1];
-  const leaf = leaves.find(({ node }) => path(nodes, node).includes(last));
-  if (last === undefined || !leaf?.weights?.length) return null;
+/** What the tokens of a hypothesis attended to; those that were pruned are not known. */
+function mapOf(trace, { nodes, row }, line) {
+  const known = line.filter((id) => nodes[id].fate !== "lost").map((id) => [id, row(id)]).filter(([, weights]) => weights);
+  if (!known.length) return null;
   const columns = trace.of("cross")[0].columnTokens.map(readable);
-  const rows = alive.slice(0, leaf.weights.length).map((id) => readable(nodes[id].piece));
   return {
-    rows,
+    rows: known.map(([id]) => readable(nodes[id].piece)),
     columns,
-    values: Float32Array.from(leaf.weights.slice(0, rows.length).flatMap((row) => row.slice(0, columns.length))),
+    values: Float32Array.from(known.flatMap(([, weights]) => [...weights.subarray(0, columns.length)])),
     places: { rows: [], columns: [] },
   };
 }

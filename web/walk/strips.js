@@ -1,6 +1,6 @@
 /** Vectors as strips of coloured cells, and what belongs to them. */
 
-import { element } from "../dom.js";
+import { element, pointIn } from "../dom.js";
 import { INK, divergingPalette, theme } from "../surface.js";
 import { number } from "../words_walk.js";
 
@@ -41,8 +41,9 @@ export class Strip {
     this.theme = theme();
     this.palette = colours(this.theme);
     this.canvas.addEventListener("mousemove", (event) => {
-      const column = Math.floor((event.offsetX / this.canvas.clientWidth) * this.across);
-      const line = Math.floor((event.offsetY / this.canvas.clientHeight) * lines);
+      const [x, y] = pointIn(event, this.canvas);
+      const column = Math.floor((x / this.canvas.clientWidth) * this.across);
+      const line = Math.floor((y / this.canvas.clientHeight) * lines);
       const at = line * this.across + column;
       if (this.values && at >= 0 && at < Math.min(this.done, length)) onSay(label, at, this.values[at]);
     });

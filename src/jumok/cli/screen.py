@@ -1,7 +1,8 @@
 """What several commands print: scores and a count of lines."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from jumok.late import late_imports
@@ -62,3 +63,25 @@ def counted(
         for item in items:
             yield item
             bar.advance(task)
+
+
+@contextmanager
+def waiting(what: str) -> "Iterator[Callable[[], None]]":
+    """Shows that something is computed, for how long, and in how many passes so far.
+
+    It is shown on stderr, if that is a terminal. Yields what counts a pass.
+
+    Args:
+        what: what is computed, in words.
+    """
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    passes = progress.TextColumn("{task.completed:,.0f} passes")
+    columns = [progress.SpinnerColumn(), progress.TextColumn(what), passes]
+    terminal = rich_console.Console(stderr=True)
+    with progress.Progress(
+        *columns, progress.TimeElapsedColumn(), console=terminal, transient=True
+    ) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda: bar.advance(task)

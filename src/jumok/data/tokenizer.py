@@ -10,14 +10,16 @@ from itertools import chain, islice
 from math import exp, floor, log, log1p
 from pathlib import Path
 from random import Random
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import sentencepiece
 
 from jumok.data.files.atomic import write_durably
+from jumok.data.pieces import read_pieces
 from jumok.data.sampling import MergeSampler, UnigramSampler, piece_sampler
+from jumok.data.word_ids import WordIds, words_decide
 from jumok.errors import ConfigError, DataError, Place
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
@@ -25,6 +27,10 @@ SPECIALS = {"pad_id": PAD, "unk_id": UNKNOWN, "bos_id": START, "eos_id": END}
 SPACE = "▁"  # how SentencePiece writes the space before a word
 NEWLINE = "<newline>"  # the token of a line break, which no text is encoded as
 
+SAMPLE = 300_000
+"""The lines that a tokenizer is trained on, at most."""
+
+Line = TypeVar("Line", str, bytes)
 Kind = Literal["unigram", "bpe", "char"]
 
 # Control characters would break the line contract of the output; SPACE is a space to SentencePiece.
@@ -101,6 +107,11 @@ class Tokenizer:
         """Made when text is first sampled: it reads the whole vocabulary."""
         return piece_sampler(self._processor, SPACE, UNKNOWN)
 
+    @cached_property
+    def _words(self) -> WordIds | None:
+        """The ids of words, if those of texts follow from them; None: they do not."""
+        return WordIds(self.encode_batch) if words_decide(read_pieces(self.model)) else None
+
     def __reduce__(self) -> tuple[type["Tokenizer"], tuple[bytes]]:
         """Pickled as its model; SentencePiece objects are created again."""
         return type(self), (self.model,)
@@ -115,7 +126,7 @@ class Tokenizer:
         coverage: float = 1.0,
         byte_fallback: bool = True,
         keep_layout: bool = False,
-        sample: int = 300_000,
+        sample: int = SAMPLE,
         seed: int = 0,
     ) -> "Tokenizer":
         """Trains a tokenizer of exactly `size` subwords (special tokens and bytes included) on
@@ -208,6 +219,14 @@ class Tokenizer:
         self, texts: Sequence[str], threads: int = 1
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
         """The ids of all texts one after another, and how many ids each text has."""
+        if self._words is not None and texts:
+            joined = "\n".join(texts)
+            if joined.count("\n") != len(texts) - 1:
+                joined = "\n".join(text.replace("\n", " ") for text in texts)
+            try:
+                return self._words.flat(f"{joined}\n".encode(), len(texts))
+            except UnicodeEncodeError:
+                writable(joined)  # raises, with the place
         ids = self.encode_batch(texts, threads)
         lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
         flat = np.fromiter(chain.from_iterable(ids), dtype=np.uint32, count=int(lengths.sum()))
@@ -241,13 +260,13 @@ class Tokenizer:
         return [min(index, last) for index in words]
 
 
-def sample_lines(lines: Iterable[str], count: int, seed: int) -> list[str]:
+def sample_lines(lines: Iterable[Line], count: int, seed: int) -> list[Line]:
     """A sample of at most `count` of the lines, uniform and determined by the seed.
 
     Reservoir sampling that skips from one chosen line to the next.
     Source: Li 1994, Reservoir-sampling algorithms of time complexity O(n(1 + log(N/n))), L.
     """
-    rest: Iterator[str] = iter(lines)
+    rest: Iterator[Line] = iter(lines)
     chosen = list(islice(rest, count))
     random = Random(seed)
     threshold = exp(log(1 - random.random()) / count)

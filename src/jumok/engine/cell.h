@@ -10,7 +10,7 @@ typedef struct { Linear input, state; } Cell;
 
 static inline int64_t parts_of(int64_t kind) { return kind == LSTM ? 2 : 1; }
 
-/* The sum of the two projections of gate `gate`, 16 units from d. */
+/* The sum of the two projections of gate `gate`, a vector of units from d. */
 static inline floats gate_of(const float *input, const float *state, int64_t gate, int64_t dim, int64_t d) {
     return load_f32(input + gate * dim + d) + load_f32(state + gate * dim + d);
 }

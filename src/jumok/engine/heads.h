@@ -7,7 +7,7 @@
 static inline void turn_head(float *x, const float *turn, int64_t head_dim) {
     for (int64_t d = 0; d < head_dim; d += LANES) {
         floats here = load_f32(x + d);
-        floats across = PICK(here, here, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+        floats across = PICK(here, here, NEIGHBOURS);
         store_f32(x + d, here * load_f32(turn + d) + across * load_f32(turn + head_dim + d));
     }
 }
@@ -64,7 +64,7 @@ static void add_distances(const Model *m, int64_t head, int64_t place, int64_t k
 typedef struct { int64_t first, heads, apart; float *score; } Heads;
 
 static inline void fetch(const float *from, int64_t width) {
-    for (int64_t d = 0; d < width; d += LANES) __builtin_prefetch(from + d);
+    for (int64_t d = 0; d < width; d += 16) __builtin_prefetch(from + d); /* a cache line has 16 floats */
 }
 
 /* The products of the heads' queries with all keys. Keys are fetched a few positions ahead, and so are the
@@ -92,7 +92,7 @@ static void score_keys(const Model *m, Heads h, const float *query, const Seen *
 }
 
 /* found = the sum of all values by the weights of each head, for `heads` heads that do not share them, of
- * which the values of each are `vectors` * 16 wide; or for a part of the values of one head. */
+ * which the values of each are `vectors` vectors wide; or for a part of the values of one head. */
 INLINE void weighted_sums(const float *weight, int64_t apart, const float *const *value, int64_t at, int64_t count,
                           float *found, const int heads, const int vectors) {
     floats sum[ABREAST][4] = {};

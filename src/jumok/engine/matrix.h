@@ -41,18 +41,12 @@ static inline int64_t panelled(int64_t n) { return (n + PANEL - 1) / PANEL * PAN
 
 /* max |x| of one row */
 static inline float largest_size(const float *x, int64_t inputs) {
-    FloatPiece most[PIECES] = {};
-    for (int64_t k = 0; k < inputs; k += LANES)
-        for (int p = 0; p < PIECES; p++) {
-            WordPiece size;
-            memcpy(&size, x + k + p * PIECE, sizeof size);
-            size &= 0x7FFFFFFFu;
-            WordPiece stays = (WordPiece)(most[p] > (FloatPiece)size);
-            most[p] = (FloatPiece)(((WordPiece)most[p] & stays) | (size & ~stays));
-        }
-    floats all;
-    for (int p = 0; p < PIECES; p++) memcpy((char *)&all + p * sizeof(FloatPiece), &most[p], sizeof(FloatPiece));
-    return max_of(all);
+    floats most = {};
+    for (int64_t k = 0; k < inputs; k += LANES) { /* in this order a NaN is left behind */
+        floats size = magnitude(load_f32(x + k));
+        most = choose(most > size, most, size);
+    }
+    return max_of(most);
 }
 
 /* int8 of one row, plus 128 */
@@ -60,14 +54,8 @@ static inline float quantise(const float *x, uint8_t *q, int64_t inputs) {
     float peak = largest_size(x, inputs);
     float factor = peak > 0 ? 127.0f / peak : 0.0f;
     for (int64_t k = 0; k < inputs; k += LANES) {
-        WordPiece low[PIECES];
-        for (int p = 0; p < PIECES; p++) {
-            FloatPiece v;
-            memcpy(&v, x + k + p * PIECE, sizeof v);
-            /* adding 1.5 * 2^23 rounds to the nearest integer, which is then in the lower bits */
-            low[p] = ((WordPiece)(v * factor + 12582912.0f) + 128u) & 255u;
-        }
-        bytes packed = narrowed(low);
+        /* adding 1.5 * 2^23 rounds to the nearest integer, which is then in the lower bits */
+        bytes packed = narrowed(((words)(load_f32(x + k) * factor + 12582912.0f) + 128u) & 255u);
         memcpy(q + k, &packed, sizeof packed);
     }
     return peak / 127.0f;
@@ -84,9 +72,9 @@ static void prepare(const float *x, int64_t x_row, int64_t rows, int64_t inputs,
 }
 
 /* Outputs, or their positive part. */
-static inline void store_piece(float *y, FloatPiece out, int positive) {
-    if (positive) out = (FloatPiece)((IntPiece)out & ~(IntPiece)(out < 0.0f)); /* a NaN stays one */
-    memcpy(y, &out, sizeof out);
+static inline void store_outputs(float *y, floats out, int positive) {
+    if (positive) out = (floats)((ints)out & ~(ints)(out < 0.0f)); /* a NaN stays one */
+    store_f32(y, out);
 }
 
 /* One panel's outputs for `rows` rows, a constant wherever this is called. */
@@ -95,65 +83,64 @@ static inline void store_piece(float *y, FloatPiece out, int positive) {
 INLINE void tile_int8(const Prepared *x, int64_t first, const Linear *layer, int64_t column, float *y,
                       int64_t y_row, int positive, const int rows) {
     int64_t inputs = layer->inputs;
-    const int wide = WIDE(rows) * PIECES;
-    for (int from = 0; from < VECTORS * PIECES; from += wide) {
-        const int8_t *panel = (const int8_t *)layer->panels + column * inputs + 4 * PIECE * from;
+    const int wide = WIDE(rows);
+    for (int from = 0; from < VECTORS; from += wide) {
+        const int8_t *panel = (const int8_t *)layer->panels + column * inputs + 4 * LANES * from;
         const uint8_t *read = x->bytes_ + first * inputs;
-        Piece sum[ROWS][VECTORS * PIECES];
+        Piece sum[ROWS][VECTORS];
         for (int r = 0; r < rows; r++)
             for (int p = 0; p < wide; p++) sum[r][p] = (Piece){};
         for (int64_t k = 0; k < inputs; k += 4, panel += 4 * PANEL) {
-            for (int i = 0; i < 4 * PIECE * wide; i += 64) __builtin_prefetch(panel + AHEAD + i);
+            for (int i = 0; i < 4 * LANES * wide; i += 64) __builtin_prefetch(panel + AHEAD + i);
 #pragma GCC unroll 6 /* clang, too: otherwise it gives up where a product is many instructions */
             for (int r = 0; r < rows; r++) {
                 uint32_t four;
                 memcpy(&four, read + r * inputs + k, sizeof four);
                 for (int p = 0; p < wide; p++) {
                     Piece weights;
-                    memcpy(&weights, panel + 4 * PIECE * p, sizeof weights);
+                    memcpy(&weights, panel + 4 * LANES * p, sizeof weights);
                     sum[r][p] = add_products(sum[r][p], spread_four(four), weights);
                 }
             }
         }
         for (int p = 0; p < wide; p++) {
-            int64_t at = column + (from + p) * PIECE;
-            IntPiece correction;
-            FloatPiece scale, bias;
+            int64_t at = column + (from + p) * LANES;
+            ints correction;
+            floats scale = load_f32(layer->scale + at), bias = load_f32(layer->bias + at);
             memcpy(&correction, layer->correction + at, sizeof correction);
-            memcpy(&scale, layer->scale + at, sizeof scale), memcpy(&bias, layer->bias + at, sizeof bias);
             for (int r = 0; r < rows; r++) {
-                FloatPiece out = __builtin_convertvector((IntPiece)sum[r][p] - correction, FloatPiece);
-                store_piece(y + r * y_row + (from + p) * PIECE, out * (scale * x->scale[first + r]) + bias, positive);
+                floats out = __builtin_convertvector((ints)sum[r][p] - correction, floats);
+                store_outputs(y + r * y_row + (from + p) * LANES, out * (scale * x->scale[first + r]) + bias, positive);
             }
         }
     }
 }
 
-#define TILE_OF_FLOATS(name, TYPE, rows_of, GROUP)                                                                 \
-    INLINE void tile_##name(const Prepared *x, int64_t first, const Linear *layer, int64_t column, float *y,       \
-                            int64_t y_row, int64_t x_row, int positive, const int rows) {                          \
-        const int wide = WIDE(rows) * PIECES;                                                                      \
-        for (int from = 0; from < VECTORS * PIECES; from += wide) {                                                \
-            const TYPE *panel = (const TYPE *)layer->panels + column * layer->inputs + GROUP * PIECE * from;       \
-            const TYPE *read = rows_of + first * x_row;                                                            \
-            const float *bias = layer->bias + column + from * PIECE;                                               \
-            FloatPiece sum[ROWS][VECTORS * PIECES];                                                                \
-            for (int r = 0; r < rows; r++)                                                                         \
-                for (int p = 0; p < wide; p++) memcpy(&sum[r][p], bias + p * PIECE, sizeof(FloatPiece));           \
-            for (int64_t k = 0; k < layer->inputs; k += GROUP, panel += GROUP * PANEL) {                           \
-                for (int i = 0; rows > 1 && i < 4 * PIECE * wide; i += 64)                                         \
-                    __builtin_prefetch((const char *)panel + AHEAD + i);                                           \
-                for (int r = 0; r < rows; r++)                                                                     \
-                    for (int p = 0; p < wide; p++)                                                                 \
-                        sum[r][p] = add_##name(sum[r][p], read + r * x_row + k, panel + GROUP * PIECE * p);        \
-            }                                                                                                      \
-            for (int r = 0; r < rows; r++)                                                                         \
-                for (int p = 0; p < wide; p++)                                                                     \
-                    store_piece(y + r * y_row + (from + p) * PIECE, sum[r][p], positive);                          \
-        }                                                                                                          \
+#define TILE_OF_FLOATS(name, TYPE, rows_of, GROUP, times)                                                              \
+    INLINE void tile_##name(const Prepared *x, int64_t first, const Linear *layer, int64_t column, float *y,           \
+                            int64_t y_row, int64_t x_row, int positive, const int rows) {                              \
+        const int wide = WIDE(rows);                                                                                   \
+        for (int from = 0; from < VECTORS; from += wide) {                                                             \
+            const TYPE *panel = (const TYPE *)layer->panels + column * layer->inputs + GROUP * LANES * from;           \
+            const TYPE *read = rows_of + first * x_row;                                                                \
+            const float *bias = layer->bias + column + from * LANES;                                                   \
+            floats sum[ROWS][VECTORS];                                                                                 \
+            for (int r = 0; r < rows; r++)                                                                             \
+                for (int p = 0; p < wide; p++) sum[r][p] = load_f32(bias + p * LANES);                                 \
+            for (int64_t k = 0; k < layer->inputs; k += GROUP, panel += GROUP * PANEL) {                               \
+                for (int i = 0; rows > 1 && i < 4 * LANES * wide; i += 64)                                             \
+                    __builtin_prefetch((const char *)panel + AHEAD + i);                                               \
+                for (int r = 0; r < rows; r++)                                                                         \
+                    for (int p = 0; p < wide; p++)                                                                     \
+                        sum[r][p] = times(sum[r][p], read + r * x_row + k, panel + GROUP * LANES * p);                 \
+            }                                                                                                          \
+            for (int r = 0; r < rows; r++)                                                                             \
+                for (int p = 0; p < wide; p++)                                                                         \
+                    store_outputs(y + r * y_row + (from + p) * LANES, sum[r][p], positive);                            \
+        }                                                                                                              \
     }
-TILE_OF_FLOATS(float32, float, x->floats_, 1)
-TILE_OF_FLOATS(bfloat16, uint16_t, x->halves_, 2)
+TILE_OF_FLOATS(float32, float, x->floats_, 1, times_f32)
+TILE_OF_FLOATS(bfloat16, uint16_t, x->halves_, 2, times_bf16)
 
 INLINE void tile(const Prepared *x, int64_t x_row, int64_t first, const Linear *layer, int64_t column, float *y,
                  int64_t y_row, int positive, const int rows) {

@@ -16,25 +16,29 @@
 #include <wasm_simd128.h>
 #endif
 
-/* A tile has at most ROWS rows, and WIDE(rows) of the 4 vectors of a panel: its sums stay in registers, and
- * there are enough of them that none waits for the one before. ABREAST: heads whose values are summed together. */
-#ifdef __AVX512F__
+/* A tile has at most ROWS rows, and WIDE(rows) vectors of a panel: its sums stay in registers, and there are
+ * enough of them that none waits for the one before. ABREAST: heads whose values are summed together. */
+#ifdef AVX512
 #define ROWS 6
 #define WIDE(rows) 4
 #define ABREAST 4
-#elif defined(__AVX2__) || defined(__aarch64__)
+#elif defined(__AVX2__)
 #define ROWS 6
-#define WIDE(rows) ((rows) == 1 ? 4 : (rows) < 4 ? 2 : 1)
-#define ABREAST 1
+#define WIDE(rows) ((rows) == 1 ? 8 : (rows) < 4 ? 4 : 2)
+#define ABREAST 2
+#elif defined(__aarch64__)
+#define ROWS 6
+#define WIDE(rows) ((rows) == 1 ? 16 : (rows) < 4 ? 8 : 4)
+#define ABREAST 2
 #else
 #define ROWS 3
-#define WIDE(rows) ((rows) == 1 ? 2 : 1)
+#define WIDE(rows) ((rows) == 1 ? 8 : 4)
 #define ABREAST 1
 #endif
 
 /* Piece: what one instruction adds to. Its arguments are the inputs, the same four for every output, and the
  * weights of as many outputs as it has sums. */
-#if defined(__AVX512VNNI__)
+#if defined(AVX512) && defined(__AVX512VNNI__)
 typedef __m512i Piece;
 static inline Piece spread_four(uint32_t four) { return _mm512_set1_epi32((int)four); }
 static inline Piece add_products(Piece sum, Piece four, Piece w) {
@@ -45,7 +49,7 @@ static inline Piece add_products(Piece sum, Piece four, Piece w) {
     return sum;
 #endif
 }
-#elif defined(__AVX512BW__)
+#elif defined(AVX512)
 typedef __m512i Piece;
 static inline Piece spread_four(uint32_t four) { return _mm512_set1_epi32((int)four); }
 static inline Piece add_products(Piece sum, Piece four, Piece w) {
@@ -103,47 +107,15 @@ static inline Piece add_products(Piece sum, Piece four, Piece w) {
 }
 #endif
 
-#define PIECES ((int)(sizeof(ints) / sizeof(Piece))) /* of a vector of 16 */
-#define PIECE (LANES / PIECES)                       /* outputs of a piece */
-
-/* The same of floats: written for pieces, because gcc keeps vectors that are wider than registers in memory. */
-typedef float FloatPiece __attribute__((vector_size(sizeof(Piece))));
-typedef int32_t IntPiece __attribute__((vector_size(sizeof(Piece))));
-typedef uint32_t WordPiece __attribute__((vector_size(sizeof(Piece))));
-
-/* The lower bytes of 16 words, which are at most 255. */
-static inline bytes narrowed(const WordPiece *low) {
-#if defined(__AVX512F__) || !defined(__SSE2__)
-    words all;
-    memcpy(&all, low, sizeof all);
-    return __builtin_convertvector(all, bytes);
-#elif defined(__AVX2__) /* it packs within the halves of a register, which permutevar sorts */
-    __m256i pairs = _mm256_packus_epi32((__m256i)low[0], (__m256i)low[1]), fours = _mm256_packus_epi16(pairs, pairs);
-    __m256i sorted = _mm256_permutevar8x32_epi32(fours, _mm256_setr_epi32(0, 4, 1, 5, 0, 4, 1, 5));
-    return (bytes)_mm256_castsi256_si128(sorted);
+/* The lower bytes of words, which are at most 255. */
+static inline bytes narrowed(words low) {
+#if defined(__AVX2__) && !defined(AVX512) /* it packs within the halves of a register, which permutevar sorts */
+    __m256i pairs = _mm256_packus_epi32((__m256i)low, (__m256i)low), fours = _mm256_packus_epi16(pairs, pairs);
+    __m256i sorted = _mm256_permutevar8x32_epi32(fours, _mm256_setr_epi32(0, 4, 0, 4, 0, 4, 0, 4));
+    bytes packed;
+    memcpy(&packed, &sorted, sizeof packed);
+    return packed;
 #else
-    return (bytes)_mm_packus_epi16(_mm_packs_epi32((__m128i)low[0], (__m128i)low[1]),
-                                   _mm_packs_epi32((__m128i)low[2], (__m128i)low[3]));
-#endif
-}
-
-static inline FloatPiece add_float32(FloatPiece sum, const float *x, const float *panel) {
-    FloatPiece w;
-    memcpy(&w, panel, sizeof w);
-    return sum + *x * w;
-}
-
-static inline FloatPiece add_bfloat16(FloatPiece sum, const uint16_t *x, const uint16_t *panel) {
-    uint32_t pair;
-    WordPiece both;
-    memcpy(&pair, x, sizeof pair);
-    memcpy(&both, panel, sizeof both);
-#if defined(__AVX512BF16__)
-    return (FloatPiece)_mm512_dpbf16_ps((__m512)sum, (__m512bh)((WordPiece){} + pair), (__m512bh)both);
-#elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
-    return (FloatPiece)vbfdotq_f32((float32x4_t)sum, (bfloat16x8_t)((WordPiece){} + pair), (bfloat16x8_t)both);
-#else
-    sum += (FloatPiece)((WordPiece){} + (pair << 16)) * (FloatPiece)(both << 16);
-    return sum + (FloatPiece)((WordPiece){} + (pair & 0xFFFF0000u)) * (FloatPiece)(both & 0xFFFF0000u);
+    return __builtin_convertvector(low, bytes);
 #endif
 }

@@ -130,17 +130,14 @@ struct Session {
     Candidate *found; /* (wanted) */
 };
 
-/* The sums of 16 vectors, each by halves as in total_of: a level adds the halves of two vectors at once. */
+/* The sums of LANES vectors, each by halves as in total_of: a round adds the halves of two vectors at once. */
 static inline floats totals_of(floats *block) {
 #define HALVE(distance)                                                                     \
     for (int i = 0; i < distance; i++) {                                                    \
         floats a = block[i], b = block[i + distance];                                       \
         block[i] = PICK(a, b, UPPER_##distance) + PICK(a, b, LOWER_##distance);             \
     }
-    HALVE(8)
-    HALVE(4)
-    HALVE(2)
-    HALVE(1)
+    ROUNDS(HALVE)
 #undef HALVE
     return block[0];
 }
@@ -227,7 +224,7 @@ static Sentence *new_sentence(const Session *s, Request *r, int64_t index) {
     int64_t beam = r->rules->beam, table = padded(beam * known.longest), few = padded(beam);
     known.source = r->offsets[index + 1] - r->offsets[index];
     int64_t head = (sizeof known + 63) / 64 * 16, own = s->family->keeps(s, &known);
-    float *all = aligned_alloc(64, sizeof(float) * (head + 2 * few + 6 * table + padded(own) + LANES));
+    float *all = aligned_alloc(64, sizeof(float) * (head + 2 * few + 6 * table + padded(own) + BLOCK));
     if (!all) return NULL;
     float *next = all + head;
 #define TAKE(count) (next += (count), next - (count))

@@ -33,6 +33,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from jumok.inspection.findings import Attributions
 from jumok.inspection.gradients_and_occlusion import ForcedTarget, gradients, occlude_words
@@ -81,9 +82,7 @@ def attributions_of(
     pieces = {axis: [[i] for i in range(length)] for axis, length in text.lengths.items()}
     groups = {axis: token_groups(each) for axis, each in axes.items()}
     alone = occlude_words(text, pieces)
-    # Cells of an image are tokens and words at once: they are not occluded twice.
-    others = {axis: groups[axis] for axis in groups if groups[axis] != pieces[axis]}
-    together = alone | occlude_words(text, others)
+    together = _occluded(text, groups, alone)
     by_piece = looked | {"blank": {axis: _numbers(each) for axis, each in alone.items()}}
     by_piece |= also
     written = _written_words(axes[text.own])
@@ -102,6 +101,24 @@ def attributions_of(
         "pieces": _compared(text.own, by_piece, list(range(text.count)), pieces),
         "words": _compared(text.own, of_words, [steps[0] for steps in written], words),
     }
+
+
+def _occluded(
+    text: ForcedTarget, groups: Mapping[str, list[list[int]]], alone: Mapping[str, Tensor]
+) -> dict[str, Tensor]:
+    """Occlusion by words. A word of one token, as every cell of an image, is not occluded twice.
+
+    Args:
+        alone: occlusion by tokens.
+    """
+    longer = {axis: [each for each in of_axis if len(each) > 1] for axis, of_axis in groups.items()}
+    further = occlude_words(text, longer) if any(longer.values()) else {}
+    found = {}
+    for axis, of_axis in groups.items():
+        others = iter(further[axis].unbind(dim=1) if longer[axis] else ())
+        columns = [alone[axis][:, each[0]] if len(each) == 1 else next(others) for each in of_axis]
+        found[axis] = torch.stack(columns, dim=1)
+    return found
 
 
 def _looked(sites: Sequence[Site], text: ForcedTarget) -> dict[str, Measure]:

@@ -99,9 +99,9 @@ void F(attention_step)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out, c
  * rows are `position` apart. */
 static void F(measure)(const Reach *range, const uint8_t *allowed, int64_t position, int64_t queries, int64_t keys,
                        Reach *reach) {
-    for (int64_t row = 0; row < queries; row += LANES, reach++) {
+    for (int64_t row = 0; row < queries; row += BLOCK, reach++) {
         int64_t first = keys, end = 0;
-        for (int64_t i = row; i < queries && i < row + LANES; i++) {
+        for (int64_t i = row; i < queries && i < row + BLOCK; i++) {
             int64_t low = range ? range[i].first : 0, high = range ? range[i].end : keys;
             if (low >= high) continue;
             if (!allowed) {
@@ -114,7 +114,7 @@ static void F(measure)(const Reach *range, const uint8_t *allowed, int64_t posit
             for (int64_t j = high; j > end && j > low; j--)
                 if (may[j - 1]) end = j;
         }
-        reach->first = first < end ? first / LANES * LANES : 0;
+        reach->first = first < end ? first / BLOCK * BLOCK : 0;
         reach->end = padded(end);
     }
 }
@@ -126,7 +126,7 @@ void F(attention_forward)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out
                           const Reach *ranges, int64_t ranges_apart, const uint8_t *allowed, const float *bias,
                           const Sizes *size, const Strides *stride, double scale, int64_t threshold, int64_t seed) {
     int64_t n = size->queries, m = size->keys, d = size->dim, e = size->value_dim;
-    int64_t rows = padded(n), width = padded(m), blocks = rows / LANES;
+    int64_t rows = padded(n), width = padded(m), blocks = rows / BLOCK;
     Drop drop = drop_of(threshold, seed);
     float *query = aligned_alloc(64, sizeof(float) * (rows * d + 2 * width * d + width * e + rows * width + rows * e));
     float *key = query + rows * d, *key_t = key + width * d, *value = key_t + width * d;
@@ -145,9 +145,9 @@ void F(attention_forward)(const TYPE *q, const TYPE *k, const TYPE *v, TYPE *out
         F(gather)(k + b * sk->batch + h * sk->head, sk->position, key, m, d);
         F(gather)(v + b * sv->batch + h * sv->head, sv->position, value, m, e);
         transpose(key, d, key_t, width, width, d);
-        for (int64_t row = 0; row < n; row += LANES) {
-            int64_t first = reach[row / LANES].first, end = reach[row / LANES].end;
-            int64_t count = n - row < LANES ? n - row : LANES, inside = (m < end ? m : end) - first;
+        for (int64_t row = 0; row < n; row += BLOCK) {
+            int64_t first = reach[row / BLOCK].first, end = reach[row / BLOCK].end;
+            int64_t count = n - row < BLOCK ? n - row : BLOCK, inside = (m < end ? m : end) - first;
             multiply(query + row * d, d, 1, key_t + first, width, score + row * width + first, width, count, d,
                      end - first);
             for (int64_t i = row; i < row + count; i++) {
@@ -195,7 +195,7 @@ void F(attention_backward)(const TYPE *q, const TYPE *k, const TYPE *v, const TY
                            const TYPE *d_out, TYPE *d_q, TYPE *d_k, TYPE *d_v, const Sizes *size,
                            const Strides *stride, double scale, int64_t threshold, int64_t seed) {
     int64_t n = size->queries, m = size->keys, d = size->dim, e = size->value_dim;
-    int64_t rows = padded(n), width = padded(m), most = d > e ? d : e, blocks = rows / LANES;
+    int64_t rows = padded(n), width = padded(m), most = d > e ? d : e, blocks = rows / BLOCK;
     Drop drop = drop_of(threshold, seed);
     float *query = aligned_alloc(
         64, sizeof(float) * (rows * d + width * d + 2 * width * e + rows * e + 2 * rows * width + (rows + width) * most));
@@ -211,9 +211,9 @@ void F(attention_backward)(const TYPE *q, const TYPE *k, const TYPE *v, const TY
         F(gather)(v + b * sv->batch + h * sv->head, sv->position, value, m, e);
         F(gather)(d_out + b * so->batch + h * so->head, so->position, given, n, e);
         transpose(value, e, value_t, width, width, e);
-        for (int64_t row = 0; row < n; row += LANES) {
-            Reach keys = reach[row / LANES];
-            int64_t count = n - row < LANES ? n - row : LANES, inside = (m < keys.end ? m : keys.end) - keys.first;
+        for (int64_t row = 0; row < n; row += BLOCK) {
+            Reach keys = reach[row / BLOCK];
+            int64_t count = n - row < BLOCK ? n - row : BLOCK, inside = (m < keys.end ? m : keys.end) - keys.first;
             float *block = slope + row * width;
             multiply(given + row * e, e, 1, value_t + keys.first, width, block + keys.first, width, count, e,
                      keys.end - keys.first);
@@ -226,12 +226,12 @@ void F(attention_backward)(const TYPE *q, const TYPE *k, const TYPE *v, const TY
         for (int turn = 0; turn < 2; turn++) { /* d_k = slope^T q, then d_v = weight^T d_out */
             const float *by = turn ? weight : slope, *of = turn ? given : query;
             int64_t across = turn ? e : d;
-            for (int64_t column = 0; column < m; column += LANES) {
-                int64_t first = n, end = 0, count = m - column < LANES ? m - column : LANES;
-                for (int64_t row = 0; row < n; row += LANES)
-                    if (reach[row / LANES].first <= column && column < reach[row / LANES].end) {
+            for (int64_t column = 0; column < m; column += BLOCK) {
+                int64_t first = n, end = 0, count = m - column < BLOCK ? m - column : BLOCK;
+                for (int64_t row = 0; row < n; row += BLOCK)
+                    if (reach[row / BLOCK].first <= column && column < reach[row / BLOCK].end) {
                         if (row < first) first = row;
-                        end = row + LANES < n ? row + LANES : n;
+                        end = row + BLOCK < n ? row + BLOCK : n;
                     }
                 if (end < first) first = end;
                 multiply(by + first * width + column, 1, width, of + first * across, across, result + column * across,

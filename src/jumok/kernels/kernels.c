@@ -2,8 +2,8 @@
  *
  * Every function has a readable twin in torch beside its wrapper (attention.py, residual.py,
  * cross_entropy.py, activation.py, recurrent.py, step.py, noise.py), and a test that they agree. Arithmetic
- * is float32 whatever the tensors hold. Vectors of 16 floats are the compiler's own (gcc and clang): no
- * instruction of one machine stands in here, but for bfloat16 products where the processor has them. There
+ * is float32 whatever the tensors hold. Vectors are the compiler's own (gcc and clang): no instruction
+ * of one machine stands in here, but for bfloat16 products where the processor has them. There
  * are no threads: callers run several training steps side by side.
  *
  * kernels.c includes itself twice, once for each element type: functions end in _f32 or _bf16.

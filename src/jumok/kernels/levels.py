@@ -78,6 +78,7 @@ SMALLEST = {
 LIBRARIES = {
     "probe": "kernels/probe.c",
     "kernels": "kernels/kernels.c",
+    "texts": "kernels/texts.c",
     "engine": "engine/engine.c",
 }
 """The libraries, each with its source in the package, which includes the others."""

@@ -100,7 +100,7 @@ class Linear(nn.Linear, StepPart):
     def step_weights(self) -> "Linear | None":
         """The layer itself, if its weight is a tensor that can be copied."""
         weight = self._parameters.get("weight")
-        return self if weight is not None and can_be_packed(weight) else None
+        return self if weight is not None and native.serves(weight) else None
 
 
 class Projection(nn.Module):

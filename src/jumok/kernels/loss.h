@@ -1,7 +1,7 @@
 /* The loss of a softmax over the vocabulary, and its gradient in the place of the logits: the
  * kernels of cross_entropy.py. Included by kernels.c once for each element type.
  */
-/* Sixteen elements of a row from `j` on; those beyond its end are `beyond`. */
+/* A vector of a row from `j` on; those beyond its end are `beyond`. */
 static inline floats F(load_part)(const TYPE *row, int64_t j, int64_t columns, float beyond) {
     if (j + LANES <= columns) return F(load)(row + j);
     TYPE rest[LANES] = {0};

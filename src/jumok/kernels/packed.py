@@ -149,9 +149,9 @@ def version_of(tensor: Tensor) -> int:
 
 
 def can_be_packed(weight: Tensor) -> bool:
-    """Whether oneDNN has a layout for such weights."""
-    return (
-        weight.device.type == "cpu"
-        and weight.dtype in (torch.float32, torch.bfloat16)
-        and torch.backends.mkldnn.is_available()
-    )
+    """Whether oneDNN has a layout for such weights on this processor."""
+    if weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():
+        return False
+    if weight.dtype == torch.bfloat16:  # it refuses them without AVX-512 or its successors
+        return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    return weight.dtype == torch.float32

@@ -35,25 +35,30 @@ typedef struct {
 #ifndef STEP_SIZES
 #define STEP_SIZES
 typedef struct { int64_t rows, dim, heads, head_dim, value_dim, hidden, post_norm; } StepSizes;
-#define PANEL (2 * LANES)
-#define ROWS 8 /* rows that a tile holds in registers */
+#define PANEL 32
+#define SUMS (LANES == 16 ? 16 : 8) /* vectors that are summed in registers */
+#define ROWS (SUMS / 2)
 #endif
 
-/* `rows` outputs of one panel; rows is a constant wherever this is called */
+/* The outputs of `rows` rows, at most `columns` of one panel; rows is a constant wherever this is called */
 static inline __attribute__((always_inline)) void F(tile)(const TYPE *x, int64_t x_row, const TYPE *panel,
                                                           const float *bias, TYPE *y, int64_t y_row,
-                                                          int64_t inner, int wide, int bend, const int rows) {
-    floats left[ROWS], right[ROWS];
-    for (int r = 0; r < rows; r++) left[r] = load_f32(bias), right[r] = load_f32(bias + LANES);
-    for (int64_t k = 0; k < inner; k += F(PAIR), panel += PANEL * F(PAIR))
-        for (int r = 0; r < rows; r++) {
-            left[r] = F(times)(left[r], x + r * x_row + k, panel);
-            right[r] = F(times)(right[r], x + r * x_row + k, panel + LANES * F(PAIR));
-        }
-    for (int r = 0; r < rows; r++) {
-        if (bend) left[r] = larger(spread(0.0f), left[r]), right[r] = larger(spread(0.0f), right[r]);
-        F(store)(y + r * y_row, left[r]);
-        if (wide) F(store)(y + r * y_row + LANES, right[r]);
+                                                          int64_t inner, int64_t columns, int bend, const int rows) {
+    const int all = PANEL / LANES, wide = rows * all <= SUMS ? all : rows * all <= 2 * SUMS ? all / 2 : 2;
+    for (int from = 0; from < all; from += wide) {
+        floats sum[ROWS][PANEL / LANES];
+        const TYPE *part = panel + from * LANES * F(PAIR);
+        for (int r = 0; r < rows; r++)
+            for (int v = 0; v < wide; v++) sum[r][v] = load_f32(bias + (from + v) * LANES);
+        for (int64_t k = 0; k < inner; k += F(PAIR), part += PANEL * F(PAIR))
+            for (int r = 0; r < rows; r++)
+                for (int v = 0; v < wide; v++)
+                    sum[r][v] = F(times)(sum[r][v], x + r * x_row + k, part + v * LANES * F(PAIR));
+        for (int r = 0; r < rows; r++)
+            for (int v = 0; v < wide; v++) {
+                if (bend) sum[r][v] = larger(spread(0.0f), sum[r][v]);
+                if ((from + v) * LANES < columns) F(store)(y + r * y_row + (from + v) * LANES, sum[r][v]);
+            }
     }
 }
 
@@ -62,13 +67,17 @@ static void F(linear)(const TYPE *x, F(Layer) layer, TYPE *y, int64_t rows, int6
     for (int64_t column = 0; column < outer; column += PANEL) {
         const TYPE *panel = layer.panels + column * inner;
         const float *bias = layer.bias + column;
-        int wide = column + LANES < outer;
+        int64_t columns = outer - column;
         int64_t row = 0;
         for (; row + ROWS <= rows; row += ROWS)
-            F(tile)(x + row * inner, inner, panel, bias, y + row * outer + column, outer, inner, wide, bend, ROWS);
+            F(tile)(x + row * inner, inner, panel, bias, y + row * outer + column, outer, inner, columns, bend, ROWS);
 #define REST(n) \
-    case n: F(tile)(x + row * inner, inner, panel, bias, y + row * outer + column, outer, inner, wide, bend, n); break;
+    case n: F(tile)(x + row * inner, inner, panel, bias, y + row * outer + column, outer, inner, columns, bend, n); break;
+#if LANES == 16
         switch (rows - row) { REST(1) REST(2) REST(3) REST(4) REST(5) REST(6) REST(7) }
+#else
+        switch (rows - row) { REST(1) REST(2) REST(3) }
+#endif
 #undef REST
     }
 }

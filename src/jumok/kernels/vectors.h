@@ -1,4 +1,4 @@
-/* What the kernels are made of: vectors of 16 floats, float32 and bfloat16 in memory, exp, dropout
+/* What the kernels are made of: vectors as wide as a register, float32 and bfloat16 in memory, exp, dropout
  * masks, and products of blocks that stay in the cache.
  */
 #pragma once
@@ -7,9 +7,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__)
 #define AVX512
 #include <immintrin.h>
+#elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+#include <arm_neon.h>
 #endif
 
 #ifdef _WIN32 /* it has no aligned_alloc, and frees what is aligned with a function of its own */
@@ -24,14 +26,29 @@ static inline void *zeroed(size_t size) {
 #define free _aligned_free
 #endif
 
+/* All widths are multiples of BLOCK, and so are the ranges of masks. A vector has LANES elements: what one
+ * register holds, because gcc keeps wider ones in memory, at a tenth of the speed. */
+#define BLOCK 16
+#if defined(AVX512)
 #define LANES 16
-typedef float floats __attribute__((vector_size(64)));
-typedef int32_t ints __attribute__((vector_size(64)));
-typedef uint32_t words __attribute__((vector_size(64)));
-typedef uint16_t halves __attribute__((vector_size(32)));
-typedef uint8_t bytes __attribute__((vector_size(16)));
+#elif defined(__AVX2__)
+#define LANES 8
+#else
+#define LANES 4
+#endif
+typedef float floats __attribute__((vector_size(4 * LANES)));
+typedef int32_t ints __attribute__((vector_size(4 * LANES)));
+typedef uint32_t words __attribute__((vector_size(4 * LANES)));
+typedef uint16_t halves __attribute__((vector_size(2 * LANES)));
+typedef uint8_t bytes __attribute__((vector_size(LANES)));
 
+#if LANES == 16
 static const words COUNT = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+#elif LANES == 8
+static const words COUNT = {0, 1, 2, 3, 4, 5, 6, 7};
+#else
+static const words COUNT = {0, 1, 2, 3};
+#endif
 
 static inline floats spread(float x) { return (floats){} + x; }
 static inline floats choose(ints where, floats yes, floats no) {
@@ -74,7 +91,7 @@ static inline float max_of(floats x) {
     return most;
 #endif
 }
-/* The sum by halves: every level adds neighbours at a distance of 8, 4, 2 and 1. */
+/* The sum by halves: neighbours at a distance of half of the lanes, of a quarter, ... */
 static inline float total_of(floats x) {
 #ifdef AVX512
     __m256 eight = _mm256_add_ps(_mm512_castps512_ps256((__m512)x), _mm512_extractf32x8_ps((__m512)x, 1));
@@ -128,8 +145,10 @@ static inline floats times_bf16(floats sum, const uint16_t *x, const uint16_t *p
     words both;
     memcpy(&pair, x, sizeof pair);
     memcpy(&both, panel, sizeof both);
-#ifdef __AVX512BF16__ /* twice as fast; the products are the same, their sum is rounded once less */
+#if defined(AVX512) && defined(__AVX512BF16__) /* twice as fast; the same products, their sum is rounded once less */
     return (floats)_mm512_dpbf16_ps((__m512)sum, (__m512bh)((words){} + pair), (__m512bh)both);
+#elif defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+    return (floats)vbfdotq_f32((float32x4_t)sum, (bfloat16x8_t)((words){} + pair), (bfloat16x8_t)both);
 #else
     sum += (floats)((words){} + (pair << 16)) * (floats)(both << 16);
     return sum + (floats)((words){} + (pair & 0xFFFF0000u)) * (floats)(both & 0xFFFF0000u);
@@ -174,11 +193,11 @@ static inline Drop drop_of(int64_t threshold, int64_t seed) {
 
 /* C = A B for small float32 blocks that stay in the cache: A (rows x inner), B (inner x columns).
  * a_row and a_column: how far apart A's rows and columns are, one of them 1: A may lie transposed.
- * columns is a multiple of 16; rows are gone through by 4, and the caller has room for that. */
+ * columns is a multiple of BLOCK; rows are gone through by 4, and the caller has room for that. */
 static void multiply(const float *a, int64_t a_row, int64_t a_column, const float *b, int64_t b_row, float *c,
                      int64_t c_row, int64_t rows, int64_t inner, int64_t columns) {
     for (int64_t column = 0; column < columns; column += 2 * LANES) {
-        int wide = column + LANES < columns;
+        int wide = 2 * LANES <= BLOCK || column + LANES < columns;
         for (int64_t row = 0; row < rows; row += 4) {
             floats left[4] = {}, right[4] = {};
             const float *x = a + row * a_row;
@@ -205,13 +224,14 @@ static void multiply(const float *a, int64_t a_row, int64_t a_column, const floa
     }
 }
 
-/* Transposes by blocks of 16 x 16: each round exchanges what lies across the diagonal at distance
- * 8, 4, 2 and 1. rows and columns are multiples of 16. */
+/* Transposes by blocks of LANES x LANES: each round exchanges what lies across the diagonal at a distance
+ * of 8, 4, 2 and 1. rows and columns are multiples of BLOCK. */
 #ifdef __clang__
 #define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
 #define PICK(a, b, ...) __builtin_shuffle(a, b, (ints){__VA_ARGS__})
 #endif
+#if LANES == 16
 #define UPPER_8 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23
 #define LOWER_8 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31
 #define UPPER_4 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27
@@ -220,6 +240,25 @@ static void multiply(const float *a, int64_t a_row, int64_t a_column, const floa
 #define LOWER_2 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
 #define UPPER_1 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30
 #define LOWER_1 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31
+#define NEIGHBOURS 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14
+#define ROUNDS(round) round(8) round(4) round(2) round(1)
+#elif LANES == 8
+#define UPPER_4 0, 1, 2, 3, 8, 9, 10, 11
+#define LOWER_4 4, 5, 6, 7, 12, 13, 14, 15
+#define UPPER_2 0, 1, 8, 9, 4, 5, 12, 13
+#define LOWER_2 2, 3, 10, 11, 6, 7, 14, 15
+#define UPPER_1 0, 8, 2, 10, 4, 12, 6, 14
+#define LOWER_1 1, 9, 3, 11, 5, 13, 7, 15
+#define NEIGHBOURS 1, 0, 3, 2, 5, 4, 7, 6
+#define ROUNDS(round) round(4) round(2) round(1)
+#else
+#define UPPER_2 0, 1, 4, 5
+#define LOWER_2 2, 3, 6, 7
+#define UPPER_1 0, 4, 2, 6
+#define LOWER_1 1, 5, 3, 7
+#define NEIGHBOURS 1, 0, 3, 2
+#define ROUNDS(round) round(2) round(1)
+#endif
 #define EXCHANGE(distance)                                                       \
     for (int i = 0; i < LANES; i++)                                              \
         if (!(i & distance)) {                                                   \
@@ -234,20 +273,17 @@ static void transpose(const float *from, int64_t from_row, float *to, int64_t to
         for (int64_t column = 0; column < columns; column += LANES) {
             floats block[LANES];
             for (int i = 0; i < LANES; i++) block[i] = load_f32(from + (row + i) * from_row + column);
-            EXCHANGE(8)
-            EXCHANGE(4)
-            EXCHANGE(2)
-            EXCHANGE(1)
+            ROUNDS(EXCHANGE)
             for (int i = 0; i < LANES; i++) store_f32(to + (column + i) * to_row + row, block[i]);
         }
 }
 
-static inline int64_t padded(int64_t n) { return (n + LANES - 1) / LANES * LANES; }
+static inline int64_t padded(int64_t n) { return (n + BLOCK - 1) / BLOCK * BLOCK; }
 
 /* Attention's tensors are (batch, heads, positions, dim) with any strides but the last, which is 1. */
 typedef struct { int64_t batch, heads, queries, keys, dim, value_dim; } Sizes;
 typedef struct { int64_t batch, head, position; } Strides;
-typedef struct { int32_t first, end; } Reach; /* keys, both ends multiples of 16 */
+typedef struct { int32_t first, end; } Reach; /* keys, both ends multiples of BLOCK */
 
 /* A softmax that has not been divided yet: the sum of its powers, the logarithm of its divisor, and
  * the sum of its logits. */

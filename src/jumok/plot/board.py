@@ -1,6 +1,6 @@
 """The numbers of a map: which site and head, by words or by tokens, as on the page."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -14,9 +14,15 @@ Head: TypeAlias = int | Literal["mean", "max"]
 Value = Literal["weights", "norms"]
 Unit = Literal["words", "pieces"]
 StepName = Literal["writes", "reads"]
+Scale = Literal["one", "largest"]
+"""Where the colours end: at 1, or at the largest weight of what is drawn."""
 
 PARTS: tuple[Part, ...] = ("cross", "encoder", "decoder", "image")
 """The parts in the order in which one is chosen when none is named."""
+
+
+LEAST = 1e-6
+"""The smallest end of a scale."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +31,13 @@ class Map:
 
     Attributes:
         values: (rows columns), 0 to 1.
+        most: the value at the end of the scale.
     """
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     values: Array
+    most: float = 1.0
 
 
 def part_sites(trace: Trace, part: Part | None = None) -> list[Site]:
@@ -136,6 +144,9 @@ def board(
     values: Array,
     unit: Unit = "words",
     reading: StepName | None = None,
+    *,
+    rest: bool = False,
+    sunk: bool = False,
 ) -> Map:
     """The map with its words or tokens.
 
@@ -145,6 +156,8 @@ def board(
     Args:
         reading: a target word's row is that of the step that writes it, or of the one that reads
             it. None: that of the model's alignment setting.
+        rest: whether to add a column for tokens that are not words, if there are any.
+        sunk: whether that column has what is left of each row, up to 1, as well: a sink's weight.
     """
     queries, keys = trace.axes[site.queries], trace.axes[site.keys]
     if reading is None:
@@ -153,11 +166,39 @@ def board(
     named = range(shift, len(queries.tokens))
     if unit == "pieces":
         rows = [readable(queries.tokens[place]) for place in named] + ["⏎"] * shift
-        return Map(tuple(rows), tuple(map(readable, keys.tokens)), values)
+        shown = Map(tuple(rows), tuple(map(readable, keys.tokens)), values)
+        return (
+            _rest(shown, np.eye(len(values), dtype=np.float32), 1 - values.sum(axis=1))
+            if rest and sunk
+            else shown
+        )
     out = _membership(queries, range(shift, len(queries.tokens) + shift), mean=True)
     into = _membership(keys, range(len(keys.tokens)), mean=False)
     merged: Array = (out @ values @ into.T).astype(np.float32)
-    return Map(queries.texts, keys.texts, merged)
+    shown = Map(queries.texts, keys.texts, merged)
+    if not rest or not (sunk or None in keys.words):
+        return shown
+    others = values[:, [word is None for word in keys.words]].sum(axis=1)
+    return _rest(shown, out, others + (1 - values.sum(axis=1) if sunk else 0))
+
+
+def on_scale(shown: Map, scale: Scale, rest: bool = False) -> Map:
+    """The map on a scale that ends at 1, or at its largest value but those of the rest."""
+    values = shown.values[:, :-1] if rest and shown.columns[-1:] == ("rest",) else shown.values
+    largest = float(values.max(initial=LEAST))
+    return shown if scale == "one" else replace(shown, most=min(1.0, largest))
+
+
+def _rest(shown: Map, out: Array, left: Array) -> Map:
+    """The map with a last column.
+
+    Args:
+        out: (rows, queries), the mean over the rows of each word.
+        left: (queries), what each query pays to no word and to no position.
+    """
+    column: Array = (out @ left)[:, None].astype(np.float32)
+    values: Array = np.concatenate((shown.values, column), axis=1)
+    return replace(shown, columns=(*shown.columns, "rest"), values=values)
 
 
 def _membership(axis: Axis, places: range, mean: bool) -> Array:

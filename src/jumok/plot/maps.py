@@ -20,6 +20,7 @@ from jumok.plot import paper
 from jumok.plot.board import (
     Head,
     Map,
+    Scale,
     StepName,
     Unit,
     Value,
@@ -28,6 +29,7 @@ from jumok.plot.board import (
     chosen_site,
     head_name,
     matrix,
+    on_scale,
     part_sites,
     title_of,
 )
@@ -67,6 +69,8 @@ def alignment(
     unit: Unit = "words",
     reading: StepName | None = None,
     gold: Sequence[Link] | None = None,
+    scale: Scale = "one",
+    rest: bool = False,
 ) -> "Figure":
     """The map of a layer: queries down, keys across.
 
@@ -80,6 +84,8 @@ def alignment(
             it; None: that of the model's alignment setting.
         gold: gold links (source word, target word), which are framed. None: those in the trace,
             with merely possible links dashed. By words only.
+        scale: the colours end at 1, or at the largest weight of this map.
+        rest: a last column for START, END and other tokens that are not words, and for a sink.
 
     Raises:
         ModelError: no such part, layer or head. MissingExtraError: matplotlib is not installed.
@@ -87,7 +93,10 @@ def alignment(
     """
     site = chosen_site(trace, part, layer)
     head = chosen_head(trace, site, head)
-    shown = board(trace, site, matrix(site, head, value), unit, reading)
+    sunk = site.sink is not None and value == "weights" and head != "max"
+    values = matrix(site, head, value)
+    shown = board(trace, site, values, unit, reading, rest=rest, sunk=sunk)
+    shown = on_scale(shown, scale, rest)
     what = "all heads together" if value == "norms" else head_name(site, head)
     title = f"{title_of(site)}, layer {site.layer + 1}, {what}"
     known = trace.findings.gold if site.part == "cross" and unit == "words" else None
@@ -116,16 +125,18 @@ def head(
     return _one(shown, title, BARS["weights"])
 
 
-def grid(trace: Trace, *, part: Part | None = None) -> "Figure":
+def grid(trace: Trace, *, part: Part | None = None, scale: Scale = "one") -> "Figure":
     """Every head of a part: a row of panels for each layer, all on one scale.
 
     Args:
         part: as in `alignment`.
+        scale: the colours end at 1, or at the largest weight of all heads.
     """
     sites = part_sites(trace, part)
     across = max(len(site.weights) for site in sites)
     rows, columns = sites[0].weights.shape[1:]
     wide, high = 1.3, 1.3 * min(max(rows / columns, 0.5), 2.0) + 0.25
+    most = 1.0 if scale == "one" else max(float(site.weights.max()) for site in sites)
     figure = new_figure(wide * across + 1.2, high * len(sites) + 0.5)
     panels = figure.subplots(len(sites), across, squeeze=False)
     for line, site in zip(panels, sites, strict=True):
@@ -133,7 +144,7 @@ def grid(trace: Trace, *, part: Part | None = None) -> "Figure":
             if number >= len(site.weights):
                 axes.set_axis_off()
                 continue
-            image = draw_map(axes, site.weights[number])
+            image = draw_map(axes, site.weights[number], most)
             axes.set_title(f"{site.layer + 1}.{number + 1}", fontsize=9)
             axes.set_xticks([])
             axes.set_yticks([])
@@ -220,7 +231,7 @@ def _one(
     left, above = (letter * max(map(cell_len, words)) for words in (shown.rows, shown.columns))
     figure = new_figure(cell * columns + left + above + 1.5, cell * rows + above + 0.7)
     axes = figure.subplots()
-    image = draw_map(axes, shown.values)
+    image = draw_map(axes, shown.values, shown.most)
     axes.xaxis.tick_top()
     axes.set_xticks(range(0, columns, every), shown.columns[::every], fontsize=size)
     for label in axes.get_xticklabels():
@@ -228,9 +239,9 @@ def _one(
     axes.set_yticks(range(0, rows, every), shown.rows[::every], fontsize=size)
     if longest <= NUMBERED:
         for (row, column), value in np.ndenumerate(shown.values):
-            if value >= 0.1:
-                ink = "#ffffff" if value > 0.45 else INK
-                text = f"{round(100 * float(value))}"
+            if value >= 0.1 * shown.most:
+                ink = "#ffffff" if value > 0.45 * shown.most else INK
+                text = f"{100 * float(value):.{0 if shown.most >= 0.1 else 1}f}"
                 axes.text(column, row, text, ha="center", va="center", fontsize=8, color=ink)
     for style, links in (gold or {}).items():
         for source, target in links:

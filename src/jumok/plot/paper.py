@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from jumok.data.files.atomic import atomic_file
 from jumok.errors import ConfigError, DataError
-from jumok.inspection.page.document import source_folder
+from jumok.inspection.page.source import source_folder
 from jumok.late import late_imports
 
 with late_imports("drawing figures", extra="plot"):
@@ -89,9 +89,9 @@ def _figure_class() -> "type[Figure]":
     return NotebookFigure
 
 
-def draw_map(axes: "Axes", values: npt.ArrayLike) -> "AxesImage":
-    """Weights on the fixed scale from 0 to 1 that all figures share."""
-    image = axes.imshow(values, cmap=colours(), vmin=0.0, vmax=1.0, aspect="equal")
+def draw_map(axes: "Axes", values: npt.ArrayLike, most: float = 1.0) -> "AxesImage":
+    """Weights on a scale from 0 to `most`: to 1 as in all figures, if nothing else is wanted."""
+    image = axes.imshow(values, cmap=colours(), vmin=0.0, vmax=most, aspect="equal")
     for side in axes.spines.values():
         side.set_visible(False)
     axes.tick_params(length=0)

@@ -27,7 +27,7 @@ with late_imports():
     from jumok.cli.output import heatmap as output_heatmap
     from jumok.data.files import atomic
     from jumok.evaluation import text
-    from jumok.inspection.page import document, run_report
+    from jumok.inspection.page import document, origin, run_report
     from jumok.systems.translation import translator as translation_translator
     from jumok.tracing import catalog, request
     from jumok.training import lock, precision, run
@@ -147,7 +147,8 @@ def save_report(
         scores=tuple(replace(score, on=str(SENTENCES)) for score in scores),
     )
     with atomic.atomic_file(file) as partial:
-        partial.write_text(document.page(trace, run=report), encoding="utf-8")
+        page = document.page(trace, run=report, origin=origin.PageOrigin([str(model)]))
+        partial.write_text(page, encoding="utf-8")
     return file
 
 

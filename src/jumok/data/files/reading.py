@@ -10,6 +10,7 @@ import unicodedata
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -134,7 +135,14 @@ class _ZstdBytes(io.RawIOBase):
 def read_lines(
     path: Path, report: CorpusReport | None = None, *, plain: bool = False
 ) -> Iterator[str]:
-    """The lines of a text file, in NFC, without their ends.
+    """The lines of a text file; see `read_line_blocks`."""
+    return chain.from_iterable(read_line_blocks(path, report, plain=plain))
+
+
+def read_line_blocks(
+    path: Path, report: CorpusReport | None = None, *, plain: bool = False
+) -> Iterator[list[str]]:
+    """The lines of a text file, in NFC, without their ends, about a megabyte at a time.
 
     Line breaks other than \\n (a lone CR, U+2028, U+0085, ...) become spaces and are counted in
     `report`. A byte order mark at the start is dropped.
@@ -155,7 +163,7 @@ def read_lines(
         while block := b"".join(stream.readlines(BLOCK)):
             text = _text(block, path, number, offset, report)
             lines = _split(text.removeprefix("\ufeff") if offset == 0 else text, number, report)
-            yield from lines
+            yield lines
             number += len(lines)
             offset += len(block)
 

@@ -10,11 +10,15 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from jumok.data.files.damage import reading_as
-from jumok.data.files.reading import one_line, open_bytes, read_lines
+from jumok.data.files.reading import one_line, open_bytes, read_line_blocks, read_lines
 from jumok.data.report import CorpusReport
 from jumok.errors import DataError, Place
 from jumok.late import late_imports
@@ -57,6 +61,27 @@ def read_tsv(file: Path, columns: Columns, report: CorpusReport | None = None) -
             _damaged(_too_few(row, needed, "tabs", Place(file, number)), report)
             continue
         yield Row(tuple(row[column] for column in wanted), number)
+
+
+def read_tsv_columns(
+    file: Path, columns: Sequence[int], report: CorpusReport | None = None
+) -> Iterator[tuple[list[list[str]], npt.NDArray[np.int64]]]:
+    """As `read_tsv`, for a file without a header: many rows at a time, by columns, and their lines.
+
+    A row that cannot be read is noticed before the rows of the same megabyte are given.
+    """
+    needed, number = max(columns) + 1, 1
+    for lines in read_line_blocks(file, report):
+        rows = [line.split("\t", needed) for line in lines]
+        numbers = np.arange(number, number + len(rows))
+        number += len(rows)
+        if min(map(len, rows)) < needed:
+            whole = np.array([len(row) >= needed for row in rows])
+            for place in np.flatnonzero(~whole).tolist():
+                line = int(numbers[place])
+                _damaged(_too_few(rows[place], needed, "tabs", Place(file, line)), report)
+            rows, numbers = list(compress(rows, whole)), numbers[whole]
+        yield [[row[column] for row in rows] for column in columns], numbers
 
 
 def _named(columns: Columns) -> bool:

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from jumok.data.files.formats import bare_name, kind_of_name
 from jumok.data.files.reading import read_lines
-from jumok.data.files.tables import Column
+from jumok.data.files.tables import MOST_COLUMNS, Column, read_tsv, read_tsv_columns
+from jumok.data.pairs.columns import PairColumns, columns_of
 from jumok.data.pairs.drift import explain_drift
 from jumok.data.pairs.pair import Pair
 from jumok.data.report import CorpusReport
@@ -98,11 +99,44 @@ def read_pairs(corpus: Corpus, report: CorpusReport | None = None) -> Iterator[P
         pairs = compress(pairs, corpus.left)
     first = next(pairs, None)
     if first is None:
-        raise DataError(
-            "there are no pairs in it.", place=Place(" + ".join(map(str, corpus.files)))
-        )
+        raise _no_pairs(corpus)
     yield first
     yield from pairs
+
+
+def read_columns(corpus: Corpus, report: CorpusReport, size: int) -> Iterator[PairColumns]:
+    """The same pairs by columns: of at most `size` rows, or of a megabyte of a TSV file.
+
+    Raises:
+        ConfigError, DataError, MissingExtraError: as `read_pairs`.
+    """
+    columns = corpus.source_column, corpus.target_column
+    numbers = [column for column in columns if isinstance(column, int) and column >= 0]
+    file, table = corpus.file, None
+    if file is not None and not corpus.source and not corpus.target:
+        table = resolve("format", format_of(corpus))
+    if table is not read_tsv or len(numbers) < len(columns) or max(numbers) >= MOST_COLUMNS:
+        yield from columns_of(read_pairs(corpus, report), size)
+        return
+    assert file is not None
+    read, found = 0, False
+    for (sources, targets), lines in read_tsv_columns(file, numbers, report):
+        part = PairColumns(sources, targets, lines)
+        if corpus.left is not None:
+            left = corpus.left[read : read + len(part)]
+            read += len(part)
+            kept = list(compress(sources, left)), list(compress(targets, left))
+            part = PairColumns(kept[0], kept[1], lines[left])
+        if len(part):
+            found = True
+            yield part
+    if not found:
+        raise _no_pairs(corpus)
+
+
+def _no_pairs(corpus: Corpus) -> DataError:
+    place = Place(" + ".join(map(str, corpus.files)))
+    return DataError("there are no pairs in it.", place=place)
 
 
 def format_of(corpus: Corpus) -> str:

@@ -18,8 +18,9 @@ from jumok.data.files.manifest import (
     ShardRecord,
     write_manifest_file,
 )
+from jumok.data.pairs.columns import PairColumns, columns_of
 from jumok.data.pairs.pair import Pair
-from jumok.data.pairs.store import Filters, PairEncoder
+from jumok.data.pairs.store import CHUNK, Filters, PairEncoder
 from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError, Place
@@ -60,15 +61,28 @@ def write_shard(
     Raises:
         DataError: what `pairs` raises; the disk refuses.
     """
+    encoder = PairEncoder((tokenizer, tokenizer), filters, keep_texts, threads)
+    return write_shard_of(folder, number, columns_of(pairs, CHUNK), encoder, report=report)
+
+
+def write_shard_of(
+    folder: Path,
+    number: int,
+    chunks: Iterable[PairColumns],
+    encoder: PairEncoder,
+    *,
+    report: CorpusReport,
+) -> bool:
+    """As `write_shard`, for pairs by columns: CHUNK of them at a time."""
+    tokenizer = encoder.tokenizers[0]
     shard = folder / shard_name(number)
 
     def fill(partial: Path) -> dict[str, object]:
-        encoder = PairEncoder((tokenizer, tokenizer), filters, keep_texts, threads)
-        source, target = encoder.write(partial, pairs, report)
+        source, target = encoder.write(partial, chunks, report)
         if report.kept == 0:
             raise _NothingLeft
         return {
-            "texts": keep_texts,
+            "texts": encoder.keep_texts,
             "report": report.to_json(),
             "tokens": [source.values, target.values],
             "longest": max(source.longest, target.longest),

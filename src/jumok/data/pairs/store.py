@@ -7,10 +7,10 @@ and END are not stored.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from itertools import compress, islice
+from itertools import compress
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -20,6 +20,7 @@ import numpy.typing as npt
 from jumok.data.cache import cached_folder, digest, opened
 from jumok.data.flat import Flat, FlatWriter, Lengths, StoredSequences, map_flat
 from jumok.data.pairs.blocks import PairLengths, StoredLengths
+from jumok.data.pairs.columns import PairColumns, columns_of
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.pairs.pair import Pair
 from jumok.data.pairs.rows import spread
@@ -193,7 +194,7 @@ def prepare_pairs(
 
     def fill(folder: Path) -> dict[str, object]:
         encoder = PairEncoder((source, target), filters, keep_texts, threads)
-        encoder.write(folder, pairs, report, progress)
+        encoder.write(folder, columns_of(pairs, CHUNK), report, progress)
         if report.kept == 0:
             raise DataError("no pair is left after the filters.", got=str(report))
         return {"texts": keep_texts, "report": report.to_json()}
@@ -264,13 +265,14 @@ class PairEncoder:
     def write(
         self,
         folder: Path,
-        pairs: Iterable[Pair],
+        chunks: Iterable[PairColumns],
         report: CorpusReport,
         progress: Callable[[int], None] | None = None,
     ) -> tuple[FlatWriter, FlatWriter]:
         """Writes all files but `store.json`; returns the closed writers of both sides.
 
         Args:
+            chunks: of CHUNK pairs each, but for the last one.
             report: counts what is read, kept and left out.
             progress: called after each chunk of pairs with the number of those read so far.
         """
@@ -281,7 +283,7 @@ class PairEncoder:
                 stack.enter_context(FlatWriter(folder, name, np.dtype(kind)))
                 for name, kind in kinds.items()
             ]
-            for chunk in _chunks(pairs):
+            for chunk in chunks:
                 self._append(chunk, writers[:2], writers[2:], report)
                 if progress:
                     progress(report.read)
@@ -289,18 +291,17 @@ class PairEncoder:
 
     def _append(
         self,
-        chunk: list[Pair],
+        chunk: PairColumns,
         ids: list[FlatWriter],
         texts: list[FlatWriter],
         report: CorpusReport,
     ) -> None:
-        sides = [pair.source for pair in chunk], [pair.target for pair in chunk]
-        lines = [pair.line for pair in chunk]
+        sides = chunk.sources, chunk.targets
         encoded = [
             tokenizer.encode_flat(side, self.threads)
             for tokenizer, side in zip(self.tokenizers, sides, strict=True)
         ]
-        keep = _keep(encoded[0][1], encoded[1][1], np.array(lines), self.filters, report)
+        keep = _keep(encoded[0][1], encoded[1][1], chunk.lines, self.filters, report)
         report.read += len(chunk)
         report.kept += int(keep.sum())
         for writer, (values, lengths) in zip(ids, encoded, strict=True):
@@ -332,9 +333,3 @@ def _keep(
         report.drop(reason, lines[keep & meets].tolist())
         keep &= ~meets
     return keep
-
-
-def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-    rest = iter(pairs)
-    while chunk := list(islice(rest, CHUNK)):
-        yield chunk

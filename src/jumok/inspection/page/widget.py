@@ -4,7 +4,8 @@ Source: Manz et al. 2024, anywidget: reusable widgets for interactive analysis.
 """
 
 from jumok.errors import MissingExtraError
-from jumok.inspection.page.document import document, payload, source_folder
+from jumok.inspection.page.document import document, payload
+from jumok.inspection.page.source import source_folder
 from jumok.inspection.trace import Trace
 
 try:

@@ -25,6 +25,7 @@ from jumok.engine.wasm import engine_wasm
 from jumok.errors import ConfigError, Place
 from jumok.inspection.findings import TraceFindings
 from jumok.inspection.page.document import document
+from jumok.inspection.page.tours import built_in
 from jumok.inspection.trace import Level, Trace
 from jumok.kinds import page_facts
 from jumok.systems.loading import load_tokenizer, reading_of
@@ -103,7 +104,8 @@ class WebTranslator:
         blobs = {"wasm": engine_wasm(), "model": bytes(image.contents)}
         if self.pieces.charsmap:
             blobs["charsmap"] = self.pieces.charsmap
-        return self._facts(title, examples) | {"engine": memory}, blobs
+        tours = {"tours": [tour.payload() for tour in built_in()]}
+        return self._facts(title, examples) | tours | {"engine": memory}, blobs
 
     def _facts(self, title: str, examples: Sequence[str]) -> dict[str, object]:
         """What the page has to know besides the weights."""

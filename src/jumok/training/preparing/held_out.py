@@ -2,10 +2,14 @@
 
 import hashlib
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from jumok.errors import DataError
+from jumok.kernels.texts import digest_texts
 
 LARGEST_SHARE = 0.1  # of all texts, however many the recipe asks for
 
@@ -70,6 +74,12 @@ class HeldOut:
 
     def __contains__(self, text: str) -> bool:
         return hash_of(text) in self.hashes
+
+
+def hashes_of(texts: Sequence[str]) -> npt.NDArray[np.uint64]:
+    """`hash_of` each of some texts without line breaks."""
+    joined = "".join([f"{text.strip()}\n" for text in texts]).encode("utf-8", "surrogatepass")
+    return digest_texts(joined, len(texts)).byteswap()
 
 
 def hash_of(text: str) -> int:

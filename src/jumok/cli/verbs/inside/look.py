@@ -11,7 +11,8 @@ import typer
 
 from jumok.cli import figure as drawn
 from jumok.cli import options as option
-from jumok.cli import second_model
+from jumok.cli import screen, second_model
+from jumok.cli import tour as tour_options
 from jumok.cli.output.streams import open_output
 from jumok.cli.saved_trace import saved_trace
 from jumok.errors import ConfigError
@@ -23,12 +24,15 @@ with late_imports():
     from jumok.evaluation import alignment
     from jumok.inspection import trace as inspection_trace
     from jumok.inspection.page import document
+    from jumok.inspection.page import origin as page_origin
     from jumok.serving import answers as serving_answers
     from jumok.serving import local
     from jumok.serving import pictures as serving_pictures
     from jumok.tracing import catalog, comparison, request
 
 if TYPE_CHECKING:
+    from jumok.decoding import DecodingOptions
+    from jumok.inspection.page.origin import PageOrigin
     from jumok.inspection.trace import Trace
     from jumok.serving.pictures import ServedPictures
     from jumok.tracing.catalog import Family
@@ -127,6 +131,8 @@ def look(
     layer: drawn.Layer = None,
     head: drawn.Head = None,
     row: drawn.RowOf = None,
+    tour: tour_options.Wanted = None,
+    tours: tour_options.Listed = False,  # noqa: ARG001 (answered when it is read)
     device: option.Device = "auto",
     precision: option.Precision = "fp32",
     threads: Threads = 1,
@@ -148,6 +154,8 @@ def look(
 
       jumok look TUNED "I sat by the bank." --before MODEL
 
+      jumok look MODEL "The cat saw a dog." --tour translating-head
+
     Without a text the page opens with examples: validation data of the model,
     or sentences of the built-in corpus if it has the model's language.
 
@@ -155,10 +163,8 @@ def look(
     """
     _check_save(save, two=bool(against or with_ or before))
     wanted = drawn.wanted_figure(figure, to, part, layer, head, row)
-    if (save is not None or wanted is not None) and (port or host is not None):
-        raise ConfigError(
-            "--port and --host are for the live page.", do="leave them out, or --save and --figure"
-        )
+    _check_live(save is None and wanted is None, port, host)
+    guide = tour_options.wanted_tour(tour, save, figure)
     family, name = option.load_family(model, device, precision, threads)
     asked = {"--target": target, "--against": against, "--with": with_, "--before": before}
     asked |= {"--beam": None if beam is None else str(beam)}
@@ -168,8 +174,8 @@ def look(
     kept = None if given is None else saved_trace(family, given, anew)
     options = family.options if beam is None else replace(family.options, beam=beam)
     traced = partial(family.trace, options=options, level=level, name=name)
-    text = against or given or ""
     beside = second_model.second_of(model, with_, before, against)
+    text = against or given or ""
     second = second_model.load_beside(beside, text, options, level, device, precision)
     sides = comparison.Comparison(traced, second, level, before is not None)
     examples = _examples(model, family) if given is None else []
@@ -178,15 +184,31 @@ def look(
     trace = trace if gold is None else _linked(trace, gold)
     if wanted is not None:
         drawn.save_figure(trace, wanted)
-    report = way_in.report_of(model, given if kept is None else None)
+    named = given if kept or family.reads == "picture" else None
+    searched = None if beam is None else options
+    origin = _origin(model, named, target, searched, with_ or before, kept is not None)
     page = partial(
-        document.page, trace, other=other, examples=examples, run=report, before=sides.before
-    )
+        document.page, trace, other=other, examples=examples, before=sides.before,
+        run=way_in.report_of(model, given if kept is None else None), origin=origin,
+        tour=tour_options.fitting(guide, trace),
+    )  # fmt: skip
     if save is not None:
         save_trace(trace, save, page, other)
     elif wanted is None:
         pictures = _pictures(family, None if kept else given)
         serve(page, sides, port, browser, pictures, host)
+
+
+def _origin(
+    model: str,
+    given: str | None,
+    target: str | None,
+    options: "DecodingOptions | None",
+    beside: str | None,
+    saved: bool,
+) -> "PageOrigin":
+    folders = [str(folder) for folder in option.model_folders(model)]
+    return page_origin.PageOrigin(folders, given, saved, target, options, beside)
 
 
 def _examples(model: str, family: "Family") -> list[str]:
@@ -211,7 +233,9 @@ def _looked(
             family.name, "qk", "", "", {}, (), task=family.system.task
         ), None
     catalog.check_given(family, given)
-    return sides.look(given, against or "", target, extras=request.EVERYTHING)
+    with screen.waiting("Search, ablation, attribution:") as count:
+        extras = replace(request.EVERYTHING, check_cancelled=count)
+        return sides.look(given, against or "", target, extras=extras)
 
 
 def _pictures(family: "Family", first: str | None) -> "ServedPictures | None":
@@ -239,6 +263,13 @@ def _check_alone(asked: dict[str, object]) -> None:
             "these options need a text or an image.",
             expected='a text or an image after the model: jumok look MODEL "..."',
             got=f"{', '.join(sorted(options))} without one",
+        )
+
+
+def _check_live(live: bool, port: int, host: str | None) -> None:
+    if not live and (port or host is not None):
+        raise ConfigError(
+            "--port and --host are for the live page.", do="leave them out, or --save and --figure"
         )
 
 

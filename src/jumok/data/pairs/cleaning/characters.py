@@ -4,21 +4,30 @@ import functools
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+
+from jumok.kernels import texts as loops
 
 Rows = npt.NDArray[np.bool_]
 """One truth value a pair of the batch."""
 Counts = npt.NDArray[np.int64]
 
-LETTER, DIGIT, SPACE, MARK, ADDRESS, DAMAGE, FOREIGN = (np.uint16(1 << bit) for bit in range(7))
+LETTER, DIGIT, SPACE, MARK, ADDRESS, DAMAGE, FOREIGN, REST, UNSPACED = (
+    np.uint16(1 << bit) for bit in range(9)
+)
 """Kinds of characters, one bit each.
 
 MARK: < and &, without which there is no markup; ADDRESS: @ and /, without which there is no
 address; DAMAGE: characters that only damaged text has; FOREIGN: those with which UTF-8 begins
-that was decoded as Latin-1 or Windows-1252.
+that was decoded as Latin-1 or Windows-1252; REST: what its further bytes became; UNSPACED: letters
+of scripts without spaces between words.
 """
+WINDOWS = "€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
+"""What bytes 80 to 9F are in Windows-1252."""
+_UNSPACED = ("HAN", "KANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
 ENDING = 10  # the line break after each text
 SMALL = 0x20000  # code points with a table; beyond are only rare Han, and no other script
 _OF_NAMES = {"CJK": "HAN", "KANGXI": "HAN", "HIRAGANA": "KANA", "KATAKANA": "KANA"}
@@ -26,8 +35,16 @@ _WIDTHS = ("FULLWIDTH", "HALFWIDTH")
 
 
 @functools.cache
-def _kinds() -> npt.NDArray[np.uint16]:
+def kinds() -> npt.NDArray[np.uint16]:
     """The kinds of every code point."""
+    table = _kinds()
+    of, numbers = scripts()
+    table[np.isin(of, [numbers[name] for name in _UNSPACED])] |= UNSPACED
+    return table
+
+
+def _kinds() -> npt.NDArray[np.uint16]:
+    """The same without UNSPACED, which takes the scripts of letters."""
     table = np.zeros(0x110000, dtype=np.uint16)
     for code in range(SMALL):
         category = unicodedata.category(chr(code))
@@ -46,6 +63,8 @@ def _kinds() -> npt.NDArray[np.uint16]:
     for kind, characters in ((MARK, "<&"), (ADDRESS, "@/")):
         table[[ord(each) for each in characters]] |= kind
     table[0xC2:0xF5] |= FOREIGN
+    table[0x80:0xC0] |= REST
+    table[[ord(each) for each in WINDOWS]] |= REST
     return table
 
 
@@ -68,6 +87,28 @@ def scripts() -> tuple[npt.NDArray[np.uint8], dict[str, int]]:
     return table, numbers
 
 
+_SCRIPTED, _LONG_LETTER, _LONGER = (np.uint8(1 << bit) for bit in (3, 4, 5))
+
+
+@functools.cache
+def _classes() -> npt.NDArray[np.uint8]:
+    """What is counted of every code point, one bit each: LETTER, DIGIT and SPACE; letters of some
+    script; letters of two or more bytes in UTF-8, and all characters of three or more.
+    """
+    table = (kinds() & (LETTER | DIGIT | SPACE)).astype(np.uint8)
+    table[scripts()[0] != 0] |= _SCRIPTED
+    table[0x80:][(table[0x80:] & LETTER) != 0] |= _LONG_LETTER
+    table[0x800:] |= _LONGER
+    return table
+
+
+@functools.cache
+def _of_scripts(names: tuple[str, ...]) -> npt.NDArray[np.uint8]:
+    """Which code points are letters of these scripts."""
+    of, numbers = scripts()
+    return np.isin(of, [numbers[name] for name in names]).astype(np.uint8)
+
+
 @dataclass(frozen=True)
 class Side:
     """The texts of one side of a batch, with their characters one after another.
@@ -76,14 +117,12 @@ class Side:
         codes: the code points, with a line break after every text.
         starts: where each text begins in `codes`.
         lengths: of the texts, in characters.
-        kinds: of each of `codes`, as bits.
     """
 
     texts: Sequence[str]
     codes: npt.NDArray[np.uint32]
     starts: npt.NDArray[np.int64]
     lengths: Counts
-    kinds: npt.NDArray[np.uint16]
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Side":
@@ -92,19 +131,45 @@ class Side:
         codes = np.frombuffer(joined, dtype=np.uint32)
         ends = np.flatnonzero(codes == ENDING)
         starts = np.concatenate([[0], ends[:-1] + 1])
-        return cls(texts, codes, starts, ends - starts, _kinds()[codes])
+        return cls(texts, codes, starts, ends - starts)
 
-    def counts(self, of: npt.NDArray[np.bool_]) -> Counts:
-        """How many of each text's characters are True in `of`, which has one value a character."""
-        return np.add.reduceat(of, self.starts, dtype=np.int64)
+    @cached_property
+    def _counts(self) -> Counts:
+        """How many characters of each class of `_classes` each text has: texts, classes."""
+        return loops.count_classes(self.codes, len(self.texts), _classes())
+
+    @cached_property
+    def _seen(self) -> npt.NDArray[np.uint16]:
+        """The kinds of all characters of each text."""
+        return loops.see_kinds(self.codes, len(self.texts), kinds())
 
     def number(self, kind: np.uint16) -> Counts:
-        """How many characters of this kind each text has."""
-        return self.counts((self.kinds & kind) != 0)
+        """How many characters of this kind each text has: letters, digits or spaces."""
+        return self._counts[:, int(kind).bit_length() - 1]
 
     def having(self, kind: np.uint16) -> Rows:
         """Which texts have a character of this kind."""
-        return (np.bitwise_or.reduceat(self.kinds, self.starts) & kind) != 0
+        return (self._seen & kind) != 0
+
+    def having_before(self, kind: np.uint16, next_: np.uint16) -> Rows:
+        """Which texts have a character of one kind right before one of the next."""
+        return loops.see_pairs(self.codes, len(self.texts), kinds(), int(kind), int(next_))
+
+    def longest_without(self, kind: np.uint16) -> Counts:
+        """The most characters in a row of each text that are of none of these kinds."""
+        return loops.measure_runs(self.codes, len(self.texts), kinds(), int(kind))
+
+    def letters(self) -> Counts:
+        """How many letters of each text are of some script: no marks that all scripts share."""
+        return self._counts[:, 3]
+
+    def letters_of(self, names: tuple[str, ...]) -> Counts:
+        """How many letters of these scripts each text has."""
+        return loops.count_classes(self.codes, len(self.texts), _of_scripts(names))[:, 0]
+
+    def size_of_letters(self) -> Counts:
+        """The bytes of each text's letters in UTF-8; every character of three counts one more."""
+        return self._counts[:, [0, 4, 5]].sum(axis=1)
 
     def those(self, candidates: Rows, test: Callable[[str], bool]) -> Rows:
         """Which of the candidates pass a test, which is made for these alone."""

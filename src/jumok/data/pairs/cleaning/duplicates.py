@@ -1,11 +1,12 @@
 """Repeated pairs: by a hash of their texts, which a set of numbers remembers."""
 
-import hashlib
 from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from jumok.kernels.texts import digest_texts
 
 Keys = npt.NDArray[np.uint64]
 
@@ -23,9 +24,8 @@ def keys_of(sources: Sequence[str], targets: Sequence[str], by: Literal["pair", 
         if by == "pair"
         else targets
     )
-    encoded = (text.encode("utf-8", "surrogatepass") for text in texts)
-    digests = b"".join(hashlib.blake2b(each, digest_size=8).digest() for each in encoded)
-    return np.maximum(np.frombuffer(digests, dtype="<u8"), np.uint64(1))
+    joined = "".join(f"{text}\n" for text in texts).encode("utf-8", "surrogatepass")
+    return np.maximum(digest_texts(joined, len(targets)), np.uint64(1))
 
 
 class SeenKeys:

@@ -1,7 +1,8 @@
 """What the filters found in a corpus: numbers with examples, as lines and as JSON."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -14,6 +15,15 @@ SHOWN = 60  # characters of each side of an example on the screen
 KEPT = 500  # and in the file
 WORTH_SAYING = 1e-3
 """The share of pairs from which on a finding is said unasked."""
+
+
+@runtime_checkable
+class ManyPairs(Protocol):
+    """Pairs by their rows, of which only examples are read."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, row: int, /) -> Pair: ...
 
 
 @dataclass
@@ -32,7 +42,7 @@ class Finding:
     of: int = 0
     examples: list[tuple[int, str, str]] = field(default_factory=list)
 
-    def add(self, found: Rows, pairs: Sequence[Pair], checked: int) -> None:
+    def add(self, found: Rows, pairs: ManyPairs, checked: int) -> None:
         """Counts those of these pairs."""
         self.pairs += int(found.sum())
         self.of += checked

@@ -11,9 +11,12 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 
 import numpy as np
+import numpy.typing as npt
 
-from jumok.data.pairs.cleaning.characters import DAMAGE, LETTER, Rows, Side, scripts
+from jumok.data.pairs.cleaning.characters import DAMAGE, LETTER, SMALL, Rows, Side
 from jumok.errors import MissingExtraError
+from jumok.kernels import texts as loops
+from jumok.kernels.texts import BEHIND, WordTable
 from jumok.late import late_imports
 
 with late_imports("telling languages apart", extra="clean"):
@@ -70,6 +73,8 @@ SURE = 0.5
 """The probability of a language for a word by itself, from which on the word decides."""
 SURE_PART = 0.2
 """The share of a text's words that have to be such: others may be a quotation."""
+LONGEST_WORD = 60  # characters of a word that the compiled loops look up
+_SIGMA, _DEPENDS = 0x3A3, 0xFFFFFFFF
 BEGINNING = 120  # characters of a text, which are enough, and cost less than all of them
 
 
@@ -134,24 +139,61 @@ def languages_of(
         MissingExtraError: the package that tells languages apart is not installed.
     """
     found = np.full(len(side.texts), "", dtype=object)
-    table, numbers = scripts()
     expected = main_language(expected)
     letters = side.number(LETTER)
     own = np.zeros(len(found), dtype=np.bool_)
     if expected in _OWN_SCRIPT:
-        script = side.counts(table[side.codes] == numbers[_OWN_SCRIPT[expected]])
+        script = side.letters_of((_OWN_SCRIPT[expected],))
         own = script > OWN_SHARE * letters
         found[rows & own] = expected
-    real = (side.kinds & LETTER) != 0
-    size = letters + side.counts(real & (side.codes > 0x7F)) + side.counts(side.codes > 0x7FF)
-    open_ = np.flatnonzero(rows & ~own & (size >= ENOUGH) & ~side.having(DAMAGE))
+    long_enough = side.size_of_letters() >= ENOUGH
+    open_ = np.flatnonzero(rows & ~own & long_enough & ~side.having(DAMAGE))
     if sure:
-        known = [_has_enough(side.texts[row], sure) for row in open_.tolist()]
+        known = _having_enough(side, open_, sure)
         found[open_[known]] = expected
-        open_ = open_[~np.array(known, dtype=np.bool_)]
+        open_ = open_[~known]
     if len(open_):
         found[open_] = _identified([side.texts[row] for row in open_.tolist()], expected, least)
     return list(found)
+
+
+def _having_enough(side: Side, rows: npt.NDArray[np.int64], sure: frozenset[str]) -> Rows:
+    """Which of these texts pass `_has_enough`."""
+    table = _table_of(sure)
+    if table is None:
+        undecided, known = np.arange(len(rows)), np.zeros(len(rows), dtype=np.bool_)
+    else:
+        words, different, special = table.count_known(side.codes, len(side.texts), _lower())[rows].T
+        known = different >= np.maximum(2.0, SURE_PART * words)
+        undecided = np.flatnonzero(special)
+    for place in undecided.tolist():
+        known[place] = _has_enough(side.texts[rows[place]], sure)
+    return known
+
+
+@functools.lru_cache(maxsize=8)
+def _table_of(sure: frozenset[str]) -> WordTable | None:
+    """The words as the compiled loops take them; None without these loops."""
+    if loops.library() is None or any(len(word) > LONGEST_WORD for word in sure):
+        return None
+    table = WordTable()
+    table.numbers("".join(f"{word}\n" for word in sorted(sure)).encode() + BEHIND, len(sure))
+    return table
+
+
+@functools.cache
+def _lower() -> npt.NDArray[np.uint32]:
+    """What every code point becomes in `str.lower`; 0: `str.split` takes it for a space; _DEPENDS:
+    several characters, or one that depends on the next.
+    """
+    table = np.arange(0x110000, dtype=np.uint32)
+    for code in range(SMALL):
+        lower = chr(code).lower()
+        table[code] = ord(lower) if len(lower) == 1 and code != _SIGMA else _DEPENDS
+        if chr(code).isspace():
+            table[code] = 0
+    table[0] = _DEPENDS
+    return table
 
 
 def _has_enough(text: str, sure: frozenset[str]) -> bool:

@@ -12,8 +12,9 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from jumok.data.pairs.cleaning.characters import DIGIT, LETTER, BothSides, Side
+from jumok.data.pairs.cleaning.characters import DIGIT, LETTER, BothSides, Side, kinds
 from jumok.data.pairs.cleaning.duplicates import Keys, SeenKeys
+from jumok.kernels import texts as loops
 
 RUN = 4
 BANDS, BAND = 4, 4
@@ -34,16 +35,28 @@ _ONES = np.uint64(0x1111111111111111)
 
 @functools.cache
 def _folded() -> npt.NDArray[np.uint32]:
-    """What each code point counts as: its lower case, and one sign for all digits."""
+    """What each code point counts as: its lower case; 0: it does not count."""
     table = np.arange(0x110000, dtype=np.uint32)
     for code in range(0x20000):
         lower = chr(code).lower()
         table[code] = ord(lower) if len(lower) == 1 else code
+    table[(kinds() & (LETTER | DIGIT)) == 0] = 0
     return table
 
 
 def signatures(batch: BothSides) -> Signatures:
     """The signature of each pair: rows, hash functions."""
+    if loops.library() is None:
+        return signatures_plainly(batch)
+    found = np.full((len(batch), SIGNATURE), 0xFFFFFFFF, dtype=np.uint32)
+    for salt, side in enumerate(batch.sides, start=1):
+        codes = side.codes, len(side.codes), _folded()
+        loops.call("sign_texts", *codes, salt, _PLACES, _FACTORS, _ADDENDS, found)
+    return found
+
+
+def signatures_plainly(batch: BothSides) -> Signatures:
+    """The readable twin of `signatures`."""
     sides = [_runs(side, np.uint64(salt)) for salt, side in enumerate(batch.sides, start=1)]
     found = np.empty((len(batch), SIGNATURE), dtype=np.uint32)
     for column, (factor, addend) in enumerate(zip(_FACTORS, _ADDENDS, strict=True)):
@@ -60,14 +73,15 @@ def _runs(side: Side, salt: np.uint64) -> tuple[npt.NDArray[np.uint32], npt.NDAr
     After every text come RUN zeros, so that a run never reaches into the next text and a short
     text has one, too.
     """
-    counts = (side.kinds & (LETTER | DIGIT)) != 0
-    lengths = side.counts(counts)
+    folded = _folded()[side.codes]
+    counts = folded != 0
+    lengths = np.add.reduceat(counts, side.starts, dtype=np.int64)
     ends = np.cumsum(lengths + RUN)
     starts = ends - lengths - RUN
     codes = np.zeros(int(ends[-1]), dtype=np.uint64)
     real = np.flatnonzero(counts)
     text = np.repeat(np.arange(len(lengths)), lengths)
-    codes[np.arange(len(real)) + text * RUN] = _folded()[side.codes[real]]
+    codes[np.arange(len(real)) + text * RUN] = folded[real]
     hashes = np.full(len(codes), salt, dtype=np.uint64)
     for place, factor in enumerate(_PLACES[:RUN]):
         hashes[: len(codes) - place] += codes[place:] * factor

@@ -13,11 +13,13 @@ from jumok.data.pairs.cleaning.characters import (
     FOREIGN,
     LETTER,
     MARK,
+    REST,
     SPACE,
+    UNSPACED,
+    WINDOWS,
     BothSides,
     Rows,
     Side,
-    scripts,
 )
 
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|&(?:[A-Za-z]{2,8}|#x?[0-9A-Fa-f]{1,6});")
@@ -26,12 +28,11 @@ _NUMBER = re.compile(r"\d+(?:[.,' \u00a0\u202f]\d{3})*(?:[.,]\d+)?")
 # UTF-8 that was decoded as Latin-1 or Windows-1252: a first byte, then what bytes 80 to BF become
 # in one of them. Quotes and dashes follow letters such as ß in correct text, so they do not count
 # after the first byte of two.
-_REST = "\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
+_REST = f"\u0080-\u00bf{WINDOWS}"
 _REST_OF_TWO = "\u0080-\u009f\u00a1-\u00aa\u00ac-\u00ba\u00bc-\u00bf€ƒ†‡ˆ‰ŠŒŽ•˜™šœžŸ"
 _MOJIBAKE = re.compile(
     f"[\u00c2-\u00df][{_REST_OF_TWO}]|[\u00e0-\u00ef][{_REST}]{{2}}|[\u00f0-\u00f4][{_REST}]{{3}}"
 )
-_UNSPACED = ("HAN", "KANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
 SHORT = 10  # characters by which the lengths of a pair may always differ
 FEW_LETTERS = 5  # in a text with fewer, their share means nothing
 
@@ -63,19 +64,16 @@ def few_letters(batch: BothSides, least: float) -> Rows:
 
     def test(side: Side) -> Rows:
         seen = side.lengths - side.number(SPACE) + 1  # the line break is a space, too
-        return (side.number(LETTER | DIGIT) < least * seen) & (seen >= FEW_LETTERS)
+        counted = side.number(LETTER) + side.number(DIGIT)
+        return (counted < least * seen) & (seen >= FEW_LETTERS)
 
     return batch.either(test)
 
 
 def other_script(side: Side, own: Sequence[str], least: float) -> Rows:
     """Less than this share of the letters are of these scripts or Latin, as names and units are."""
-    table, numbers = scripts()
-    of = table[side.codes]
-    fits = np.zeros(256, dtype=np.bool_)
-    fits[[numbers[name] for name in ("LATIN", *own)]] = True
-    letters = side.counts(of != 0)
-    return (side.counts(fits[of]) < least * letters) & (letters > 0)
+    letters = side.letters()
+    return (side.letters_of(("LATIN", *own)) < least * letters) & (letters > 0)
 
 
 def markup(batch: BothSides) -> Rows:
@@ -96,25 +94,15 @@ def addresses(batch: BothSides, most: float) -> Rows:
 
 def long_words(batch: BothSides, most: float) -> Rows:
     """A side has more than this many letters in one word, in scripts with spaces between words."""
-    table, numbers = scripts()
-    unspaced = np.zeros(256, dtype=np.bool_)
-    unspaced[[numbers[name] for name in _UNSPACED]] = True
-
-    def test(side: Side) -> Rows:
-        breaks = np.flatnonzero(((side.kinds & SPACE) != 0) | unspaced[table[side.codes]])
-        ends = breaks[np.diff(breaks, prepend=-1) > most + 1]
-        found = np.zeros(len(side.texts), dtype=np.bool_)
-        found[np.searchsorted(side.starts, ends, side="right") - 1] = True
-        return found
-
-    return batch.either(test)
+    return batch.either(lambda side: side.longest_without(SPACE | UNSPACED) > most)
 
 
 def broken_encoding(batch: BothSides) -> Rows:
     """A side has characters that only damaged text has, or UTF-8 decoded as something else."""
 
     def test(side: Side) -> Rows:
-        wrong = side.those(side.having(FOREIGN), lambda text: bool(_MOJIBAKE.search(text)))
+        candidates = side.having_before(FOREIGN, REST)
+        wrong = side.those(candidates, lambda text: bool(_MOJIBAKE.search(text)))
         return side.having(DAMAGE) | wrong
 
     return batch.either(test)

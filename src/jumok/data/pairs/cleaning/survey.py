@@ -12,10 +12,11 @@ from jumok.data.pairs.cleaning import filters
 from jumok.data.pairs.cleaning.characters import BothSides, Rows
 from jumok.data.pairs.cleaning.duplicates import SeenKeys, keys_of
 from jumok.data.pairs.cleaning.filters import Situation
-from jumok.data.pairs.cleaning.findings import CleaningReport, Finding
+from jumok.data.pairs.cleaning.findings import CleaningReport, Finding, ManyPairs
 from jumok.data.pairs.cleaning.languages import sure_words
 from jumok.data.pairs.cleaning.near import SeenSignatures, signatures
 from jumok.data.pairs.cleaning.rules import usual_ratio
+from jumok.data.pairs.columns import PairColumns
 from jumok.data.pairs.drift import shifted_part
 from jumok.data.pairs.pair import Pair
 
@@ -49,10 +50,10 @@ def batch_of(pairs: Sequence[Pair]) -> BothSides:
 
 
 def situation_of(
-    pairs: Sequence[Pair], languages: tuple[str, str], clean: CleanConfig | None
+    first: PairColumns, languages: tuple[str, str], clean: CleanConfig | None
 ) -> Situation:
     """What the first pairs of a corpus show about all of them."""
-    source, target = (list(side) for side in zip(*(pair[:2] for pair in pairs), strict=True))
+    source, target = first.sources, first.targets
     lengths = [np.array([len(text) for text in side]) for side in (source, target)]
     words = frozenset[str](), frozenset[str]()
     if clean is not None and clean.language is not None:
@@ -68,7 +69,7 @@ class Tally:
         clean: the filters.
     """
 
-    def __init__(self, report: CleaningReport, clean: CleanConfig, pairs: Sequence[Pair]) -> None:
+    def __init__(self, report: CleaningReport, clean: CleanConfig, pairs: ManyPairs) -> None:
         self._report, self._clean, self._pairs = report, clean, pairs
         self.left = np.ones(len(pairs), dtype=np.bool_)
 
@@ -84,10 +85,14 @@ class Tally:
 
 
 def by_themselves(
-    pairs: Sequence[Pair], clean: CleanConfig, situation: Situation, report: CleaningReport
-) -> tuple[Tally, BothSides]:
-    """Applies the filters that judge each pair by itself."""
-    batch, count = batch_of(pairs), Tally(report, clean, pairs)
+    pairs: ManyPairs,
+    batch: BothSides,
+    clean: CleanConfig,
+    situation: Situation,
+    report: CleaningReport,
+) -> Tally:
+    """Applies the filters that judge each pair by itself; `batch` is of these pairs."""
+    count = Tally(report, clean, pairs)
     for name, threshold in filters.thresholds(clean).items():
         count.take(name, filters.FILTERS[name].test(batch, threshold, situation))
     if clean.language is not None:
@@ -100,7 +105,7 @@ def by_themselves(
             count.take(filters.SWAPPED, swapped, checked)
             wrong &= ~swapped
         count.take(filters.LANGUAGE, wrong, checked)
-    return count, batch
+    return count
 
 
 def against_earlier(
@@ -149,12 +154,15 @@ def survey(
     """
     rest = batches(pairs)
     first = next(rest, [])
-    situation = situation_of(first, languages, clean) if first else Situation(languages)
+    situation = Situation(languages)
+    if first:
+        situation = situation_of(PairColumns.of(first), languages, clean)
     left = []
     lengths: list[npt.NDArray[np.uint32]] = []
     lines: list[npt.NDArray[np.int64]] = []
     for part in chain([first] if first else [], rest):
-        count, batch = by_themselves(part, clean, situation, report)
+        batch = batch_of(part)
+        count = by_themselves(part, batch, clean, situation, report)
         against_earlier(part, batch, clean, count, seen)
         left.append(count.left)
         kept = count.left

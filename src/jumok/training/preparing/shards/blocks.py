@@ -1,9 +1,10 @@
 """The files that the stages of `jumok prepare` hand on: blocks of pairs, and what was found."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import compress, islice
+from itertools import chain, compress, islice
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,9 @@ import numpy.typing as npt
 from jumok.data.files.atomic import atomic_file, force_to_disk
 from jumok.data.pairs.cleaning.characters import Rows
 from jumok.data.pairs.cleaning.duplicates import Keys
+from jumok.data.pairs.columns import ColumnReader, PairColumns
 from jumok.data.pairs.pair import Pair
+from jumok.data.pairs.store import SIDES
 from jumok.json_types import JsonObject
 from jumok.training.preparing.shards.plan import PARTS, CorpusPlan, WorkBlock
 
@@ -20,34 +23,87 @@ _LINES = 20_000  # pairs written at once
 _BITS = np.uint64(64 - PARTS.bit_length() + 1)
 
 
-def write_block(plan: CorpusPlan, name: str, pairs: Iterable[Pair]) -> int:
-    """Writes pairs as a block: a line each with a tab between the sides, and their lines' numbers.
+def write_block(plan: CorpusPlan, name: str, pairs: ColumnReader) -> int:
+    """Writes the next pairs as a block: the texts of each side, a line each, and the pairs' lines.
 
     Returns:
-        how many there are.
+        how many there are: those of a shard, or fewer at the end.
     """
-    lines: list[int] = []
-    rest = iter(pairs)
-    with (
-        atomic_file(_in(plan, "blocks", f"{name}.tsv")) as partial,
-        partial.open("w", encoding="utf-8", errors="surrogatepass", newline="\n") as file,
-    ):
-        while part := list(islice(rest, _LINES)):
-            lines += [pair.line for pair in part]
-            sides = ([text.replace("\t", " ") for text in pair[:2]] for pair in part)
-            file.write("".join(f"{source}\t{target}\n" for source, target in sides))
-    _write(_in(plan, "blocks", f"{name}.lines"), np.array(lines, "<u8").tobytes())
-    return len(lines)
+    lines = [np.zeros(0, np.int64)]
+    written = 0
+    with ExitStack() as stack:
+        files = []
+        for side in SIDES:
+            partial = stack.enter_context(atomic_file(_in(plan, "blocks", f"{name}.{side}")))
+            files.append(stack.enter_context(partial.open("wb")))
+        while len(part := pairs.take(min(_LINES, plan.shard_pairs - written))):
+            for file, texts in zip(files, (part.sources, part.targets), strict=True):
+                joined = "\n".join(texts).replace("\t", " ")
+                file.write(f"{joined}\n".encode("utf-8", "surrogatepass"))
+            lines.append(part.lines)
+            written += len(part)
+    _write(_in(plan, "blocks", f"{name}.lines"), np.concatenate(lines).astype("<u8").tobytes())
+    return written
 
 
-def read_block(plan: CorpusPlan, block: WorkBlock) -> Iterator[Pair]:
-    """The pairs of a block."""
-    file = plan.work / "blocks" / f"{block.name}.tsv"
-    lines = np.fromfile(plan.work / "blocks" / f"{block.name}.lines", "<u8").tolist()
-    with file.open(encoding="utf-8", errors="surrogatepass", newline="\n") as texts:
-        for text, line in zip(texts, lines, strict=True):
-            source, _, target = text[:-1].partition("\t")
-            yield Pair(source, target, line)
+def read_block(
+    plan: CorpusPlan, block: WorkBlock, size: int, rows: Rows | None = None
+) -> Iterator[PairColumns]:
+    """The pairs of a block, `size` at a time.
+
+    Args:
+        rows: which pairs are wanted; None: all.
+    """
+    lines = _lines(plan, block)
+    with ExitStack() as stack:
+        sides = [stack.enter_context(file.open("rb")) for file in _sides(plan, block)]
+        source, target = (iter(side) if rows is None else compress(side, rows) for side in sides)
+        if rows is not None:
+            lines = lines[rows]
+        for start in range(0, len(lines), size):
+            own = lines[start : start + size]
+            yield PairColumns(_texts(source, len(own)), _texts(target, len(own)), own)
+
+
+def read_lines(plan: CorpusPlan, block: WorkBlock, rows: Rows) -> Iterator[bytes]:
+    """The texts of these pairs, source after source's target, in UTF-8 with their line breaks."""
+    with ExitStack() as stack:
+        sides = [stack.enter_context(file.open("rb")) for file in _sides(plan, block)]
+        texts = (compress(side, rows) for side in sides)
+        yield from chain.from_iterable(zip(*texts, strict=True))
+
+
+class BlockExamples:
+    """The pairs of a block, of which a few are read as examples."""
+
+    def __init__(self, plan: CorpusPlan, block: WorkBlock) -> None:
+        self._plan, self._block = plan, block
+        self._lines = _lines(plan, block)
+
+    def __len__(self) -> int:
+        return self._block.pairs
+
+    def __getitem__(self, row: int) -> Pair:
+        texts = []
+        for file in _sides(self._plan, self._block):
+            with file.open("rb") as side:
+                texts += _texts(islice(side, row, None), 1)
+        return Pair(texts[0], texts[1], int(self._lines[row]))
+
+
+def _texts(lines: Iterator[bytes], count: int) -> list[str]:
+    """The next texts of a side."""
+    joined = b"".join(islice(lines, count)).decode("utf-8", "surrogatepass")
+    return joined.removesuffix("\n").split("\n")
+
+
+def _sides(plan: CorpusPlan, block: WorkBlock) -> list[Path]:
+    return [plan.work / "blocks" / f"{block.name}.{side}" for side in SIDES]
+
+
+def _lines(plan: CorpusPlan, block: WorkBlock) -> npt.NDArray[np.int64]:
+    """The lines of the pairs of a block."""
+    return np.fromfile(plan.work / "blocks" / f"{block.name}.lines", "<u8").astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -125,9 +181,15 @@ def read_repeated(plan: CorpusPlan, block: WorkBlock, kind: str) -> Rows:
     return found
 
 
-def pairs_of(plan: CorpusPlan, block: WorkBlock, left: Rows) -> Iterator[Pair]:
-    """The pairs of a block that are left."""
-    return compress(read_block(plan, block), left)
+def write_hashes(plan: CorpusPlan, block: WorkBlock, hashes: Keys) -> None:
+    """Writes a hash of each source of a block; 0 for pairs that the filters take away."""
+    _write(_in(plan, "found", f"{block.name}.hashes"), hashes.astype("<u8").tobytes())
+
+
+def read_hashes(plan: CorpusPlan, block: WorkBlock) -> Keys:
+    """A hash of each source of a block."""
+    found = plan.work / "found" / f"{block.name}.hashes"
+    return np.fromfile(found, "<u8").astype(np.uint64)
 
 
 def write_json(plan: CorpusPlan, folder: str, name: str, value: object) -> None:

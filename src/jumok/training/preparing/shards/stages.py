@@ -1,29 +1,29 @@
 """The stages of `jumok prepare`: each is divided into tasks, which may run anywhere."""
 
-import heapq
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 
 import numpy as np
 
 from jumok.data.pairs.cleaning import filters
-from jumok.data.pairs.cleaning.characters import Rows
+from jumok.data.pairs.cleaning.characters import BothSides, Rows
 from jumok.data.pairs.cleaning.duplicates import keys_of
 from jumok.data.pairs.cleaning.filters import Situation
 from jumok.data.pairs.cleaning.findings import CleaningReport
 from jumok.data.pairs.cleaning.near import BANDS, bands, likeness, signatures, sketches
-from jumok.data.pairs.cleaning.survey import BATCH, Tally, batches, by_themselves, situation_of
-from jumok.data.pairs.corpus import read_pairs
+from jumok.data.pairs.cleaning.survey import BATCH, Tally, by_themselves, situation_of
+from jumok.data.pairs.columns import ColumnReader
+from jumok.data.pairs.corpus import read_columns, read_pairs
 from jumok.data.pairs.pair import Pair
-from jumok.data.pairs.shards import write_manifest, write_shard
-from jumok.data.pairs.store import Filters
+from jumok.data.pairs.shards import write_manifest, write_shard_of
+from jumok.data.pairs.store import CHUNK, Filters, PairEncoder
 from jumok.data.report import CorpusReport
-from jumok.data.tokenizer import Tokenizer
+from jumok.data.tokenizer import SAMPLE, Tokenizer, sample_lines
 from jumok.errors import DataError, Place
 from jumok.training.folder import CLEANING, TEST, TOKENIZER
-from jumok.training.preparing.held_out import HeldOut, hash_of
+from jumok.training.preparing.held_out import HeldOut, hashes_of
 from jumok.training.preparing.pairs import corpus_of_pairs, write_pairs, write_report
 from jumok.training.preparing.shards import blocks as files
 from jumok.training.preparing.shards.blocks import KeyTable
@@ -38,7 +38,7 @@ from jumok.training.preparing.vocabulary import learn_tokenizer
 
 PAIR, BAND = "pair", "band{}"
 VALIDATION, TESTED = "validation", "test"
-NO_SKETCHES = np.zeros(0, dtype=np.uint64)
+NO_KEYS = NO_SKETCHES = np.zeros(0, dtype=np.uint64)
 
 
 def read(plan: CorpusPlan, task: int) -> None:
@@ -46,14 +46,12 @@ def read(plan: CorpusPlan, task: int) -> None:
     for index in range(task, len(plan.corpora), plan.tasks):
         corpus = plan.corpora[index]
         report = corpus.report()
-        pairs = read_pairs(corpus, report)
-        first = list(islice(pairs, BATCH))
+        pairs = ColumnReader(read_columns(corpus, report, BATCH))
+        first = pairs.take(BATCH)
+        pairs.put_back(first)
         languages = plan.config.data.source_language, plan.config.data.target_language
-        rest: Iterator[Pair] = chain(first, pairs)
         sizes: list[int] = []
-        while size := files.write_block(
-            plan, name_of_block(index, len(sizes)), islice(rest, plan.shard_pairs)
-        ):
+        while size := files.write_block(plan, name_of_block(index, len(sizes)), pairs):
             sizes.append(size)
         known = situation_of(first, languages, plan.clean)
         values = {
@@ -79,14 +77,16 @@ def _judge(plan: CorpusPlan, block: WorkBlock) -> None:
     languages = data.source_language, data.target_language
     source, target = (frozenset(words) for words in read["words"])
     situation = Situation(languages, read["ratio"], (source, target))
-    left, hashes = [], list[int]()
+    left = []
+    hashes, smallest = [NO_KEYS], NO_KEYS
     tables: dict[str, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
     wanted = _held_pairs(plan)
     start = 0
-    for pairs in batches(files.read_block(plan, block)):
+    for pairs in files.read_block(plan, block, BATCH):
         found = np.ones(len(pairs), dtype=np.bool_)
         if clean is not None:
-            tally, both = by_themselves(pairs, clean, situation, report)
+            both = BothSides.of(pairs.sources, pairs.targets)
+            tally = by_themselves(pairs, both, clean, situation, report)
             found = tally.left
             rows = np.flatnonzero(found)
             kept = rows.tolist()
@@ -101,8 +101,9 @@ def _judge(plan: CorpusPlan, block: WorkBlock) -> None:
                     table = tables.setdefault(BAND.format(number), [])
                     table.append((keys, rows + start, sketched))
         if wanted:
-            own = {hash_of(pairs[row].source) for row in np.flatnonzero(found)}
-            hashes = heapq.nsmallest(wanted, {*hashes, *own})
+            own = np.where(found, hashes_of(pairs.sources), np.uint64(0))
+            hashes.append(own)
+            smallest = np.unique(np.concatenate([smallest, own[found]]))[:wanted]
         left.append(found)
         start += len(pairs)
         report.read += len(pairs)
@@ -110,7 +111,9 @@ def _judge(plan: CorpusPlan, block: WorkBlock) -> None:
         columns = (np.concatenate(column) for column in zip(*parts, strict=True))
         KeyTable.of(*columns).write(plan, block, name)
     files.write_left(plan, block, np.concatenate(left))
-    files.write_json(plan, "found", block.name, {"report": report.to_json(), "held": hashes})
+    files.write_hashes(plan, block, np.concatenate(hashes))
+    held = smallest.tolist()
+    files.write_json(plan, "found", block.name, {"report": report.to_json(), "held": held})
 
 
 def compare(plan: CorpusPlan, task: int) -> None:
@@ -171,16 +174,16 @@ def learn(plan: CorpusPlan, task: int) -> None:
             place=Place(plan.folder),
         )
     validation, test = _held_out(plan, every)
-    unseen = HeldOut(validation.hashes | test.hashes)
+    held = validation.hashes | test.hashes
     texts = chain.from_iterable(
-        (pair.source, pair.target)
+        files.read_lines(plan, block, _left(plan, block) & ~_among(plan, block, held))
         for block in every
-        for pair in files.pairs_of(plan, block, _left(plan, block))
-        if pair.source not in unseen
     )
     settings, file = plan.config.tokenizer, plan.work / TOKENIZER
     said: list[str] = []
-    learn_tokenizer(settings, texts, file, plan.config.seed, said.append)
+    learn_tokenizer(
+        settings, _sampled(texts, plan.config.seed), file, plan.config.seed, said.append
+    )
     values = {VALIDATION: sorted(validation.hashes), TESTED: sorted(test.hashes), "said": said}
     files.write_json(plan, "held", "out", values)
 
@@ -190,23 +193,23 @@ def encode(plan: CorpusPlan, task: int) -> None:
     tokenizer = Tokenizer.load(plan.work / TOKENIZER)
     data = plan.config.data
     limits = Filters(data.max_tokens, data.max_ratio)
+    keep_texts = plan.config.tokenizer.sampling_alpha > 0.0
+    encoder = PairEncoder((tokenizer, tokenizer), limits, keep_texts, threads=1)
     held = files.read_json(plan, "held", "out")
     for block in _own(plan, task):
         stored = files.read_json(plan, "found", block.name)
         report = CleaningReport.from_json(stored["report"])
         left = _without_repeats(plan, block, report)
-        aside = _Aside({name: frozenset(held[name]) for name in (VALIDATION, TESTED)})
+        aside: dict[str, list[tuple[str, str, int]]] = {VALIDATION: [], TESTED: []}
+        for name, pairs in aside.items():
+            rows = left & _among(plan, block, frozenset(held[name]))
+            left &= ~rows
+            for part in files.read_block(plan, block, BATCH, rows):
+                pairs += [(pair.source, pair.target, pair.line) for pair in part]
         counts = CorpusReport(report.name)
-        write_shard(
-            plan.folder,
-            block.number,
-            aside.others(files.pairs_of(plan, block, left)),
-            tokenizer,
-            limits,
-            report=counts,
-            keep_texts=plan.config.tokenizer.sampling_alpha > 0.0,
-        )
-        values = {"report": report.to_json(), "counts": counts.to_json(), "aside": aside.pairs}
+        chunks = files.read_block(plan, block, CHUNK, left)
+        write_shard_of(plan.folder, block.number, chunks, encoder, report=counts)
+        values = {"report": report.to_json(), "counts": counts.to_json(), "aside": aside}
         files.write_json(plan, "encoded", block.name, values)
 
 
@@ -261,29 +264,17 @@ STAGES = (
 )
 
 
-class _Aside:
-    """Takes the pairs aside whose sources are held out.
+def _sampled(lines: Iterable[bytes], seed: int) -> Iterator[str]:
+    """The lines that a tokenizer is trained on; the others are not decoded."""
+    for line in sample_lines(lines, SAMPLE, seed):
+        yield line.decode("utf-8", "surrogatepass").removesuffix("\n")
 
-    Attributes:
-        pairs: source, target and line of each, by what they are held out for.
-    """
 
-    def __init__(self, hashes: Mapping[str, frozenset[int]]) -> None:
-        self._hashes = hashes
-        self.pairs: dict[str, list[tuple[str, str, int]]] = {name: [] for name in hashes}
-
-    def others(self, pairs: Iterator[Pair]) -> Iterator[Pair]:
-        """The pairs that stay."""
-        if not any(self._hashes.values()):
-            yield from pairs
-            return
-        for pair in pairs:
-            key = hash_of(pair.source)
-            held = next((name for name, hashes in self._hashes.items() if key in hashes), None)
-            if held is None:
-                yield pair
-            else:
-                self.pairs[held].append((pair.source, pair.target, pair.line))
+def _among(plan: CorpusPlan, block: WorkBlock, hashes: frozenset[int]) -> Rows:
+    """The pairs of a block whose sources have these hashes."""
+    if not hashes:
+        return np.zeros(block.pairs, dtype=np.bool_)
+    return np.isin(files.read_hashes(plan, block), np.array(sorted(hashes), np.uint64))
 
 
 def _own(plan: CorpusPlan, task: int) -> Iterator[WorkBlock]:
@@ -295,7 +286,7 @@ def _without_repeats(plan: CorpusPlan, block: WorkBlock, report: CleaningReport)
     """The pairs of a block that all filters leave, which the report counts."""
     left = files.read_left(plan, block)
     if plan.clean is not None:
-        tally = Tally(report, plan.clean, list(files.read_block(plan, block)))
+        tally = Tally(report, plan.clean, files.BlockExamples(plan, block))
         tally.left &= left
         for name in (filters.DUPLICATES, filters.NEAR):
             if getattr(plan.clean, name) is not None:

@@ -1,0 +1,60 @@
+/** The caption of a figure, and how jumok is cited. */
+
+import { changes } from "../changes.js";
+import { cursorIn, headChosen, headOf, pairIn, siteOf, weightsMap } from "../cursor.js";
+import { readable, visible } from "../trace.js";
+import { rowName, valueChosen } from "../views/board.js";
+
+const OF_ONE_HEAD = new Set(["overview", "board", "scrubber", "row", "walk", "compare"]);
+
+/** Two paragraphs: what the figure shows (model, view, sentence, layer and head, value), and the citation. */
+export function captionOf(trace, view, state, words) {
+  const said = [words.captionOf(words[view], trace.model, sentence(trace))];
+  if (view === "grid") said.push(words.captionGrid(words[siteOf(trace, state).part]));
+  else if (OF_ONE_HEAD.has(view)) said.push(...ofHead(trace, view, state, words));
+  else if (words.captionValue[view]) said.push(words.captionValue[view]);
+  const changed = [...trace.changes, ...changesOf(trace, state)];
+  if (changed.length) said.push(`${words.changedModel(changed.join("; "))}.`);
+  return [said.join(" "), citation(trace)];
+}
+
+/** What was changed in the page, as `Trace.changes` names it. */
+function changesOf(trace, state) {
+  const { off, blank, row } = changes(state);
+  const names = Object.fromEntries(trace.sites.map(({ name, part, layer }) => [name, `${part} ${layer + 1}`]));
+  return [
+    ...Object.entries(off).flatMap(([site, heads]) => heads.map((head) => `head off: ${names[site]}.${head + 1}`)),
+    ...blank.map((position) => `word off: ${position + 1}`),
+    ...(row ? [`weights set: ${names[row.site]}${row.head === null ? "" : `.${row.head + 1}`}, query ${row.query + 1}`] : []),
+  ];
+}
+
+/** What was read, and what was written, if that is a text or a label. */
+function sentence(trace) {
+  const [read, written] = [visible(trace.text), trace.steps.length ? visible(trace.output) : ""];
+  return written ? `“${read}” → “${written}”` : `“${read}”`;
+}
+
+/** The layer, the head, what the cells show, and the number at the cursor. */
+function ofHead(trace, view, state, words) {
+  const site = siteOf(trace, state);
+  const oneRow = view === "row" || view === "walk"; // which show tokens, in one head
+  const head = oneRow ? String(headOf(site, state)) : headChosen(site, state);
+  const name = head === "mean" ? words.mean : head === "max" ? words.max : words.pathHead(String(Number(head) + 1));
+  const value = view === "board" || view === "scrubber" ? valueChosen(site, state) : "weights";
+  const said = [words.captionHead(words[site.part], words.layerNumber(site.layer + 1), value === "norms" ? words.captionAllHeads : name, words[value])];
+  if (value !== "weights" || view === "compare") return said;
+  if (oneRow) {
+    const [query, key] = pairIn(trace, site, state);
+    const weight = site.matrix(head, "weights")[query * site.columns + key];
+    return [...said, `“${rowName(trace, site, query, words)}” → “${readable(site.columnTokens[key])}”: ${weight.toFixed(3)}.`];
+  }
+  const map = weightsMap(trace, site, state);
+  const { row, column } = cursorIn(trace, site, map, state);
+  const weight = map.values[row * map.columns.length + column];
+  return weight === undefined ? said : [...said, `“${map.rows[row]}” → “${map.columns[column]}”: ${weight.toFixed(3)}.`];
+}
+
+function citation({ version }) {
+  return `jumok${version ? ` ${version}` : ""} (주목), github.com/jumok/jumok.`;
+}

@@ -1,0 +1,98 @@
+/** What tours and games say of the model at hand: heads by a measure, words by two measures, the mask, the vectors. */
+
+import { changeOf, factsOf, percentOf } from "../overview/facts.js";
+import { sentenceOf } from "../overview/sentence.js";
+import { cursorIn, shareHead, siteOf, weightsMap } from "../cursor.js";
+import { board, largest, total } from "../trace.js";
+
+/** The overview's sentence at the cursor of a state. */
+export function sentenceAt(trace, state, words) {
+  const site = siteOf(trace, state);
+  const head = shareHead(site, state);
+  const map = weightsMap(trace, site, state, head);
+  const { row, column, top } = cursorIn(trace, site, map, state);
+  return sentenceOf(trace, site, factsOf(trace, site, map, state, { row, column, top }, head), words);
+}
+
+/** A head as the path names it: what attends to what, the layer, the head. */
+export function headName(site, head, words) {
+  const name = { mean: words.mean, max: words.max }[head] ?? words.pathHead(String(Number(head) + 1));
+  return `${words[site.part]}, ${words.layerNumber(site.layer + 1)}, ${name}`;
+}
+
+function headsOf(sites) {
+  return sites.flatMap((site) => Array.from({ length: site.heads }, (_, head) => ({ site, head })));
+}
+
+/** The head whose largest weights among the words are the highest, as a mean over the rows. */
+export function sharpestHead(trace, sites, state) {
+  const heads = headsOf(sites);
+  return heads[largest(heads.map(({ site, head }) => {
+    const map = board(trace, site, site.matrix(String(head), "weights"), state.get("unit"), state.get("reading"));
+    const width = map.columns.length;
+    return total(map.rows.map((_, r) => Math.max(0, ...map.values.subarray(r * width, (r + 1) * width)))) / (map.rows.length || 1);
+  }))];
+}
+
+/** The heads whose ablation was measured, with the change of the output's log-probability in nats. */
+export function ablatedHeads(trace, sites) {
+  const known = trace.findings.ablation ?? {};
+  return headsOf(sites).filter(({ site, head }) => known[site.name]?.[head])
+    .map((each) => ({ ...each, change: total(known[each.site.name][each.head]) }));
+}
+
+/** The head without which the output becomes least probable. */
+export function strongestHead(trace, sites) {
+  const heads = ablatedHeads(trace, sites);
+  return heads[largest(heads.map(({ change }) => -change))];
+}
+
+/** The head without which the output's probability changes least. */
+export function weakestHead(trace, sites) {
+  const heads = ablatedHeads(trace, sites);
+  return heads[largest(heads.map(({ change }) => -Math.abs(change)))];
+}
+
+/** What a drop in nats does to the probability, in words. */
+export function changeText(nats, { sentence }) {
+  const { how, number, over } = changeOf(nats);
+  return sentence[how](number, over);
+}
+
+/** For each written word with a choice: the word that it attended to most, and the one whose occlusion cost it most. */
+export function comparedWords(trace) {
+  const facts = trace.findings.attribution?.words;
+  const [attention, occlusion] = ["weights", "blank"].map((name) => facts?.measures[name]?.[facts.read]);
+  if (!attention || !occlusion) return [];
+  const own = facts.own === facts.read;
+  const { words } = trace.axes[facts.own];
+  const first = own ? words[trace.findings.prompt + 1] ?? 0 : 0;
+  return trace.axes[facts.own].texts.map((_, row) => row).slice(first).flatMap((row) => {
+    const columns = trace.axes[facts.read].texts.map((_, column) => column)
+      .filter((column) => (!own || column < row) && Number.isFinite(occlusion[row]?.[column] ?? NaN));
+    if (columns.length < 2) return [];
+    const seen = columns[largest(columns.map((column) => attention[row][column]))];
+    const used = columns[largest(columns.map((column) => occlusion[row][column]))];
+    return [{ row, seen, used, weight: attention[row][seen], without: occlusion[row][seen], most: occlusion[row][used],
+      word: trace.axes[facts.own].texts[row], read: trace.axes[facts.read].texts, token: words.indexOf(row) }];
+  });
+}
+
+/** The word in which attention and occlusion differ most; where they agree, the one that depends most on a word. */
+export function differingWord(trace) {
+  const compared = comparedWords(trace);
+  const apart = compared.filter(({ seen, used }) => seen !== used);
+  if (apart.length) return apart[largest(apart.map(({ most, without }) => most - without))];
+  return compared[largest(compared.map(({ most }) => most))];
+}
+
+/** How many pairs the mask forbids, and how many keys the first and the last query may attend to; null: none. */
+export function maskOf(site) {
+  if (!site?.array("allowed")) return null;
+  const open = Array.from({ length: site.rows }, (_, row) =>
+    Array.from({ length: site.columns }, (_, column) => site.allows(row, column)).filter(Boolean).length);
+  const pairs = site.rows * site.columns;
+  const forbidden = pairs - total(open);
+  if (!forbidden) return null;
+  return { rows: site.rows, columns: site.columns, forbidden, share: percentOf(forbidden / pairs), first: open[0], last: open[open.length - 1] };
+}

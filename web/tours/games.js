@@ -1,0 +1,92 @@
+/** The panel of the games of prediction: a question, a guess, and then what the model did. */
+
+import { element } from "../dom.js";
+import { headQuestions, lookQuestions, nextQuestions } from "./questions.js";
+
+/** Every game: its questions, the view that shows the answer, and what an open question hides. */
+export const GAMES = {
+  look: { questions: lookQuestions, view: "overview", hides: "view", likely: (trace) => trace.sites.some((site) => !trace.axes[site.keys].grid && site.columns > 2) },
+  head: { questions: headQuestions, view: "heads", hides: "view",
+    likely: (trace, live) => trace.sites.some((site) => site.heads > 1 && (live || trace.findings.ablation?.[site.name])) },
+  next: { questions: nextQuestions, view: "beam", hides: "output", likely: (trace) => trace.steps.some(({ best }) => best.length > 1) },
+};
+
+/** The games that the page has the numbers for. */
+export function offeredGames(trace, state, names, live) {
+  return Object.keys(GAMES).filter((name) => names.includes(GAMES[name].view) && GAMES[name].likely(trace, live));
+}
+
+/**
+ * The panel of games; the score is kept here alone.
+ *
+ * Returns the node; `update(name)` for every drawing, "" where no game is running; `guessing`; `focus`.
+ */
+export function gamePanel({ now, state, end }) {
+  const title = element("h2", { id: "game-title" });
+  const count = element("span", { class: "muted tour-count" });
+  const ask = element("p", { id: "game-ask" });
+  const options = element("div", { class: "options", role: "group", "aria-labelledby": "game-ask" });
+  const verdict = element("p", { id: "game-verdict", role: "status" });
+  const score = element("span", { class: "muted", id: "game-score" });
+  const next = element("button", { type: "button", id: "game-next", onclick: () => turn(played.at + 1) });
+  const stop = element("button", { type: "button", id: "game-end", onclick: end });
+  const node = element("section", { class: "tour", id: "game", "aria-labelledby": "game-title", hidden: true },
+    element("div", { "aria-live": "polite" }, element("div", { class: "tour-head" }, title, count), ask), options, verdict,
+    element("div", { class: "tour-buttons" }, next, stop, score));
+  const played = { name: "", text: null, questions: [], at: 0, guess: null, right: 0, asked: 0 };
+
+  const begin = (name, text) => {
+    if (name !== played.name) Object.assign(played, { right: 0, asked: 0 });
+    Object.assign(played, { name, text, at: 0, guess: null, questions: GAMES[name].questions(now.trace.baseline ?? now.trace, state) });
+  };
+  const turn = (to) => {
+    Object.assign(played, { at: to, guess: null });
+    state.set({ view: GAMES[played.name].view });
+    options.querySelector("button")?.focus();
+  };
+  const guess = (id) => {
+    const question = played.questions[played.at];
+    played.guess = id;
+    played.asked += 1;
+    played.right += question.right.has(id) ? 1 : 0;
+    state.set({ view: GAMES[played.name].view, ...question.reveal });
+    (next.hidden ? stop : next).focus();
+  };
+  const write = () => {
+    const { words } = now;
+    const question = played.questions[played.at];
+    title.textContent = words.games[played.name].title;
+    stop.textContent = words.tourEnd;
+    next.textContent = words.gameNext;
+    score.textContent = played.asked ? words.gameScore(played.right, played.asked) : "";
+    next.hidden = played.guess === null || played.at === played.questions.length - 1;
+    count.textContent = question ? words.gameCount(played.at + 1, played.questions.length) : "";
+    set(ask, question ? question.ask(words) : words.gameNothing);
+    const answered = played.guess !== null;
+    set(verdict, answered ? `${question.right.has(played.guess) ? words.gameRight : words.gameWrong} ${question.says(words, played.guess)}` : "");
+    const focused = options.contains(document.activeElement) ? document.activeElement.id : "";
+    options.replaceChildren(...(question?.options ?? []).map(({ id, text }) => element("button", {
+      type: "button", id: `option-${id}`, disabled: answered, class: answered && question.right.has(id) ? "right" : null,
+      "aria-pressed": answered ? String(id === played.guess) : null, onclick: () => guess(id),
+    }, typeof text === "function" ? text(words) : text, ...(answered && question.right.has(id) ? [element("span", { "aria-hidden": "true" }, " ✓")] : []))));
+    if (focused) document.getElementById(focused)?.focus();
+  };
+  const update = (name) => {
+    const known = name in GAMES && now.names.includes(GAMES[name].view);
+    node.hidden = !known;
+    if (!known) {
+      played.name = "";
+      return;
+    }
+    const text = `${now.trace.text}\n${(now.trace.baseline ?? now.trace).output}`;
+    if (name !== played.name || text !== played.text || !played.questions.length) begin(name, text);
+    write();
+  };
+  const guessing = () => (played.name && played.guess === null && played.questions.length ? GAMES[played.name].hides : "");
+  return { node, update, guessing, focus: () => (options.querySelector("button") ?? stop).focus() };
+}
+
+/** A live region says what is put into it: what is the same is not said again. */
+function set(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}

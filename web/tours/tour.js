@@ -1,0 +1,77 @@
+/** The panel of a tour: a step's text, with Back, Next and End. It drives the page by the steps' links. */
+
+import { element } from "../dom.js";
+import { missingViews } from "./fit.js";
+import { linkOf, stateOf, textOf } from "./places.js";
+
+/**
+ * The panel of tours.
+ *
+ * now: `trace`, `words` and `names` (of the views), as they were drawn last. go(values, turned) opens a link.
+ *
+ * Returns the node; `start(tour)`; `update(tour)` for every drawing, undefined where no tour is running; `focus`.
+ */
+export function tourPanel({ now, state, live, go, end }) {
+  const title = element("h2", { id: "tour-title" });
+  const count = element("span", { class: "muted tour-count" });
+  const text = element("p", { id: "tour-text" });
+  const said = element("div", { "aria-live": "polite" }, element("div", { class: "tour-head" }, title, count), text);
+  const [back, next, stop] = [["tour-back", -1], ["tour-next", 1], ["tour-end", 0]].map(([id, by]) =>
+    element("button", { type: "button", id, onclick: () => (by ? move(by) : end()) }));
+  const node = element("section", { class: "tour", id: "tour", "aria-labelledby": "tour-title", hidden: true, onkeydown: (event) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key]; // in the panel alone: elsewhere the arrows are the views'
+    if (!by) return;
+    event.preventDefault();
+    move(by);
+  } }, said, element("div", { class: "tour-buttons" }, back, next, stop));
+  const shown = { tour: null, step: 0, values: "" };
+
+  const whole = () => now.trace.baseline ?? now.trace;
+  const valuesAt = (tour, step) => linkOf(tour.steps[step].link, whole(), state.base, live);
+  const open = (tour, step, turned) => {
+    const values = valuesAt(tour, step);
+    Object.assign(shown, { tour, step, values: JSON.stringify(values), trace: now.trace });
+    go({ ...values, tour: tour.name, step: step + 1 }, turned);
+  };
+  const move = (by) => {
+    const to = shown.step + by;
+    if (to < 0 || to >= shown.tour.steps.length) return;
+    open(shown.tour, to, true);
+    const used = by > 0 ? next : back;
+    if (used.disabled) (by > 0 ? stop : next).focus();
+  };
+  const write = (tour, step, values) => {
+    const { words, trace } = now;
+    const language = state.get("lang") === "ko" ? "ko" : "en";
+    const missing = missingViews(tour, now.names);
+    const at = { trace: whole(), state: stateOf(values, state.base), live, words, now: trace, shown: state };
+    const written = missing.length ? words.tourMissing(missing.map((view) => words[view]).join(", ")) : textOf(tour.steps[step].text[language], at);
+    const texts = [[title, tour.title[language]], [count, words.tourCount(step + 1, tour.steps.length)], [text, written],
+      [back, words.tourBack], [next, words.tourNext], [stop, words.tourEnd]];
+    for (const [part, said] of texts) if (part.textContent !== said) part.textContent = said; // what is the same is not said again
+    back.disabled = step === 0;
+    next.disabled = step === tour.steps.length - 1;
+  };
+  const update = (tour) => {
+    node.hidden = !tour;
+    if (!tour) {
+      shown.tour = null;
+      return;
+    }
+    const step = Math.min(Math.max(state.number("step"), 1), tour.steps.length) - 1;
+    const values = valuesAt(tour, step);
+    const same = shown.tour === tour && shown.step === step;
+    const moved = same ? shown.trace !== now.trace && shown.values !== JSON.stringify(values) : bare(state);
+    Object.assign(shown, { tour, step, values: JSON.stringify(values), trace: now.trace });
+    write(tour, step, values);
+    // Another text, or what was computed since: the step is about other words or heads than those that are open.
+    if (moved) queueMicrotask(() => shown.tour === tour && shown.step === step && open(tour, step, false));
+  };
+  return { node, update, start: (tour) => open(tour, 0, true), focus: () => (next.disabled ? stop : next).focus() };
+}
+
+/** Whether a link names the step and nothing that is open in it: the short form, whose values are the step's own. */
+function bare(state) {
+  const names = [...new URLSearchParams(state.fragment).keys()];
+  return names.every((name) => ["tour", "step", "lang", "text", "picture"].includes(name));
+}
