@@ -23,10 +23,10 @@ from jumok.layers.experts import balance_heard
 from jumok.shapes import Float, Tensor
 from jumok.training.devices.ahead import fed
 from jumok.training.devices.memory import memory_explained, recompute
-from jumok.training.optimization.flat import Flat
 from jumok.training.optimization.sharded import Sharded
+from jumok.training.optimization.sliced import Sliced
 from jumok.training.optimization.slices import Range
-from jumok.training.optimization.weights import Replica, Turn, Weights
+from jumok.training.optimization.weights import ModelReplica, Turn, Weights
 from jumok.training.ranks import ALONE, Ranks, ShardingRanks
 from jumok.training.task import MicroBatch, Objective, UpdateSource
 
@@ -94,7 +94,7 @@ class Learner:
             )
         else:
             moved = model if device is None else model.to(device)
-            self._weights = Flat(moved, objective, config, precision, shares, threads, ranks)
+            self._weights = Sliced(moved, objective, config, precision, shares, threads, ranks)
         self._compiler = TensorCompiler() if config.compile else None
 
     def fed(self, updates: UpdateSource) -> UpdateSource:
@@ -199,7 +199,7 @@ class Learner:
         """
         device = self._weights.device
 
-        def compute(replica: Replica, turn: Turn) -> Tensor:
+        def compute(replica: ModelReplica, turn: Turn) -> Tensor:
             replica.noise.rekey(self._seed, step, turn.index)
             batch = on_device(batches[turn.index], device)
             sums = torch.zeros(2, dtype=torch.float64, device=device)

@@ -94,7 +94,7 @@ class TorchRanks:
         Raises:
             ConfigError: torch is too old.
         """
-        if not hasattr(fsdp.FSDPModule, "set_reduce_scatter_unused_params"):
+        if "set_reduce_scatter_unused_params" not in vars(fsdp.FSDPModule):
             raise ConfigError(
                 'training.sharding = "full" needs a newer torch: in this one the processes would '
                 "wait for each other where one has no gradient of a weight.",

@@ -27,7 +27,7 @@ from jumok.training.optimization.optimizer import EPSILON
 from jumok.training.optimization.parameters import FlatParameters
 from jumok.training.optimization.shards import Shards
 from jumok.training.optimization.slices import Range
-from jumok.training.optimization.weights import Compute, Replica, Turn
+from jumok.training.optimization.weights import Compute, ModelReplica, Turn
 from jumok.training.ranks import ShardingRanks
 from jumok.training.task import Objective
 
@@ -83,14 +83,15 @@ class Sharded:
         self._ranks, self._shares, self._threads = ranks, shares, threads
         self.device = device
         self._betas, self._weight_decay = config.betas, config.weight_decay
-        # A copy that shares no parameter, and has none of its own: `averaged` fills it.
+        # A copy with the same buffers and no weights of its own: `averaged` fills it.
         empty = {id(each): nn.Parameter(torch.empty(0)) for each in model.parameters()}
-        self._bare = copy.deepcopy(model, dict(empty))
+        same = {id(each): each for each in model.buffers()}
+        self._bare = copy.deepcopy(model, {**empty, **same})
         frozen = frozen_elements(model, self._layout)
         lossed = Lossed(model.train(), objective)
         ranks.shard(lossed, blocks, precision, device)
         self._model = model
-        self._replica = Replica.of(model, lossed)
+        self._replica = ModelReplica.of(model, lossed)
         own = self._own
         self._means, self._squares = ([torch.zeros_like(each) for each in own] for _ in range(2))
         self._steps = torch.zeros((), device=device)

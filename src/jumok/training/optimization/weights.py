@@ -1,6 +1,6 @@
 """The weights of a model in training, whichever way several processes share them.
 
-There are two ways: `flat.py`, a row of which each process updates a slice, and `sharded.py`, rows
+There are two ways: `sliced.py`, a row of which each process updates a slice, and `sharded.py`, rows
 of every parameter, brought together block by block.
 """
 
@@ -31,7 +31,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Replica:
+class ModelReplica:
     """A model that computes one share after another.
 
     Attributes:
@@ -43,14 +43,16 @@ class Replica:
     loss: Callable[[Any, float], Float[Tensor, ""]]
 
     @classmethod
-    def of(cls, model: nn.Module, loss: Callable[[Any, float], Float[Tensor, ""]]) -> "Replica":
+    def of(
+        cls, model: nn.Module, loss: Callable[[Any, float], Float[Tensor, ""]]
+    ) -> "ModelReplica":
         """The replica of a model; a model has one generator of dropout masks."""
         noise = model.noise
         assert isinstance(noise, Noise)
         return cls(model, noise, loss)
 
 
-Compute = Callable[[Replica, Turn], Float[Tensor, "2"]]
+Compute = Callable[[ModelReplica, Turn], Float[Tensor, "2"]]
 """The forward and backward pass of a turn; gives its summed loss and balance in float64."""
 
 

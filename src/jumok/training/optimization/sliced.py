@@ -25,12 +25,12 @@ from jumok.training.optimization.frozen import FrozenRows, frozen_elements
 from jumok.training.optimization.optimizer import Optimizer, windows
 from jumok.training.optimization.parameters import FlatParameters
 from jumok.training.optimization.slices import Range, Slices
-from jumok.training.optimization.weights import Compute, Replica, Turn
+from jumok.training.optimization.weights import Compute, ModelReplica, Turn
 from jumok.training.ranks import Ranks
 from jumok.training.task import Objective
 
 
-class Flat:
+class Sliced:
     """One row.
 
     Args:
@@ -95,7 +95,7 @@ class Flat:
         summed up.
         """
 
-        def work(replica: Replica, gradient: Tensor, its: Sequence[Turn]) -> Tensor:
+        def work(replica: ModelReplica, gradient: Tensor, its: Sequence[Turn]) -> Tensor:
             # MKL has one number for all threads, which validation sets back to that of the cores.
             torch.set_num_threads(1)
             gradient.zero_()
@@ -181,9 +181,9 @@ class Flat:
         self._frozen.restore(average)
         return average
 
-    def _replica(self, model: nn.Module, objective: Objective) -> Replica:
+    def _replica(self, model: nn.Module, objective: Objective) -> ModelReplica:
         """With the common weights and a gradient of its own."""
         gradient = torch.zeros_like(self._computed)
         self.layout.attach(model, self._computed, gradient)
         self._gradients.append(gradient)
-        return Replica.of(model.train(), partial(objective, model))
+        return ModelReplica.of(model.train(), partial(objective, model))
