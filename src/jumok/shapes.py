@@ -22,7 +22,7 @@ beartype, so an annotation cannot become outdated.
 
 from typing import TypeAlias
 
-from jaxtyping import Bool, Float, Int, UInt8
+from jaxtyping import Bool, Float, Int, Shaped, UInt8
 from torch import Tensor
 
 Tokens: TypeAlias = Int[Tensor, "batch length"]
@@ -30,4 +30,15 @@ States: TypeAlias = Float[Tensor, "batch length dim"]
 Allowed: TypeAlias = Bool[Tensor, "batch source"]
 Logits: TypeAlias = Float[Tensor, "batch length vocabulary"]
 
-__all__ = ["Allowed", "Bool", "Float", "Int", "Logits", "States", "Tensor", "Tokens", "UInt8"]
+__all__ = [
+    "Allowed",
+    "Bool",
+    "Float",
+    "Int",
+    "Logits",
+    "Shaped",
+    "States",
+    "Tensor",
+    "Tokens",
+    "UInt8",
+]

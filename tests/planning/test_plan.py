@@ -163,6 +163,12 @@ def test_model_that_is_too_large_is_named():
     assert "more cards share them, or the model has to be" in first.text
 
 
+def test_weights_in_rows_are_not_planned():
+    with pytest.raises(ConfigError, match="the memory and the exchange of slices") as error:
+        on(8, base(sharding="full"))
+    assert "--set training.sharding=slices; a card of N then needs an N-th" in str(error.value)
+
+
 def test_batch_that_is_named_keeps_the_cards_busy():
     (first,) = (
         each for each in warnings_of(base(), *facts(base(), cards=256)) if each.rule == "waiting"

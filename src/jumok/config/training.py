@@ -43,6 +43,7 @@ class TrainingConfig(Section):
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     threads: Annotated[int, Field(ge=0)] = 0
     shares: Literal[0, 1, 2, 4, 8, 16, 32, 64, 128, 256] = 0
+    sharding: Literal["slices", "full"] = "slices"
     device: str = "auto"
     compile: bool = False
     recompute: bool = False

@@ -154,6 +154,13 @@ def numbers_of(config: Config, vocabulary: int, lengths: Lengths) -> ModelNumber
             got=f"start.model = {config.start.model}",
             do="plan the recipe that it was trained with: recipe.toml in the folder of its run",
         )
+    if config.training.sharding == "full":
+        raise ConfigError(
+            "jumok plan computes the memory and the exchange of slices.",
+            got='training.sharding = "full"',
+            do="--set training.sharding=slices; a card of N then needs an N-th of the products' "
+            "weights and gradients instead of all, and sends them once more in every micro-batch",
+        )
     parts = tuple(parts_of(config, vocabulary, lengths))
     flop = readings_of(config.training) * sum(part.both for part in parts)
     unit = "images" if isinstance(config, ImageClassificationConfig) else "tokens"

@@ -58,6 +58,7 @@ LATER_KEYS = {
     "window": None,
     "window_layers": ["window"],
     "batches": "auto",
+    "sharding": "slices",
 }
 """Keys that recipes did not always have, with the value that stands for what was done before."""
 

@@ -6,9 +6,11 @@ process neither imports it nor waits for anyone.
 
 import json
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol, runtime_checkable
 
 import torch
+from torch import nn
 
 from jumok.json_types import JsonObject
 from jumok.shapes import Tensor
@@ -44,6 +46,43 @@ class Ranks(Protocol):
 
     def told(self, facts: JsonObject | None) -> JsonObject:
         """The facts of the first rank; the others give None."""
+        ...
+
+
+@runtime_checkable
+class ShardingRanks(Ranks, Protocol):
+    """Processes that can divide a module's parameters, and bring them together while it computes.
+
+    Each has a part of the rows of every parameter, as `torch.chunk` cuts them.
+    """
+
+    def shard(
+        self,
+        whole: nn.Module,
+        parts: Sequence[nn.Module],
+        precision: torch.dtype,
+        device: torch.device,
+    ) -> None:
+        """Divides the parameters of `whole`, in place. From then on all processes call it equally
+        often, forward and backward.
+
+        Args:
+            parts: of `whole`; their parameters are brought together only while they compute. The
+                others stay together from the beginning of a call to the end of its backward pass.
+            precision: of computations; the parameters that are kept are float32.
+            device: to which the parameters are brought, one part after another.
+
+        Raises:
+            ConfigError: torch is too old.
+        """
+        ...
+
+    def connected(self) -> AbstractContextManager[None]:
+        """Inside of it, the end of another process is said as such.
+
+        Raises:
+            TrainingError: another rank has ended.
+        """
         ...
 
 

@@ -21,7 +21,7 @@ from jumok.training.devices.own import own_device
 from jumok.training.folder import Decisions
 from jumok.training.further import FurtherTask, sized
 from jumok.training.further import prepare as prepare_further
-from jumok.training.learner import Learner
+from jumok.training.learner import Learner, is_sharded
 from jumok.training.lock import held
 from jumok.training.log import JsonLog, Log, Silent, TensorBoardLog
 from jumok.training.loop import Loop, Outcome, Progress
@@ -180,6 +180,10 @@ def decide(
             f"a step has {shares} shares, one for each process, and not {alone} as in one process: "
             "the last bits differ from those of one (training.shares says how many)"
         )
+    if training.sharding == "full" and not is_sharded(training, ranks):
+        say(
+            'training.sharding = "full": one process has nothing to divide, and trains as in slices'
+        )
     return Decisions("bf16" if precision.dtype == torch.bfloat16 else "fp32", shares)
 
 
@@ -268,7 +272,7 @@ def assemble(
     threads = threads_of(config.training, device, decisions.shares, ranks)
     torch.set_num_threads(threads)
     torch.manual_seed(config.seed)
-    model = task.build().to(device)
+    model = task.build()
     learner = Learner(
         model,
         task.objective,
@@ -278,6 +282,7 @@ def assemble(
         decisions.shares,
         threads,
         ranks,
+        device,
     )
     for line in task.describe(model):
         screen.say(line)

@@ -33,7 +33,9 @@ RATE = 0.2
 """The highest learning rate, as a share of that with which the model was trained."""
 PATIENCE = 3
 
-ON_THIS_MACHINE = ("threads", "device", "precision", "compile", "recompute", "tensorboard")
+ON_THIS_MACHINE = (
+    *("threads", "device", "precision", "compile", "recompute", "sharding", "tensorboard"),
+)
 OF_THIS_LENGTH = ("steps", "minutes", "log_every", "checkpoint_every", "learning_rate")
 """The keys of [training] that are not taken over from the earlier recipe."""
 AUGMENTATION = ("augmentation", "flip", "shift", "captions_per_picture", "max_ratio")

@@ -6,11 +6,15 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 import torch
-from torch import distributed
+from torch import distributed, nn
 
 from jumok.errors import ConfigError, TrainingError
 from jumok.json_types import JsonObject
+from jumok.late import late_imports
 from jumok.shapes import Tensor
+
+with late_imports():
+    from torch.distributed import device_mesh, fsdp
 
 PATIENCE = timedelta(hours=12)
 """Ranks wait for the first one while it prepares data and validates. One that has died is noticed
@@ -78,16 +82,65 @@ class TorchRanks:
         said: JsonObject = json.loads(bytes(content.tolist()))
         return said
 
+    def shard(
+        self,
+        whole: nn.Module,
+        parts: Sequence[nn.Module],
+        precision: torch.dtype,
+        device: torch.device,
+    ) -> None:
+        """Divides the parameters of `whole`, in place, by FSDP2; see `ShardingRanks`.
+
+        Raises:
+            ConfigError: torch is too old.
+        """
+        if "set_reduce_scatter_unused_params" not in vars(fsdp.FSDPModule):
+            raise ConfigError(
+                'training.sharding = "full" needs a newer torch: in this one the processes would '
+                "wait for each other where one has no gradient of a weight.",
+                expected="torch 2.13 or newer",
+                got=f"torch {torch.__version__}",
+                do="update torch, or --set training.sharding=slices",
+            )
+        mesh = device_mesh.init_device_mesh(device.type, (self.count,))
+        # The model makes its inputs itself, in the precision of its weights.
+        policy = fsdp.MixedPrecisionPolicy(
+            param_dtype=None if precision == torch.float32 else precision,
+            reduce_dtype=torch.float32,
+            cast_forward_inputs=False,
+        )
+        for module in (*parts, whole):
+            divided = fsdp.fully_shard(module, mesh=mesh, mp_policy=policy)
+        divided.set_reduce_scatter_unused_params(True)
+
+    @contextmanager
+    def connected(self) -> Iterator[None]:
+        """Inside of it, the end of another process is said as such.
+
+        Raises:
+            TrainingError: another rank has ended.
+        """
+        try:
+            yield
+        except RuntimeError as error:
+            # What is computed here may fail for other reasons.
+            if not isinstance(error, distributed.DistError) and "gloo" not in str(error):
+                raise
+            raise self._lost(error) from error
+
     @contextmanager
     def _together(self) -> Iterator[None]:
         try:
             yield
         except RuntimeError as error:
-            raise TrainingError(
-                f"rank {self.index} lost the connection to another rank, which has probably ended.",
-                got=str(error).splitlines()[0][:200],
-                do="look for the error of that rank, then continue with --resume",
-            ) from error
+            raise self._lost(error) from error
+
+    def _lost(self, error: RuntimeError) -> TrainingError:
+        return TrainingError(
+            f"rank {self.index} lost the connection to another rank, which has probably ended.",
+            got=str(error).splitlines()[0][:200],
+            do="look for the error of that rank, then continue with --resume",
+        )
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from itertools import accumulate, groupby
 
 import torch
 
-from jumok.shapes import Float, Tensor
+from jumok.shapes import Float, Shaped, Tensor
 from jumok.training.optimization.slices import WINDOW, Slices, meetings, number_of
 from jumok.training.ranks import Ranks, halved
 
@@ -30,7 +30,7 @@ class Exchange:
         self.size = sum(end - start for start, end in self.ranges)
         self._meetings = meetings(ranks.index, ranks.count)
 
-    def cut(self, row: Float[Tensor, " size"]) -> Float[Tensor, " slice"]:
+    def cut(self, row: Shaped[Tensor, " size"]) -> Shaped[Tensor, " slice"]:
         """A copy of the slice."""
         return torch.cat([row[start:end] for start, end in self.ranges])
 

@@ -9,50 +9,51 @@ import torch
 from torch import nn
 
 from jumok.layers.embedding import Embedding
-from jumok.shapes import Float, Tensor
-from jumok.training.optimization.exchange import Exchange
+from jumok.shapes import Bool, Float, Tensor
 from jumok.training.optimization.parameters import FlatParameters
 
 
+def frozen_elements(model: nn.Module, layout: FlatParameters) -> Bool[Tensor, " size"] | None:
+    """Which elements of the row of weights are frozen; None: none is."""
+    tables = {
+        id(module.table): module.frozen
+        for module in model.modules()
+        if isinstance(module, Embedding) and module.frozen is not None
+    }
+    if not tables:
+        return None
+    device = next(model.parameters()).device
+    marked = torch.zeros(layout.size, device=device)
+    views = layout.views(marked)
+    for name, parameter in model.named_parameters():
+        if id(parameter) in tables:
+            views[name][tables[id(parameter)].to(device)] = 1
+    return marked > 0
+
+
 class FrozenRows:
-    """The frozen rows of `model`, as far as they are in a slice of its weights.
+    """Frozen elements of some weights.
 
     Args:
-        master: the slice.
+        frozen: which of them are; None: none.
     """
 
     def __init__(
-        self,
-        model: nn.Module,
-        layout: FlatParameters,
-        exchange: Exchange,
-        master: Float[Tensor, " slice"],
+        self, frozen: Bool[Tensor, "*axes"] | None, weights: Float[Tensor, "*axes"]
     ) -> None:
-        tables = {
-            id(module.table): module.frozen
-            for module in model.modules()
-            if isinstance(module, Embedding) and module.frozen is not None
-        }
-        self._frozen: Tensor | None = None
-        if tables:
-            marked = torch.zeros(layout.size, device=master.device)
-            views = layout.views(marked)
-            for name, parameter in model.named_parameters():
-                if id(parameter) in tables:
-                    views[name][tables[id(parameter)].to(master.device)] = 1
-            self._frozen = exchange.cut(marked) > 0
-        self.remember(master)
+        self._frozen = frozen
+        self.remember(weights)
 
-    def remember(self, weights: Float[Tensor, " slice"]) -> None:
+    def remember(self, weights: Float[Tensor, "*axes"]) -> None:
         """Stores the values of the rows in `weights`."""
         self._kept = weights[:0] if self._frozen is None else weights[self._frozen]
 
-    def silence(self, gradient: Float[Tensor, " slice"]) -> None:
+    def silence(self, gradient: Float[Tensor, "*axes"]) -> None:
         """Sets their gradient to zero."""
         if self._frozen is not None:
             gradient.masked_fill_(self._frozen, 0.0)
 
-    def restore(self, weights: Float[Tensor, " slice"]) -> None:
+    def restore(self, weights: Float[Tensor, "*axes"]) -> None:
         """Writes them back."""
         if self._frozen is not None:
             weights.masked_scatter_(self._frozen, self._kept)

@@ -7,7 +7,7 @@ from torch import nn
 
 from jumok.kernels.linear import Linear
 from jumok.shapes import Float, Tensor
-from jumok.training.optimization.slices import ALIGN, Stretch, in_blocks
+from jumok.training.optimization.slices import ALIGN, Range, Stretch, in_blocks
 
 TOGETHER = 1 << 20
 """Elements of matrices of one shape that Muon steps together, and one process owns."""
@@ -47,6 +47,17 @@ class FlatParameters:
                 self.decayed = self.size
             if id(parameter) in inner:
                 self.hidden = self.size
+
+    @property
+    def places(self) -> list[tuple[str, Range, torch.Size]]:
+        """Each parameter's name, its range of the row and its shape; what a range has more than the
+        parameter, up to the next cache line, is zero.
+        """
+        ends = [start for _, start, _ in self._places[1:]] + [self.size]
+        return [
+            (name, (start, end), shape)
+            for (name, start, shape), end in zip(self._places, ends, strict=True)
+        ]
 
     @property
     def units(self) -> list[tuple[int, tuple[int, int, int]]]:

@@ -1,0 +1,127 @@
+"""The weights of a model in training, whichever way several processes share them.
+
+There are two ways: `sliced.py`, a row of which each process updates a slice, and `sharded.py`, rows
+of every parameter, brought together block by block.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import nn
+
+from jumok.kernels.noise import Noise
+from jumok.shapes import Float, Tensor
+from jumok.training.optimization.slices import Range
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A micro-batch that a process computes.
+
+    Attributes:
+        index: its number in the update.
+        counts: whether its loss and gradient do. Where they do not, another process has it, and
+            this one computes it because all of them have to take part.
+    """
+
+    index: int
+    counts: bool = True
+
+
+@dataclass(frozen=True)
+class ModelReplica:
+    """A model that computes one share after another.
+
+    Attributes:
+        loss: of a batch, given the label smoothing.
+    """
+
+    model: nn.Module
+    noise: Noise
+    loss: Callable[[Any, float], Float[Tensor, ""]]
+
+    @classmethod
+    def of(
+        cls, model: nn.Module, loss: Callable[[Any, float], Float[Tensor, ""]]
+    ) -> "ModelReplica":
+        """The replica of a model; a model has one generator of dropout masks."""
+        noise = model.noise
+        assert isinstance(noise, Noise)
+        return cls(model, noise, loss)
+
+
+Compute = Callable[[ModelReplica, Turn], Float[Tensor, "2"]]
+"""The forward and backward pass of a turn; gives its summed loss and balance in float64."""
+
+
+class Weights(Protocol):
+    """Computed weights, gradients, master weights, moments and averages.
+
+    All processes call the same methods in the same order.
+
+    Attributes:
+        device: on which they are.
+    """
+
+    device: torch.device
+
+    def turns(self, places: Sequence[Sequence[int]]) -> list[list[Turn]]:
+        """What each share of this process computes.
+
+        Args:
+            places: the numbers of each share's micro-batches, of all processes; the largest first.
+        """
+        ...
+
+    def backward(
+        self, turns: Sequence[Sequence[Turn]], compute: Compute
+    ) -> Float[Tensor, "own_shares 2"]:
+        """Computes the gradient of each share; returns what `compute` gave for each, summed up."""
+        ...
+
+    def sum_up(self) -> Float[Tensor, " norms"]:
+        """Sums up the gradients of all processes; returns norms whose squares add up to that of the
+        whole gradient.
+        """
+        ...
+
+    def step(self, scale: float | None, step: int, learning_rate: float) -> None:
+        """One step of the optimizer, counted from 1.
+
+        Args:
+            scale: by which the gradient is multiplied before; None: 1.
+        """
+        ...
+
+    def snapshot(self) -> None:
+        """Adds the current weights to last-k averaging, and collects the average in the first
+        process; called at every validation.
+        """
+        ...
+
+    def averaged(self) -> nn.Module:
+        """A float32 copy of the model in evaluation mode, with the averaged weights.
+
+        Of several processes, the first one has them, from `snapshot` to the next update.
+        """
+        ...
+
+    def named(self) -> dict[str, Tensor]:
+        """The averaged weights by parameter name, in float32; see `averaged`."""
+        ...
+
+    def state(self) -> dict[str, Tensor]:
+        """What this process has of the state for an exact resume."""
+        ...
+
+    def ranges(self, name: str) -> list[Range] | None:
+        """What a tensor of the state holds of the row (`FlatParameters`) in this process; None: all
+        have the same.
+        """
+        ...
+
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
+        """Restores the result of `state`."""
+        ...

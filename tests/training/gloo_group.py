@@ -1,0 +1,83 @@
+"""Ranks that are processes, joined over gloo, which do one task after another until a deadline."""
+
+import multiprocessing
+import pickle
+import socket
+import time
+import traceback
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+import torch
+
+from jumok.training.torch_ranks import TorchRanks, joined
+
+SECONDS = 120
+
+
+class Group:
+    """So many processes; used in a `with` statement, after which none is left.
+
+    What they are given and what they answer is pickled; a task is a function of a module.
+    """
+
+    def __init__(self, count: int) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        context = multiprocessing.get_context("spawn")
+        self._pipes, self._processes = [], []
+        for rank in range(count):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_member, args=(theirs, rank, count, port), daemon=True)
+            process.start()
+            theirs.close()
+            self._pipes.append(ours)
+            self._processes.append(process)
+
+    def __enter__(self) -> "Group":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for process in self._processes:
+            process.kill()
+            process.join()
+
+    def work(self, task: Callable[..., Any], *given: Any) -> list[Any]:
+        """What `task(ranks, *given)` gives each of them.
+
+        Raises:
+            AssertionError: one of them failed, or the deadline has passed.
+        """
+        for pipe in self._pipes:
+            pipe.send((task, given))
+        until = time.monotonic() + SECONDS
+        found = []
+        for rank, pipe in enumerate(self._pipes):
+            assert pipe.poll(max(0.0, until - time.monotonic())), f"rank {rank} hangs in {task}"
+            found.append(pickle.loads(pipe.recv_bytes()))
+        for rank, (_, failure) in enumerate(found):
+            assert failure is None, f"rank {rank}: {failure}"
+        return [answer for answer, _ in found]
+
+
+def _member(pipe: Connection, rank: int, count: int, port: int) -> None:
+    torch.set_num_threads(1)
+    variables = {"RANK": rank, "WORLD_SIZE": count, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    with joined({name: str(value) for name, value in variables.items()}) as ranks:
+        while True:
+            try:
+                task, given = pipe.recv()
+            except EOFError:
+                return
+            pipe.send_bytes(pickle.dumps(_answer(task, ranks, given)))
+
+
+def _answer(
+    task: Callable[..., Any], ranks: TorchRanks, given: tuple[Any, ...]
+) -> tuple[Any, str | None]:
+    try:
+        return task(ranks, *given), None
+    except Exception:
+        return None, traceback.format_exc()
