@@ -8,6 +8,7 @@ from jumok.tracing.catalog import load_family
 from jumok.tracing.request import NOTHING
 from tests.browser.comparing import check_heads, check_largest, less
 from tests.browser.conftest import open_view, views_of
+from tests.browser.test_page_everybody import SCREENS
 from tests.browser.test_page_kinds import CONTROLS, SHORT, folders, named, served
 from tests.inspection.traces import HOSTILE, trace
 
@@ -134,11 +135,10 @@ def test_a_live_page_says_why_a_pin_cannot_be_restored(served, folders):
     )
 
 
-@pytest.mark.parametrize("language", ["en-US", "ko-KR"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [400, 1280])
-def test_a_pinned_state_is_for_everybody(opened, language, theme, width):
-    reader = opened(trace(source=HOSTILE), language, view="overview")
+@pytest.mark.parametrize(("width", "theme", "language"), SCREENS)
+def test_a_pinned_state_is_for_everybody(opened, width, theme, language):
+    locale = {"en": "en-US", "ko": "ko-KR"}[language]
+    reader = opened(trace(source=HOSTILE), locale, view="overview")
     reader.page.emulate_media(color_scheme=theme)
     reader.page.set_viewport_size({"width": width, "height": 800})
     reader.page.locator("#pin").click()
