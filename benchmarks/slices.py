@@ -1,9 +1,11 @@
-"""The memory of each process, by their number: `python -m benchmarks.slices [--optimizer muon]`.
+"""The memory of each process, by their number: `python -m benchmarks.slices [--optimizer muon]`, or
+`--sharding full` for weights in rows of every parameter.
 
 For 1, 2 and 4 processes a model with random weights makes two updates, in as many processes, which
 exchange gradients and weights over gloo as `jumok train --processes` does. The table has the bytes
 of one process: the state (master weights, moments, averages), its gradients and its copy of the
-weights, the largest of all processes; and by how much its resident memory has grown at its peak.
+weights (in rows of every parameter it has none but its state, and brings together a block at a
+time), the largest of all processes; and by how much its resident memory has grown at its peak.
 """
 
 import argparse
@@ -30,16 +32,18 @@ COUNTS = 1, 2, 4
 SHARES = 4
 
 
-def measured(rank: int, count: int, port: int, kind: str, optimizer: str) -> list[float]:
+def measured(rank: int, count: int, port: int, optimizer: str, sharding: str) -> list[float]:
     """The megabytes of one process: state, gradients, weights, growth of the resident memory."""
     torch.set_num_threads(1)
     torch.manual_seed(1)
     names = {"RANK": rank, "WORLD_SIZE": count, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     variables = {name: str(value) for name, value in names.items()}
     with nullcontext(ALONE) if count == 1 else joined(variables) as ranks:
-        model = model_of(CONFIGS[kind], VOCABULARIES[kind])
+        model = model_of(CONFIGS[MODEL], VOCABULARIES[MODEL])
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        config = TrainingConfig(average=AverageConfig(kind="ema"), optimizer=optimizer)
+        config = TrainingConfig(
+            average=AverageConfig(kind="ema"), optimizer=optimizer, sharding=sharding
+        )
         size = FlatParameters(model).size
         learner = Learner(model, translation, config, 1, torch.bfloat16, SHARES, 1, ranks)
         batch = collate([[5, 6, 7]] * 4, [[8, 9]] * 4)
@@ -48,21 +52,26 @@ def measured(rank: int, count: int, port: int, kind: str, optimizer: str) -> lis
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
         state = sum(tensor.nbytes for tensor in learner.state().values())
         own = learner.state()["master"].nbytes
-    gradients = own + 2 * size * SHARES // count
-    return [each / 1e6 for each in (state, gradients, 2 * size, grown)]
+    if count > 1 and sharding == "full":
+        weights, gradients = 0, own
+    else:
+        weights, gradients = 2 * size, own + 2 * size * SHARES // count
+    return [each / 1e6 for each in (state, gradients, weights, grown)]
 
 
 def main() -> int:
     """Prints a row for each number of processes."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.slices", description=__doc__)
     parser.add_argument("--optimizer", choices=["adamw", "muon"], default="adamw")
+    parser.add_argument("--sharding", choices=["slices", "full"], default="slices")
     given = parser.parse_args()
-    print(f"{MODEL}, {given.optimizer}, bfloat16, {SHARES} shares; MB of a process")
+    run = f"{MODEL}, {given.optimizer}, {given.sharding}, bfloat16, {SHARES} shares"
+    print(f"{run}; MB of a process")
     print("| processes | state | gradients | weights | peak growth of resident memory |")
     print("|---|---|---|---|---|")
     for count in COUNTS:
         port = free_port()
-        tasks = [(rank, count, port, MODEL, given.optimizer) for rank in range(count)]
+        tasks = [(rank, count, port, given.optimizer, given.sharding) for rank in range(count)]
         with multiprocessing.get_context("spawn").Pool(count) as pool:
             rows = pool.starmap(measured, tasks, chunksize=1)
         largest = [max(column) for column in zip(*rows, strict=True)]
