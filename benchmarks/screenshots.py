@@ -108,7 +108,7 @@ LAYERS = (Shot("layers", "view=layers", 900, play),)
 RIVALS = (Shot("versus", "view=compare", 900, play),)
 KOREANS = (
     Shot("alignment-ko", "view=board&lang=ko"),
-    Shot("walk", "view=walk&layer=0&query=1&head=3&moment=22", 1090),
+    Shot("walk", "view=walk&layer=0&query=1&head=3&moment=21", 1090),
 )
 FILM = Shot("walk-film", "view=walk&layer=0&query=1&head=3", 1100)
 ENDS = "layer=0", "layer=1", 2  # of the last layer, the film has the last moments

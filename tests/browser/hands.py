@@ -238,15 +238,17 @@ def mattered_keys(hand: Hand) -> None:
     expect(hand.page.locator("#written-0")).to_have_attribute("aria-pressed", "true")
     expect(hand.page.locator("#written-0")).to_be_focused()
     facts = hand.recorded.findings.attribution["words" if by_words(hand.recorded) else "pieces"]
-    label = hand.page.locator("#panel canvas").first.get_attribute("aria-label")
-    told = [percent(each) for each in re.findall(r"[−]?(\d+ %)", label.rpartition("%: ")[2])]
-    if facts.read == facts.own or not told:
+    if facts.read == facts.own:
         return  # the first word of a text has read nothing
-    measures = [values[facts.read] for values in facts.measures.values() if facts.read in values]
-    for share, values in zip(told[-len(measures) :], measures, strict=True):
-        sizes = np.abs(np.array(values[0], dtype=float))
-        assert share <= sizes.max() / sizes.sum() + 0.0051
-        assert 0 < share <= 1
+    names = [name for name, values in facts.measures.items() if facts.read in values]
+    rest = {name: facts.rest.get(name, {}).get(facts.read) for name in names}
+    label = hand.page.locator("#panel canvas").first.get_attribute("aria-label")
+    for name, text in zip(names, label.split("; ")[-len(names) :], strict=True):
+        sizes = np.abs(np.array(facts.measures[name][facts.read][0], dtype=float))
+        if any(values is not None for values in rest.values()):
+            sizes = np.append(sizes, abs(rest[name][0]) if rest[name] is not None else 0.0)
+        told = percent(re.search(r"(\d+ %)$", text)[1])
+        assert told == pytest.approx(sizes.max() / sizes.sum(), abs=0.0051), name
 
 
 def mattered_finger(hand: Hand) -> None:
