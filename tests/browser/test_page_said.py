@@ -13,9 +13,9 @@ import pytest
 from jumok.inspection.page.tours import built_in, unmet
 from jumok.inspection.trace import Site, Trace
 from tests.browser.conftest import Reader
-from tests.browser.test_page_games import ablated, predicted
+from tests.browser.test_page_games import ablated
 from tests.browser.test_page_kinds import VIEWS
-from tests.browser.test_page_overview import change_of, percent, word_map
+from tests.browser.test_page_overview import change_of, percent, shown, word_map
 from tests.browser.touring import TraceOf, traces_of
 from tests.browser.walking import Walk, near, number, numbers
 
@@ -93,8 +93,8 @@ def check_keys(told: Told) -> None:
     for op, values in (("products", told.products), ("sum", told.weights)):
         told.says(op)
         rows = page.locator(".walk-key[data-key]").evaluate_all("e => e.map(x => x.dataset.key)")
-        shown = [int(each) for each in rows if each != "others"]
-        for key in shown:
+        alone = [int(each) for each in rows if each != "others"]
+        for key in alone:
             said = page.locator("#walk-says").text_content()
             where = -1 if op == "products" else 0
             assert numbers(said)[where] == pytest.approx(values[key], abs=ROUNDED)
@@ -103,7 +103,7 @@ def check_keys(told: Told) -> None:
                 assert shares(said)[-1] == pytest.approx(spent, abs=0.0055)
             page.locator("#walk-next").click()
         if "others" in rows:
-            left = [values[key] for key in range(len(values)) if key not in shown]
+            left = [values[key] for key in range(len(values)) if key not in alone]
             said = page.locator("#walk-says").text_content()
             ends = [min(left), max(left)] if op == "products" else [sum(left)]
             near(numbers(said)[: len(ends)], ends, ROUNDED)
@@ -177,11 +177,10 @@ def test_every_sentence_of_the_walk_is_redone(opened, traces, kind):
             assert not re.search(r"undefined|NaN|null", told.says(op)), op
 
 
-def head_effects(recorded: Trace, parts: object) -> dict[tuple[str, int, int], float]:
+def head_effects(recorded: Trace) -> dict[tuple[str, int, int], float]:
     return {
         (site.part, site.layer, head): float(sum(drops))
         for site in recorded.sites
-        if parts is None or site.part in parts
         for head, drops in enumerate(recorded.findings.ablation.get(site.name, ()))
     }
 
@@ -222,16 +221,13 @@ def test_every_number_of_every_tour_is_redone(opened, traces, kind):
         for number_of, step in enumerate(tour.steps, start=1):
             text = step.text["en"]
             said = said_in(reader, tour.name, number_of)
-            part = re.search(r"part=(\w+)", step.link)
-            parts = {part[1]} if part else None
-            for place, best in (("{strongest}", min), ("{weakest}", least)):
+            for place, best, most in (("{strongest}", min, "most"), ("{weakest}", least, "least")):
                 if place in text:
-                    effects = head_effects(recorded, parts)
-                    _, layer, head = best(effects, key=effects.get)
-                    assert f"head {head + 1} of layer {layer + 1}" in said
-                    told = re.search(r"depends (?:most|least) on .*?probable(?: as before)?", said)
-                    wanted = -effects[best(effects, key=effects.get)]
-                    assert change_of(told[0]) == pytest.approx(wanted, abs=0.06)
+                    effects = head_effects(recorded)
+                    found = best(effects, key=effects.get)
+                    assert f"head {found[2] + 1} of layer {found[1] + 1}" in said
+                    told = re.search(rf"depends {most} on .*?probable(?: as before)?", said)[0]
+                    assert change_of(told) == pytest.approx(-effects[found], abs=0.06)
             if "{mask}" in text:
                 site = [each for each in recorded.sites if each.part == "decoder"][-1]
                 closed = int((~np.asarray(site.allowed, dtype=bool)).sum())
@@ -268,7 +264,7 @@ def check_differing(recorded: Trace, said: str) -> None:
         if apart
         else max(compared, key=lambda each: each[4])
     )
-    read = recorded.axes[facts.read].texts
+    read = shown(recorded.axes[facts.read])
     share = f"{percent_of(facts.measures['weights'][facts.read][row][seen])}"
     assert f"gave “{read[seen]}” {share} of its attention" in said
     told = re.findall(rf"without “{re.escape(read[used])}” it is ([^;.]*(?:\.\d+[^;.]*)?)", said)
@@ -306,11 +302,10 @@ def test_every_number_of_every_game_is_redone(opened, traces, kind):
                 first = recorded.findings.prompt if recorded.task == "language-model" else 0
                 best = recorded.steps[min(first, len(recorded.steps) - 1) + asked].best
                 top = math.exp(max(each for _, each in best))
-                shown = shares(said)
-                assert shown[0] == pytest.approx(top, abs=0.0051)
-                if len(shown) > 1:
-                    assert shown[-1] == pytest.approx(math.exp(best[guess][1]), abs=0.0051)
-                assert predicted(recorded, asked)
+                told = shares(said)
+                assert told[0] == pytest.approx(top, abs=0.0051)
+                if len(told) > 1:
+                    assert told[-1] == pytest.approx(math.exp(best[guess][1]), abs=0.0051)
             elif game == "head":
                 check_heads_verdict(recorded, asked, guess, said)
             else:
