@@ -115,3 +115,63 @@ def test_the_page_has_the_numbers_that_were_sent(shown, recorded, monkeypatch, l
                 most = np.abs(sent).max(axis=1, keepdims=True) / 32_767 if limits else 0.0
                 within = np.maximum(np.abs(sent) * 1e-5, most) + 1e-9
                 assert (np.abs(np.array(matrix) - sent) <= within).all(), (unit, name, axis)
+
+
+HELD_BACK = """
+let count = 0;
+const own = Response.prototype.arrayBuffer;
+const released = new Promise((done) => { window.release = done; });
+Response.prototype.arrayBuffer = async function () {
+  const later = count++ > 0;
+  const found = await own.call(this);
+  if (later) await released;
+  return found;
+};
+"""
+
+
+@pytest.fixture
+def opened_early(browser, tmp_path: Path, recorded, monkeypatch):
+    """Opens a saved page of many parts, which gets those after the first on `release()`."""
+    for name in ("WHOLE_BYTES", "PART_BYTES"):
+        monkeypatch.setattr(page_module, name, 10)
+    file = tmp_path / "page.html"
+    file.write_text(page_module.page(recorded), "utf-8")
+    context = browser.new_context(locale="en-US")
+    faults: list[str] = []
+
+    def opened(fragment: str):
+        page = context.new_page()
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.add_init_script(HELD_BACK)
+        page.goto(f"{file.as_uri()}{fragment}")
+        return page
+
+    yield opened
+    context.close()
+    assert faults == []
+
+
+def test_the_first_picture_does_not_wait_for_all_parts(opened_early):
+    page = opened_early("")
+    page.locator(".bands path.on").first.wait_for(state="attached")
+    said = page.locator("#sentence").inner_text()
+    panel = "document.getElementById('panel').parentElement.inert"
+    drawn = "document.querySelectorAll('#strip canvas[style]').length"
+    assert page.evaluate(panel), "what is pointed at may not be there yet"
+    assert page.evaluate(drawn) == 0
+    page.evaluate("release()")
+    page.wait_for_function(f"!{panel} && {drawn} > 0")
+    assert page.locator("#sentence").inner_text() == said
+    other = page.locator("#strip button[aria-pressed='false']").last
+    other.click()
+    page.wait_for_function("document.querySelectorAll('.bands path.on').length > 0")
+
+
+@pytest.mark.parametrize("fragment", ["#view=grid", "#layer=0"])
+def test_a_link_to_another_view_or_layer_waits_for_its_numbers(opened_early, fragment):
+    page = opened_early(fragment)
+    page.wait_for_function("document.getElementById('data').arrays?.length === 1")
+    assert page.locator("#panel").count() == 0
+    page.evaluate("release()")
+    page.locator("#panel canvas").first.wait_for(state="attached")
