@@ -78,6 +78,20 @@ def wait_for_the_sentence(page: Page) -> None:
     page.wait_for_function("document.querySelector('#sentence').textContent.includes('without')")
 
 
+def open_tour(page: Page) -> None:
+    """The short link of a step opens what the step is about a moment later."""
+    page.locator("#tour-text").wait_for()
+    play(page)
+
+
+def guess(page: Page) -> None:
+    """Goes to the third question and guesses its first word."""
+    for _ in range(2):
+        page.locator(".options button").first.click()
+        page.locator("#game-next").click()
+    page.locator(".options button").first.click()
+
+
 LINKS = "0-0 1-1 2-2 3-3 4-4 5-5 6-6 7p7 8-7 9-8 10-9 11-10 12-11 13p11 14-12"
 TRANSLATOR = (
     Shot("overview", "", 760, wait_for_the_sentence),
@@ -94,7 +108,7 @@ LAYERS = (Shot("layers", "view=layers", 900, play),)
 RIVALS = (Shot("versus", "view=compare", 900, play),)
 KOREANS = (
     Shot("alignment-ko", "view=board&lang=ko"),
-    Shot("walk", "view=walk&layer=0&query=1&head=3&moment=22", 1090),
+    Shot("walk", "view=walk&layer=0&query=1&head=3&moment=21", 1090),
 )
 FILM = Shot("walk-film", "view=walk&layer=0&query=1&head=3", 1100)
 ENDS = "layer=0", "layer=1", 2  # of the last layer, the film has the last moments
@@ -103,6 +117,13 @@ CAPTIONER = (
     Shot("pictures", "view=scrubber&query=4&smooth=cells", 880, play, 48),
     Shot("mattered-picture", "view=mattered&word=4", 1080, wait_for_measures, 64),
 )
+TOUR = "tour=translating-head&step=3"
+TOURS = (
+    Shot("tour", TOUR, 830, open_tour),
+    Shot("tour-ko", f"{TOUR}&lang=ko", 830, open_tour),
+    Shot("game", "game=look", 830, guess),
+)
+IMAGE_GAME = (Shot("game-picture", "game=which", 830, play, 64),)
 CARDS = "part=cross&curve=confidence"
 REPORT, REPORT_KO = Shot("report", "", 690), Shot("report-ko", "lang=ko", 690)
 PIXELS = (Shot("pixels", "view=scrubber&query=24&smooth=cells", 900, play),)
@@ -130,7 +151,7 @@ def shoot(browser: Browser, address: str, shots: tuple[Shot, ...]) -> None:
         )
         page = context.new_page()
         page.goto(f"{address}#{shot.fragment}")
-        page.locator("#panel").wait_for()
+        page.locator("#panel").wait_for(state="attached")  # an open question hides it
         if shot.act is not None:
             shot.act(page)
         high = min(shot.height, round(page.locator("#page").bounding_box()["height"]))
@@ -233,8 +254,8 @@ def main() -> None:
         (asked.translator, ENGLISH, LAYERS, ("--against", OTHER)),
         (asked.translator if asked.rival else None, ENGLISH, RIVALS, ("--with", str(asked.rival))),
         (asked.korean, KOREAN, KOREANS[:1], ()),
-        (asked.korean, WALKED, KOREANS[1:], ()),
-        (asked.captioner, str(asked.photo), CAPTIONER, ()),
+        (asked.korean, WALKED, (*KOREANS[1:], *TOURS), ()),
+        (asked.captioner, str(asked.photo), (*CAPTIONER, *IMAGE_GAME), ()),
         (asked.pixels, str(asked.digit), PIXELS, ()),
     )
     pairs = list(chain(*zip(("--source", "--target", "--gold"), asked.corpus or (), strict=False)))

@@ -11,6 +11,11 @@ export function element(name, attributes = {}, ...children) {
   return node;
 }
 
+/** A text in which a number and its percent sign stay on one line: the parts to append. */
+export function unbroken(text) {
+  return text.split(/([\d.,]+ %)/).map((part, i) => (i % 2 ? element("span", { class: "unbroken" }, part) : part));
+}
+
 /** A select element with a label. */
 export function choice(label, options, chosen, onChoose) {
   const select = element("select", { "aria-label": label, onchange: () => onChoose(select.value) });

@@ -231,8 +231,13 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), wh
   const gone = pictures ? state.get("picture") !== "" : state.get("text") !== raw.text;
   if (again && gone) again(state.get("text"), [], state.get("picture"));
   return {
+    /** Draws another trace, perhaps of another model, with everything that was chosen. */
     show(found) {
       trace = new Trace(found);
+      known = knownOf(found);
+      Object.assign(trace, known, { opened: trace });
+      tours.offer(found.tours);
+      state.rebase(defaultsOf(found, trace, live), state.fragment);
       render();
     },
   };

@@ -11,6 +11,9 @@ export const TOURS = {
     tourEnd: "End",
     tourMissing: (views) => `This tour needs views that this page does not have: ${views}.`,
     tour: {
+      head: (head, layer, part) => `${typeof head === "number" ? `head ${head}` : head} of layer ${layer} in the ${part}`,
+      mean: "the mean of all heads",
+      max: "the largest weights of all heads",
       strongest: (head, output, change) => `The output depends most on ${head}: without it, “${output}” is ${change}.`,
       weakest: (head, output, change) => `The output depends least on ${head}: without it, “${output}” is ${change}.`,
       switched: (after, before) => (after === before ? `With that switched off, the output is still “${before}”.` : `With that switched off, the output is “${after}” instead of “${before}”.`),
@@ -36,6 +39,13 @@ export const TOURS = {
           reads: (word) => `While reading “${word}”, which word did the model look at most?`,
           self: (word) => `Which word did “${word}” look at most?`,
         },
+      },
+      which: {
+        title: "Which word was it?",
+        about: "See where the model looked, guess the word that it was writing, then see.",
+        ask: "The image is bright where the model looked. Which word of the caption was it writing?",
+        map: (places) => `The image as this word looked at it. Strongest: ${places.join("; ")}.`,
+        shared: (word, percent) => `The map of “${word}” has ${percent} of its weight in the same places.`,
       },
       head: {
         title: "What if this head is off?",
@@ -65,6 +75,9 @@ export const TOURS = {
     tourEnd: "끝내기",
     tourMissing: (views) => `이 둘러보기에 필요한 보기가 이 페이지에는 없습니다: ${views}.`,
     tour: {
+      head: (head, layer, part) => `${part} ${layer}층의 ${typeof head === "number" ? `헤드 ${head}` : head}`,
+      mean: "모든 헤드의 평균",
+      max: "모든 헤드의 최댓값",
       strongest: (head, output, change) => `출력에 영향이 가장 큰 헤드는 ${head}입니다. 이 헤드가 없으면 “${output}”의 ${change}`,
       weakest: (head, output, change) => `영향이 가장 작은 헤드는 ${head}입니다. 이 헤드가 없으면 “${output}”의 ${change}`,
       switched: (after, before) => (after === before ? `헤드를 꺼도 출력은 그대로입니다: “${before}”.` : `헤드를 끄면 출력이 바뀝니다: “${before}” → “${after}”.`),
@@ -90,6 +103,13 @@ export const TOURS = {
           reads: (word) => `“${word}” — 모델은 이 단어를 읽을 때 어느 단어에 가장 많이 주목했을까요?`,
           self: (word) => `“${word}” — 이 단어는 어느 단어에 가장 많이 주목했을까요?`,
         },
+      },
+      which: {
+        title: "어느 단어를 쓸 때였을까?",
+        about: "모델이 주목한 곳을 보고 어느 단어를 쓸 때였는지 맞힌 다음, 확인합니다.",
+        ask: "모델이 주목한 곳이 밝습니다. 캡션의 어느 단어를 쓸 때였을까요?",
+        map: (places) => `이 단어를 쓸 때 모델이 본 이미지. 가장 강한 곳: ${places.join("; ")}.`,
+        shared: (word, percent) => `“${word}” — 이 단어를 쓸 때의 지도와는 가중치의 ${tight(percent)}만큼 겹칩니다.`,
       },
       head: {
         title: "이 헤드를 끄면?",

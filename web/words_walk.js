@@ -25,7 +25,7 @@ const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
 
 const EN = {
   walk: "The walk",
-  walkHelp: "One word on its way through the model, with the model's own numbers. Play it, or step with the buttons or the arrow keys.",
+  walkHelp: "One word on its way through the model, with the model's own numbers. Play it, or move with the buttons or the arrow keys.",
   walkStill: "Your system asks for less motion, so nothing moves by itself: use the steps.",
   walkQuery: "Word", walkCell: "Cell", walkNext: { label: "label", gaps: "word in the gap" },
   walkFirst: "To the beginning", walkBack: "Step back", walkPlay: "Play", walkPause: "Pause", walkNext: "Step forward",

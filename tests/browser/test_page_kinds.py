@@ -6,16 +6,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-import torch
 
-from jumok.bundle.card import BundleConfig, Card
-from jumok.bundle.writing import write_bundle
-from jumok.config.recurrent import RecurrentConfig
-from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.inspection.page.document import page as html
 from jumok.inspection.trace import Trace
-from jumok.models.catalog import DataSizes, build
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
 from jumok.serving.pictures import ServedPictures
@@ -23,12 +17,10 @@ from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
 from jumok.tracing.request import Analyses
 from tests.browser.conftest import PATIENCE, Reader, open_controls, open_view, views_of
-from tests.conftest import TINY_TEXT
 from tests.parity.bert import bert, save
-from tests.parity.torch_weights import roughen
 from tests.systems.lm import write_lm
 from tests.systems.pictures import write_captioner, write_pictures
-from tests.systems.untrained import write_classifier, write_masked, write_text_classifier
+from tests.systems.untrained import write_classifier, write_masked, write_rnn, write_text_classifier
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
@@ -57,12 +49,7 @@ def named(sign: re.Match[str]) -> str:
 
 
 def write_bahdanau(folder: Path) -> Path:
-    tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
-    config = RecurrentConfig(dim=16, embedding=12, attention="additive", order="bahdanau")
-    torch.manual_seed(1)
-    model = roughen(build(config, DataSizes(vocabulary=tokenizer.size)))
-    told = BundleConfig("translation", config.model_dump(), tokenizer.size, max_tokens=61)
-    return write_bundle(folder, model.state_dict(), told, tokenizer, Card("rnn"))
+    return write_rnn(folder, attention="additive", order="bahdanau")
 
 
 def bundles(folder: Path, tiny_bundle: Path) -> dict[str, tuple[Path, str]]:

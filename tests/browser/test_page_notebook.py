@@ -5,8 +5,11 @@ import json
 import pytest
 
 import jumok
-from tests.browser.conftest import PATIENCE, open_view
+from jumok.inspection.page.tours import built_in, unmet
+from jumok.tracing.catalog import load_family
+from tests.browser.conftest import PATIENCE, open_view, views_of
 from tests.inspection.traces import HOSTILE, trace
+from tests.parity.bert import bert, save
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 
@@ -77,6 +80,56 @@ def test_a_trace_that_comes_before_the_page_is_drawn_is_not_lost(cell):
     page, frame = cell(trace())
     page.evaluate("(trace) => window.model.hand(trace)", state_of(trace(source=("soon",))))
     playwright.expect(frame.locator("dd").first).to_have_text("soon")
+
+
+def test_tours_and_games_run_in_a_cell(cell, tmp_path):
+    """By keyboard; the tours are those of the trace that is shown: it may be of another model."""
+    page, frame = cell(trace())
+    frame.locator("#tours").click()
+    offered = "all => all.map(({ id }) => id.slice(6)).filter((id) => !id.startsWith('game-'))"
+    names = frame.locator("#tour-list button").evaluate_all(offered)
+    # Those whose needs are met, but "attention is not use": no attributions were made.
+    known = {tour.name for tour in built_in() if unmet(tour, trace()) is None}
+    assert set(names) == known - {"attention-is-not-use"}
+    frame.locator("#start-translating-head").focus()
+    page.keyboard.press("Enter")
+    for step, view in enumerate(("overview", "grid", "overview", "board", "row"), start=1):
+        playwright.expect(frame.locator("#tour .tour-count")).to_have_text(f"{step} of 5")
+        tab = frame.locator(f"#tab-{view}")
+        playwright.expect(tab).to_have_attribute("aria-selected", "true")
+        if step < 5:
+            page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    playwright.expect(frame.locator("#tour")).to_be_hidden()
+    frame.locator("#tours").click()
+    frame.locator("#start-game-look").click()
+    playwright.expect(frame.locator("#panel")).to_be_hidden()
+    frame.locator(".options button").first.click()
+    playwright.expect(frame.locator("#game-verdict")).to_contain_text("was written while looking")
+    frame.locator("#game-end").click()
+    # A BERT writes nothing, and has no tour; a translator has its tours again.
+    alone = load_family(save(bert().bert, tmp_path / "bert"), device="cpu").trace("the cats sat")
+    page.evaluate("(trace) => window.model.hand(trace)", state_of(alone))
+    playwright.expect(frame.locator("dd").first).to_have_text("the cats sat")
+    frame.locator("#tours").click()
+    assert frame.locator("#tour-list button").evaluate_all(offered) == []
+    page.evaluate("(trace) => window.model.hand(trace)", state_of(trace(source=("하나",))))
+    playwright.expect(frame.locator("#start-translating-head")).to_be_visible()
+
+
+def test_another_trace_keeps_every_view_that_it_has(cell, tiny_bundle):
+    """Of a real model, whose layers are a view; a second trace has it, too."""
+    translator = jumok.load(tiny_bundle, device="cpu")
+    first, second = (jumok.trace(translator, text) for text in ("the cat sat", "a dog barked"))
+    page, frame = cell(first)
+    views = views_of(frame)
+    assert "layers" in views
+    page.evaluate("(trace) => window.model.hand(trace)", state_of(second))
+    playwright.expect(frame.locator("dd").first).to_have_text("a dog barked")
+    assert views_of(frame) == views
+    page.evaluate("(trace) => window.model.hand(trace)", state_of(trace()))
+    playwright.expect(frame.locator("dd").first).to_have_text("a cat ran")
+    assert not {"layers", "compare", "mattered"} & set(views_of(frame))
 
 
 def test_a_closed_cell_listens_no_more(cell):

@@ -126,8 +126,8 @@ def test_the_sentences_have_the_numbers_of_the_trace(opened, traces):
     reader = opened(recorded, view="overview&tour=switch-off&step=2")
     said = reader.page.locator("#tour-text").inner_text()
     part, layer, head = min(effects, key=effects.get)
-    assert f"Layer {layer + 1}, head {head + 1}: without it" in said
-    assert f"depends most on {'cross-' if part == 'cross' else part}" in said
+    kind = {"cross": "cross-attention", "encoder": "encoder", "decoder": "decoder"}[part]
+    assert f"depends most on head {head + 1} of layer {layer + 1} in the {kind}" in said
     assert change_of(said) == pytest.approx(-effects[part, layer, head], abs=0.06)
     reader.page.locator("#tour-next").click()
     known = address(reader)

@@ -43,7 +43,8 @@ def test_a_working_machine_is_a_table_and_exit_code_0() -> None:
     lines = done.stdout.splitlines()
     assert "everything needed works" in lines[-1]
     names = [line.split()[1] for line in lines[:-1] if line.split()[0] in ("ok", "note")]
-    assert names[:6] == ["processor", "engine", "kernels", "compiler", "packages", "PyTorch"]
+    compiled = ["engine", "kernels", "texts"]
+    assert names[:7] == ["processor", *compiled, "compiler", "packages", "PyTorch"]
     assert names[-5:] == ["memory", "disk", "cache", "browser", "fonts"]
     assert len(lines) < 40
 
@@ -53,9 +54,14 @@ def test_without_a_compiler_it_says_what_runs_and_what_to_install(monkeypatch) -
     if compilers() or building.are_shipped():
         pytest.skip("there is another way to the libraries here")
     found = checks()
-    for name in ("engine", "kernels"):
+    otherwise = {
+        "engine": "translation runs on PyTorch, slower",
+        "kernels": "training runs on PyTorch, slower",
+        "texts": "corpora are prepared by NumPy, slower",
+    }
+    for name, said in otherwise.items():
         assert found[name]["state"] == "note"
-        assert found[name]["found"].startswith("none (no shipped libraries; no C compiler): ")
+        assert found[name]["found"] == f"none (no shipped libraries; no C compiler): {said}"
         assert "pip install ziglang" in found[name]["do"]
     assert found["compiler"]["found"].startswith("none")
 
@@ -65,8 +71,10 @@ def test_a_forced_level_is_named_and_one_that_cannot_be_is_broken(monkeypatch) -
     level = permitted(features(), None, machine())[0].name
     monkeypatch.setenv("JUMOK_CPU", level)
     assert f"level {level}" in checks()["engine"]["found"]
+    assert f"level {level}" in checks()["texts"]["found"]
     monkeypatch.setenv("JUMOK_CPU", "torch")
-    assert checks()["engine"]["do"] == "unset JUMOK_CPU"
+    found = checks()
+    assert found["engine"]["do"] == found["texts"]["do"] == "unset JUMOK_CPU"
     other = "arm" if machine() == "x86_64" else "v2"
     monkeypatch.setenv("JUMOK_CPU", other)
     found = checks(1)
@@ -87,7 +95,7 @@ def test_a_cache_that_cannot_be_written_is_noted_and_the_engine_runs(monkeypatch
     assert found["cache"]["state"] == "note"
     assert "Not a directory" in found["cache"]["found"]
     assert "export JUMOK_CACHE=FOLDER" in found["cache"]["do"]
-    assert found["engine"]["state"] == ("ok" if compilers() else "note")
+    assert found["engine"]["state"] == found["texts"]["state"] == ("ok" if compilers() else "note")
 
 
 def test_a_damaged_installation_is_broken(monkeypatch, tmp_path) -> None:

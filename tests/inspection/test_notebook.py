@@ -11,7 +11,7 @@ import pytest
 import jumok
 from jumok.errors import ConfigError, DataError
 from jumok.inspection.page import notebook
-from jumok.inspection.page.document import document, payload
+from jumok.inspection.page.document import document, guided, payload
 from jumok.inspection.page.document import page as html_of
 from jumok.inspection.page.still import still
 from tests.inspection.traces import HOSTILE, trace
@@ -51,7 +51,8 @@ def widgets():
 def test_widget_holds_what_the_page_reads(widgets):
     recorded = trace(source=HOSTILE)
     state = jumok.page(recorded).widget().get_state()
-    assert state["trace"] == payload(recorded) | {"token": None}
+    assert state["trace"] == payload(recorded) | {"token": None} | guided(recorded)
+    assert {each["name"] for each in state["trace"]["tours"]} >= {"translating-head", "switch-off"}
     before, after = state["shell"]
     packed = json.dumps(state["trace"], ensure_ascii=False, separators=(",", ":"))
     whole = before + packed.replace("<", "\\u003c") + after

@@ -8,9 +8,11 @@ from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.writing import write_bundle
 from jumok.config import MaskedConfig, TextClassifierConfig
 from jumok.config.pictures import ImageClassifierConfig
+from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import Tokenizer
 from jumok.models.catalog import DataSizes, build
 from tests.conftest import TINY_TEXT
+from tests.parity.torch_weights import roughen
 
 
 def write_classifier(
@@ -50,3 +52,13 @@ def write_masked(folder: Path) -> Path:
     model = build(config, DataSizes(vocabulary=tokenizer.size))
     told = BundleConfig("masked-lm", config.model_dump(mode="json"), tokenizer.size, max_tokens=38)
     return write_bundle(folder, model.state_dict(), told, tokenizer, Card("untrained"))
+
+
+def write_rnn(folder: Path, **changes: object) -> Path:
+    """A translator with an RNN on both sides."""
+    tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
+    config = RecurrentConfig.model_validate({"dim": 16, "embedding": 12, **changes})
+    torch.manual_seed(1)
+    model = roughen(build(config, DataSizes(vocabulary=tokenizer.size)))
+    told = BundleConfig("translation", config.model_dump(), tokenizer.size, max_tokens=61)
+    return write_bundle(folder, model.state_dict(), told, tokenizer, Card("rnn"))

@@ -14,10 +14,9 @@ export function sentenceAt(trace, state, words) {
   return sentenceOf(trace, site, factsOf(trace, site, map, state, { row, column, top }, head), words);
 }
 
-/** A head as the path names it: what attends to what, the layer, the head. */
+/** A head in a sentence: which one of which layer, and what attends to what. */
 export function headName(site, head, words) {
-  const name = { mean: words.mean, max: words.max }[head] ?? words.pathHead(String(Number(head) + 1));
-  return `${words[site.part]}, ${words.layerNumber(site.layer + 1)}, ${name}`;
+  return words.tour.head(/^\d+$/.test(head) ? Number(head) + 1 : words.tour[head], site.layer + 1, words[site.part]);
 }
 
 function headsOf(sites) {

@@ -1,11 +1,13 @@
 /** The panel of the games of prediction: a question, a guess, and then what the model did. */
 
-import { element } from "../dom.js";
+import { element, unbroken } from "../dom.js";
+import { imageQuestions } from "./image_questions.js";
 import { headQuestions, lookQuestions, nextQuestions } from "./questions.js";
 
 /** Every game: its questions, the view that shows the answer, and what an open question hides. */
 export const GAMES = {
   look: { questions: lookQuestions, view: "overview", hides: "view", likely: (trace) => trace.sites.some((site) => !trace.axes[site.keys].grid && site.columns > 2) },
+  which: { questions: imageQuestions, view: "overview", hides: "view", likely: (trace, _, state) => imageQuestions(trace.baseline ?? trace, state).length > 0 },
   head: { questions: headQuestions, view: "heads", hides: "view",
     likely: (trace, live) => trace.sites.some((site) => site.heads > 1 && (live || trace.findings.ablation?.[site.name])) },
   next: { questions: nextQuestions, view: "beam", hides: "output", likely: (trace) => trace.steps.some(({ best }) => best.length > 1) },
@@ -13,7 +15,7 @@ export const GAMES = {
 
 /** The games that the page has the numbers for. */
 export function offeredGames(trace, state, names, live) {
-  return Object.keys(GAMES).filter((name) => names.includes(GAMES[name].view) && GAMES[name].likely(trace, live));
+  return Object.keys(GAMES).filter((name) => names.includes(GAMES[name].view) && GAMES[name].likely(trace, live, state));
 }
 
 /**
@@ -25,13 +27,14 @@ export function gamePanel({ now, state, end }) {
   const title = element("h2", { id: "game-title" });
   const count = element("span", { class: "muted tour-count" });
   const ask = element("p", { id: "game-ask" });
+  const figure = element("div", { class: "game-figure" });
   const options = element("div", { class: "options", role: "group", "aria-labelledby": "game-ask" });
   const verdict = element("p", { id: "game-verdict", role: "status" });
   const score = element("span", { class: "muted", id: "game-score" });
   const next = element("button", { type: "button", id: "game-next", onclick: () => turn(played.at + 1) });
   const stop = element("button", { type: "button", id: "game-end", onclick: end });
   const node = element("section", { class: "tour", id: "game", "aria-labelledby": "game-title", hidden: true },
-    element("div", { "aria-live": "polite" }, element("div", { class: "tour-head" }, title, count), ask), options, verdict,
+    element("div", { "aria-live": "polite" }, element("div", { class: "tour-head" }, title, count), ask), figure, options, verdict,
     element("div", { class: "tour-buttons" }, next, stop, score));
   const played = { name: "", text: null, questions: [], at: 0, guess: null, right: 0, asked: 0 };
 
@@ -63,6 +66,7 @@ export function gamePanel({ now, state, end }) {
     count.textContent = question ? words.gameCount(played.at + 1, played.questions.length) : "";
     set(ask, question ? question.ask(words) : words.gameNothing);
     const answered = played.guess !== null;
+    figure.replaceChildren(...(question?.figure && !answered ? [question.figure(words)] : [])); // then the view shows it
     set(verdict, answered ? `${question.right.has(played.guess) ? words.gameRight : words.gameWrong} ${question.says(words, played.guess)}` : "");
     const focused = options.contains(document.activeElement) ? document.activeElement.id : "";
     options.replaceChildren(...(question?.options ?? []).map(({ id, text }) => element("button", {
@@ -88,5 +92,5 @@ export function gamePanel({ now, state, end }) {
 
 /** A live region says what is put into it: what is the same is not said again. */
 function set(node, text) {
-  if (node.textContent !== text) node.textContent = text;
+  if (node.textContent !== text) node.replaceChildren(...unbroken(text));
 }

@@ -14,10 +14,11 @@ const KEPT = ["lang", "text", "picture", "gold", "against", "pin"]; // what belo
  * open(values, turned) goes to a link's values as Back does; `turned` adds the moment before to the history.
  *
  * Returns the nodes (`button` for the header, `node` for the page), `update` for every drawing of the page,
- * and `guessing`: "view" or "output" while an open question hides these, otherwise "".
+ * `offer(tours)`, where another model has other tours, and `guessing`: "view" or "output" while an open question hides these, otherwise "".
  */
-export function guide({ tours = [], live }, state, open) {
+export function guide({ tours: held = [], live }, state, open) {
   const now = { trace: null, words: null, names: [] };
+  let tours = held;
   const kept = () => Object.fromEntries(KEPT.map((name) => [name, state.get(name)]).filter(([name, value]) => value !== state.base[name]));
   const go = (values, turned = true) => open({ ...kept(), ...values }, turned);
   const end = () => {
@@ -63,7 +64,10 @@ export function guide({ tours = [], live }, state, open) {
     tour.update(running());
     game.update(running() ? "" : state.get("game"));
   };
-  return { button, node, update, guessing: () => game.guessing() };
+  const offer = (others = []) => {
+    tours = others;
+  };
+  return { button, node, update, offer, guessing: () => game.guessing() };
 }
 
 /** The tours and the games, each a button with what it is about. */

@@ -6,9 +6,9 @@ import { sentenceOf } from "../overview/sentence.js";
 import { largest, readable, spelled } from "../trace.js";
 import { ablatedHeads, changeText } from "./facts.js";
 
-const MOST = 8; // options of a question: the likeliest ones, so that the wrong ones are tempting
-const ROUNDS = 10;
-const SPELT = /[\p{L}\p{N}]/u;
+export const MOST = 8; // options of a question: the likeliest ones, so that the wrong ones are tempting
+export const ROUNDS = 10;
+export const SPELT = /[\p{L}\p{N}]/u;
 const ALIKE = 1e-6; // values that differ by less are the same answer
 
 /** Which word a word attended to: in the head that the page opened with, for texts. */
@@ -81,7 +81,7 @@ export function nextQuestions(trace) {
 }
 
 /** The page as it was opened. */
-function stateOfBase(state) {
+export function stateOfBase(state) {
   return { get: (name) => state.base[name], number: (name) => Math.max(0, Number.parseInt(state.base[name], 10) || 0) };
 }
 

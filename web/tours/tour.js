@@ -1,6 +1,6 @@
 /** The panel of a tour: a step's text, with Back, Next and End. It drives the page by the steps' links. */
 
-import { element } from "../dom.js";
+import { element, unbroken } from "../dom.js";
 import { missingViews } from "./fit.js";
 import { linkOf, stateOf, textOf } from "./places.js";
 
@@ -48,7 +48,7 @@ export function tourPanel({ now, state, live, go, end }) {
     const written = missing.length ? words.tourMissing(missing.map((view) => words[view]).join(", ")) : textOf(tour.steps[step].text[language], at);
     const texts = [[title, tour.title[language]], [count, words.tourCount(step + 1, tour.steps.length)], [text, written],
       [back, words.tourBack], [next, words.tourNext], [stop, words.tourEnd]];
-    for (const [part, said] of texts) if (part.textContent !== said) part.textContent = said; // what is the same is not said again
+    for (const [part, said] of texts) if (part.textContent !== said) part.replaceChildren(...unbroken(said)); // what is the same is not said again
     back.disabled = step === 0;
     next.disabled = step === tour.steps.length - 1;
   };

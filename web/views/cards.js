@@ -245,13 +245,13 @@ function definition({ card, over }, raw, words) {
     title, ...over.map((each) => each[name].toFixed(3)), meaning,
   ]);
   rows.push([words.entropy, ...over.map((each) => each.entropy.toFixed(3)), ""]);
-  const names = raw.models.length > 1 ? shortNames(raw.models.map(({ name }) => name)) : [""];
+  const names = raw.models.length > 1 ? shortNames(raw.models.map(({ name }) => name)) : [words.inNumbers];
   const rule = (card.where && words.gridRoles[card.role]) || words.roles[card.role];
   const read = card.reading ? ` ${words.readings[card.reading](card.nouns)}` : "";
   return element("div", { class: "definition", role: "region", "aria-label": nameOf(card, words) },
     element("h2", {}, `${nameOf(card, words)}: ${roleInFull(card, words)}`),
     element("p", {}, `${rule}${read}`),
-    table(["", ...names, ""], rows, nameOf(card, words)),
+    table([words.measured, ...names, words.meaning], rows, `${nameOf(card, words)}: ${words.measuredCaption}`),
     ...(card.where ? gridTables(card, words) : [offsetTable(card, words)]));
 }
 
@@ -259,7 +259,7 @@ function offsetTable(card, words) {
   const middle = (card.offsets.length - 1) / 2;
   const offsets = card.offsets.map((share, i) => [offsetName(i, middle), share.toFixed(3)]);
   return element("details", {}, element("summary", {}, words.offsets),
-    table([words.offset, ""], offsets, words.offsets));
+    table([words.offset, words.inNumbers], offsets, words.offsets));
 }
 
 function offsetName(place, middle) {

@@ -1,7 +1,7 @@
 /** The overview: the sentence as text, what one word attended to in it, and what followed from it. */
 
 import { cursorIn, pairOf, shareHead, siteOf, strongestOf, weightsMap } from "../cursor.js";
-import { element, table } from "../dom.js";
+import { element, table, unbroken } from "../dom.js";
 import { mostOf } from "../heatmap.js";
 import { lookFigure } from "../picture.js";
 import { linesFigure } from "../taking/lines_figure.js";
@@ -28,7 +28,7 @@ export function overviewView(trace, state, words, ask) {
   const say = (row = cursor.row, column = null) => {
     const top = strongestOf(trying.map, row);
     const at = { row, top, column: column ?? (row === cursor.row && state.get("key") !== "" ? cursor.column : top) };
-    said.textContent = sentenceOf(trace, trying.site, factsOf(trace, trying.site, trying.map, state, at, trying.head), words);
+    said.replaceChildren(...unbroken(sentenceOf(trace, trying.site, factsOf(trace, trying.site, trying.map, state, at, trying.head), words)));
   };
   const pick = (row, column) => {
     const to = [row ?? cursor.row, column ?? strongestOf(map, row)];

@@ -34,12 +34,10 @@ HEADINGS = {
     "twice": Text(
         "Every lab ran again with other seeds. The outcome is that of all its conditions together; "
         "of a condition whose state differs, both states are given. Most bounds were set before "
-        "any run; those of heads after seeds 1 to 3 were seen, those of context, coreference and "
-        "data after seeds 1 to 6.",
+        "any run; those of heads, context, coreference and data after seeds 1 to 6 were seen.",
         "모든 실험을 다른 시드로 한 번 더 실행했습니다. 결과는 조건 전체에 대한 판정이며, "
         "상태가 달라진 조건은 두 상태를 모두 적었습니다. 기준은 대부분 실행하기 전에 정했습니다. "
-        "다만 heads의 기준은 시드 1–3의 결과를 본 뒤에, context, coreference, data의 기준은 "
-        "시드 1–6의 결과를 본 뒤에 정했습니다.",
+        "다만 heads, context, coreference, data의 기준은 시드 1–6의 결과를 본 뒤에 정했습니다.",
     ),
     "measured": Text(
         "Each trained figure is the mean of the seeds, with the half-width of its 95 % interval "

@@ -26,7 +26,7 @@ from jumok.training.devices.memory import memory_explained, recompute
 from jumok.training.optimization.sharded import Sharded
 from jumok.training.optimization.sliced import Sliced
 from jumok.training.optimization.slices import Range
-from jumok.training.optimization.weights import ModelReplica, Turn, Weights
+from jumok.training.optimization.weights import ModelReplica, TrainingSetup, Turn, Weights
 from jumok.training.ranks import ALONE, Ranks, ShardingRanks
 from jumok.training.task import MicroBatch, Objective, UpdateSource
 
@@ -85,16 +85,15 @@ class Learner:
         if config.recompute:
             recompute(model)
         self._count, self._ranks = shares, ranks
+        setup = TrainingSetup(model, objective, config, precision, shares, threads)
+        place = next(model.parameters()).device if device is None else device
         self._weights: Weights
         if is_sharded(config, ranks):
             assert isinstance(ranks, ShardingRanks)
-            place = next(model.parameters()).device if device is None else device
-            self._weights = Sharded(
-                model, objective, config, precision, shares, threads, ranks, place
-            )
+            self._weights = Sharded(setup, ranks, place)
         else:
-            moved = model if device is None else model.to(device)
-            self._weights = Sliced(moved, objective, config, precision, shares, threads, ranks)
+            model.to(place)
+            self._weights = Sliced(setup, ranks)
         self._compiler = TensorCompiler() if config.compile else None
 
     def fed(self, updates: UpdateSource) -> UpdateSource:

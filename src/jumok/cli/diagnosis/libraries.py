@@ -7,7 +7,7 @@ from jumok.cli.diagnosis.check import Check
 from jumok.engine import structures
 from jumok.environment import cpu
 from jumok.errors import ConfigError
-from jumok.kernels import levels
+from jumok.kernels import levels, texts
 from jumok.kernels.building import Loaded, features, loaded
 from jumok.kernels.compiler import compilers
 from jumok.late import late_imports
@@ -19,15 +19,16 @@ INSTALL = "install jumok's wheel for this system, or gcc or clang, or: pip insta
 
 
 def library_checks() -> Iterator[Check]:
-    """The processor, the engine, the kernels of training, and the compilers."""
+    """The processor, the engine, the kernels of training, the loops over texts, the compilers."""
     yield processor()
-    yield of_library("engine", "translation", structures.SOURCES)
+    yield of_library("engine", structures.SOURCES, "translation runs on PyTorch")
     try:
         sources = native.SOURCES
     except (ImportError, OSError):
         yield Check("kernels", "note", "not looked at: PyTorch cannot be imported")
     else:
-        yield of_library("kernels", "training", sources)
+        yield of_library("kernels", sources, "training runs on PyTorch")
+    yield of_library("texts", texts.SOURCES, "corpora are prepared by NumPy")
     found = [each.name for each in compilers()]
     yield Check("compiler", "ok", ", ".join(found) or "none (only needed where no library fits)")
 
@@ -47,8 +48,12 @@ def processor() -> Check:
     )
 
 
-def of_library(name: str, purpose: str, sources: Sequence[Path]) -> Check:
-    """Where a library comes from."""
+def of_library(name: str, sources: Sequence[Path], otherwise: str) -> Check:
+    """Where a library comes from.
+
+    Args:
+        otherwise: what happens without it, slower.
+    """
     try:
         found = loaded(name, sources)
     except ConfigError as error:
@@ -63,7 +68,7 @@ def of_library(name: str, purpose: str, sources: Sequence[Path]) -> Check:
     why = "; ".join(found.passed_over)
     wanted = cpu() == levels.TORCH
     do = f"unset {levels.VARIABLE}" if wanted else INSTALL
-    return Check(name, "note", f"none ({why}): {purpose} runs on PyTorch, slower", do)
+    return Check(name, "note", f"none ({why}): {otherwise}, slower", do)
 
 
 def origin(found: Loaded) -> str:

@@ -4,7 +4,7 @@ Source: Manz et al. 2024, anywidget: reusable widgets for interactive analysis.
 """
 
 from jumok.errors import MissingExtraError
-from jumok.inspection.page.document import document, payload
+from jumok.inspection.page.document import document, guided, payload
 from jumok.inspection.page.source import source_folder
 from jumok.inspection.trace import Trace
 
@@ -23,7 +23,7 @@ def _shell() -> list[str]:
 
 
 def _packed(trace: Trace, _: object) -> dict[str, object]:
-    return payload(trace) | {"token": None}
+    return payload(trace) | {"token": None} | guided(trace)
 
 
 class TraceWidget(anywidget.AnyWidget):

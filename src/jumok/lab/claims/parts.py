@@ -35,9 +35,9 @@ PARTS = (
             ),
         ),
         Text(
-            "Two, four or eight heads of the same total width do not lower the loss of one head, "
-            "or by less than the interval over the seeds.",
-            "전체 너비가 같을 때 헤드 2개, 4개, 8개 가운데 하나라도 헤드 1개보다 손실을 낮추지 "
+            "Two, four and eight heads of the same total width do not, on average, lower the loss "
+            "of one head, or by less than the interval over the seeds.",
+            "전체 너비가 같을 때 헤드 2개, 4개, 8개가 평균적으로 헤드 1개보다 손실을 낮추지 "
             "못하거나, 낮춘 정도가 시드 간 신뢰 구간보다 작으면 성립하지 않습니다.",
         ),
         180,

@@ -1,5 +1,6 @@
 """What a run can do about the memory of its device."""
 
+import ctypes
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,9 @@ from torch import nn
 from jumok.config import TrainingConfig
 from jumok.errors import ConfigError, TrainingError
 from jumok.layers.block import Stack
+
+LARGE = 1 << 18  # bytes
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 
 
 def recompute(model: nn.Module) -> None:
@@ -27,6 +31,23 @@ def recompute(model: nn.Module) -> None:
         )
     for stack in stacks:
         stack.recompute = True
+
+
+def give_back_freed_memory() -> None:
+    """From now on, tensors of LARGE bytes leave no gap when they are freed; gaps of before go, too.
+
+    glibc, once it has seen blocks of up to 32 MB come and go, keeps such blocks for the next ones.
+    Between tensors that stay, these gaps fit few others, and a process grows to twice of what it
+    uses. Other C libraries are left as they are.
+    """
+    try:
+        library = ctypes.CDLL(None)
+        set_option, give_back = library.mallopt, library.malloc_trim
+    except (AttributeError, OSError, TypeError):
+        return
+    set_option(_MMAP_THRESHOLD, LARGE)
+    set_option(_TRIM_THRESHOLD, LARGE)
+    give_back(ctypes.c_size_t(0))
 
 
 @contextmanager

