@@ -1,9 +1,9 @@
 /** The page of an exported model: it translates by itself, and shows what `jumok look` shows. */
 
+import { bytesOf } from "./arrays.js";
 import { element } from "./dom.js";
 import { start } from "./main.js";
 import { Translator } from "./model/translator.js";
-import { bytesOf } from "./trace.js";
 
 const root = document.getElementById("page");
 const facts = JSON.parse(document.getElementById("data").textContent);
@@ -24,7 +24,8 @@ async function open() {
   const opened = first ? translator.answer({ text: first }) : facts.trace;
   const known = { weights: facts.weights, precision: facts.precision };
   const shown = opened.error ? facts.trace : opened;
-  start({ ...shown, ...known, examples: facts.examples, tours: facts.tours }, root, async (question) => ({ ...translator.answer(question), ...known }));
+  const answer = async (question) => ({ ...translator.answer(question), ...known });
+  start({ ...shown, ...known, examples: facts.examples, tours: facts.tours }, root, { answer });
 }
 
 open().catch((error) => {

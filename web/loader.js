@@ -1,13 +1,37 @@
-/** Unpacks a saved page: its script and its data, which are compressed. Nothing is requested from anywhere. */
+/**
+ * Unpacks a saved page: its script, its data, and its arrays, of which the first part is enough to begin with.
+ * Nothing is requested from anywhere.
+ */
 (async () => {
-  const unpacked = (id) => {
-    const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), (letter) => letter.charCodeAt(0));
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  const bytesOf = (text) => {
+    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+    const letters = atob(text);
+    const bytes = new Uint8Array(letters.length);
+    for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+    return bytes;
   };
+  const unpacked = (id) => {
+    const node = document.getElementById(id);
+    const stream = new DecompressionStream("gzip");
+    const writer = stream.writable.getWriter();
+    writer.write(bytesOf(node.textContent)).catch(() => {}); // what reads the stream reports it
+    writer.close().catch(() => {});
+    if (id !== "data") node.remove();
+    return new Response(stream.readable);
+  };
+  const part = async (number) => new Uint8Array(await (await unpacked(`arrays-${number}`)).arrayBuffer());
   const data = document.getElementById("data");
-  if (data.dataset.packed) data.textContent = await unpacked("data");
+  const code = unpacked("code").text();
+  const [text, first] = await Promise.all([unpacked("data").text(), part(0)]);
+  data.textContent = text;
+  data.arrays = [first];
+  const others = async () => {
+    if (document.readyState === "loading") await new Promise((done) => document.addEventListener("DOMContentLoaded", done));
+    for (let number = 1; number < Number(data.dataset.parts); number++) data.arrays.push(await part(number));
+  };
+  data.whole = Number(data.dataset.parts) > 1 ? others() : null;
   const script = document.createElement("script");
-  script.textContent = await unpacked("code");
+  script.textContent = await code;
   document.body.append(script);
 })().catch((error) => {
   const korean = navigator.language.startsWith("ko");

@@ -75,8 +75,12 @@ function ownLanguage() {
   return navigator.language.startsWith("ko") ? "ko" : "en";
 }
 
-/** `answer`: what a page with a model in it answers requests by; otherwise a live page's server does. */
-export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
+/**
+ * `answer`: what a page with a model in it answers requests by; otherwise a live page's server does.
+ * `whole`: of a large saved page a promise of its other arrays: until then only the first picture is drawn.
+ */
+export function start(raw, root, { answer = raw.token && serverAt(raw.token), whole = null } = {}) {
+  let partial = Boolean(whole);
   let trace = new Trace(raw);
   const live = Boolean(raw.token);
   const pictures = raw.kind.reads === "picture";
@@ -176,6 +180,9 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     Object.assign(trace, { pinned });
     const names = viewsOf(trace, live, Boolean(ask));
     const name = names.includes(state.get("view")) ? state.get("view") : names[0];
+    Object.assign(trace, { partial });
+    rest.inert = partial;
+    if (partial && !(name === "overview" && siteOf(trace, state).here)) return; // its arrays are still being unpacked
     document.documentElement.lang = state.get("lang");
     document.title = `${text.title}: ${trace.text}`;
     project(text);
@@ -217,6 +224,10 @@ export function start(raw, root, answer = raw.token && serverAt(raw.token)) {
     if (same && typed !== null) same.value = typed; // an answer may arrive while the user types
   }
   render();
+  whole?.then(() => {
+    partial = false;
+    render();
+  });
   const gone = pictures ? state.get("picture") !== "" : state.get("text") !== raw.text;
   if (again && gone) again(state.get("text"), [], state.get("picture"));
   return {

@@ -1,9 +1,12 @@
 /** The page of a trace; a notebook that contains it can pass it another trace. */
 
+import { holdParts } from "./arrays.js";
 import { start } from "./main.js";
 
 const root = document.getElementById("page");
-const shown = start(JSON.parse(document.getElementById("data").textContent), root);
+const data = document.getElementById("data");
+holdParts(data.arrays ?? []); // of a saved page, which the loader unpacks
+const shown = start(JSON.parse(data.textContent), root, { whole: data.whole });
 
 if (window.parent !== window) {
   window.addEventListener("message", (event) => {

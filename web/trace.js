@@ -1,65 +1,7 @@
 /** The recorded numbers: arrays that are decoded once, and the sums that every view needs. */
 
-/** The bytes of a text in base64; bytes are returned as they are. */
-export function bytesOf(text) {
-  if (typeof text !== "string") return text;
-  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-  const letters = atob(text);
-  const bytes = new Uint8Array(letters.length);
-  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
-  return bytes;
-}
-
-/** Whole steps as numbers from 0 to 1; a loop, because `from` with a function takes ten times as long. */
-function shared(steps, most) {
-  const found = new Float32Array(steps.length);
-  for (let i = 0; i < steps.length; i++) found[i] = steps[i] / most;
-  return found;
-}
-
-/** An array; bytes are converted to numbers only on access. */
-class Packed {
-  constructor({ shape, type, data }) {
-    this.shape = shape;
-    const bytes = bytesOf(data);
-    if (type === "bits") this.bits = bytes;
-    else if (type === "f32") this.numbers = new Float32Array(bytes.buffer);
-    else if (type === "u16") this.numbers = shared(new Uint16Array(bytes.buffer), 65535);
-    else this.bytes = bytes;
-  }
-
-  /** Whether a bit is set, in an array of bits. */
-  is(index) {
-    return Boolean(this.bits[index >> 3] & (128 >> (index & 7)));
-  }
-
-  get values() {
-    this.numbers ??= shared(this.bytes, 255);
-    return this.numbers;
-  }
-
-  /** The numbers of a window of the array. */
-  window(start, end) {
-    if (this.numbers) return this.numbers.subarray(start, end);
-    return shared(this.bytes.subarray(start, end), 255);
-  }
-
-  /** The largest number of a window. */
-  largest(start, end) {
-    const [all, unit] = this.bytes ? [this.bytes, 1 / 255] : [this.numbers, 1];
-    let most = 0;
-    for (let i = start; i < end; i++) if (all[i] > most) most = all[i];
-    return most * unit;
-  }
-
-  /** Numbers from 0 to 255 for a window of the array, for drawing. */
-  shades(start, end) {
-    if (this.bytes) return this.bytes.subarray(start, end);
-    const found = new Uint8Array(end - start);
-    for (let i = 0; i < found.length; i++) found[i] = Math.round(this.numbers[start + i] * 255);
-    return found;
-  }
-}
+import { Packed, isHere, nested } from "./arrays.js";
+import { recordedWeights } from "./recomputed_weights.js";
 
 export class Site {
   constructor(raw, axes) {
@@ -79,8 +21,18 @@ export class Site {
   }
 
   array(name) {
-    if (!(name in this.arrays)) this.arrays[name] = this.raw[name] ? new Packed(this.raw[name]) : null;
+    if (!(name in this.arrays)) this.arrays[name] = this.raw[name] ? this.unpacked(this.raw[name]) : null;
     return this.arrays[name];
+  }
+
+  unpacked(raw) {
+    if (raw.type !== "apart") return new Packed(raw);
+    return new Packed({ shape: raw.shape, type: "f32", data: new Uint8Array(recordedWeights(this).buffer) });
+  }
+
+  /** Whether its arrays are there: in a large saved page some are unpacked after the first picture. */
+  get here() {
+    return Object.values(this.raw).every(isHere);
   }
 
   /** One matrix, row by row: of a head, or the "mean" or "max" of all heads; of weights or norms. */
@@ -164,6 +116,14 @@ function searchOf({ nodes, leaves, rows, maps }) {
   };
 }
 
+/** The attributions by tokens and by words, whose measures are lists of rows. */
+function attributionsOf(byUnit) {
+  const rows = (measure) => Object.fromEntries(Object.entries(measure).map(([axis, matrix]) => [axis, nested(matrix)]));
+  return Object.fromEntries(Object.entries(byUnit).map(([unit, found]) => [unit, {
+    ...found, measures: Object.fromEntries(Object.entries(found.measures).map(([name, measure]) => [name, rows(measure)])),
+  }]));
+}
+
 export class Trace {
   constructor(raw) {
     Object.assign(this, raw);
@@ -171,8 +131,9 @@ export class Trace {
       [name, { ...axis, texts: axis.texts.map(visible) }]));
     this.sites = raw.sites.map((site) => new Site(site, raw.axes));
     if (raw.other) this.other = new Trace(raw.other);
-    const { search } = raw.findings;
-    if (search) this.findings = { ...raw.findings, search: searchOf(search) };
+    const { search, attribution } = raw.findings;
+    if (search) this.findings = { ...this.findings, search: searchOf(search) };
+    if (attribution) this.findings = { ...this.findings, attribution: attributionsOf(attribution) };
   }
 
   /** Whether the model writes from left to right. */

@@ -27,7 +27,7 @@ SHORT = DecodingOptions(maximum_ratio=3.0, maximum_length=15)
 
 ENTRY = """
 import {{ Translator }} from "{model}/translator.js";
-import {{ bytesOf }} from "{web}/trace.js";
+import {{ bytesOf }} from "{web}/arrays.js";
 const held = (name) => {{
   const node = document.getElementById(name);
   return node && bytesOf(node.textContent);

@@ -45,7 +45,7 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
     element("span", { class: "part-name" }, words[part]),
     ...trace.of(part).map((site) => element("div", { class: "layer" },
       element("span", { "aria-hidden": "true" }, String(site.layer + 1)),
-      ...(site.heads > 1 && !site.array("factors") ? [button(site, "mean")] : []),
+      ...(site.heads > 1 && !site.raw.factors ? [button(site, "mean")] : []),
       ...Array.from({ length: site.heads }, (_, head) => button(site, head))))));
   const node = element("div", { class: small ? "strip" : "strip squares", id: "strip", role: "group", "aria-label": words.headStrip, onkeydown: walk,
     onmouseleave: () => onTry(null) }, ...parts);
@@ -53,8 +53,8 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
   node.addEventListener("focusout", (event) => {
     if (!node.contains(event.relatedTarget)) onTry(null);
   });
-  // The first picture does not wait for these.
-  requestAnimationFrame(() => setTimeout(() => drawInTurn(waiting)));
+  // The first picture does not wait for these; a page whose arrays are not all there yet is drawn again.
+  if (!trace.partial) requestAnimationFrame(() => setTimeout(() => drawInTurn(waiting)));
   const effective = Object.keys(effects).length > 0;
   return element("aside", { class: "heads-aside" },
     element("p", { class: "muted" }, `${small ? words.headStripHelp : words.headStripSquares}${effective ? ` ${words.headStripEffect}` : ""}`), node);

@@ -3,7 +3,8 @@
  * by one operation that can be redone by hand. And the walk as moments, one after the other.
  */
 
-import { bytesOf, largest, readable, total } from "../trace.js";
+import { Packed } from "../arrays.js";
+import { largest, readable, total } from "../trace.js";
 import { terms } from "../views/row.js";
 
 const SHOWN = 8; // keys that get a row of their own; the others are added up in one
@@ -13,11 +14,11 @@ function heldIn(trace, site, query) {
   const one = trace.walk?.sites[site.name];
   const at = one ? one.queries.indexOf(query) : -1;
   return (name) => {
-    const packed = at < 0 ? null : one.arrays[name];
-    if (!packed) return null;
-    packed.numbers ??= new Float32Array(bytesOf(packed.data).buffer);
-    const width = packed.shape[1];
-    return packed.numbers.subarray(at * width, (at + 1) * width);
+    const raw = at < 0 ? null : one.arrays[name];
+    if (!raw) return null;
+    raw.unpacked ??= new Packed(raw);
+    const width = raw.shape[1];
+    return raw.unpacked.window(at * width, (at + 1) * width);
   };
 }
 

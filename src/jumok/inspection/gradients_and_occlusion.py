@@ -24,9 +24,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 
 from jumok.inspection.hooks.intervene import edited_words, words_of
-from jumok.layers.embedding import Editable, StateEdit
+from jumok.layers.embedding import Editable
 from jumok.models.captioner import CaptionerModel, GridWriter
 from jumok.models.decoder import TransformerDecoder
 from jumok.models.memory import Memory, SequenceToSequence
@@ -35,25 +36,68 @@ from jumok.shapes import Float, Int, States, Tensor, UInt8
 ROWS = 32
 """Rows in one forward pass: a row for each token, or for each occluded word."""
 
+AT_ONCE = 256
+"""States whose logits are held at a time: the processor's cache has room for these."""
+
 
 @dataclass(frozen=True)
 class ForcedTarget:
-    """An output together with a function that scores it again.
+    """An output together with functions that compute its log-probabilities again.
 
     Attributes:
         words: by axis ("source", "target") the embedding of its tokens, or the module that reads
             the vectors of an image's cells ("picture").
         lengths: by axis the number of tokens or cells.
         own: the axis of the output. Its token t has been read when step t writes.
-        count: the number of tokens written.
-        score: their log-probabilities, in a batch of this number of equal rows.
+        written: the tokens that were written.
+        states: the states from which the first steps predict, given their number and that of equal
+            rows; the last argument is whether what was read is the same in all rows, so that it is
+            read once.
+        logits: from states to logits.
     """
 
     words: Mapping[str, Editable]
     lengths: Mapping[str, int]
     own: str
-    count: int
-    score: Callable[[int], Float[Tensor, "rows written"]]
+    written: Int[Tensor, " written"]
+    states: Callable[[int, int, bool], Float[Tensor, "rows steps dim"]]
+    logits: Callable[[Float[Tensor, "*axes dim"]], Float[Tensor, "*axes vocabulary"]]
+
+    @property
+    def count(self) -> int:
+        """The number of tokens written."""
+        return len(self.written)
+
+    def score(self, rows: int, first: int = 0, same: bool = False) -> Float[Tensor, "rows written"]:
+        """The log-probabilities of the tokens from `first` on, in a batch of equal rows.
+
+        Args:
+            same: nothing is edited but what was written.
+        """
+        states = self.states(rows, self.count, same)[:, first:]
+        written = self.written[first:].expand(rows, -1)
+        return self._chosen(states.flatten(0, 1), written.flatten()).view(rows, -1)
+
+    def score_own(self, first: int, rows: int) -> Float[Tensor, " rows"]:
+        """The log-probability of one token in each row: `first` in row 0, the next one in row 1.
+
+        No step after these is computed.
+        """
+        states = self.states(rows, first + rows, False)
+        own = torch.arange(rows, device=states.device)
+        return self._chosen(states[own, first + own], self.written[first : first + rows])
+
+    def _chosen(
+        self, states: Float[Tensor, "steps dim"], written: Int[Tensor, " steps"]
+    ) -> Float[Tensor, " steps"]:
+        """The log-probability of one token for each state; a few states at a time, because the
+        logits of all are many."""
+        pairs = zip(states.split(AT_ONCE), written.split(AT_ONCE), strict=True)
+        found = [
+            self.logits(some).float().log_softmax(dim=-1).gather(1, tokens[:, None])[:, 0]
+            for some, tokens in pairs
+        ]
+        return torch.cat(found)
 
 
 def written_from(
@@ -72,12 +116,13 @@ def written_from(
         source, target, written = source.clone(), target.clone(), written.clone()
     encoder, decoder = words_of(model).values()
 
-    def score(rows: int) -> Float[Tensor, "rows written"]:
-        return _log_probabilities(model, model.encode(source.expand(rows, -1)), target, written)
+    def states(rows: int, steps: int, same: bool) -> Float[Tensor, "rows steps dim"]:
+        memory = model.encode(source if same else source.expand(rows, -1))
+        return model.decoder.hidden(_repeated(memory, rows), target[:, :steps].expand(rows, -1))
 
     lengths = {"source": source.shape[1], "target": target.shape[1]}
     words = {"source": encoder, "target": decoder}
-    return ForcedTarget(words, lengths, "target", len(written), score)
+    return ForcedTarget(words, lengths, "target", written, states, model.decoder.output)
 
 
 def written_alone(
@@ -94,14 +139,11 @@ def written_alone(
     with torch.inference_mode(False):
         text = torch.tensor([tokens], device=decoder.embedding.table.device)
 
-    def score(rows: int) -> Float[Tensor, "rows written"]:
-        repeated = text.expand(rows, -1)
-        logits = decoder.logits(hidden(repeated))[:, :-1]
-        return logits.float().log_softmax(dim=-1).gather(2, repeated[:, 1:, None])[..., 0]
+    def states(rows: int, steps: int, _: bool) -> Float[Tensor, "rows steps dim"]:
+        return hidden(text[:, :steps].expand(rows, -1))
 
-    return ForcedTarget(
-        {"text": decoder.embedding}, {"text": len(tokens)}, "text", len(tokens) - 1, score
-    )
+    words, lengths = {"text": decoder.embedding}, {"text": len(tokens)}
+    return ForcedTarget(words, lengths, "text", text[0, 1:], states, decoder.logits)
 
 
 def written_over(
@@ -121,24 +163,32 @@ def written_over(
         target, written = target.clone(), written.clone()
         cells = model.see(picture.clone())  # once: the cells are changed after this point
 
-    def score(rows: int) -> Float[Tensor, "rows written"]:
-        return _log_probabilities(model, model.write(cells.expand(rows, -1, -1)), target, written)
+    def states(rows: int, steps: int, same: bool) -> Float[Tensor, "rows steps dim"]:
+        memory = model.write(cells if same else cells.expand(rows, -1, -1))
+        return model.decoder.hidden(_repeated(memory, rows), target[:, :steps].expand(rows, -1))
 
     words: dict[str, Editable] = {"picture": model.writer, "target": model.decoder.embedding}
     lengths = {"picture": cells.shape[1], "target": target.shape[1]}
-    return ForcedTarget(words, lengths, "target", len(written), score)
+    return ForcedTarget(words, lengths, "target", written, states, model.decoder.output)
 
 
 def _log_probabilities(
-    model: SequenceToSequence,
+    model: CaptionerModel,
     memory: Memory,
     target: Int[Tensor, "1 target"],
     written: Int[Tensor, " target"],
-) -> Float[Tensor, "rows written"]:
-    """The log-probabilities of the written tokens, for each row of the Memory."""
+) -> Float[Tensor, "rows target"]:
+    """Those of the written tokens, for each row of the Memory."""
     rows = len(memory.states)
     logits = model.decoder(memory, target.expand(rows, -1)).float()
     return logits.log_softmax(dim=-1).gather(2, written.expand(rows, -1)[..., None])[..., 0]
+
+
+def _repeated(memory: Memory, rows: int) -> Memory:
+    """A Memory of one row as one of so many."""
+    if len(memory.states) == rows:
+        return memory
+    return memory.select(torch.zeros(rows, dtype=torch.long, device=memory.states.device))
 
 
 @dataclass(frozen=True)
@@ -160,12 +210,13 @@ def gradients(text: ForcedTarget) -> dict[str, Gradients]:
         read: dict[str, Tensor] = {}
         edits = {word: _Leaf(read, axis) for axis, word in text.words.items()}
         with torch.inference_mode(False), torch.enable_grad(), edited_words(edits):
-            own = text.score(rows)[:, first : first + rows].diagonal()
+            own = text.score_own(first, rows)
             gradients = torch.autograd.grad(own.sum(), list(read.values()))
         for (axis, vectors), gradient in zip(read.items(), gradients, strict=True):
             slope = gradient.float()
             product = (vectors.detach().float() * slope).sum(dim=-1)
-            found[axis].append((product, slope.norm(dim=-1)))
+            unread = 0, text.lengths[axis] - slope.shape[1]  # of what comes later all slopes are 0
+            found[axis].append((F.pad(product, unread), F.pad(slope.norm(dim=-1), unread)))
     return {
         axis: Gradients(*(torch.cat(parts) for parts in zip(*pairs, strict=True)))
         for axis, pairs in found.items()
@@ -194,31 +245,34 @@ def occlude_words(text: ForcedTarget, groups: Groups) -> dict[str, Float[Tensor,
 
     Above 0: the words made the token more probable. Tokens after it have exactly 0.
     """
-    asked = [(axis, tuple(group)) for axis, of_axis in groups.items() for group in of_axis]
     (whole,) = text.score(1)
-    changes = []
-    for begin in range(0, len(asked), ROWS):
-        some = asked[begin : begin + ROWS]
-        edits: dict[Editable, StateEdit] = {}
-        for axis, words in text.words.items():
-            kept = torch.ones(len(some), text.lengths[axis], 1, device=whole.device)
-            for row, (where, group) in enumerate(some):
-                if where == axis:
-                    kept[row, list(group)] = 0.0
-            edits[words] = _Kept(kept)
-        with edited_words(edits):
-            changes.append(whole - text.score(len(some)))
-    together = torch.cat(changes).T  # (groups written) -> (written groups)
     steps = torch.arange(len(whole), device=whole.device)
-    found, at = {}, 0
+    found = {}
     for axis, of_axis in groups.items():
-        change = together[:, at : at + len(of_axis)]
-        if axis == text.own:
-            begins = torch.tensor([min(group) for group in of_axis], device=whole.device)
-            change = change.masked_fill(begins > steps[:, None], 0.0)
-        found[axis] = change
-        at += len(of_axis)
+        own = axis == text.own
+        begins = [min(group) if own else 0 for group in of_axis]
+        order = sorted(range(len(of_axis)), key=begins.__getitem__)
+        columns = whole.new_zeros(len(of_axis), len(whole))
+        for at in range(0, len(order), ROWS):
+            some = order[at : at + ROWS]
+            first = min(begins[some[0]], len(whole))  # no step before reads any of them
+            edits = {text.words[axis]: _Kept(_mask(text, axis, [of_axis[each] for each in some]))}
+            with edited_words(edits):
+                without = text.score(len(some), first, own)
+            columns[some, first:] = whole[first:] - without
+        unread = torch.tensor(begins, device=whole.device)[:, None] > steps
+        found[axis] = columns.masked_fill(unread, 0.0).T  # (groups written) -> (written groups)
     return found
+
+
+def _mask(
+    text: ForcedTarget, axis: str, groups: Sequence[Sequence[int]]
+) -> Float[Tensor, "groups length 1"]:
+    """For each group a row with 0 at its tokens."""
+    kept = torch.ones(len(groups), text.lengths[axis], 1, device=text.written.device)
+    for row, group in enumerate(groups):
+        kept[row, list(group)] = 0.0
+    return kept
 
 
 @torch.inference_mode()

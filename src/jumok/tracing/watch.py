@@ -139,11 +139,11 @@ def word_attributions(
     if asked.change or not asked.extras.attribution or not wrote:
         return None
 
-    def score(rows: int) -> Float[Tensor, "rows written"]:
+    def states(rows: int, steps: int, same: bool) -> Float[Tensor, "rows steps dim"]:
         asked.extras.check_cancelled()
-        return text.score(rows)
+        return text.states(rows, steps, same)
 
-    return attributions_of(replace(text, score=score), looked.watched.sites, axes, also())
+    return attributions_of(replace(text, states=states), looked.watched.sites, axes, also())
 
 
 def after_every_prefix(

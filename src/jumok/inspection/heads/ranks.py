@@ -23,11 +23,23 @@ def spearman(first: Numbers, second: Numbers) -> float:
     """Pearson's correlation of the ranks, -1 to 1; NaN where all values of one side are equal."""
     if not len(first):
         return float("nan")
-    a, b = (each - each.mean() for each in map(ranks, (first, second)))
-    sizes = float(np.sqrt((a @ a) * (b @ b)))
-    return float(a @ b) / sizes if sizes else float("nan")
+    return _correlation(*(_centred(ranks(each)) for each in (first, second)))
 
 
 def rank_correlations(measures: Sequence[Numbers]) -> npt.NDArray[np.float64]:
     """`spearman` for every pair of measures: (measures, measures)."""
-    return np.array([[spearman(first, second) for second in measures] for first in measures])
+    if not len(measures[0]):
+        return np.full((len(measures), len(measures)), np.nan)
+    centred = [_centred(ranks(each)) for each in measures]  # each is ranked once
+    return np.array([[_correlation(first, second) for second in centred] for first in centred])
+
+
+def _centred(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    centred: npt.NDArray[np.float64] = values - values.mean()
+    return centred
+
+
+def _correlation(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> float:
+    """Pearson's, of numbers whose mean is 0; NaN where all values of one side are equal."""
+    sizes = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / sizes if sizes else float("nan")

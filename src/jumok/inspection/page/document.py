@@ -15,15 +15,28 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
-
-from jumok.inspection.findings import findings_json
+from jumok.inspection.findings import TraceFindings
+from jumok.inspection.page.arrays import (
+    PART_BYTES,
+    WHOLE_BYTES,
+    Form,
+    PageArray,
+    Parts,
+    exact,
+    inline,
+    inlined,
+    permitted,
+    rounded,
+    shares,
+    size_of,
+)
 from jumok.inspection.page.origin import PageOrigin
-from jumok.inspection.page.packing import Form, bare, compressed, packed_search, shares
+from jumok.inspection.page.packing import bare, compressed, packed_findings
+from jumok.inspection.page.recomputed_weights import weights_apart
 from jumok.inspection.page.run_report import RunReport
 from jumok.inspection.page.source import source_folder
 from jumok.inspection.page.tours import Tour, built_in, unmet
-from jumok.inspection.page.walk import WalkFocus, packed_walk
+from jumok.inspection.page.walk import WalkFocus, opened_site, packed_walk
 from jumok.inspection.trace import ARRAYS, Array, Site, Trace, site_head
 from jumok.kinds import page_facts
 
@@ -31,8 +44,11 @@ FEW, MANY = 100_000, 1_000_000
 """The most weights of a trace that are sent as float32, and as 16 bits, which no number on the page
 shows a difference of; more are sent as bytes, 1/255 apart."""
 
-MOST_PACKED = 8_000_000
-"""The longest data that are compressed: unpacking longer ones would delay the first picture."""
+FEW_IN_VECTORS = 250_000
+"""The most numbers of queries, keys and values that are sent as float32; of more, each has 16 bits
+(`jumok.inspection.page.arrays.rounded`)."""
+
+VECTORS = ("query", "key", "value")
 
 IMPORT = re.compile(r"^import (?P<names>\{[^}]*\}) from \"(?P<path>[^\"]+)\";\n", re.MULTILINE)
 EXPORT = re.compile(
@@ -63,9 +79,9 @@ def page(
         tour: the page opens with it; None: with none. Those that come with jumok are in its list.
         origin: how the trace was made, for the Python code that the page's reader copies.
     """
-    data = payload(trace) | {"token": token}
+    data = content(trace) | {"token": token}
     if other is not None:
-        data["other"] = payload(other)
+        data["other"] = content(other)
     if before:
         data["before"] = True
     if examples:
@@ -75,7 +91,27 @@ def page(
     if origin is not None:
         data["made"] = origin.payload()
     data |= guided(trace, tour)
-    return document("page.js", data, asks=token is not None, packed=token is None)
+    if token is not None:
+        return document("page.js", data, asks=True)
+    parts = Parts()
+    return document("page.js", _in_parts(data, trace, parts), packed=parts)
+
+
+def _in_parts(data: dict[str, object], trace: Trace, parts: Parts) -> dict[str, object]:
+    """The data with their arrays in parts; what the page opens with is in the first one."""
+    sites = data["sites"]
+    assert isinstance(sites, list)
+    apart = size_of(data) > WHOLE_BYTES
+    first = trace.sites.index(opened_site(trace)) if trace.sites else 0
+    taken = {number: parts.take(site) for number, site in enumerate(sites) if number == first}
+    found: dict[str, object] = {"findings": parts.take(data["findings"])}
+    for number, site in enumerate(sites):
+        if apart and number not in taken:
+            parts.begin(0 if len(taken) == 1 else PART_BYTES)
+        if number not in taken:
+            taken[number] = parts.take(site)
+    found["sites"] = [taken[number] for number in range(len(sites))]
+    return {name: found.get(name) or parts.take(each) for name, each in data.items()}
 
 
 def guided(trace: Trace, tour: Tour | None = None) -> dict[str, object]:
@@ -94,7 +130,7 @@ def document(
     asks: bool = False,
     styles: Sequence[str] = ("style.css", "tours.css"),
     blobs: Mapping[str, bytes] | None = None,
-    packed: bool = False,
+    packed: Parts | None = None,
 ) -> str:
     """An HTML page with a script of `web/`, the style, and its data as JSON.
 
@@ -104,29 +140,28 @@ def document(
         styles: the style sheets of `web/`.
         blobs: bytes that the page holds besides, in base64, by the ids of their elements; among
             them may be WebAssembly, which the page may then run.
-        packed: whether the script and the data are compressed, as in a file that is kept. A page
-            that a server sends stays readable.
+        packed: the arrays of the data, for a file that is kept: it is compressed. None: the page
+            stays readable, as those that a server sends.
     """
-    script = bare(bundle(entry)) if packed else bundle(entry)
+    script = bundle(entry) if packed is None else bare(bundle(entry))
     style = "".join((source_folder() / each).read_text(encoding="utf-8") for each in styles)
     runs = " 'wasm-unsafe-eval'" if blobs else ""
-    loader = (source_folder() / "loader.js").read_text(encoding="utf-8") if packed else ""
+    loader = "" if packed is None else (source_folder() / "loader.js").read_text(encoding="utf-8")
     allowed = " ".join(f"'{_digest(each)}'" for each in (loader, script) if each)
     policy = (
         f"default-src 'none'; script-src {allowed}{runs}; "
         f"style-src '{_digest(style)}'; img-src data: blob:; base-uri 'none'; form-action 'none'"
         + ("; connect-src 'self'" if asks else "")
     )
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    small = packed and len(text) <= MOST_PACKED
-    inside, mark = (compressed(text), ' data-packed="gzip"') if small else (_inert(text), "")
-    code = f'<script type="text/plain" id="code">{compressed(script)}</script>\n' if packed else ""
-    started = f"{code}<script>{loader if packed else script}</script>"
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=inline)
     coded = {name: base64.b64encode(each).decode("ascii") for name, each in (blobs or {}).items()}
     held = "".join(
         f'<script type="application/octet-stream" id="{name}">{each}</script>\n'
         for name, each in coded.items()
     )
+    started = f"<script>{script}</script>" if packed is None else _started(loader, script, packed)
+    mark = "" if packed is None else f' data-parts="{len(packed.held)}"'
+    inside = _inert(text) if packed is None else compressed(text.encode())
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -138,30 +173,47 @@ def document(
     )
 
 
+def _started(loader: str, script: str, parts: Parts) -> str:
+    """The compressed arrays and script, and the loader after those that the first picture needs."""
+    first, *others = [
+        f'<script type="text/plain" id="arrays-{number}">{compressed(bytes(each))}</script>\n'
+        for number, each in enumerate(parts.held)
+    ]
+    code = f'<script type="text/plain" id="code">{compressed(script.encode())}</script>\n'
+    return f"{first}{code}<script>{loader}</script>\n{''.join(others)}"
+
+
 def _inert(text: str) -> str:
     """JSON in which "</script>" inside a token does not end the element."""
     return text.replace("<", "\\u003c")
 
 
 def payload(trace: Trace, walk: WalkFocus | None = None) -> dict[str, object]:
-    """The data of the page: the head of the trace, and its arrays in base64.
-
-    The page shows one sentence, and the hypotheses of a search that are in its findings.
+    """The content of the page as plain JSON, with its arrays in base64.
 
     Args:
         walk: the query whose walk is wanted first.
     """
+    return {name: inlined(each) for name, each in content(trace, walk).items()}
+
+
+def content(trace: Trace, walk: WalkFocus | None = None) -> dict[str, object]:
+    """The data of the page: the head of the trace, and its arrays.
+
+    The page shows one sentence, and the hypotheses of a search that are in its findings.
+    """
     count = sum(site.weights.size for site in trace.sites)
     form: Form = "f32" if count <= FEW else "u16" if count <= MANY else "u8"
-    search = trace.findings.search
-    findings = replace(trace.findings, search=None)
-    head = replace(trace, tree=None, findings=findings).head()
-    if search is not None:
-        head["findings"] = findings_json(findings) | {"search": packed_search(search)}
-    sites = [site_head(site) | {"arrays": dict(_packed(site, form))} for site in trace.sites]
-    kind = page_facts(trace.task, pictures=trace.picture is not None)
-    walked = {"walk": packed_walk(trace, walk)}
-    return head | {"sites": sites, "kind": kind, "version": _version()} | walked
+    vectors = [getattr(site, name) for site in trace.sites for name in VECTORS]
+    few = sum(each.size for each in vectors if each is not None) <= FEW_IN_VECTORS
+    sites = [site_head(site) | {"arrays": _arrays(site, form, few)} for site in trace.sites]
+    return replace(trace, tree=None, findings=TraceFindings()).head() | {
+        "findings": packed_findings(trace.findings),
+        "sites": sites,
+        "kind": page_facts(trace.task, pictures=trace.picture is not None),
+        "version": _version(),
+        "walk": packed_walk(trace, walk),
+    }
 
 
 @cache
@@ -169,20 +221,32 @@ def _version() -> str:
     return version("jumok")
 
 
-def _packed(site: Site, form: Form) -> Iterator[tuple[str, dict[str, object]]]:
+def _arrays(site: Site, form: Form, few: bool) -> dict[str, object]:
+    """The arrays of a site.
+
+    Args:
+        few: the numbers of its vectors are sent as they are.
+    """
+    found = dict(_each_array(site, form, few))
+    if form == "u16" and "query" in found and "key" in found:
+        apart = weights_apart(site, found["query"], found["key"])
+        found["weights"] = found["weights"] if apart is None else apart
+    return dict(found)
+
+
+def _each_array(site: Site, form: Form, few: bool) -> Iterator[tuple[str, PageArray]]:
     for name in ARRAYS:
         array: Array | None = getattr(site, name)
         if array is None:
             continue
         if name == "allowed":
-            bits = base64.b64encode(np.packbits(array.astype(np.bool_)).tobytes()).decode("ascii")
-            yield name, {"shape": list(array.shape), "type": "bits", "data": bits}
-            continue
-        # Norms have no upper bound, and vectors are kept exact for recomputing the weights.
-        kind = form if name == "weights" else "f32"
-        values = array.astype("<f4") if kind == "f32" else shares(array, kind)
-        data = base64.b64encode(values.tobytes()).decode("ascii")
-        yield name, {"shape": list(array.shape), "type": kind, "data": data}
+            yield name, permitted(array)
+        elif name == "weights":
+            yield name, shares(array, form)
+        elif (name == "norms" and form != "f32") or (name in VECTORS and not few):
+            yield name, rounded(array)
+        else:
+            yield name, exact(array)
 
 
 @cache

@@ -1,19 +1,19 @@
-"""The parts of a page made small: compressed texts, and the maps of a search tree."""
+"""The parts of a page made small: compressed bytes, the maps of a search tree, attributions."""
 
 import base64
 import gzip
 import re
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from jumok.inspection.findings import SearchTree
+from jumok.inspection.findings import Attributions, SearchTree, TraceFindings, findings_json
+from jumok.inspection.page.arrays import rounded, shares
 
-Form = Literal["f32", "u16", "u8"]
-"""How weights travel: as they are, or as steps from 0 to 1."""
-
-STEPS: dict[Form, tuple[str, int]] = {"u16": ("<u2", 65_535), "u8": ("|u1", 255)}
+Unit = Literal["pieces", "words"]
 
 DIGITS = 6
 
@@ -21,9 +21,17 @@ COMMENT = re.compile(r"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", re.DOTALL | re.MULTIL
 INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 
 
-def compressed(text: str) -> str:
-    """The text in gzip and base64; the same text gives the same bytes."""
-    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode("ascii")
+FEW_ATTRIBUTED = 20_000
+"""The most numbers of attributions that are sent with six digits; of more, each has 16 bits."""
+
+
+LEVEL = 6
+"""Of gzip: with 9 the weights of 512 tokens take sixteen times as long, for a tenth of the bytes."""
+
+
+def compressed(content: bytes) -> str:
+    """The bytes in gzip and base64; the same bytes always give the same text."""
+    return base64.b64encode(gzip.compress(content, LEVEL, mtime=0)).decode("ascii")
 
 
 def bare(script: str) -> str:
@@ -63,15 +71,38 @@ def packed_search(tree: SearchTree) -> dict[str, object]:
     }
     if not found:
         return packed
-    maps = shares(np.stack(list(found.values())), "u16")
-    data = base64.b64encode(maps.tobytes()).decode("ascii")
-    return packed | {"maps": {"shape": list(maps.shape), "type": "u16", "data": data}}
+    return packed | {"maps": shares(np.stack(list(found.values())), "u16")}
 
 
-def shares(array: npt.NDArray[np.floating], form: Form) -> npt.NDArray[np.unsignedinteger]:
-    """Weights from 0 to 1 as whole steps."""
-    kind, most = STEPS[form]
-    found: npt.NDArray[np.unsignedinteger] = np.rint(array.clip(0, 1) * most).astype(kind)
+def packed_findings(findings: TraceFindings) -> dict[str, object]:
+    """The findings for the page, as JSON and arrays."""
+    search, attribution = findings.search, findings.attribution
+    found: dict[str, object] = findings_json(replace(findings, search=None, attribution=None))
+    if search is not None:
+        found["search"] = packed_search(search)
+    if attribution is not None:
+        found["attribution"] = packed_attribution(attribution)
+    return found
+
+
+def packed_attribution(attribution: Mapping[Unit, Attributions]) -> dict[str, object]:
+    """The attributions by tokens and by words; the measures of long texts as arrays."""
+    measures = {unit: of_unit.measures for unit, of_unit in attribution.items()}
+    matrices = [each for unit in measures.values() for of in unit.values() for each in of.values()]
+    if sum(each.size for each in matrices) <= FEW_ATTRIBUTED:
+        return _plain_attribution(attribution)
+    rest = {unit: replace(of_unit, measures={}) for unit, of_unit in attribution.items()}
+    plain = _plain_attribution(rest)
+    for unit, of_unit in measures.items():
+        plain[unit]["measures"] = {
+            name: {axis: rounded(matrix) for axis, matrix in of.items()}
+            for name, of in of_unit.items()
+        }
+    return plain
+
+
+def _plain_attribution(attribution: Mapping[Unit, Attributions]) -> dict[str, Any]:
+    found: dict[str, Any] = findings_json(TraceFindings(attribution=attribution))["attribution"]
     return found
 
 

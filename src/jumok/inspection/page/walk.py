@@ -1,11 +1,11 @@
-"""A walk in a page: as many words' vectors as its limit has room for, in base64."""
+"""A walk in a page: as many words' vectors as its limit has room for."""
 
-import base64
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from jumok.inspection.page.arrays import PageArray, exact
 from jumok.inspection.trace import Site, Trace
 from jumok.inspection.walk import SiteWalk, Walk
 
@@ -57,7 +57,7 @@ def _in_order(trace: Trace, focus: WalkFocus | None) -> Iterator[tuple[Site, int
     sites = list(trace.sites)
     chosen = next((site for site in sites if focus and site.name == focus.site), None)
     if chosen is None and sites:
-        chosen = _opened(trace, sites)
+        chosen = opened_site(trace)
     query = focus.query if focus is not None else 0
     rest = [site for site in reversed(sites) if site is not chosen]
     if chosen is not None:
@@ -68,8 +68,9 @@ def _in_order(trace: Trace, focus: WalkFocus | None) -> Iterator[tuple[Site, int
         yield site, query if same else 0
 
 
-def _opened(trace: Trace, sites: Sequence[Site]) -> Site:
+def opened_site(trace: Trace) -> Site:
     """The site that a page opens with."""
+    sites = trace.sites
     part = next(part for part in FIRST if any(site.part == part for site in sites))
     of_part = [site for site in sites if site.part == part]
     setting = trace.findings.setting
@@ -88,11 +89,9 @@ def _facts(walk: SiteWalk) -> dict[str, object]:
     }
 
 
-def _rows(walk: SiteWalk, held: Sequence[int]) -> Iterator[tuple[str, dict[str, object]]]:
+def _rows(walk: SiteWalk, held: Sequence[int]) -> Iterator[tuple[str, PageArray]]:
     for name, array in walk.arrays.items():
-        rows = array[list(held)].astype("<f4")
-        data = base64.b64encode(rows.tobytes()).decode("ascii")
-        yield name, {"shape": list(rows.shape), "type": "f32", "data": data}
+        yield name, exact(array[list(held)])
 
 
 def _logits(walk: Walk) -> dict[str, object]:
