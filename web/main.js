@@ -169,6 +169,11 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), wh
   // Tables that are filled when they are opened.
   rest.addEventListener("toggle", (event) => queueMicrotask(() => markTerms(event.target, document.documentElement.lang)), true);
 
+  /** Whether a view needs no more than the first arrays, while the others are still being unpacked. */
+  function isEarly(name) {
+    return name === "overview" && !state.get("tour") && !state.get("game") && siteOf(trace, state).here;
+  }
+
   function render() {
     const focused = document.activeElement;
     const typed = focused?.matches("#panel input") ? focused.value : null;
@@ -182,12 +187,12 @@ export function start(raw, root, { answer = raw.token && serverAt(raw.token), wh
     const name = names.includes(state.get("view")) ? state.get("view") : names[0];
     Object.assign(trace, { partial });
     rest.inert = partial;
-    if (partial && !(name === "overview" && siteOf(trace, state).here)) return; // its arrays are still being unpacked
+    if (partial && !isEarly(name)) return;
     document.documentElement.lang = state.get("lang");
     document.title = `${text.title}: ${trace.text}`;
     project(text);
     top.update(trace, text);
-    tours.update(trace, text, names);
+    if (!partial) tours.update(trace, text, names); // which reads all heads
     root.dataset.guessing = tours.guessing(); // what would give the answer away
     rest.hidden = tours.guessing() !== "";
     if (!trace.sites.length) {
