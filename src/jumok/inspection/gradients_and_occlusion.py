@@ -215,7 +215,7 @@ def gradients(text: ForcedTarget) -> dict[str, Gradients]:
         for (axis, vectors), gradient in zip(read.items(), gradients, strict=True):
             slope = gradient.float()
             product = (vectors.detach().float() * slope).sum(dim=-1)
-            unread = 0, text.lengths[axis] - slope.shape[1]  # of what comes later all slopes are 0
+            unread = 0, text.lengths[axis] - slope.shape[1]  # what comes later has gradient 0
             found[axis].append((F.pad(product, unread), F.pad(slope.norm(dim=-1), unread)))
     return {
         axis: Gradients(*(torch.cat(parts) for parts in zip(*pairs, strict=True)))
