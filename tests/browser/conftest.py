@@ -3,7 +3,7 @@
 import functools
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -16,14 +16,35 @@ from jumok.inspection.trace import Trace
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
 from jumok.tracing.comparison import Comparison
+from tests.browser.kinds import Folders, whole
 
 HERE = Path(__file__).parent
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+# The first line: every page would bring two of a search field that nobody sees, and a process ahead
+# of need, a fifth of the processor time. The others: what Playwright turns off; one list counts.
+WITHOUT = (
+    *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup"),
+    "SpareRendererForSitePerProcess",
+    *("AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "PaintHolding"),
+    *("HttpsUpgrades", "HttpsFirstBalancedModeAutoEnable", "ThirdPartyStoragePartitioning"),
+    *("AvoidCorsURLLoaderRestartOnRedirect", "LensOverlay", "MediaRouter", "AimEnabled"),
+    *("OptimizationHints", "NetworkTimeServiceQuerying", "PreconnectToSearch"),
+)
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    f"--disable-features={','.join(WITHOUT)}",
 ]
 
+
+OPEN = (HERE / "tabs.js").read_text("utf-8")
+
+FIND = """async () => {
+  window.watching = false; // of contrast.js: axe-core draws letters of its own, to measure them
+  const { violations } = await axe.run({ resultTypes: ["violations"] });
+  window.watching = true;
+  return violations.map(({ id, impact, nodes }) => [id, impact, nodes[0].html]);
+}"""
 
 PATIENCE = 30_000
 """Milliseconds that anything on a page may take."""
@@ -67,29 +88,60 @@ def open_controls(page: object) -> None:
         more.locator("> summary").click()
 
 
+def walked(page: object, wanted: str | None = None) -> list[str]:
+    """What `tabs.js` gives, of a page or of a frame in one, once its tabs are there."""
+    page.locator(".views [role=tab]").first.wait_for(state="attached")
+    return page.locator("html").evaluate(OPEN, wanted)
+
+
 def open_view(page: object, wanted: str) -> None:
-    """Opens the view with this name, or of this id."""
+    """Opens the view with this name, or of this id; nothing may lie over a tab that is clicked.
+
+    One message to the browser does it all. Real clicks: `click_view`.
+    """
+    assert wanted in walked(page, wanted), f"there is no view {wanted!r}"
+
+
+def click_view(page: object, view: str) -> None:
+    """Opens the view of this id as a mouse does it."""
     for question in [None, *page.locator(".questions [role=tab]").all()]:
         if question is not None:
             question.click()
-        tabs = page.locator(".views [role=tab]")
-        for tab in tabs.all():
-            of = tab.get_attribute("id").removeprefix("tab-")
-            if wanted == of or tab.inner_text().startswith(wanted):
-                tab.click()
-                return
-    raise AssertionError(f"there is no view {wanted!r}")
+        tab = page.locator(f"#tab-{view}")
+        if tab.count():
+            tab.click()
+            return
+    raise AssertionError(f"there is no view {view!r}")
 
 
 def views_of(page: object) -> list[str]:
     """The ids of all views, question by question; the first one is open in the end."""
-    found = []
-    for question in page.locator(".questions [role=tab]").all():
-        question.click()
-        tabs = page.locator(".views [role=tab]").all()
-        found += [tab.get_attribute("id").removeprefix("tab-") for tab in tabs]
+    found = walked(page)
     open_view(page, found[0])
     return found
+
+
+@functools.cache
+def axe() -> str:
+    """The script of axe-core. It is run from outside, as a page lets no script in."""
+    package = pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
+    return (Path(package.__file__).parent / "axe.min.js").read_text("utf-8")
+
+
+def violations(page: object) -> list[tuple[str, str, str]]:
+    """What axe-core finds: the rule, how bad it is, and the first element.
+
+    Only this leaves the browser: all that axe-core knows takes longer to send than to find.
+    """
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(axe())
+    return [tuple(each) for each in page.evaluate(FIND)]
+
+
+def serious(page: object) -> list[tuple[str, str]]:
+    """What axe-core finds that keeps somebody out."""
+    worst = ("serious", "critical")
+    return [(rule, first) for rule, impact, first in violations(page) if impact in worst]
 
 
 class Reader:
@@ -114,12 +166,7 @@ class Reader:
             self.faults.append(text)
 
     def serious(self) -> list[tuple[str, str]]:
-        """What axe-core finds that keeps somebody out; it runs from outside: no script gets in."""
-        axe = pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
-        self.page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text("utf-8"))
-        found = self.page.evaluate("axe.run()")["violations"]
-        worst = [each for each in found if each["impact"] in ("serious", "critical")]
-        return [(each["id"], each["nodes"][0]["html"]) for each in worst]
+        return serious(self.page)
 
     def tab(self, name: str) -> None:
         """Opens a view by its name: first the question that it answers, if another one is open."""
@@ -139,6 +186,18 @@ class Reader:
         rows = self.page.locator("#panel table").first.locator("tr")
         rows.first.wait_for(state="attached")  # a table that opens is filled a moment later
         return [row.locator("th, td").all_inner_texts() for row in rows.all()]
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory, tiny_bundle) -> Folders:
+    """A model of every kind."""
+    return Folders(tmp_path_factory.mktemp("models"), tiny_bundle)
+
+
+@pytest.fixture(scope="session")
+def traces(folders) -> Callable[[str], Trace]:
+    """The trace of a kind with all analyses."""
+    return functools.partial(whole, folders)
 
 
 @pytest.fixture

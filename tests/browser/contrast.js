@@ -7,9 +7,11 @@
   const light = ([red, green, blue]) => 0.2126 * part(red) + 0.7152 * part(green) + 0.0722 * part(blue);
   const paper = () => (matchMedia("(prefers-color-scheme: dark)").matches ? [28, 30, 38] : [253, 253, 251]);
   window.drawn = [];
+  window.watching = true;
   const fill = CanvasRenderingContext2D.prototype.fillText;
   const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    if (!window.watching) return fill.call(this, text, x, y);
     const measured = this.measureText(text);
     const matrix = this.getTransform();
     const left = x - measured.actualBoundingBoxLeft, right = x + measured.actualBoundingBoxRight;
@@ -18,18 +20,21 @@
     const [from, to] = [corners[0], corners[1]];
     const box = [Math.min(from.x, to.x), Math.min(from.y, to.y), Math.abs(from.x - to.x), Math.abs(from.y - to.y)].map(Math.round);
     if (text.trim() && box[2] > 0 && box[3] > 0 && Math.abs(matrix.b) < 0.01) {
-      const counts = new Map();
-      const { data } = this.getImageData(...box);
-      for (let i = 0; i < data.length; i += 4) {
-        const over = data[i + 3] / 255;
-        const seen = paper().map((own, c) => Math.round(over * data[i + c] + (1 - over) * own)).join();
-        counts.set(seen, (counts.get(seen) ?? 0) + 1);
+      const alike = new Map(); // a page asks thousands of times: each colour is put on paper once
+      const pixels = new Uint32Array(this.getImageData(...box).data.buffer);
+      for (const pixel of pixels) alike.set(pixel, (alike.get(pixel) ?? 0) + 1);
+      const counts = new Map(), sheet = paper();
+      for (const [pixel, count] of alike) {
+        const [red, green, blue, alpha] = new Uint8Array(Uint32Array.of(pixel).buffer);
+        const over = alpha / 255;
+        const seen = sheet.map((own, c) => Math.round(over * [red, green, blue][c] + (1 - over) * own)).join();
+        counts.set(seen, (counts.get(seen) ?? 0) + count);
       }
       probe.clearRect(0, 0, 1, 1);
       probe.fillStyle = this.fillStyle;
       probe.fillRect(0, 0, 1, 1);
       const ink = light(probe.getImageData(0, 0, 1, 1).data);
-      const enough = [...counts].filter(([, count]) => count >= 0.15 * data.length / 4); // not of a thin line
+      const enough = [...counts].filter(([, count]) => count >= 0.15 * pixels.length); // not of a thin line
       const ratios = enough.map(([seen]) => {
         const under = light(seen.split(",").map(Number));
         return (Math.max(ink, under) + 0.05) / (Math.min(ink, under) + 0.05);

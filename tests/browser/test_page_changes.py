@@ -7,11 +7,12 @@ from jumok.tracing.catalog import load_family
 from jumok.tracing.request import NOTHING
 from tests.browser.comparing import check_heads, check_largest
 from tests.browser.conftest import open_view
-from tests.browser.test_page_kinds import CONTROLS, SHORT, VIEWS, folders, named, served
+from tests.browser.kinds import SHORT, VIEWS
+from tests.browser.test_page_kinds import CONTROLS, named, served
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
-__all__ = ["folders", "served"]  # fixtures
+__all__ = ["served"]  # a fixture
 
 CHANGED = [kind for kind in VIEWS if kind != "BERT"]  # which writes nothing, so no head is ablated
 

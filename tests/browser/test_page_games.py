@@ -7,9 +7,8 @@ import pytest
 from jumok.inspection.page.document import page as html
 from jumok.inspection.trace import Trace
 from tests.browser.conftest import PATIENCE, Reader
-from tests.browser.test_page_kinds import VIEWS
+from tests.browser.kinds import VIEWS
 from tests.browser.test_page_overview import opened_at, percent, word_map
-from tests.browser.touring import TraceOf, traces_of
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
@@ -23,11 +22,6 @@ OFFERED = {
     "text classifier": ["look", "head", "next"],
     "BERT": ["look"],
 }
-
-
-@pytest.fixture(scope="module")
-def traces(tmp_path_factory, tiny_bundle) -> TraceOf:
-    return traces_of(tmp_path_factory.mktemp("models"), tiny_bundle)
 
 
 def right_ones(page: object) -> set[int]:

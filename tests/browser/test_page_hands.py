@@ -18,9 +18,9 @@ from jumok.tracing.catalog import load_family
 from jumok.tracing.request import NOTHING, Analyses
 from tests.browser.conftest import PATIENCE
 from tests.browser.hands import ACTS, Hand
+from tests.browser.kinds import SHORT, VIEWS
 from tests.browser.test_page_elsewhere import TRACES
 from tests.browser.test_page_everybody import LEAST, WATCH, report
-from tests.browser.test_page_kinds import SHORT, VIEWS, bundles
 from tests.systems.pictures import READER, write_captioner, write_noise
 from tests.systems.untrained import write_rnn
 
@@ -42,24 +42,24 @@ BROKEN = re.compile(r"undefined|NaN|\[object|\bnull\b")
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory, tiny_bundle) -> Callable[[str], tuple[Trace, str]]:
+def saved(tmp_path_factory, folders) -> Callable[[str], tuple[Trace, str]]:
     """The trace of a kind with everything that is computed, and its page."""
     folder = tmp_path_factory.mktemp("models")
     noise = str(write_noise(folder / "noise.png"))
-    folders = bundles(folder, tiny_bundle)
     other = folders["captioner"][1]
-    folders["Luong's RNN"] = (
-        write_rnn(folder / "luong", attention="dot", order="luong"), "the cat sat"
-    )  # fmt: skip
+    luong = write_rnn(folder / "luong", attention="dot", order="luong")
     reading = write_captioner(folder / "reader", reader=READER)
-    folders["captioner, image self-attention"] = (reading, noise)
+    more = {
+        "Luong's RNN": (luong, "the cat sat"),
+        "captioner, image self-attention": (reading, noise),
+    }
 
     @cache
     def traced(kind: str) -> tuple[Trace, str]:
         if kind in TRACES:
             recorded = TRACES[kind][0]()
             return recorded, html(recorded, run=report())
-        model, usual = folders[kind]
+        model, usual = more[kind] if kind in more else folders[kind]
         family = load_family(model, device="cpu")
         pictures = family.reads == "picture"
         target = "the cat sat" if kind == "captioner" else None  # forced: it has no search

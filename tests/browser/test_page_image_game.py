@@ -13,7 +13,7 @@ from jumok.inspection.trace import Trace
 from jumok.tracing.catalog import load_family
 from jumok.tracing.request import Analyses
 from tests.browser.conftest import PATIENCE
-from tests.browser.test_page_kinds import GATED, SHORT
+from tests.browser.kinds import GATED, SHORT
 from tests.browser.test_page_overview import change_of, percent, word_map
 from tests.systems.pictures import write_captioner, write_noise, write_pictures
 

@@ -3,43 +3,22 @@
 import re
 import threading
 from functools import partial
-from pathlib import Path
 
 import pytest
 
-from jumok.decoding import DecodingOptions
 from jumok.inspection.page.document import page as html
-from jumok.inspection.trace import Trace
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
 from jumok.serving.pictures import ServedPictures
 from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
-from jumok.tracing.request import Analyses
-from tests.browser.conftest import PATIENCE, Reader, open_controls, open_view, views_of
-from tests.parity.bert import bert, save
-from tests.systems.lm import write_lm
-from tests.systems.pictures import write_captioner, write_pictures
-from tests.systems.untrained import write_classifier, write_masked, write_rnn, write_text_classifier
+from tests.browser.conftest import PATIENCE, Reader, click_view, open_controls, open_view, views_of
+from tests.browser.kinds import SHORT, VIEWS, traced
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
-SHORT = DecodingOptions(beam=2, maximum_length=4)
-GATED = {"kind": "rnn", "dim": 16, "embedding": 12, "attention": "additive", "gate": True}
 MARKUP = ("<img src=x onerror=ran()>", "</script><script>ran()</script>", "\u202e ㅎㅏ 👩\u200d👩")
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-EVERYWHERE = {"overview", "board", "row", "walk", "grid", "heads"}
-VIEWS = {
-    "Transformer": EVERYWHERE | {"theatre", "beam"},
-    # One head is not seen beside others.
-    "Bahdanau's RNN": EVERYWHERE - {"grid"} | {"theatre", "beam"},
-    "captioner": EVERYWHERE - {"grid"} | {"scrubber", "theatre", "beam"},
-    "language model": EVERYWHERE | {"theatre", "beam"},
-    "CNN": EVERYWHERE | {"scrubber", "beam"},
-    "masked model": EVERYWHERE | {"beam"},
-    "text classifier": EVERYWHERE | {"beam"},
-    "BERT": {"overview", "board", "row", "walk", "grid"},
-}
 
 
 def named(sign: re.Match[str]) -> str:
@@ -48,53 +27,19 @@ def named(sign: re.Match[str]) -> str:
     return chr(0x2400 + code) if code < 32 else f"U+{code:04X}"
 
 
-def write_bahdanau(folder: Path) -> Path:
-    return write_rnn(folder, attention="additive", order="bahdanau")
-
-
-def bundles(folder: Path, tiny_bundle: Path) -> dict[str, tuple[Path, str]]:
-    """For each kind a bundle, and what it is given."""
-    picture = str(write_pictures(folder / "pictures", 1)[0])
-    return {
-        "Transformer": (tiny_bundle, "the cat sat"),
-        "Bahdanau's RNN": (write_bahdanau(folder / "rnn"), "the cat sat"),
-        "captioner": (write_captioner(folder / "captioner", decoder=GATED), picture),
-        "language model": (write_lm(folder / "lm"), "a <b"),
-        "CNN": (write_classifier(folder / "cnn"), picture),
-        "masked model": (write_masked(folder / "masked"), "the [MASK] sat"),
-        "text classifier": (write_text_classifier(folder / "texts"), "the cat sat"),
-        "BERT": (save(bert().bert, folder / "bert"), "the cats sat"),
-    }
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory, tiny_bundle) -> dict[str, tuple[Path, str]]:
-    return bundles(tmp_path_factory.mktemp("models"), tiny_bundle)
-
-
-def traced(folders: dict[str, tuple[Path, str]], kind: str, given: str | None = None) -> Trace:
-    folder, usual = folders[kind]
-    family = load_family(folder, device="cpu")
-    extras = Analyses(attribution=False, ablation=given is None)  # which are passes of their own
-    return family.trace(usual if given is None else given, options=SHORT, extras=extras)
-
-
 def tabs(reader: Reader) -> list[str]:
     return views_of(reader.page)
 
 
 @pytest.mark.parametrize("kind", VIEWS)
-def test_every_view_opens_by_keyboard_and_is_accessible(opened, folders, kind):
-    """axe-core finds nothing serious in any view; it runs from the outside."""
-    axe = pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
+def test_every_view_opens_by_keyboard(opened, folders, kind):
+    """What axe-core finds in each of them: `test_page_everybody.py`."""
     reader = opened(traced(folders, kind))
     names = tabs(reader)
     assert set(names) >= VIEWS[kind]
     assert ("grid" in names) == ("grid" in VIEWS[kind])
     assert ("theatre" in names) == ("theatre" in VIEWS[kind])
     assert ("scrubber" in names) == ("scrubber" in VIEWS[kind])
-    script = (Path(axe.__file__).parent / "axe.min.js").read_text("utf-8")
-    reader.page.evaluate(script)
     keyboard = reader.page.keyboard
     reader.page.locator(f"#tab-{names[0]}").focus()
     for name in names:
@@ -104,11 +49,6 @@ def test_every_view_opens_by_keyboard_and_is_accessible(opened, folders, kind):
             keyboard.press("Tab")
         assert reader.page.locator(f"#tab-{name}").get_attribute("aria-selected") == "true"
         assert reader.page.locator("#panel .help").inner_text()
-        found = reader.page.evaluate("axe.run({ resultTypes: ['violations'] })")
-        serious = [
-            each for each in found["violations"] if each["impact"] in ("serious", "critical")
-        ]
-        assert [(name, each["id"], each["nodes"][0]["html"]) for each in serious] == []
         if name != reader.page.locator(".views [role=tab]").last.get_attribute("id")[4:]:
             keyboard.press("ArrowRight")
 
@@ -116,7 +56,9 @@ def test_every_view_opens_by_keyboard_and_is_accessible(opened, folders, kind):
 @pytest.mark.parametrize("kind", VIEWS)
 def test_every_view_opens_by_mouse_in_korean(opened, folders, kind):
     reader = opened(traced(folders, kind), "ko-KR")
-    for _ in reader.views():
+    for view in tabs(reader):
+        click_view(reader.page, view)
+        assert reader.page.locator(f"#tab-{view}").get_attribute("aria-selected") == "true"
         for tab in reader.page.get_by_role("tab").all():
             assert any("가" <= letter <= "힣" for letter in tab.inner_text())
         text = reader.page.locator("#panel .help").inner_text()

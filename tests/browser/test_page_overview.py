@@ -3,7 +3,6 @@
 import math
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,8 @@ from jumok.inspection.trace import Axis, Site, Trace
 from jumok.tracing.catalog import load_family
 from jumok.tracing.request import Analyses
 from tests.browser.conftest import Reader, open_controls
-from tests.browser.test_page_kinds import CONTROLS, SHORT, bundles, named
+from tests.browser.kinds import SHORT, whole
+from tests.browser.test_page_kinds import CONTROLS, named
 from tests.inspection.traces import HOSTILE, found, trace
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
@@ -29,19 +29,8 @@ KINDS = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory, tiny_bundle) -> dict[str, tuple[Path, str]]:
-    return bundles(tmp_path_factory.mktemp("models"), tiny_bundle)
-
-
 def said(reader: Reader) -> str:
     return reader.page.locator("#sentence").inner_text()
-
-
-def whole(folders, kind: str) -> Trace:
-    folder, usual = folders[kind]
-    family = load_family(folder, device="cpu")
-    return family.trace(usual, options=SHORT, extras=Analyses(search_tree=False, layers=False))
 
 
 def percent(text: str) -> float:

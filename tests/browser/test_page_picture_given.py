@@ -18,7 +18,7 @@ from jumok.serving.local import LocalServer
 from jumok.serving.pictures import ServedPictures
 from jumok.tracing.catalog import Family, check_given, load_family
 from jumok.tracing.comparison import Comparison
-from tests.browser.conftest import PATIENCE, open_view
+from tests.browser.conftest import PATIENCE, open_view, serious
 from tests.systems.pictures import write_captioner, write_pictures
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
@@ -153,10 +153,6 @@ def test_a_file_that_is_too_large_is_not_even_sent(shown, tmp_path):
 
 @pytest.mark.parametrize("shown", ["en-US", "ko-KR"], indirect=True)
 def test_the_head_of_the_page_is_for_everybody(shown):
-    axe = pytest.importorskip("axe_playwright_python", reason="needs axe-playwright-python")
     page = shown.page
-    page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text("utf-8"))
-    found = page.evaluate("axe.run()")["violations"]
-    serious = [each for each in found if each["impact"] in ("serious", "critical")]
-    assert [(each["id"], each["nodes"][0]["html"]) for each in serious] == []
+    assert serious(page) == []
     assert "undefined" not in page.locator("main").inner_text()

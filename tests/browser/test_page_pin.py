@@ -8,13 +8,14 @@ from jumok.tracing.catalog import load_family
 from jumok.tracing.request import NOTHING
 from tests.browser.comparing import check_heads, check_largest, less
 from tests.browser.conftest import open_view, views_of
+from tests.browser.kinds import SHORT
 from tests.browser.test_page_everybody import SCREENS
-from tests.browser.test_page_kinds import CONTROLS, SHORT, folders, named, served
+from tests.browser.test_page_kinds import CONTROLS, named, served
 from tests.inspection.traces import HOSTILE, trace
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
-__all__ = ["folders", "served"]  # fixtures
+__all__ = ["served"]  # a fixture
 
 TYPED = {
     "Transformer": "the old dog sat",

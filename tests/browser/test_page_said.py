@@ -13,21 +13,15 @@ import pytest
 from jumok.inspection.page.tours import built_in, unmet
 from jumok.inspection.trace import Site, Trace
 from tests.browser.conftest import Reader
+from tests.browser.kinds import VIEWS
 from tests.browser.test_page_games import ablated
-from tests.browser.test_page_kinds import VIEWS
 from tests.browser.test_page_overview import change_of, percent, shown, word_map
-from tests.browser.touring import TraceOf, traces_of
 from tests.browser.walking import Walk, near, number, numbers
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
 ROUNDED = 4e-3
 """What is summed up from numbers that are rounded to three decimals is off by so much."""
-
-
-@pytest.fixture(scope="module")
-def traces(tmp_path_factory, tiny_bundle) -> TraceOf:
-    return traces_of(tmp_path_factory.mktemp("models"), tiny_bundle)
 
 
 def length(values: list[float]) -> float:

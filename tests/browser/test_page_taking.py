@@ -17,7 +17,7 @@ from jumok.serving.local import LocalServer
 from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
 from tests.browser.conftest import Reader, open_controls, open_view
-from tests.browser.test_page_kinds import SHORT, bundles, folders, traced  # noqa: F401
+from tests.browser.kinds import SHORT, traced
 from tests.inspection.traces import HOSTILE, trace
 
 pytest.importorskip("matplotlib", reason="the copied code draws with matplotlib")
@@ -63,7 +63,7 @@ def run(code: str, folder, monkeypatch) -> dict:
 
 
 @pytest.fixture
-def of_kind(reading, folders):  # noqa: F811
+def of_kind(reading, folders):
     """The page of a real model, as `jumok look` makes it; and its trace."""
 
     def open_kind(kind: str, view: str) -> tuple[Reader, Trace]:

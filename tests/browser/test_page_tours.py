@@ -9,9 +9,8 @@ import pytest
 from jumok.inspection.page.document import page as html
 from jumok.inspection.page.tours import Tour, built_in, read_tour, unmet
 from tests.browser.conftest import Reader, open_view
-from tests.browser.test_page_kinds import VIEWS
+from tests.browser.kinds import VIEWS
 from tests.browser.test_page_overview import change_of
-from tests.browser.touring import TraceOf, traces_of
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
@@ -25,11 +24,6 @@ OFFERED = {
     "text classifier": {"switch-off"},
     "BERT": set(),
 }
-
-
-@pytest.fixture(scope="module")
-def traces(tmp_path_factory, tiny_bundle) -> TraceOf:
-    return traces_of(tmp_path_factory.mktemp("models"), tiny_bundle)
 
 
 def tour_of(name: str) -> Tour:

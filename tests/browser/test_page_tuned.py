@@ -4,7 +4,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -16,15 +15,10 @@ from jumok.tracing.comparison import Comparison
 from jumok.tracing.request import NOTHING
 from tests.browser.comparing import check_heads, check_largest
 from tests.browser.conftest import open_view
-from tests.browser.test_page_kinds import SHORT, VIEWS, bundles
+from tests.browser.kinds import SHORT, VIEWS
 from tests.systems.tuned import tune
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory, tiny_bundle) -> dict[str, tuple[Path, str]]:
-    return bundles(tmp_path_factory.mktemp("models"), tiny_bundle)
 
 
 @pytest.mark.parametrize("kind", VIEWS)

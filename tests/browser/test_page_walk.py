@@ -11,7 +11,7 @@ import torch.nn.functional as F
 import jumok
 from jumok.data.tokenizer import END, START
 from tests.browser.by_hand import attend, block, times
-from tests.browser.test_page_kinds import GATED, write_bahdanau
+from tests.browser.kinds import GATED, write_bahdanau
 from tests.browser.walking import ONLY, Walk, near, number, numbers, translated_by_hand
 from tests.parity.bert import bert, save
 from tests.systems.lm import write_lm

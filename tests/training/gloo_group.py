@@ -13,7 +13,7 @@ import torch
 
 from jumok.training.torch_ranks import TorchRanks, joined
 
-SECONDS = 120
+SECONDS = 300  # of machines that are busy
 
 
 class Group:
@@ -28,6 +28,7 @@ class Group:
             port = free.getsockname()[1]
         context = multiprocessing.get_context("spawn")
         self._pipes, self._processes = [], []
+        self._hung = ""  # what has not ended: answers that come later are none to the next task
         for rank in range(count):
             ours, theirs = context.Pipe()
             process = context.Process(target=_member, args=(theirs, rank, count, port), daemon=True)
@@ -50,12 +51,15 @@ class Group:
         Raises:
             AssertionError: one of them failed, or the deadline has passed.
         """
+        assert not self._hung, self._hung
         for pipe in self._pipes:
             pipe.send((task, given))
         until = time.monotonic() + SECONDS
         found = []
         for rank, pipe in enumerate(self._pipes):
-            assert pipe.poll(max(0.0, until - time.monotonic())), f"rank {rank} hangs in {task}"
+            if not pipe.poll(max(0.0, until - time.monotonic())):
+                self._hung = f"rank {rank} hangs in {task}"
+                raise AssertionError(self._hung)
             found.append(pickle.loads(pipe.recv_bytes()))
         for rank, (_, failure) in enumerate(found):
             assert failure is None, f"rank {rank}: {failure}"
