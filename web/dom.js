@@ -11,6 +11,17 @@ export function element(name, attributes = {}, ...children) {
   return node;
 }
 
+/** Listeners that show what a click would choose: for a mouse and a keyboard; a finger clicks at once, and must not miss. */
+export function preview(act) {
+  let finger = false;
+  return {
+    onpointerenter: (event) => event.pointerType === "mouse" && act(),
+    onpointerdown: (event) => { finger = event.pointerType === "touch"; },
+    onfocus: () => finger || act(),
+    onblur: () => { finger = false; },
+  };
+}
+
 /** A text in which a number and its percent sign stay on one line: the parts to append. */
 export function unbroken(text) {
   return text.split(/([\d.,]+ %)/).map((part, i) => (i % 2 ? element("span", { class: "unbroken" }, part) : part));

@@ -1,6 +1,6 @@
 /** An image, bright where one word or cell attended: the cursor's, or the one that is pointed at. */
 
-import { element } from "../dom.js";
+import { element, preview } from "../dom.js";
 import { cellBeside, cellUnder, drawLook } from "../picture.js";
 import { largest } from "../trace.js";
 
@@ -16,7 +16,7 @@ export function imageStage(trace, map, { cursor, grid, words, labels, onPick, on
   const canvas = element("canvas", { id: "overview-image", tabindex: "0", role: "img", "aria-label": labels.image });
   const shown = { map, row: cursor.row };
   const buttons = words ? map.rows.map((text, row) => element("button", {
-    type: "button", id: `row-${row}`, class: "word", onmouseenter: () => point(row), onfocus: () => point(row),
+    type: "button", id: `row-${row}`, class: "word", ...preview(() => point(row)),
     onclick: () => onPick(row, null), onkeydown: (event) => moved(event, row),
   }, element("span", {}, text))) : [];
   const draw = () => {

@@ -1,6 +1,6 @@
 /** Two lines of words with bands between them: what a word of the lower line attended to in the upper one. */
 
-import { element } from "../dom.js";
+import { element, preview } from "../dom.js";
 import { percentOf } from "./facts.js";
 import { colour, inkOn, palette, theme } from "../surface.js";
 
@@ -53,7 +53,7 @@ export function twoLines(map, { cursor, names, labels, onPick, onShow }) {
 function line(kind, texts, label, first, { point, pick, across }) {
   const words = texts.map((text, i) => element("button", {
     type: "button", id: `${kind}-${i}`, class: "word", tabindex: i === Math.min(first, texts.length - 1) ? "0" : "-1",
-    onmouseenter: () => point(i), onfocus: () => point(i), onclick: () => pick(i),
+    ...preview(() => point(i)), onclick: () => pick(i),
     onkeydown: (event) => moved(event, i),
   }, element("span", {}, text), element("small", { "aria-hidden": "true" })));
   const go = (word) => {

@@ -1,7 +1,7 @@
 /** Every layer and head of the model as small maps or squares, with the effect of each: the whole model at once. */
 
 import { shareHead, siteOf } from "../cursor.js";
-import { element } from "../dom.js";
+import { element, preview } from "../dom.js";
 import { colour, paint, palette, theme } from "../surface.js";
 import { total } from "../trace.js";
 
@@ -38,7 +38,7 @@ export function headStrip(trace, state, words, { row, onTry, onChoose }) {
     bar.style.setProperty("--share", effect ? (Math.abs(total(effect)) / most).toFixed(3) : "0");
     return element("button", {
       type: "button", id: `head-${site.name}-${head}`, "aria-label": label, title: label, "aria-pressed": String(on), tabindex: on ? "0" : "-1",
-      onclick: () => onChoose(site, head), onmouseenter: () => onTry(site, String(head)), onfocus: () => onTry(site, String(head)),
+      onclick: () => onChoose(site, head), ...preview(() => onTry(site, String(head))),
     }, canvas, ...(effect ? [bar] : []));
   };
   const parts = trace.parts().map((part) => element("div", { class: "part", role: "group", "aria-label": words[part] },
