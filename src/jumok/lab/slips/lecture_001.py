@@ -97,7 +97,7 @@ def only_the_word_before(seeds: Sequence[int]) -> Slip:
         Text(
             f"another first of {WORDS} words changes an untrained GRU's last state by {span.en}; "
             "if only the word before counted, by 0",
-            f"단어 {WORDS}개 중 첫 단어를 바꾸면 학습 전 GRU의 마지막 상태가 {span.ko} 달라짐. "
+            f"단어 {WORDS}개 중 첫 단어를 바꾸면 학습 전 GRU의 마지막 상태가 {span.ko}만큼 바뀜. "
             "바로 앞 단어만 본다면 0이어야 함",
         ),
         {"change of the last state": found},

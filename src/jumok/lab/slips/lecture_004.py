@@ -115,7 +115,7 @@ def first_state(seeds: Sequence[int]) -> Slip:
         ),
         Text(
             f"a step of an untrained GRU changes its state by {far.en}; if h_1 were h_0, by 0",
-            f"학습 전 GRU의 한 단계에서 상태가 {far.ko} 달라짐. h_1이 h_0이라면 0이어야 함",
+            f"학습 전 GRU의 한 단계에서 상태가 {far.ko}만큼 바뀜. h_1이 h_0이라면 0이어야 함",
         ),
         {"change of the state": found},
         min(found) > 0.01,
