@@ -34,12 +34,13 @@ def test_the_film_is_there_and_small(page):
 def test_both_pages_show_what_the_script_takes():
     groups = (
         *(screenshots.TRANSLATOR, screenshots.LAYERS, screenshots.RIVALS, screenshots.KOREANS),
-        *(screenshots.CAPTIONER, screenshots.PIXELS),
+        *(screenshots.CAPTIONER, screenshots.PIXELS, screenshots.TOURS),
     )
     taken = {shot.name for group in groups for shot in group}
     taken |= {"cards", "cards-run", "cards-picture", "figure"}
-    assert named("look.md") == taken | {screenshots.REPORT.name}
-    assert named("look.ko.md") == taken - {"alignment"} | {screenshots.REPORT_KO.name}
+    english, korean = screenshots.REPORT.name, screenshots.REPORT_KO.name
+    assert named("look.md") == taken - {"tour-ko"} | {english}
+    assert named("look.ko.md") == taken - {"tour", "alignment"} | {korean}
 
 
 def test_too_large_a_picture_is_refused(tmp_path, monkeypatch):
