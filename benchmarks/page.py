@@ -25,7 +25,7 @@ from jumok.inspection.page.document import page
 from jumok.inspection.trace import Axis, Site, Trace
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
-from jumok.tracing.catalog import load_family
+from jumok.tracing.catalog import load_family, load_searcher
 from jumok.tracing.comparison import Comparison
 
 LAYERS = HEADS = 12
@@ -122,7 +122,7 @@ def live(browser: Browser, model: str, text: str) -> None:
     """Types other last words into the live page, and prints what each took until it was seen."""
     torch.set_num_threads(1)
     family = load_family(model)
-    traced = partial(family.trace, options=family.options)
+    traced = partial(family.trace, options=family.options, searcher=load_searcher(model))
     first = traced(text)
     server = LocalServer(lambda token: page(first, token), answers(Comparison(traced)))
     threading.Thread(target=server.serve_forever, daemon=True).start()

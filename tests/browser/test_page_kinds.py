@@ -1,4 +1,4 @@
-"""The page of every kind of model, each a real one: all its views, by mouse and by keyboard."""
+"""The page of every kind of model, each a real one: what is typed, clicked off, and added up."""
 
 import re
 import threading
@@ -12,7 +12,7 @@ from jumok.serving.local import LocalServer
 from jumok.serving.pictures import ServedPictures
 from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
-from tests.browser.conftest import PATIENCE, Reader, click_view, open_controls, open_view, views_of
+from tests.browser.conftest import PATIENCE, open_controls, open_view
 from tests.browser.kinds import SHORT, VIEWS, traced
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
@@ -25,46 +25,6 @@ def named(sign: re.Match[str]) -> str:
     """A control sign as the page shows it."""
     code = ord(sign[0])
     return chr(0x2400 + code) if code < 32 else f"U+{code:04X}"
-
-
-def tabs(reader: Reader) -> list[str]:
-    return views_of(reader.page)
-
-
-@pytest.mark.parametrize("kind", VIEWS)
-def test_every_view_opens_by_keyboard(opened, folders, kind):
-    """What axe-core finds in each of them: `test_page_everybody.py`."""
-    reader = opened(traced(folders, kind))
-    names = tabs(reader)
-    assert set(names) >= VIEWS[kind]
-    assert ("grid" in names) == ("grid" in VIEWS[kind])
-    assert ("theatre" in names) == ("theatre" in VIEWS[kind])
-    assert ("scrubber" in names) == ("scrubber" in VIEWS[kind])
-    keyboard = reader.page.keyboard
-    reader.page.locator(f"#tab-{names[0]}").focus()
-    for name in names:
-        if reader.page.locator(f"#tab-{name}").count() == 0:  # the next question
-            keyboard.press("Shift+Tab")
-            keyboard.press("ArrowRight")
-            keyboard.press("Tab")
-        assert reader.page.locator(f"#tab-{name}").get_attribute("aria-selected") == "true"
-        assert reader.page.locator("#panel .help").inner_text()
-        if name != reader.page.locator(".views [role=tab]").last.get_attribute("id")[4:]:
-            keyboard.press("ArrowRight")
-
-
-@pytest.mark.parametrize("kind", VIEWS)
-def test_every_view_opens_by_mouse_in_korean(opened, folders, kind):
-    reader = opened(traced(folders, kind), "ko-KR")
-    for view in tabs(reader):
-        click_view(reader.page, view)
-        assert reader.page.locator(f"#tab-{view}").get_attribute("aria-selected") == "true"
-        for tab in reader.page.get_by_role("tab").all():
-            assert any("가" <= letter <= "힣" for letter in tab.inner_text())
-        text = reader.page.locator("#panel .help").inner_text()
-        assert any("가" <= letter <= "힣" for letter in text)
-        for label in reader.page.locator(".controls label > span").all():
-            assert any("가" <= letter <= "힣" for letter in label.text_content())
 
 
 @pytest.mark.parametrize("kind", VIEWS)

@@ -9,13 +9,15 @@ from jumok.tracing.request import NOTHING
 from tests.browser.comparing import check_heads, check_largest, less
 from tests.browser.conftest import open_view, views_of
 from tests.browser.kinds import SHORT
-from tests.browser.test_page_everybody import SCREENS
 from tests.browser.test_page_kinds import CONTROLS, named, served
 from tests.inspection.traces import HOSTILE, trace
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 
 __all__ = ["served"]  # a fixture
+
+# Every two of width, theme and language meet in one of the four.
+SCREENS = [(1280, "light", "en"), (1280, "dark", "ko"), (400, "dark", "en"), (400, "light", "ko")]
 
 TYPED = {
     "Transformer": "the old dog sat",

@@ -6,15 +6,8 @@ import torch
 
 from jumok.attention.convolution import PixelAttention
 from jumok.lab.experiments import convolution
-from jumok.lab.experiments.convolution import (
-    CELLS,
-    COLOURS,
-    Run,
-    cells_of,
-    draw,
-    looks,
-    train,
-)
+from jumok.lab.experiments.convolution import CellNorm, Corner, Run, looks, train
+from jumok.lab.experiments.frames import CELLS, COLOURS, cells_of, draw
 from jumok.lab.findings import Findings
 
 
@@ -34,8 +27,8 @@ def test_the_answer_is_the_core_of_the_frame_in_the_asking_frames_colour() -> No
 
 
 def test_a_thing_lies_on_four_cells() -> None:
-    assert CELLS == 15
-    assert cells_of(np.array([6, 12])) == [51, 52, 66, 67]  # cells (3, 6), (3, 7), (4, 6) ...
+    assert CELLS == 12
+    assert cells_of(np.array([6, 12])) == [42, 43, 54, 55]  # cells (3, 6), (3, 7), (4, 6) ...
 
 
 def test_even_weights_give_each_frame_its_share_of_the_cells() -> None:
@@ -44,7 +37,7 @@ def test_even_weights_give_each_frame_its_share_of_the_cells() -> None:
     (attention,) = [part for part in model.modules() if isinstance(part, PixelAttention)]
     torch.nn.init.zeros_(attention.query.weight)
     torch.nn.init.zeros_(attention.query.bias)
-    assert looks(model, drawn) == pytest.approx((4 / 15**2, 12 / 15**2))
+    assert looks(model, drawn) == pytest.approx((4 / 12**2, 12 / 12**2))
 
 
 def test_attention_and_its_stand_in_have_as_many_parameters() -> None:
@@ -65,6 +58,23 @@ def test_the_towers_field_is_the_whole_picture() -> None:
     tower(picture)[0, :, -1, -1].sum().backward()
     assert picture.grad is not None
     assert float(picture.grad[0, :, 0, 0].abs().sum()) > 0.0
+
+
+@pytest.mark.parametrize(
+    ("name", "far"), [("neither", False), ("mixing", False), ("tower", True), ("attention", True)]
+)
+def test_only_attention_and_the_tower_bring_the_corner_what_is_far(name, far) -> None:
+    """What the answer depends on: changes in the opposite corner of the image."""
+    drawn = draw(40, 1)
+    model = train(name, drawn, drawn, 20, 1).model
+    assert sum(isinstance(part, CellNorm) for part in model.modules()) == 3
+    assert isinstance(model.stack.stages[0][-1], Corner)
+    pixels = torch.tensor(drawn.store.pixels[:1]).movedim(-1, 1)
+    changed = pixels.clone()
+    changed[..., -4:, -4:] = 255 - changed[..., -4:, -4:]
+    with torch.no_grad():
+        moved = (model(changed) - model(pixels)).abs().max()
+    assert (float(moved) > 0.0) == far
 
 
 def test_the_report_judges_every_stand_in() -> None:

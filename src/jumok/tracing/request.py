@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 from jumok.decoding import DecodingOptions
 from jumok.inspection.hooks.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level, Trace
+from jumok.systems.translation.searching import Searcher
 
 Traced = TypeVar("Traced")
 
@@ -50,7 +51,13 @@ EVERYTHING, NOTHING = (
 
 @dataclass(frozen=True)
 class TraceRequest:
-    """A request for the trace of one text or image: the arguments of `jumok.trace`."""
+    """A request for the trace of one text or image: the arguments of `jumok.trace`.
+
+    Attributes:
+        searcher: searches for the output of a translator where nothing is changed and no tree of
+            hypotheses is wanted, with the same weights and several times as fast as its models on
+            torch; None: they search.
+    """
 
     options: DecodingOptions
     target: str | Sequence[int] | None = None
@@ -59,6 +66,7 @@ class TraceRequest:
     prefix: Sequence[int] = ()
     extras: Analyses = EVERYTHING
     name: str = "model"
+    searcher: Searcher | None = None
 
 
 @dataclass(frozen=True)

@@ -95,6 +95,12 @@ def _searched(
     Their attention weights are extracted by the alignment setting.
     """
     check_tokens(asked.prefix, translator.tokenizer.size)
+    if asked.searcher is not None and not asked.change and not asked.extras.search_tree:
+        prefixes = [list(asked.prefix)] if asked.prefix else None
+        ((best, *_),) = asked.searcher.read([source[0, :-1].tolist()]).search(
+            asked.options, prefixes
+        )
+        return list(best.tokens), None
     memories = [model.encode(source) for model in translator.models]
     memory = memories[0] if len(memories) == 1 else join_memories(memories)
     looks = translator.aligner.between_pieces if translator.aligner.aligns else None

@@ -20,7 +20,7 @@ from jumok.lab.small import Small, Trained, trained
 from jumok.lab.text import Text
 
 WIDTHS = (32, 128, 512)  # of the context vector; the note's are 256, 512, 1024
-STEPS = 600
+STEPS, TOKENS, RATE = 200, 2048, 2e-2  # large batches: a wide GRU spends most on its weights
 PIECES = TokenizerConfig(size=500, byte_fallback=False)  # the clauses have few different words
 LOST = 0.2  # the claim, nats a token: lost to length; more than attention loses; and above it
 WIDER = 0.2  # and what the widest vector loses less than the narrowest, at the longest texts
@@ -35,7 +35,9 @@ JUDGED = "fixed 128"  # as wide as the RNN with attention
 
 def variants() -> dict[str, Small]:
     """What is compared; the RNNs have their context vector's width."""
-    transformer = Small(corpus=clauses.write, tokenizer=PIECES, steps=STEPS)
+    transformer = Small(
+        corpus=clauses.write, tokenizer=PIECES, steps=STEPS, tokens=TOKENS, learning_rate=RATE
+    )
     rnn = {"kind": "rnn", "cell": "gru", "embedding": 64, "dropout": 0.0}
     fixed = {**rnn, "attention": "none", "context": "every-step"}
     additive = {**rnn, "dim": 128, "attention": "additive", "order": "luong"}

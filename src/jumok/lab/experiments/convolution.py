@@ -1,23 +1,23 @@
 """A convolutional network with and without attention over its pixels.
 
 The pictures are drawn here: four frames on a noisy ground, each with a core of some colour, and
-one more frame, whose core is black. What colour is the core of the frame of the same colour? A
-convolution sees its neighbourhood, and the two frames lie apart; a pixel that attends to all others
-can look for its partner and fetch the colour of its core. The network without attention has 1x1
-convolutions of exactly as many parameters in its place, or a tower of dilated 3x3 convolutions
-whose field is the whole picture, with nine times the parameters; a fourth has nothing there. On
-handwritten digits, where JUMOK_DATA has them, nothing has to be fetched from afar: attention and
-its stand-in are compared there, too.
+one more frame in the corner, whose core is black. What colour is the core of the frame of the same
+colour? The answer is read off the cells in the corner, and the norms are those of single cells, so
+that nothing but the layers compared carries anything from afar: with norms over the whole picture
+1x1 convolutions answered every question, too, in the one run that was made. A cell that attends to
+all others can look for its partner and fetch the colour of its core. The network without attention
+has 1x1 convolutions of exactly as many parameters in its place, or a tower of dilated 3x3
+convolutions whose field is the whole picture, with more than twice the parameters; a fourth has
+nothing there. On handwritten digits, where JUMOK_DATA has them, nothing has to be fetched from
+afar: attention and its stand-in are compared there, too, in networks as jumok trains them.
 
 Source: lecture 004, last figure; Zhang et al. 2019.
 """
 
-import colorsys
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import nn
 
@@ -27,6 +27,7 @@ from jumok.config.pictures import ImageClassifierConfig
 from jumok.data.pictures.batches import Augmentation, PictureStream, in_order
 from jumok.data.pictures.idx import read_idx
 from jumok.data.pictures.store import PictureStore
+from jumok.lab.experiments.frames import COLOURS, PATCH, SIDE, Drawn, cells_of, draw
 from jumok.lab.findings import Bars, Chart, Column, Findings, Series, Setting
 from jumok.lab.judging import Condition, differences, half_width, mean, with_interval
 from jumok.lab.small import alone
@@ -39,16 +40,11 @@ from jumok.training.objectives.pairs import picture_classification
 from jumok.training.optimization.schedule import learning_rate
 from jumok.training.precision import one_thread
 
-COLOURS = 8  # of frames, and of cores: 64 pairs
-THINGS = 5  # the first asks, the second is its partner
-PLACES, STEP, SIDE = 5, 6, 4  # 5 x 5 places, 6 pixels apart; things of 4 x 4 pixels
 TRAINING, UNSEEN = 8_000, 1_000
 STEPS, LONGER, BATCH = 400, 2, 64
 BETTER = 10.0  # the claim: attention is right more often by more than this many points
 DIGITS, DIGIT_STEPS = (4_000, 2_000), 150  # to train on, and unseen
 HELPS = 1.0  # on digits: by so many points
-PATCH = 2  # pixels a side of a cell
-CELLS = PLACES * STEP // PATCH
 
 NAMES = {
     "attention": Text("with attention", "어텐션 있음"),
@@ -63,21 +59,7 @@ AFTER = {
     "neither": {},
 }
 CHANNELS = 32
-DILATIONS = (1, 2, 4, 8)  # together 15 cells to each side: as far as the picture is wide
-
-Corners = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Pictures and their answers.
-
-    Attributes:
-        corners: (picture thing 2), the top left pixel of each thing.
-    """
-
-    store: PictureStore
-    corners: Corners
+DILATIONS = (1, 2, 4, 8)  # together 15 cells to each side; the picture is 12 cells wide
 
 
 @dataclass(frozen=True)
@@ -114,37 +96,46 @@ class Tower(nn.Module):
         return features + self.residual_gate * inner
 
 
-def draw(pictures: int, seed: int) -> Drawn:
-    """Frames of different colours; the cores' colours may be alike."""
-    random = np.random.default_rng(seed)
-    hues = [colorsys.hsv_to_rgb(hue / COLOURS, 0.9, 0.95) for hue in range(COLOURS)]
-    palette = (255 * np.array(hues)).astype(np.uint8)
-    side = PLACES * STEP
-    pixels = random.integers(90, 160, (pictures, side, side, 3), dtype=np.uint8)
-    answers = np.empty(pictures, dtype=np.int64)
-    corners = np.empty((pictures, THINGS, 2), dtype=np.int64)
-    for index in range(pictures):
-        places = random.permutation(PLACES**2)[:THINGS]
-        corners[index] = np.stack(np.divmod(places, PLACES), axis=1) * STEP
-        frames = palette[random.permutation(COLOURS)[: THINGS - 1]]
-        cores = random.integers(0, COLOURS, THINGS - 1)
-        answers[index] = cores[0]
-        black = np.zeros(3, dtype=np.uint8)
-        things = [(frames[0], black), *zip(frames, palette[cores], strict=True)]
-        for (frame, core), (row, column) in zip(things, corners[index], strict=True):
-            pixels[index, row : row + SIDE, column : column + SIDE] = frame
-            pixels[index, row + 1 : row + SIDE - 1, column + 1 : column + SIDE - 1] = core
-    labels = tuple(f"colour {colour}" for colour in range(COLOURS))
-    return Drawn(PictureStore(f"things {seed}", pixels, answers, labels), corners)
+class CellNorm(nn.LayerNorm):
+    """A norm of each cell by itself, where the usual one adds up the cells of the whole picture."""
+
+    def forward(
+        self, features: Float[Tensor, "batch channels height width"]
+    ) -> Float[Tensor, "batch channels height width"]:
+        """Every cell with mean 0 and variance 1."""
+        return super().forward(features.movedim(1, -1)).movedim(-1, 1)
+
+
+class Corner(nn.Module):
+    """The cells in the top left corner, where the frame is that asks."""
+
+    def forward(
+        self, features: Float[Tensor, "batch channels height width"]
+    ) -> Float[Tensor, "batch channels rows columns"]:
+        """These cells alone."""
+        cells = SIDE // PATCH
+        return features[:, :, :cells, :cells]
 
 
 def train(name: str, drawn: Drawn, unseen: Drawn, steps: int, seed: int) -> Run:
-    """The network of this name, trained as `jumok train` does."""
-    return fitted(name, drawn.store, unseen.store, steps, seed)
+    """The network of this name, trained as `jumok train` does; it answers from the corner."""
+    return fitted(name, drawn.store, unseen.store, steps, seed, corner=True)
 
 
-def fitted(name: str, store: PictureStore, unseen: PictureStore, steps: int, seed: int) -> Run:
-    """The same for any pictures."""
+def fitted(
+    name: str,
+    store: PictureStore,
+    unseen: PictureStore,
+    steps: int,
+    seed: int,
+    *,
+    corner: bool = False,
+) -> Run:
+    """The same for any pictures.
+
+    Args:
+        corner: the answer is read off the cells in the corner; False: off the mean of all cells.
+    """
     height, width = store.pixels.shape[1:3]
     sizes = {"height": height, "width": width, "patch": PATCH, "channels": (CHANNELS,)}
     colours = store.pixels.shape[3] if store.pixels.ndim == 4 else 1
@@ -155,10 +146,16 @@ def fitted(name: str, store: PictureStore, unseen: PictureStore, steps: int, see
         torch.manual_seed(seed)
         model = build(config, DataSizes(labels=len(store.labels)))
         assert isinstance(model, ImageClassifier)
+        stage = model.stack.stages[0]
+        assert isinstance(stage, nn.Sequential)
         if name == "tower":
-            stage = model.stack.stages[0]
-            assert isinstance(stage, nn.Sequential)
             stage.append(Tower(CHANNELS))
+        if corner:
+            stage.append(Corner())
+            for part in list(model.modules()):
+                for place, norm in part.named_children():
+                    if isinstance(norm, nn.GroupNorm):
+                        setattr(part, place, CellNorm(norm.num_channels))
     schedule = ScheduleConfig(warmup=steps // 10)
     training = TrainingConfig(
         steps=steps,
@@ -199,13 +196,6 @@ def looks(model: ImageClassifier, drawn: Drawn) -> tuple[float, float]:
         shares.append([float(picture[np.ix_(asking, frame)].sum(1).mean()) for frame in frames])
     partner, *others = np.mean(shares, axis=0).tolist()
     return partner, sum(others)
-
-
-def cells_of(corner: npt.NDArray[np.int64]) -> list[int]:
-    """The cells that a thing lies on, numbered row by row."""
-    row, column = corner // PATCH
-    span = range(SIDE // PATCH)
-    return [int((row + down) * CELLS + column + right) for down in span for right in span]
 
 
 @dataclass(frozen=True)
@@ -324,7 +314,10 @@ def report(
         panels=(
             Bars(
                 Text("What colour is the partner's core?", "짝의 안쪽은 무슨 색인가?"),
-                Text("right, % (13 by chance), ± 95 %", "정답률 (%), 우연: 13, ± 95%"),
+                Text(
+                    f"right, % ({100 / COLOURS:.0f} by chance), ± 95 %",
+                    f"정답률 (%), 우연: {100 / COLOURS:.0f}, ± 95%",
+                ),
                 [(NAMES[name], mean(values)) for name, values in accuracies.items()],
                 spread=[half_width(values) or 0.0 for values in accuracies.values()],
                 form=".1f",
@@ -380,14 +373,16 @@ def _sentence(
         digits = f"On handwritten digits it is {both[0]}% with attention and {both[1]}% without."
         digits_ko = f"손글씨 숫자에서는 어텐션이 있으면 {both[0]}%, 없으면 {both[1]}%입니다."
     return Text(
-        "Each image has four frames of different colours with coloured cores, and a fifth, whose "
-        "core is black; the task is to name the core colour of its partner, the frame of the same "
-        f"colour. Attention is right in {attention}% of unseen images, 1x1 convolutions with as "
-        f"many parameters in {mixing}%, a tower of 3x3 convolutions whose field is the whole image "
-        f"in {tower}%, and neither in {neither}%. The fifth frame gives {partner:.0%} of its "
+        "Each image has four frames of different colours with coloured cores, and a fifth in the "
+        "corner, whose core is black; the task is to name the core colour of its partner, the "
+        "frame of the same colour. The answer is read off the corner, and norms are those of "
+        f"single cells. Attention is right in {attention}% of unseen images, 1x1 convolutions with "
+        f"as many parameters in {mixing}%, a tower of 3x3 convolutions whose field is the whole "
+        f"image in {tower}%, and neither in {neither}%. The fifth frame gives {partner:.0%} of its "
         f"attention to its partner and {others:.0%} to the three others together. {digits}",
-        "이미지마다 색이 서로 다르고 안쪽이 칠해진 사각 틀 네 개와, 안쪽이 검은 다섯째 틀이 "
-        "있습니다. 다섯째 틀과 색이 같은 틀(짝)의 안쪽 색을 맞히는 문제입니다. 처음 보는 "
+        "이미지마다 색이 서로 다르고 안쪽이 칠해진 사각 틀 네 개가 있고, 구석에는 안쪽이 검은 "
+        "다섯째 틀이 있습니다. 다섯째 틀과 색이 같은 틀(짝)의 안쪽 색을 맞히는 문제입니다. 답은 "
+        "구석의 칸에서 읽고, 정규화는 칸마다 따로 합니다. 처음 보는 "
         f"이미지에서 어텐션은 {attention}%, 매개변수가 같은 1x1 합성곱은 {mixing}%, 이미지 전체를 "
         f"보는 3x3 합성곱은 {tower}%, 둘 다 없으면 {neither}%를 맞힙니다. 다섯째 틀은 어텐션의 "
         f"{partner:.0%}를 짝에, {others:.0%}를 나머지 세 틀에 줍니다. {digits_ko}",

@@ -160,22 +160,41 @@ def best(kind: str, data: Sentences, rows: Int[Tensor, "size length"], seed: int
     return min(trained(kind, data, rows, rate, seed) for rate in RATES)[1]
 
 
+@dataclass(frozen=True)
+class Kind:
+    """What one process trains: a kind of model at every size, with one seed."""
+
+    name: str
+    seed: int
+
+
+def losses_of(job: Kind) -> list[float]:
+    """Size by size; where there are several draws of a size, their mean."""
+    data = sentences(job.seed)
+    found = []
+    with one_thread():
+        for size in SIZES:
+            draws = data.train[: DRAWS.get(size, 1) * size].split(size)
+            found.append(mean([best(job.name, data, rows, job.seed) for rows in draws]))
+    return found
+
+
 def run(setting: Setting) -> Findings:
     """Both kinds at every size with every seed."""
-    found: dict[str, dict[int, list[float]]] = {
-        kind: {size: [] for size in SIZES} for kind in NAMES
+    setting.say(f"training: {', '.join(name.en for name in NAMES.values())}")
+    first, many = setting.seeds[0], len(setting.seeds)
+    losses = setting.workers.map(
+        losses_of, [Kind(name, seed) for name in NAMES for seed in setting.seeds]
+    )
+    found = {
+        name: {
+            size: [each[column] for each in losses[many * place : many * (place + 1)]]
+            for column, size in enumerate(SIZES)
+        }
+        for place, name in enumerate(NAMES)
     }
-    counts = {}
-    with one_thread():
-        for seed in setting.seeds:
-            data = sentences(seed)
-            for kind, by_size in found.items():
-                counts[kind] = parameters(build(kind, data.vocabulary, seed))
-                for size, losses in by_size.items():
-                    setting.say(f"training: {NAMES[kind].en}, {size} sentences, seed {seed}")
-                    draws = data.train[: DRAWS.get(size, 1) * size].split(size)
-                    losses.append(mean([best(kind, data, rows, seed) for rows in draws]))
-    return report(found, counts)
+    vocabulary = sentences(first).vocabulary
+    return report(found, {name: parameters(build(name, vocabulary, first)) for name in NAMES})
 
 
 def conditions(found: dict[str, dict[int, list[float]]]) -> tuple[Condition, ...]:

@@ -196,6 +196,9 @@ def look(
         save_trace(trace, save, page, other)
     elif wanted is None:
         pictures = _pictures(family, None if kept else given)
+        if precision == "fp32":
+            searcher = catalog.load_searcher(*option.model_folders(model), device=device)
+            sides = replace(sides, traced=partial(traced, searcher=searcher))
         serve(page, sides, port, browser, pictures, host)
 
 

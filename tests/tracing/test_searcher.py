@@ -1,0 +1,75 @@
+"""Where the native engine searches for a live page's translation, the trace is the same."""
+
+from dataclasses import replace
+
+import pytest
+
+from jumok.data.tokenizer import END
+from jumok.engine.native import NativeModel
+from jumok.inspection.hooks.intervene import Change
+from jumok.tracing import translation
+from jumok.tracing.catalog import load_family, load_searcher
+from jumok.tracing.request import Analyses
+from tests.systems.lm import write_lm
+from tests.systems.untrained import write_rnn
+
+LIVE = Analyses(ablation=False, attribution=False, search_tree=False, walk=False)
+
+
+@pytest.fixture(params=["Transformer", "RNN"])
+def folder(request, tiny_bundle, tmp_path):
+    return tiny_bundle if request.param == "Transformer" else write_rnn(tmp_path / "rnn")
+
+
+@pytest.fixture
+def searched(monkeypatch):
+    """What the engine was asked to search for: the source tokens of each search."""
+    found, whole = [], NativeModel.search
+
+    def search(model, sources, *arguments):
+        found.extend(sources)
+        return whole(model, sources, *arguments)
+
+    monkeypatch.setattr(NativeModel, "search", search)
+    return found
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_the_trace_is_that_of_the_model_on_torch(folder, beam, searched, monkeypatch):
+    family = load_family(folder, device="cpu")
+    options = replace(family.options, beam=beam, maximum_length=7)
+    searcher = load_searcher(folder, device="cpu")
+    for prefix in ((), (7, 9)):
+        asked = {"options": options, "extras": LIVE, "prefix": prefix}
+        own = family.trace("the cat sat", **asked)
+        with monkeypatch.context() as patch:
+            patch.setattr(translation, "searched", None)  # it would be called on torch
+            fast = family.trace("the cat sat", **asked, searcher=searcher)
+        assert fast.findings.written == own.findings.written
+        assert list(fast.findings.written[: len(prefix)]) == list(prefix)
+        assert fast.steps == own.steps
+        assert fast.findings.search is own.findings.search is None
+    assert searched == [[*family.system.tokenizer.encode("the cat sat"), END]]
+
+
+@pytest.mark.parametrize(
+    ("changed", "extras"),
+    [
+        (Change({"decoder.blocks.0.cross_attention": [0]}), LIVE),
+        (Change(), replace(LIVE, search_tree=True)),
+    ],
+)
+def test_a_changed_model_and_a_tree_are_searched_on_torch(tiny_bundle, searched, changed, extras):
+    family = load_family(tiny_bundle, device="cpu")
+    options = replace(family.options, maximum_length=5)
+    searcher = load_searcher(tiny_bundle, device="cpu")
+    asked = {"options": options, "change": changed, "extras": extras}
+    assert family.trace("the cat sat", **asked, searcher=searcher).steps == (
+        family.trace("the cat sat", **asked).steps
+    )
+    assert searched == []
+
+
+def test_torch_searches_where_the_engine_does_not(tiny_bundle, tmp_path):
+    assert load_searcher(write_lm(tmp_path / "lm"), device="cpu") is None
+    assert load_searcher(tiny_bundle, tiny_bundle, device="cpu") is None
