@@ -1,17 +1,20 @@
-"""Runs labs with two disjoint sets of seeds, and says whose verdict is another with the other set.
+"""Runs labs with disjoint sets of seeds, and says whose verdict is another with another set.
 
     python -m benchmarks.labs
-    python -m benchmarks.labs scale positions --seeds 3 --out lab/verdicts
+    python -m benchmarks.labs scale positions --again positions --seeds 3 --out lab/verdicts
 
 Each lab runs with seeds 1 to N and with seeds N+1 to 2N, each set in a folder of its own in that of
---out (1-3, 4-6); what is there already is not run again. The output is a Markdown table: the
-outcome of each set, and the conditions whose state differs. further.json in the folder of the first
-set has the same; the page that `jumok lab --folder ... --page` writes of that folder ends with it.
+--out (1-3, 4-6); what is there already is not run again. Labs that were changed after somebody had
+seen both are named by --again, and run with the next N seeds, too. The output is a Markdown table:
+the outcome of each set, and the conditions whose state differs. further.json in the folder of the
+first set has the same; the page that `jumok lab --folder ... --page` writes of that folder ends
+with it.
 """
 
 import argparse
 import json
 import os
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,19 +32,24 @@ def main() -> None:
     """Run what is missing, and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("labs", nargs="*", help="names of labs (default: all)")
-    parser.add_argument("--seeds", type=int, default=3, help="seeds in each of the two sets")
+    parser.add_argument("--again", nargs="*", default=[], help="labs with a third set of seeds")
+    parser.add_argument("--seeds", type=int, default=3, help="seeds in each set")
     parser.add_argument("--threads", type=int, default=cores(), help="processes that train")
     parser.add_argument("--out", type=Path, default=Path("lab/verdicts"), help="folder of the runs")
     given = parser.parse_args()
     names = given.labs or [lab.name for lab in LABS]
-    sets = [tuple(range(1 + n, 1 + n + given.seeds)) for n in (0, given.seeds)]
+    sets = [
+        tuple(range(1 + number * given.seeds, 1 + (number + 1) * given.seeds))
+        for number in range(3 if given.again else 2)
+    ]
     folders = [given.out / f"{seeds[0]}-{seeds[-1]}" for seeds in sets]
     further: FurtherSeeds = {"seeds": [list(seeds) for seeds in sets], "labs": []}
     with LabWorkers(given.threads) as workers:
         for name in names:
+            own = zip(sets, folders, strict=True)
             facts = [
                 _facts(name, seeds, folder, workers)
-                for seeds, folder in zip(sets, folders, strict=True)
+                for seeds, folder in islice(own, 3 if name in given.again else 2)
             ]
             further["labs"].append(twice(name, *facts))
             print(further["labs"][-1], flush=True)
@@ -62,11 +70,12 @@ def _facts(name: str, seeds: tuple[int, ...], folder: Path, workers: LabWorkers)
     return facts
 
 
-def twice(name: str, first: Facts, second: Facts) -> LabTwice:
+def twice(name: str, *sets: Facts) -> LabTwice:
     """The lab's outcome with each set of seeds, and the conditions whose state differs."""
+    first = sets[0]
     return {
         "lab": name,
-        "outcomes": [facts["outcome"] for facts in (first, second)],
+        "outcomes": [facts["outcome"] for facts in sets],
         "conditions": len(first["conditions"]),
         "differ": [
             {
@@ -74,12 +83,12 @@ def twice(name: str, first: Facts, second: Facts) -> LabTwice:
                     language: first["text"][language]["conditions"][1][place][0]
                     for language in LANGUAGES
                 },
-                "states": [one["state"], other["state"]],
+                "states": [each["state"] for each in states],
             }
-            for place, (one, other) in enumerate(
-                zip(first["conditions"], second["conditions"], strict=True)
+            for place, states in enumerate(
+                zip(*(facts["conditions"] for facts in sets), strict=True)
             )
-            if one["state"] != other["state"]
+            if len({each["state"] for each in states}) > 1
         ],
     }
 

@@ -36,6 +36,18 @@ def test_a_verdict_that_flips_is_named_with_its_conditions() -> None:
     assert first == "| norm | 성립 | 일부 성립 | 아니오 | 1 / 2; 조건 1: 충족, 판단 불가 |"
 
 
+def test_labs_that_were_changed_have_a_third_set() -> None:
+    found = labs.twice("heads", facts("holds", "met"), facts("holds", "met"), facts("open", "open"))
+    assert found["differ"][0]["states"] == ["met", "met", "open"]
+    kept = labs.twice("norm", facts("holds", "met"), facts("holds", "met"))
+    seeds = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+    _, _, first, second, _ = report.further_table({"seeds": seeds, "labs": [found, kept]}, "en")
+    assert first == (
+        "| heads | holds | holds | undecided | no | 1 / 1; condition 0: met, met, undecided |"
+    )
+    assert second == "| norm | holds | holds |  | yes | 0 / 1 |"
+
+
 def test_a_lab_runs_with_two_sets_of_seeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -44,9 +56,14 @@ def test_a_lab_runs_with_two_sets_of_seeds(
     labs.main()
     files = {str(file.relative_to(tmp_path)) for file in tmp_path.glob("*/*.json")}
     assert files == {"1-3/scale.json", "1-3/further.json", "4-6/scale.json"}
+    monkeypatch.setattr(sys, "argv", [*arguments, "--again", "scale"])
+    labs.main()
+    assert (tmp_path / "7-9" / "scale.json").is_file()
+    monkeypatch.setattr(sys, "argv", arguments)
+    labs.main()
     line = "| scale | holds | holds | yes | 0 / 2 |"
     assert line in capsys.readouterr().out.splitlines()
-    for language, heading in (("en", "## Three further seeds"), ("ko", "## 다른 시드 세 개")):
+    for language, heading in (("en", "## Further seeds"), ("ko", "## 다른 시드")):
         page = tmp_path / f"{language}.md"
         report.page(tmp_path / "1-3", page, language)
         written = page.read_text("utf-8").splitlines()

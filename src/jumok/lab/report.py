@@ -28,16 +28,19 @@ HEADINGS = {
     "missing": Text("Not run for this page", "이 페이지에 없는 실험"),
     "seeds": Text("seeds", "시드"),
     "would fail": Text("What would have made it fail", "성립하지 않았을 조건"),
-    "further": Text("Three further seeds", "다른 시드 세 개"),
+    "further": Text("Further seeds", "다른 시드"),
     "flips": Text("the same", "같은가"),
     "differ": Text("conditions whose state differs", "상태가 다른 조건"),
     "twice": Text(
         "Every lab ran again with other seeds. The outcome is that of all its conditions together; "
-        "of a condition whose state differs, both states are given. Most bounds were set before "
-        "any run; those of heads, context, coreference and data after seeds 1 to 6 were seen.",
+        "of a condition whose state differs, all states are given. Most bounds were set before "
+        "any run. Labs with a third set of seeds are those whose bounds were set, or whose design "
+        "was changed, after the outcomes with seeds 1 to 6 were seen; the third set was run last, "
+        "and nothing was changed after it.",
         "모든 실험을 다른 시드로 한 번 더 실행했습니다. 결과는 조건 전체에 대한 판정이며, "
-        "상태가 달라진 조건은 두 상태를 모두 적었습니다. 기준은 대부분 실행하기 전에 정했습니다. "
-        "다만 heads, context, coreference, data의 기준은 시드 1–6의 결과를 본 뒤에 정했습니다.",
+        "상태가 달라진 조건은 상태를 모두 적었습니다. 기준은 대부분 실행하기 전에 정했습니다. "
+        "시드가 세 묶음인 실험은 시드 1–6의 결과를 본 뒤에 기준을 정하거나 설계를 바꾼 것입니다. "
+        "셋째 묶음은 마지막에 실행했고, 그 뒤로는 아무것도 바꾸지 않았습니다.",
     ),
     "measured": Text(
         "Each trained figure is the mean of the seeds, with the half-width of its 95 % interval "
@@ -50,7 +53,7 @@ HEADINGS = {
     ),
 }
 SAME = {True: Text("yes", "예"), False: Text("no", "아니오")}
-FURTHER = "further.json"  # in a folder of labs: how they turned out with three further seeds
+FURTHER = "further.json"  # in a folder of labs: how they turned out with further seeds
 OUTCOMES: Mapping[Outcome, Text] = {
     "holds": Text("holds", "성립"),
     "partly": Text("in part", "일부 성립"),
@@ -135,14 +138,15 @@ class LabRecord(TypedDict):
 
 
 class ConditionTwice(TypedDict):
-    """A condition that is met with one set of seeds and not with the other: its two states."""
+    """A condition that is met with one set of seeds and not with another: its states."""
 
     name: dict[Language, str]
     states: list[State]
 
 
 class LabTwice(TypedDict):
-    """A lab with two sets of seeds: its outcomes, how many conditions it has, and which differ."""
+    """A lab with two sets of seeds or more: its outcomes, how many conditions it has, and which
+    differ."""
 
     lab: str
     outcomes: list[Outcome | None]
@@ -151,7 +155,7 @@ class LabTwice(TypedDict):
 
 
 class FurtherSeeds(TypedDict):
-    """What further.json holds: labs that ran with two sets of seeds."""
+    """What further.json holds: labs that ran with two sets of seeds, or all of these."""
 
     seeds: list[list[int]]
     labs: list[LabTwice]
@@ -299,14 +303,14 @@ def _further(file: Path, language: Language) -> list[str]:
 
 
 def further_table(further: FurtherSeeds, language: Language) -> list[str]:
-    """The Markdown table of labs that ran with two sets of seeds.
+    """The Markdown table of labs that ran with several sets of seeds.
 
     Args:
         further: what further.json holds.
 
     Returns:
         a row for each lab: its outcome with each set, whether it is the same, and the conditions
-        whose state differs, with both states.
+        whose state differs, with all states.
     """
     seeds = [f"{HEADINGS['seeds'].of(language)} {each[0]}–{each[-1]}" for each in further["seeds"]]
     columns = [HEADINGS["lab"].of(language), *seeds]
@@ -314,6 +318,7 @@ def further_table(further: FurtherSeeds, language: Language) -> list[str]:
     rows = []
     for lab in further["labs"]:
         outcomes = [OUTCOMES[each].of(language) if each else "" for each in lab["outcomes"]]
+        outcomes += [""] * (len(seeds) - len(outcomes))
         differ = [
             f"{each['name'][language]}: {', '.join(STATES[s].of(language) for s in each['states'])}"
             for each in lab["differ"]
