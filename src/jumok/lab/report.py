@@ -35,12 +35,12 @@ HEADINGS = {
         "Every lab ran again with other seeds. The outcome is that of all its conditions together; "
         "of a condition whose state differs, all states are given. Most bounds were set before "
         "any run. Labs with a third set of seeds are those whose bounds were set, or whose design "
-        "was changed, after the outcomes with seeds 1 to 6 were seen; the third set was run last, "
-        "and nothing was changed after it.",
+        "was changed, because of their outcomes with seeds 1 to 6; the third set was run last, and "
+        "nothing was changed after it.",
         "모든 실험을 다른 시드로 한 번 더 실행했습니다. 결과는 조건 전체에 대한 판정이며, "
         "상태가 달라진 조건은 상태를 모두 적었습니다. 기준은 대부분 실행하기 전에 정했습니다. "
-        "시드가 세 묶음인 실험은 시드 1–6의 결과를 본 뒤에 기준을 정하거나 설계를 바꾼 것입니다. "
-        "셋째 묶음은 마지막에 실행했고, 그 뒤로는 아무것도 바꾸지 않았습니다.",
+        "시드가 세 묶음인 실험은 시드 1–6의 결과 때문에 기준을 새로 정하거나 설계를 바꾼 "
+        "것입니다. 셋째 묶음은 마지막에 실행했고, 그 뒤로는 아무것도 바꾸지 않았습니다.",
     ),
     "measured": Text(
         "Each trained figure is the mean of the seeds, with the half-width of its 95 % interval "
