@@ -3,6 +3,7 @@
 import functools
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -119,6 +120,17 @@ def views_of(page: object) -> list[str]:
     found = walked(page)
     open_view(page, found[0])
     return found
+
+
+def wait_until(page: object, script: str) -> None:
+    """Waits until a script gives true.
+
+    The page's policy forbids Playwright's own `wait_for_function` to look a second time.
+    """
+    end = time.monotonic() + PATIENCE / 1000
+    while not page.evaluate(script):
+        assert time.monotonic() < end, script
+        page.wait_for_timeout(20)
 
 
 @functools.cache

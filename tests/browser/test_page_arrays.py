@@ -14,6 +14,7 @@ from jumok.inspection.page.arrays import Parts, inlined
 from jumok.inspection.page.document import content, document
 from jumok.inspection.page.source import source_folder
 from jumok.inspection.trace import ARRAYS, Trace
+from tests.browser.conftest import wait_until
 from tests.inspection.pages import numbers_of
 
 TEXT = "the cat sat on the mat and the dog ran"
@@ -61,7 +62,7 @@ def shown(browser, tmp_path: Path):
         file.write_text(document(str(entry), data, packed=packed), "utf-8")
         page = browser.new_context().new_page()
         page.goto(file.as_uri())
-        page.wait_for_function("document.title === 'ready'")
+        wait_until(page, "document.title === 'ready'")
         found = page.evaluate("window.sites"), page.evaluate("window.measures")
         page.context.close()
         return found
@@ -161,17 +162,17 @@ def test_the_first_picture_does_not_wait_for_all_parts(opened_early):
     assert page.evaluate(panel), "what is pointed at may not be there yet"
     assert page.evaluate(drawn) == 0
     page.evaluate("release()")
-    page.wait_for_function(f"!{panel} && {drawn} > 0")
+    wait_until(page, f"!{panel} && {drawn} > 0")
     assert page.locator("#sentence").inner_text() == said
     other = page.locator("#strip button[aria-pressed='false']").last
     other.click()
-    page.wait_for_function("document.querySelectorAll('.bands path.on').length > 0")
+    wait_until(page, "document.querySelectorAll('.bands path.on').length > 0")
 
 
 @pytest.mark.parametrize("fragment", ["#view=grid", "#layer=0"])
 def test_a_link_to_another_view_or_layer_waits_for_its_numbers(opened_early, fragment):
     page = opened_early(fragment)
-    page.wait_for_function("document.getElementById('data').arrays?.length === 1")
+    wait_until(page, "document.getElementById('data').arrays?.length === 1")
     assert page.locator("#panel").count() == 0
     page.evaluate("release()")
     page.locator("#panel canvas").first.wait_for(state="attached")

@@ -154,11 +154,15 @@ print(gaps, left, resident() - before)
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
 def test_gaps_between_tensors_that_stay_are_given_back():
-    """Of 50 tensors of 2 MiB every other one is freed, before and after; 25 are 50 MiB."""
+    """Of 50 tensors of 2 MiB every other one is freed, before and after; 25 are 50 MiB.
+
+    It depends on their alignment whether 25 of the later ones lie in the gaps of the earlier, so
+    that 12 or 13 of these, 25 MiB, are gaps again; without the call it is 150 MiB.
+    """
     command = [sys.executable, "-c", FREEING]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     gaps, left, after = (int(each) / 1024 for each in done.stdout.split())
     if gaps < 90:
         pytest.skip("another C library than glibc, which keeps no gaps")
     assert left == pytest.approx(50, abs=8)
-    assert after == pytest.approx(100, abs=12)
+    assert 100 - 12 < after < 125 + 12

@@ -1,12 +1,12 @@
 """A convolutional network with and without attention over its pixels.
 
-The pictures are drawn here: four frames on a noisy ground, each with a core of some colour, and
-one more frame in the corner, whose core is black. What colour is the core of the frame of the same
-colour? The answer is read off the cells in the corner, and the norms are those of single cells, so
-that nothing but the layers compared carries anything from afar: with norms over the whole picture
-1x1 convolutions answered every question, too, in the one run that was made. A cell that attends to
-all others can look for its partner and fetch the colour of its core. The network without attention
-has 1x1 convolutions of exactly as many parameters in its place, or a tower of dilated 3x3
+The pictures are drawn here: four frames on a noisy ground, each with a core of some colour, and one
+more frame in the corner, whose core is black. What colour is the core of the frame of the same
+colour? The answer is computed from the cells in the corner, and the norms are those of single
+cells, so that nothing but the layers compared carries anything from afar: with norms over the whole
+picture 1x1 convolutions answered every question, too, in the one run that was made. A cell that
+attends to all others can look for its partner and fetch the colour of its core. The network without
+attention has 1x1 convolutions of exactly as many parameters in its place, or a tower of dilated 3x3
 convolutions whose field is the whole picture, with more than twice the parameters; a fourth has
 nothing there. On handwritten digits, where JUMOK_DATA has them, nothing has to be fetched from
 afar: attention and its stand-in are compared there, too, in networks as jumok trains them.
@@ -134,7 +134,7 @@ def fitted(
     """The same for any pictures.
 
     Args:
-        corner: the answer is read off the cells in the corner; False: off the mean of all cells.
+        corner: the answer is computed from the cells in the corner; False: from the mean of all.
     """
     height, width = store.pixels.shape[1:3]
     sizes = {"height": height, "width": width, "patch": PATCH, "channels": (CHANNELS,)}
@@ -375,7 +375,7 @@ def _sentence(
     return Text(
         "Each image has four frames of different colours with coloured cores, and a fifth in the "
         "corner, whose core is black; the task is to name the core colour of its partner, the "
-        "frame of the same colour. The answer is read off the corner, and norms are those of "
+        "frame of the same colour. The answer comes from the corner, and norms are those of "
         f"single cells. Attention is right in {attention}% of unseen images, 1x1 convolutions with "
         f"as many parameters in {mixing}%, a tower of 3x3 convolutions whose field is the whole "
         f"image in {tower}%, and neither in {neither}%. The fifth frame gives {partner:.0%} of its "

@@ -161,14 +161,14 @@ def best(kind: str, data: Sentences, rows: Int[Tensor, "size length"], seed: int
 
 
 @dataclass(frozen=True)
-class Kind:
+class ModelWithSeed:
     """What one process trains: a kind of model at every size, with one seed."""
 
     name: str
     seed: int
 
 
-def losses_of(job: Kind) -> list[float]:
+def losses_of(job: ModelWithSeed) -> list[float]:
     """Size by size; where there are several draws of a size, their mean."""
     data = sentences(job.seed)
     found = []
@@ -184,7 +184,7 @@ def run(setting: Setting) -> Findings:
     setting.say(f"training: {', '.join(name.en for name in NAMES.values())}")
     first, many = setting.seeds[0], len(setting.seeds)
     losses = setting.workers.map(
-        losses_of, [Kind(name, seed) for name in NAMES for seed in setting.seeds]
+        losses_of, [ModelWithSeed(name, seed) for name in NAMES for seed in setting.seeds]
     )
     found = {
         name: {

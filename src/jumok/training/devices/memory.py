@@ -34,7 +34,10 @@ def recompute(model: nn.Module) -> None:
 
 
 def give_back_freed_memory() -> None:
-    """From now on, tensors of LARGE bytes leave no gap when they are freed; gaps of before go, too.
+    """Gaps that freed tensors have left go back to the system, and new ones are fewer.
+
+    Tensors of LARGE bytes get memory of their own from now on, which goes back when they are freed;
+    but where one fits into an earlier gap, it is put there, and leaves it as a gap again.
 
     glibc, once it has seen blocks of up to 32 MB come and go, keeps such blocks for the next ones.
     Between tensors that stay, these gaps fit few others, and a process grows to twice of what it

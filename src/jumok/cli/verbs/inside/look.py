@@ -195,11 +195,18 @@ def look(
     if save is not None:
         save_trace(trace, save, page, other)
     elif wanted is None:
-        pictures = _pictures(family, None if kept else given)
-        if precision == "fp32":
-            searcher = catalog.load_searcher(*option.model_folders(model), device=device)
-            sides = replace(sides, traced=partial(traced, searcher=searcher))
-        serve(page, sides, port, browser, pictures, host)
+        live = replace(sides, traced=_searching(traced, model, device, precision))
+        serve(page, live, port, browser, _pictures(family, None if kept else given), host)
+
+
+def _searching(
+    traced: "Callable[..., Trace]", model: str, device: str, precision: str
+) -> "Callable[..., Trace]":
+    """Traces with the native engine's search, where it gives the same output."""
+    if precision != "fp32":
+        return traced
+    searcher = catalog.load_searcher(*option.model_folders(model), device=device)
+    return partial(traced, searcher=searcher)
 
 
 def _origin(
