@@ -6,10 +6,12 @@ the weights; those of the tours and games from the trace.
 
 import math
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
+from jumok.inspection.page import document as page_module
 from jumok.inspection.page.tours import built_in, unmet
 from jumok.inspection.trace import Site, Trace
 from tests.browser.conftest import Reader
@@ -153,7 +155,19 @@ def check_prediction(told: Told, recorded: Trace) -> None:
 
 @pytest.mark.parametrize("kind", VIEWS)
 def test_every_sentence_of_the_walk_is_redone(opened, traces, kind):
-    recorded = traces(kind)
+    check_walks(opened, traces(kind))
+
+
+@pytest.mark.parametrize("kind", ["Transformer", "Bahdanau's RNN"])
+def test_sentences_of_long_texts_are_true_with_16_bits(opened, traces, kind, monkeypatch):
+    """Vectors, and weights, are sent as those of a text of many words."""
+    for name in ("FEW", "FEW_IN_VECTORS"):
+        monkeypatch.setattr(page_module, name, 10)
+    check_walks(opened, traces(kind))
+
+
+def check_walks(opened: Callable[..., Reader], recorded: Trace) -> None:
+    """Every sentence of a walk in each part of the model."""
     for part in dict.fromkeys(site.part for site in recorded.sites):
         site = [each for each in recorded.sites if each.part == part][-1]
         gaps = recorded.findings.gaps
