@@ -20,7 +20,7 @@ from typing import Any
 
 from jumok.lab.catalog import LABS, find
 from jumok.lab.findings import Setting
-from jumok.lab.report import FURTHER, FurtherSeeds, LabTwice, further_table, run
+from jumok.lab.report import FURTHER, FurtherSeeds, LabBySeeds, further_table, run
 from jumok.lab.text import LANGUAGES
 from jumok.lab.workers import LabWorkers
 from jumok.systems.device import cores
@@ -51,7 +51,7 @@ def main() -> None:
                 _facts(name, seeds, folder, workers)
                 for seeds, folder in islice(own, 3 if name in given.again else 2)
             ]
-            further["labs"].append(twice(name, *facts))
+            further["labs"].append(by_seeds(name, *facts))
             print(further["labs"][-1], flush=True)
     text = json.dumps(further, ensure_ascii=False, indent=1) + "\n"
     (folders[0] / FURTHER).write_text(text, encoding="utf-8")
@@ -70,7 +70,7 @@ def _facts(name: str, seeds: tuple[int, ...], folder: Path, workers: LabWorkers)
     return facts
 
 
-def twice(name: str, *sets: Facts) -> LabTwice:
+def by_seeds(name: str, *sets: Facts) -> LabBySeeds:
     """The lab's outcome with each set of seeds, and the conditions whose state differs."""
     first = sets[0]
     return {

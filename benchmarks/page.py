@@ -25,8 +25,9 @@ from jumok.inspection.page.document import page
 from jumok.inspection.trace import Axis, Site, Trace
 from jumok.serving.answers import answers
 from jumok.serving.local import LocalServer
-from jumok.tracing.catalog import load_family, load_searcher
+from jumok.tracing.catalog import load_family
 from jumok.tracing.comparison import Comparison
+from jumok.tracing.translation import load_searcher
 
 LAYERS = HEADS = 12
 REPEATS = 5

@@ -1,10 +1,9 @@
 """For everybody: every view of every kind, by keyboard, by finger and by mouse.
 
-By keyboard at 200 % (dark, English), by finger at 400 px (light, Korean), by mouse on a wide screen
-(light, English, and dark, Korean): every two of width, theme and language meet. In each of them
-axe-core finds nothing, every text that is drawn on a canvas can be read, and nothing is wider than
-the screen. What is read on the way is computed again from the trace: weights, effects,
-probabilities, sums.
+By keyboard at 200 %, by finger at 400 px, by mouse on a wide screen. On the latter two every two of
+width, theme and language meet. On all of them axe-core finds nothing, every text that is drawn on a
+canvas can be read, and nothing is wider than the screen. What is read on the way is computed again
+from the trace: weights, effects, probabilities, sums.
 
 axe-core does not see canvases, so the contrast there is computed while the text is drawn: of its
 colour with the colours that are under it.
@@ -25,7 +24,7 @@ from jumok.inspection.page.run_report import RunReport, UnseenExample
 from jumok.inspection.trace import Trace
 from jumok.tracing.catalog import load_family
 from jumok.tracing.request import NOTHING, Analyses
-from tests.browser.conftest import PATIENCE, click_view, views_of, violations
+from tests.browser.conftest import PATIENCE, click_view, open_view, views_of, violations
 from tests.browser.hands import ACTS, Hand
 from tests.browser.kinds import SHORT, VIEWS
 from tests.browser.test_page_elsewhere import TRACES
@@ -131,13 +130,18 @@ def in_hand(shown):
     return show
 
 
-def healthy(page: object, view: str) -> None:
-    """Nothing is wider than the screen or unwritten, every letter can be read, axe is content."""
+def healthy(page: object, view: str) -> int:
+    """Nothing is wider than the screen or unwritten, every letter can be read, axe is content.
+
+    Returns:
+        how many texts were drawn on canvases.
+    """
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
     assert not BROKEN.search(page.locator("main").inner_text()), view
     drawn = page.evaluate("window.drawn.splice(0)")
     assert [(view, *each) for each in drawn if each[2] < LEAST] == []
     assert [(view, *each) for each in violations(page)] == []
+    return len(drawn)
 
 
 def in_korean(page: object) -> None:
@@ -158,9 +162,10 @@ def test_every_view_by_keyboard_and_by_finger(in_hand, kind):
         assert (view in names) == (view in least) or kind in TRACES, view
     assert ("compare" in names) == (kind not in TRACES)
     assert ("mattered" in names) == (kind in MEASURED)
+    count = 0
     for name in names:
         hand.open_by_keys(name)
-        healthy(page, name)
+        count += healthy(page, name)
         ACTS[name].keys(hand)
         assert page.evaluate("document.activeElement.tagName") != "BODY", name
     page.set_viewport_size({"width": 400, "height": 800})
@@ -168,9 +173,15 @@ def test_every_view_by_keyboard_and_by_finger(in_hand, kind):
     page.locator("#language").tap()
     for name in names:
         hand.open_by_finger(name)
-        healthy(page, name)
+        count += healthy(page, name)
         in_korean(page)
         ACTS[name].finger(hand)
+    page.emulate_media(color_scheme="dark")
+    page.locator("#language").tap()
+    for name in names:
+        open_view(page, name)
+        count += healthy(page, name)
+    assert count > 100 or kind in TRACES
 
 
 @pytest.mark.parametrize("kind", LEAST_VIEWS)

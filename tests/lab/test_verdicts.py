@@ -23,10 +23,10 @@ def facts(outcome: str | None, *states: str) -> labs.Facts:
 
 
 def test_a_verdict_that_flips_is_named_with_its_conditions() -> None:
-    found = labs.twice("norm", facts("holds", "met", "met"), facts("partly", "met", "open"))
+    found = labs.by_seeds("norm", facts("holds", "met", "met"), facts("partly", "met", "open"))
     differs = {"name": {"en": "condition 1", "ko": "조건 1"}, "states": ["met", "open"]}
     assert found["differ"] == [differs]
-    kept = labs.twice("errata", facts(None), facts(None))
+    kept = labs.by_seeds("errata", facts(None), facts(None))
     further: report.FurtherSeeds = {"seeds": [[1, 2, 3], [4, 5, 6]], "labs": [found, kept]}
     *_, first, second, _ = report.further_table(further, "en")
     assert first == "| norm | holds | in part | no | 1 / 2; condition 1: met, undecided |"
@@ -37,9 +37,11 @@ def test_a_verdict_that_flips_is_named_with_its_conditions() -> None:
 
 
 def test_labs_that_were_changed_have_a_third_set() -> None:
-    found = labs.twice("heads", facts("holds", "met"), facts("holds", "met"), facts("open", "open"))
+    found = labs.by_seeds(
+        "heads", facts("holds", "met"), facts("holds", "met"), facts("open", "open")
+    )
     assert found["differ"][0]["states"] == ["met", "met", "open"]
-    kept = labs.twice("norm", facts("holds", "met"), facts("holds", "met"))
+    kept = labs.by_seeds("norm", facts("holds", "met"), facts("holds", "met"))
     seeds = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
     _, _, first, second, _ = report.further_table({"seeds": seeds, "labs": [found, kept]}, "en")
     assert first == (

@@ -31,7 +31,7 @@ HEADINGS = {
     "further": Text("Further seeds", "다른 시드"),
     "flips": Text("the same", "같은가"),
     "differ": Text("conditions whose state differs", "상태가 다른 조건"),
-    "twice": Text(
+    "again": Text(
         "Every lab ran again with other seeds. The outcome is that of all its conditions together; "
         "of a condition whose state differs, all states are given. Most bounds were set before "
         "any run. Labs with a third set of seeds are those whose bounds were set, or whose design "
@@ -137,28 +137,28 @@ class LabRecord(TypedDict):
     text: dict[Language, LabText]
 
 
-class ConditionTwice(TypedDict):
+class ConditionBySeeds(TypedDict):
     """A condition that is met with one set of seeds and not with another: its states."""
 
     name: dict[Language, str]
     states: list[State]
 
 
-class LabTwice(TypedDict):
+class LabBySeeds(TypedDict):
     """A lab with two sets of seeds or more: its outcomes, how many conditions it has, and which
     differ."""
 
     lab: str
     outcomes: list[Outcome | None]
     conditions: int
-    differ: list[ConditionTwice]
+    differ: list[ConditionBySeeds]
 
 
 class FurtherSeeds(TypedDict):
     """What further.json holds: labs that ran with two sets of seeds, or all of these."""
 
     seeds: list[list[int]]
-    labs: list[LabTwice]
+    labs: list[LabBySeeds]
 
 
 def record(lab: Lab, findings: Findings, setting: Setting) -> dict[str, object]:
@@ -299,7 +299,7 @@ def _further(file: Path, language: Language) -> list[str]:
             do="write it again: python -m benchmarks.labs",
         ) from error
     heading = f"## {HEADINGS['further'].of(language)}"
-    return ["", heading, "", HEADINGS["twice"].of(language), "", *body]
+    return ["", heading, "", HEADINGS["again"].of(language), "", *body]
 
 
 def further_table(further: FurtherSeeds, language: Language) -> list[str]:

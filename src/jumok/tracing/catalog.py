@@ -14,12 +14,9 @@ from jumok.inspection.trace import Level, Trace
 from jumok.kinds import KINDS
 from jumok.places import resolve
 from jumok.systems.base import System
-from jumok.systems.catalog import load, open_model
+from jumok.systems.catalog import load
 from jumok.systems.device import PrecisionName
-from jumok.systems.loading import read_bundles
-from jumok.systems.translation.on_engine import choose_engine
-from jumok.systems.translation.searching import Searcher
-from jumok.systems.translation.translator import Translator
+from jumok.systems.translation.on_engine import EngineSearcher
 from jumok.tracing.checks import no_attention
 from jumok.tracing.request import EVERYTHING, LEVEL, Analyses, Tracer, TraceRequest
 
@@ -35,7 +32,7 @@ def trace(
     prefix: Sequence[int] = (),
     extras: Analyses = EVERYTHING,
     name: str = "model",
-    searcher: Searcher | None = None,
+    searcher: EngineSearcher | None = None,
 ) -> Trace:
     """Traces what a loaded model attends to in a text or an image, and what it predicts.
 
@@ -102,24 +99,6 @@ def load_family(
     system = load(*folders, device=device, precision=precision, engine="torch")
     reads = KINDS[system.task].reads
     return Family(partial(trace, system), tracer_of(system).options, reads, system, system.name)
-
-
-def load_searcher(*folders: Path | str, device: str = "auto") -> Searcher | None:
-    """The native engine in float32 as a searcher for traces of these models (`TraceRequest`).
-
-    None: they do not translate, or torch computes, because the engine does not serve them or there
-    is a GPU.
-
-    Raises:
-        BundleError: a bundle is missing, damaged or unsafe, or its task is not known.
-    """
-    opened = open_model(*folders)
-    if opened.task != Translator.task:
-        return None
-    bundles = read_bundles(folders, Translator.task)
-    if not choose_engine(bundles, device, "fp32", "auto").native:
-        return None
-    return Translator.load(*folders, precision="fp32", engine="native", threads=1).searcher
 
 
 def check_given(family: Family, given: str) -> None:

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 from jumok.decoding import DecodingOptions
 from jumok.inspection.hooks.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level, Trace
-from jumok.systems.translation.searching import Searcher
+from jumok.systems.translation.on_engine import EngineSearcher
 
 Traced = TypeVar("Traced")
 
@@ -54,9 +54,9 @@ class TraceRequest:
     """A request for the trace of one text or image: the arguments of `jumok.trace`.
 
     Attributes:
-        searcher: searches for the output of a translator where nothing is changed and no tree of
-            hypotheses is wanted, with the same weights and several times as fast as its models on
-            torch; None: they search.
+        searcher: the same translator on the native engine (`load_searcher`). It searches for the
+            output where nothing is changed and no tree of hypotheses is wanted, several times as
+            fast as the models on torch; None: they search.
     """
 
     options: DecodingOptions
@@ -66,7 +66,7 @@ class TraceRequest:
     prefix: Sequence[int] = ()
     extras: Analyses = EVERYTHING
     name: str = "model"
-    searcher: Searcher | None = None
+    searcher: EngineSearcher | None = None
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import torch
 
@@ -15,6 +16,10 @@ from jumok.inspection.sites import of_writers
 from jumok.inspection.trace import Axis, Trace
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Int, Tensor
+from jumok.systems.catalog import open_model
+from jumok.systems.loading import read_bundles
+from jumok.systems.native.models import FURTHEST
+from jumok.systems.translation.on_engine import EngineSearcher, choose_engine
 from jumok.systems.translation.translator import DEFAULTS, Translator
 from jumok.tracing.axes import steps_of, text_axis
 from jumok.tracing.checks import check_length, check_tokens, given_tokens
@@ -96,15 +101,43 @@ def _searched(
     """
     check_tokens(asked.prefix, translator.tokenizer.size)
     if asked.searcher is not None and not asked.change and not asked.extras.search_tree:
-        prefixes = [list(asked.prefix)] if asked.prefix else None
-        ((best, *_),) = asked.searcher.read([source[0, :-1].tolist()]).search(
-            asked.options, prefixes
-        )
-        return list(best.tokens), None
+        return _searched_natively(asked.searcher, translator.longest_target, source, asked), None
     memories = [model.encode(source) for model in translator.models]
     memory = memories[0] if len(memories) == 1 else join_memories(memories)
     looks = translator.aligner.between_pieces if translator.aligner.aligns else None
     return searched(translator.decoder, memory, translator.tokenizer, asked, looks)
+
+
+def _searched_natively(
+    searcher: EngineSearcher,
+    longest: int | None,
+    source: Int[Tensor, "1 source"],
+    asked: TraceRequest,
+) -> list[int]:
+    """The tokens of the best translation; a longer one than `longest` is cut."""
+    most = min(asked.options.maximum_length, longest or FURTHEST, FURTHEST)
+    options = replace(asked.options, maximum_length=most)
+    prefixes = [list(asked.prefix)] if asked.prefix else None
+    ((best, *_),) = searcher.read([source[0, :-1].tolist()]).search(options, prefixes)
+    return list(best.tokens)
+
+
+def load_searcher(*folders: Path | str, device: str = "auto") -> EngineSearcher | None:
+    """The native engine in float32, to search for what these models write (`TraceRequest`).
+
+    None: they do not translate, or torch computes, because the engine does not serve them or there
+    is a GPU.
+
+    Raises:
+        BundleError: a bundle is missing, damaged or unsafe, or its task is not known.
+    """
+    opened = open_model(*folders)
+    if opened.task != Translator.task:
+        return None
+    bundles = read_bundles(opened.parts, Translator.task)
+    if not choose_engine(bundles, device, "fp32", "auto").native:
+        return None
+    return Translator.load(*bundles, precision="fp32", engine="native", threads=1).engine
 
 
 TRANSLATION = Tracer(trace_translation, DEFAULTS)

@@ -28,7 +28,7 @@ with late_imports():
     from jumok.serving import answers as serving_answers
     from jumok.serving import local
     from jumok.serving import pictures as serving_pictures
-    from jumok.tracing import catalog, comparison, request
+    from jumok.tracing import catalog, comparison, request, translation
 
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
@@ -205,7 +205,7 @@ def _searching(
     """Traces with the native engine's search, where it gives the same output."""
     if precision != "fp32":
         return traced
-    searcher = catalog.load_searcher(*option.model_folders(model), device=device)
+    searcher = translation.load_searcher(*option.model_folders(model), device=device)
     return partial(traced, searcher=searcher)
 
 
