@@ -12,8 +12,8 @@ import functools
 import threading
 from collections.abc import Callable, Collection, Hashable, Sequence
 from inspect import signature
-from types import NoneType
-from typing import Any
+from types import CodeType, NoneType
+from typing import Any, ForwardRef, TypeVar, get_args
 
 import jaxtyping
 import numpy as np
@@ -45,7 +45,10 @@ def checked(*, typechecker: Function) -> Callable[[Any], Any]:
     """Decorates functions, and the constructors of dataclasses, as `jaxtyping.jaxtyped` does."""
 
     def decorate(given: Any) -> Any:
-        always = checked_always(typechecker=typechecker)
+        def always(function: Function) -> Function:
+            shaped = any(map(may_be_shaped, function.__annotations__.values()))
+            return (checked_always(typechecker=typechecker) if shaped else typechecker)(function)
+
         if not isinstance(given, type):
             return checked_once(given, always)
         if "__dataclass_fields__" in vars(given) and "__init__" in vars(given):
@@ -62,42 +65,77 @@ def checked_once(function: Function, always: Callable[[Function], Function]) -> 
         always: jaxtyping's own decorator. It is applied when it is first needed: of all functions
             that are imported few are called.
     """
-    results_of: dict[Hashable, set[Hashable]] = {}  # the kinds of results, by that of the arguments
-    here = threading.local()
-    whole = functools.cache(lambda: always(function))
-
-    @functools.cache
-    def result_alone() -> Function:
-        """Checks its arguments, and as its result what is in `here`."""
-
-        def give(*_: Any, **__: Any) -> Any:
-            return here.result
-
-        functools.update_wrapper(give, function)
-        give.__signature__ = signature(function)  # type: ignore[attr-defined]
-        return always(give)
+    checks = checks_of(function, always)
+    results_of, config = checks.results_of, jaxtyping.config
 
     @functools.wraps(function)
     def call(*args: Any, **named: Any) -> Any:
         __tracebackhide__ = True
-        if jaxtyping.config.jaxtyping_disable:
+        if config.jaxtyping_disable:
             return function(*args, **named)
         kind = kind_of_all(len(args), *args, *named, *named.values())
         if kind is None:
-            return whole()(*args, **named)
+            return checks.called(function, args, named)
         results = results_of.get(kind)
-        result = whole()(*args, **named) if results is None else function(*args, **named)
+        new = results is None
+        result = checks.called(function, args, named) if new else function(*args, **named)
         found = kind_of_all(result)
-        if results is None and len(results_of) < MOST_KINDS:
+        if new and len(results_of) < MOST_KINDS:
             results_of[kind] = {found}
-        elif results is not None and (found is None or found not in results):
-            here.result = result
-            result_alone()(*args, **named)
-            del here.result
+        elif not new and (found is None or found not in results):
+            checks.called(lambda *_, **__: result, args, named)
             results.add(found)
         return result
 
     return call
+
+
+def may_be_shaped(annotation: object) -> bool:
+    """Whether it names arrays with axes, which jaxtyping compares; beartype alone is faster."""
+    if isinstance(annotation, str | ForwardRef | TypeVar | type(jaxtyping.AbstractArray)):
+        return True
+    return any(map(may_be_shaped, get_args(annotation)))
+
+
+class Checks:
+    """The checks of one function, and the kinds of its calls that have passed."""
+
+    def __init__(self, function: Function, always: Callable[[Function], Function]) -> None:
+        self.results_of: dict[Hashable, set[Hashable]] = {}  # by the kinds of the arguments
+        self._function, self._always = function, always
+        self._here = threading.local()
+
+    def called(self, function: Function, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """What the function gives, with its arguments and its result checked."""
+        __tracebackhide__ = True
+        self._here.function = function
+        return self._checked(*args, **named)
+
+    @functools.cached_property
+    def _checked(self) -> Function:
+        here = self._here
+
+        def enter(*args: Any, **named: Any) -> Any:
+            return here.function(*args, **named)
+
+        functools.update_wrapper(enter, self._function)
+        enter.__signature__ = signature(self._function)  # type: ignore[attr-defined]
+        return self._always(enter)
+
+
+known: dict[tuple[CodeType, str], Checks] = {}
+
+
+def checks_of(function: Function, always: Callable[[Function], Function]) -> Checks:
+    """Those of the same `def`, if it stands in another function and has run before.
+
+    Decorating takes milliseconds, and a search makes some functions thousands of times.
+    """
+    own = Checks(function, always)
+    if "<locals>" not in function.__qualname__ or function.__defaults__ or function.__kwdefaults__:
+        return own
+    # Of closures over sizes and types, the annotations may differ.
+    return known.setdefault((function.__code__, repr(function.__annotations__)), own)
 
 
 class EachDiffersError(Exception):
@@ -107,7 +145,7 @@ class EachDiffersError(Exception):
 def kind_of_all(*values: object) -> Hashable:
     """All that a check of these values depends on; None: it may depend on more."""
     try:
-        return (*map(kind_of, values),)
+        return tuple([_kind_by_type(type(value))(value) for value in values])
     except EachDiffersError:
         return None
 

@@ -1,5 +1,6 @@
 """What the tests check annotations with: it refuses all that beartype refuses, and asks it less."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from beartype import beartype
+from beartype.roar import BeartypeCallHintViolation
 
 from jumok.shapes import Float, Tensor
 from tests.shape_checks import SHORT, checked
@@ -117,6 +119,51 @@ def test_the_fields_of_a_dataclass_are_checked() -> None:
     assert Pair(torch.ones(2), torch.ones(2)).second.shape == (2,)
     with pytest.raises(jaxtyping.TypeCheckError):
         Pair(torch.ones(2), torch.ones(3))
+
+
+def maker(decorate: Any, shape: str) -> Any:
+    @decorate
+    def longer(x: Float[Tensor, shape]) -> int:
+        return len(x)
+
+    return longer
+
+
+def test_functions_that_one_definition_makes_are_checked_together() -> None:
+    decorate, asked = counting()
+    made = [maker(decorate, "length") for _ in range(5)]
+    assert [longer(torch.ones(3)) for longer in made] == [3] * 5
+    assert len(asked) == 2
+    for longer in made:
+        with pytest.raises(jaxtyping.TypeCheckError):
+            longer(torch.ones(3, 2))
+    other = maker(decorate, "length dim")  # its annotation is another
+    assert other(torch.ones(3, 2)) == 3
+    with pytest.raises(jaxtyping.TypeCheckError):
+        other(torch.ones(3))
+
+
+@decorate
+def counted(first: int, *, last: "int | None" = None) -> Iterator[int]:
+    yield from range(first, last or 3)
+
+
+@decorate
+def named(which: int) -> str:
+    return "one" if which == 1 else which  # type: ignore[return-value]  # wrong if it is not 1
+
+
+def test_functions_without_arrays_are_checked_by_beartype_alone() -> None:
+    for _ in range(2):
+        assert named(1) == "one"
+        with pytest.raises(BeartypeCallHintViolation, match="return"):
+            named(2)
+        with pytest.raises(BeartypeCallHintViolation, match="which"):
+            named("1")
+        assert list(counted(1)) == [1, 2]
+        assert list(counted(1, last=5)) == [1, 2, 3, 4]
+        with pytest.raises(jaxtyping.TypeCheckError):
+            counted("1")
 
 
 def test_nothing_is_checked_where_types_are_not_executed(monkeypatch) -> None:
