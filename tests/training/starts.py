@@ -58,7 +58,11 @@ def translation(folder: Path, seed: int, **model: Any) -> Values:
     pair = {"source": write(folder / "a.en", texts), "target": write(folder / "a.ko", backwards)}
     data = {"train": [pair], "validation_pairs": 11, "source_language": "en"}
     sizes = {**STACK, "encoder_layers": 1, "decoder_layers": 1}
-    return {"data": data, "tokenizer": WHOLE_WORDS, "model": model or sizes}
+    shown = {"decode_pairs": 3}
+    return {
+        **{"data": data, "tokenizer": WHOLE_WORDS, "model": model or sizes},
+        "validation": shown,
+    }
 
 
 def rnn(folder: Path, seed: int) -> Values:
@@ -108,10 +112,11 @@ def captions(folder: Path, seed: int) -> Values:
     decoder = {"kind": "transformer", "dim": 12, "heads": 2, "feedforward": 16, "layers": 1}
     return {
         "seed": seed,
-        "data": {"language": "en", "max_tokens": 120, "scenes": scenes},
-        "tokenizer": TOKENIZER,
+        "data": {"language": "en", "max_tokens": 40, "scenes": scenes},
+        "tokenizer": {"kind": "bpe", "size": 120, "byte_fallback": False},
         "model": {"kind": "captioner", "encoder": encoder, "decoder": decoder},
         "training": {"tokens_per_batch": 900, "tokens_per_micro_batch": 450},
+        "validation": {"decode_pictures": 2},
     }
 
 
@@ -131,7 +136,7 @@ def earlier(family: str, folder: Path, *overrides: str) -> Config:
     """The recipe of the model to start from."""
     values = FAMILIES[family](folder / "old", 1)
     training = TRAINING | values.get("training", {})
-    shown = {"every": 4, "metric": "loss"}
+    shown = {"every": 4, "metric": "loss"} | values.get("validation", {})
     return parse_config(
         {"name": "old", **values, "training": training, "validation": shown}, overrides
     )
@@ -141,12 +146,12 @@ def further(
     family: str, folder: Path, model: Path, *overrides: str, runs: Path | None = None
 ) -> Config:
     """The recipe that trains it further, without what the model brings."""
-    data = FAMILIES[family](folder / "new", 2)["data"]
+    fresh = FAMILIES[family](folder / "new", 2)
     values = {
         "name": "new",
-        "data": data,
+        "data": fresh["data"],
         "start": {"model": str(model)},
         "training": FURTHER,
-        "validation": {"every": 2, "keep": "all"},
+        "validation": {"every": 2, "keep": "all"} | fresh.get("validation", {}),
     }
     return parse(values, overrides, runs=runs)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -25,12 +26,32 @@ from tests.training.test_resume import TIMES, Killed, killed_at
 WITHOUT_LABELS = ("transformer", "text")
 
 
-def start_model(family: str, folder: Path, *overrides: str) -> tuple[Path, Recorder]:
-    """The bundle of a model to start from, and the records of its training."""
-    screen = Recorder()
-    model = train(earlier(family, folder, *overrides), folder / "runs", screen).model
-    assert model is not None
-    return model, screen
+@pytest.fixture(scope="module")
+def trained_once(tmp_path_factory):
+    """Trains a model to start from, and its data, into a folder of its own."""
+
+    @cache
+    def train_once(family: str, *overrides: str) -> tuple[Path, Recorder]:
+        folder, screen = tmp_path_factory.mktemp(family), Recorder()
+        assert train(earlier(family, folder, *overrides), folder / "runs", screen).model is not None
+        return folder, screen
+
+    return train_once
+
+
+@pytest.fixture
+def start_model(trained_once, tmp_path):
+    """The bundle of a model to start from, in tmp_path, and the records of its training."""
+
+    def copied(family: str, *overrides: str) -> tuple[Path, Recorder]:
+        folder, screen = trained_once(family, *overrides)
+        shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+        recipe = tmp_path / "runs" / "old" / "recipe.toml"
+        text = recipe.read_text("utf-8").replace(str(folder), str(tmp_path))
+        recipe.write_text(text, encoding="utf-8")
+        return tmp_path / "runs" / "old" / "model", screen
+
+    return copied
 
 
 def state(home: Path):
@@ -47,8 +68,8 @@ def records(home: Path):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_before_the_first_step_it_is_the_model_as_it_was(tmp_path, family):
-    model, before = start_model(family, tmp_path)
+def test_before_the_first_step_it_is_the_model_as_it_was(tmp_path, start_model, family):
+    model, before = start_model(family)
     screen = Recorder()
     result = train(further(family, tmp_path, model), tmp_path / "runs", screen)
     first = screen.validations[0]
@@ -67,8 +88,10 @@ def test_before_the_first_step_it_is_the_model_as_it_was(tmp_path, family):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_mixed_run_is_resumed_without_the_model_and_ends_in_the_same_bits(tmp_path, family):
-    model, _ = start_model(family, tmp_path)
+def test_a_mixed_run_is_resumed_without_the_model_and_ends_in_the_same_bits(
+    tmp_path, start_model, family
+):
+    model, _ = start_model(family)
     runs = {name: tmp_path / name for name in ("whole", "cut")}
     train(further(family, tmp_path, model, "start.mix=0.4"), runs["whole"], Recorder())
     config = further(family, tmp_path, model, "start.mix=0.4")
@@ -91,8 +114,8 @@ def test_a_mixed_run_is_resumed_without_the_model_and_ends_in_the_same_bits(tmp_
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("mix", [0.25, 0.5])
-def test_the_earlier_data_has_its_share_of_the_targets(tmp_path, family, mix):
-    model, _ = start_model(family, tmp_path)
+def test_the_earlier_data_has_its_share_of_the_targets(tmp_path, start_model, family, mix):
+    model, _ = start_model(family)
     batch = (
         "training.tokens_per_batch=6400"
         if family == "captions"
@@ -108,8 +131,8 @@ def test_the_earlier_data_has_its_share_of_the_targets(tmp_path, family, mix):
         assert total == 480
 
 
-def test_what_a_recipe_leaves_out_comes_from_the_model_and_its_recipe(tmp_path):
-    model, _ = start_model("transformer", tmp_path, "training.optimizer=muon", "seed=3")
+def test_what_a_recipe_leaves_out_comes_from_the_model_and_its_recipe(tmp_path, start_model):
+    model, _ = start_model("transformer", "training.optimizer=muon", "seed=3")
     config = further("transformer", tmp_path, model)
     assert config.model.model_dump(mode="json") == read_bundle(model).config.model
     assert (config.data.source_language, config.data.target_language) == ("en", "")
@@ -124,16 +147,17 @@ def test_what_a_recipe_leaves_out_comes_from_the_model_and_its_recipe(tmp_path):
     assert values.training.learning_rate == 0.003
 
 
-def test_steps_and_learning_rate_fit_the_new_data(tmp_path):
+def test_steps_and_learning_rate_fit_the_new_data(tmp_path, start_model):
     letters = ("tokenizer.kind=char", "tokenizer.size=60")
-    once = ("training.steps=300", "validation.every=300")
-    model, _ = start_model("transformer", tmp_path, *once, *letters)
+    once = ("training.steps=110", "validation.every=110", "training.tokens_per_micro_batch=300")
+    model, _ = start_model("transformer", *once, *letters)
     values = {
         "name": "new",
         "start": {"model": str(model)},
         "data": FAMILIES["transformer"](tmp_path / "new", 2)["data"],
     }
     fixed = ["training.precision=fp32", "training.threads=1", "validation.patience=1"]
+    fixed += ["validation.decode_pairs=1"]
     screen = Recorder()
     result = train(parse(values, fixed), tmp_path / "runs", screen)
     training = result.config.training
@@ -149,8 +173,8 @@ def test_steps_and_learning_rate_fit_the_new_data(tmp_path):
     assert again == result.config
 
 
-def test_the_log_has_both_scores_and_the_plot_reads_them(tmp_path):
-    model, _ = start_model("text", tmp_path)
+def test_the_log_has_both_scores_and_the_plot_reads_them(tmp_path, start_model):
+    model, _ = start_model("text")
     result = train(further("text", tmp_path, model), tmp_path / "runs", Recorder())
     log = run_log(result.folder)
     assert log.scores == ["bits per byte", "earlier_loss", "earlier_bits per byte"]
@@ -166,9 +190,9 @@ def test_the_log_has_both_scores_and_the_plot_reads_them(tmp_path):
 
 @pytest.mark.parametrize("family", WITHOUT_LABELS)
 def test_without_its_recipe_a_model_is_trained_further_and_only_the_new_data_is_scored(
-    tmp_path, family
+    tmp_path, start_model, family
 ):
-    model, _ = start_model(family, tmp_path)
+    model, _ = start_model(family)
     (model.parent / "recipe.toml").unlink()
     screen = Recorder()
     result = train(further(family, tmp_path, model), tmp_path / "runs", screen)
@@ -181,8 +205,8 @@ def test_without_its_recipe_a_model_is_trained_further_and_only_the_new_data_is_
     assert "--set start.recipe=FILE" in str(caught.value)
 
 
-def test_earlier_data_that_moved_is_named_and_only_mixing_needs_it(tmp_path):
-    model, _ = start_model("transformer", tmp_path)
+def test_earlier_data_that_moved_is_named_and_only_mixing_needs_it(tmp_path, start_model):
+    model, _ = start_model("transformer")
     (tmp_path / "old" / "a.en").rename(tmp_path / "old" / "moved.en")
     screen = Recorder()
     train(further("transformer", tmp_path, model), tmp_path / "runs", screen)
@@ -194,8 +218,8 @@ def test_earlier_data_that_moved_is_named_and_only_mixing_needs_it(tmp_path):
         train(mixed, tmp_path / "runs", Recorder())
 
 
-def test_another_recipe_names_the_earlier_data(tmp_path):
-    model, _ = start_model("transformer", tmp_path)
+def test_another_recipe_names_the_earlier_data(tmp_path, start_model):
+    model, _ = start_model("transformer")
     recipe = (model.parent / "recipe.toml").rename(tmp_path / "moved.toml")
     config = further("transformer", tmp_path, model, f'start.recipe="{recipe}"', "start.mix=0.5")
     screen = Recorder()
@@ -203,8 +227,8 @@ def test_another_recipe_names_the_earlier_data(tmp_path):
     assert set(screen.validations[0].earlier) == {"loss", "BLEU", "chrF"}
 
 
-def test_a_classifier_with_other_labels_gets_a_new_output_layer(tmp_path):
-    model, _ = start_model("labelled", tmp_path)
+def test_a_classifier_with_other_labels_gets_a_new_output_layer(tmp_path, start_model):
+    model, _ = start_model("labelled")
     new = labelled(tmp_path / "three", 2, ("even", "odd", "third"))["data"]
     file = new["train"][0]["file"]
     config = further("labelled", tmp_path, model)
@@ -229,8 +253,8 @@ def test_a_classifier_with_other_labels_gets_a_new_output_layer(tmp_path):
     assert "expected: even, odd\n  got:      even, odd, third" in str(caught.value)
 
 
-def test_earlier_data_with_other_labels_than_the_model_is_refused(tmp_path):
-    model, _ = start_model("labelled", tmp_path)
+def test_earlier_data_with_other_labels_than_the_model_is_refused(tmp_path, start_model):
+    model, _ = start_model("labelled")
     labelled(tmp_path / "old", 1, ("even", "odd", "third"))  # written over the earlier data
     with pytest.raises(ConfigError, match="does not have the labels that the model was trained"):
         train(further("labelled", tmp_path, model), tmp_path / "runs", Recorder())
@@ -249,15 +273,15 @@ def test_rows_of_an_output_layer_follow_their_labels():
     assert torch.equal(layer.output.weight[2], before[2])
 
 
-def test_a_model_that_changed_before_the_first_checkpoint_is_refused(tmp_path):
-    model, _ = start_model("text", tmp_path)
+def test_a_model_that_changed_before_the_first_checkpoint_is_refused(tmp_path, start_model):
+    model, _ = start_model("text")
     home = tmp_path / "runs" / "new"
     with pytest.raises(Killed):
         train(further("text", tmp_path, model), tmp_path / "runs", killed_at(Recorder, 1))
     for left in (checkpoint.CURRENT, checkpoint.PREVIOUS):
         (home / left).unlink(missing_ok=True)
     shutil.rmtree(model.parent)
-    start_model("text", tmp_path, "seed=2")
+    start_model("text", "seed=2")
     config = further("text", tmp_path, model, runs=tmp_path / "runs")
     with pytest.raises(BundleError, match="has changed since the run began"):
         train(config, tmp_path / "runs", Recorder(), resume=True)
@@ -267,19 +291,21 @@ def test_a_model_that_changed_before_the_first_checkpoint_is_refused(tmp_path):
     ("family", "batch", "mix", "text"),
     [
         ("text", 300, 0.01, "start.mix = 0.01 of a batch of 288 is less than one window"),
-        ("captions", 900, 0.1, "a batch is too small for a share of 10.0%"),
+        ("captions", 300, 0.1, "a batch is too small for a share of 10.0%"),
     ],
 )
-def test_a_share_of_less_than_one_example_is_refused(tmp_path, family, batch, mix, text):
-    model, _ = start_model(family, tmp_path)
+def test_a_share_of_less_than_one_example_is_refused(
+    tmp_path, start_model, family, batch, mix, text
+):
+    model, _ = start_model(family)
     changes = f"start.mix={mix}", f"training.tokens_per_batch={batch}"
     with pytest.raises(ConfigError) as caught:
         train(further(family, tmp_path, model, *changes), tmp_path / "runs", Recorder())
     assert text in str(caught.value)
 
 
-def test_a_model_trained_further_twice_names_its_last_start(tmp_path):
-    model, _ = start_model("transformer", tmp_path)
+def test_a_model_trained_further_twice_names_its_last_start(tmp_path, start_model):
+    model, _ = start_model("transformer")
     second = train(further("transformer", tmp_path, model), tmp_path / "runs", Recorder()).model
     config = further("transformer", tmp_path, second, 'name="third"', "start.mix=0.5")
     screen = Recorder()
