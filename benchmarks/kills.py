@@ -120,13 +120,23 @@ def differing(one: Mapping[str, torch.Tensor], other: Mapping[str, torch.Tensor]
 
 
 def killed(
-    folder: Path, steps: int, kills: int, seed: int, say: Callable[[str], None] = print
+    folder: Path,
+    steps: int,
+    kills: int,
+    seed: int,
+    say: Callable[[str], None] = print,
+    counts: tuple[int, ...] = COUNTS,
+    launcher: tuple[str, ...] = (),
 ) -> Mapping[str, torch.Tensor]:
-    """The state of a run that was killed so often."""
+    """The state of a run that was killed so often, in so many processes, and finished in two.
+
+    Args:
+        launcher: starts the two processes at the end, instead of `jumok train --processes 2`.
+    """
     dice = random.Random(seed)
     home = folder / "killed" / "tiny"
     for number in range(kills):
-        count = COUNTS[number % len(COUNTS)]
+        count = counts[number % len(counts)]
         options = ["--processes", str(count)] if count > 1 else []
         if (home / "config.json").exists():
             options.append("--resume")
@@ -141,7 +151,8 @@ def killed(
         _, errors = process.communicate(timeout=SECONDS)
         say(f"{count} processes, {len(some)} of them killed about step {step}")
         assert abs(process.returncode) in (128 + signal.SIGKILL, signal.SIGKILL), errors
-    return trained(folder, "killed", "--processes", "2", "--resume", steps=steps)
+    last = ["--resume"] if launcher else ["--processes", "2", "--resume"]
+    return trained(folder, "killed", *last, steps=steps, launcher=launcher)
 
 
 def main() -> int:

@@ -26,7 +26,9 @@ class Group:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        context = multiprocessing.get_context("spawn")
+        # Forked from a process without threads, which imports torch once for all of them.
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["tests.training.gloo_group", "jumok.training.learner"])
         self._pipes, self._processes = [], []
         self._hung = ""  # what has not ended: answers that come later are none to the next task
         for rank in range(count):

@@ -39,13 +39,14 @@ def test_a_masked_model_must_beat_the_most_frequent_token():
     assert "would reach 75.0 %" in chance.of_guesses(75.0, tokens)
 
 
-@pytest.mark.parametrize(("rate", "learnt"), [("1e-20", False), ("0.01", True)])
+@pytest.mark.parametrize(("rate", "steps", "learnt"), [("1e-20", 20, False), ("0.01", 150, True)])
 def test_a_run_keeps_whether_its_best_model_has_learnt(
-    tmp_path, make_config, recorder, rate, learnt
+    tmp_path, make_config, recorder, rate, steps, learnt
 ):
     config = make_config(
-        *("training.steps=250", f"training.learning_rate={rate}", "validation.every=250"),
+        *(f"training.steps={steps}", f"training.learning_rate={rate}", "validation.every=250"),
         *("validation.decode_pairs=11", "validation.metric=bleu"),
+        "training.tokens_per_micro_batch=300",
     )
     result = train(config, tmp_path, recorder())
     assert (result.progress.untrained is None) == learnt
