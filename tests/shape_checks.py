@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Collection, Hashable, Sequence
 from inspect import signature
 from types import CodeType, NoneType
-from typing import Any, ForwardRef, TypeVar, get_args
+from typing import Annotated, Any, ForwardRef, Literal, TypeVar, get_args, get_origin
 
 import jaxtyping
 import numpy as np
@@ -46,8 +46,10 @@ def checked(*, typechecker: Function) -> Callable[[Any], Any]:
 
     def decorate(given: Any) -> Any:
         def always(function: Function) -> Function:
-            shaped = any(map(may_be_shaped, function.__annotations__.values()))
-            return (checked_always(typechecker=typechecker) if shaped else typechecker)(function)
+            by = (
+                typechecker if by_types_alone(function) else checked_always(typechecker=typechecker)
+            )
+            return by(function)
 
         if not isinstance(given, type):
             return checked_once(given, always)
@@ -66,13 +68,31 @@ def checked_once(function: Function, always: Callable[[Function], Function]) -> 
             that are imported few are called.
     """
     checks = checks_of(function, always)
-    results_of, config = checks.results_of, jaxtyping.config
+    results_of, config, passed = checks.results_of, jaxtyping.config, checks.passed
 
     @functools.wraps(function)
     def call(*args: Any, **named: Any) -> Any:
         __tracebackhide__ = True
         if config.jaxtyping_disable:
             return function(*args, **named)
+        if passed is None:
+            return by_values(*args, **named)
+        types = (len(args), *map(type, args), *named, *map(type, named.values()))
+        results = passed.get(types)
+        if results is None:
+            result = by_values(*args, **named)
+            if all(map(tells_all, map(type, (*args, *named.values())))):
+                passed[types] = {type(result)} if tells_all(type(result)) else set()
+            return result
+        result = function(*args, **named)
+        if type(result) not in results:
+            checks.called(lambda *_, **__: result, args, named)
+            if tells_all(type(result)):
+                results.add(type(result))
+        return result
+
+    def by_values(*args: Any, **named: Any) -> Any:
+        __tracebackhide__ = True
         kind = kind_of_all(len(args), *args, *named, *named.values())
         if kind is None:
             return checks.called(function, args, named)
@@ -90,11 +110,24 @@ def checked_once(function: Function, always: Callable[[Function], Function]) -> 
     return call
 
 
-def may_be_shaped(annotation: object) -> bool:
-    """Whether it names arrays with axes, which jaxtyping compares; beartype alone is faster."""
-    if isinstance(annotation, str | ForwardRef | TypeVar | type(jaxtyping.AbstractArray)):
-        return True
-    return any(map(may_be_shaped, get_args(annotation)))
+def by_types_alone(function: Function) -> bool:
+    """Whether no annotation is of axes, which jaxtyping compares, or of values; or may be."""
+
+    def asks_more(annotation: object) -> bool:
+        if isinstance(annotation, str | ForwardRef | TypeVar | type(jaxtyping.AbstractArray)):
+            return True
+        if get_origin(annotation) in (Literal, Annotated):
+            return True
+        return any(map(asks_more, get_args(annotation)))
+
+    return not any(map(asks_more, function.__annotations__.values()))
+
+
+@functools.cache
+def tells_all(given: type) -> bool:
+    """Whether the values of this type have no items, and are no types, that a check looks at."""
+    known = issubclass(given, str | bytes | torch.Tensor | np.ndarray | torch.nn.Module)
+    return known or not issubclass(given, Collection | type)
 
 
 class Checks:
@@ -102,6 +135,7 @@ class Checks:
 
     def __init__(self, function: Function, always: Callable[[Function], Function]) -> None:
         self.results_of: dict[Hashable, set[Hashable]] = {}  # by the kinds of the arguments
+        self.passed: dict[Hashable, set[type]] | None = {} if by_types_alone(function) else None
         self._function, self._always = function, always
         self._here = threading.local()
 

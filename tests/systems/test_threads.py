@@ -27,7 +27,7 @@ from tests.systems.lm import write_lm
 from tests.systems.pictures import write_captioner, write_pictures
 from tests.systems.untrained import write_classifier, write_masked, write_text_classifier
 
-THREADS, CALLS, DIFFERENT = 8, 1000, 84
+THREADS, DIFFERENT = 8, 84
 TEXTS = ["the cat sat", "the dog barked and the cat sat", "a student", "the mat"]
 SHORT = DecodingOptions(beam=1, maximum_length=5)
 
@@ -118,11 +118,12 @@ def at_once(jobs: list[Callable[[], Any]]) -> list[Any]:
         return list(pool.map(_call, jobs))
 
 
-def test_a_thousand_calls_from_eight_threads_are_those_of_one(translator):
+@pytest.mark.parametrize("calls", [252, pytest.param(1000, marks=pytest.mark.slow)])
+def test_calls_from_eight_threads_are_those_of_one(translator, calls):
     assert translator.models, "handed out: the weights are looked through at every call"
     jobs = [jobs_of(translator, number) for number in range(DIFFERENT)]
     expected = [job() for job in jobs]
-    found = at_once([jobs[number % DIFFERENT] for number in range(CALLS)])
+    found = at_once([jobs[number % DIFFERENT] for number in range(calls)])
     for number, one in enumerate(found):
         assert one == expected[number % DIFFERENT], number
 

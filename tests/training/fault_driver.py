@@ -6,7 +6,9 @@ Children are forked from one process that has torch already: starting one takes 
 as long as such a run. A fault is (how, number of the call); SHARE of all of them are tried, evenly.
 """
 
+import contextlib
 import ctypes
+import importlib
 import json
 import os
 import shutil
@@ -18,6 +20,7 @@ from pathlib import Path
 
 from jumok.config import parse_config
 from jumok.data.files.run_log import read_log
+from jumok.data.pairs.cleaning import characters
 from jumok.errors import JumokError
 from jumok.training import checkpoint
 from jumok.training.run import train
@@ -120,15 +123,23 @@ class Faults:
                 train(self._config, self._runs, Silence(), resume=resume)
             finally:
                 self._shim.fault_arm(b"", 0, 0) if how else count.write_text(
-                    str(self._shim.fault_count())
+                    f"{self._shim.fault_count()}\n{' '.join(sys.modules)}"
                 )
 
         return in_child(work, self._told)
 
     def unbroken(self) -> int:
-        """Trains without a fault; how many calls a fault could meet."""
+        """Trains without a fault; how many calls a fault could meet.
+
+        What that run has imported and looked up, no later child needs to again.
+        """
         assert self.run(0, 0) == 0, self._told.read_text("utf-8")
-        return int(self._runs.with_name("count").read_text())
+        count, modules = self._runs.with_name("count").read_text().splitlines()
+        for name in set(modules.split()) - set(sys.modules):
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
+        characters.kinds()
+        return int(count)
 
     def differences(self, whole: dict[str, object]) -> list[str]:
         """In what the run differs from the unbroken one."""

@@ -58,10 +58,11 @@ def translation(folder: Path, seed: int, **model: Any) -> Values:
     pair = {"source": write(folder / "a.en", texts), "target": write(folder / "a.ko", backwards)}
     data = {"train": [pair], "validation_pairs": 11, "source_language": "en"}
     sizes = {**STACK, "encoder_layers": 1, "decoder_layers": 1}
-    shown = {"decode_pairs": 3}
     return {
-        **{"data": data, "tokenizer": WHOLE_WORDS, "model": model or sizes},
-        "validation": shown,
+        "data": data,
+        "tokenizer": WHOLE_WORDS,
+        "model": model or sizes,
+        "validation": {"decode_pairs": 3},
     }
 
 

@@ -7,7 +7,6 @@ from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
-from jumok import smallworld
 from jumok.config import CorpusConfig, TranslationConfig
 from jumok.config.data import DataConfig, SmallworldConfig
 from jumok.data.cache import digest
@@ -24,10 +23,14 @@ from jumok.data.pairs.store import Filters, PairCorpus, PairStore, digest_of_lef
 from jumok.data.pairs.store import prepare as prepare_corpus
 from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer
+from jumok.late import late_imports
 from jumok.training.folder import CLEANING, SMALLWORLD, TEST
 from jumok.training.preparing.held_out import HeldOut
 from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import Reporter
+
+with late_imports():  # its tables take half a second
+    from jumok import smallworld
 
 
 @dataclass(frozen=True)
