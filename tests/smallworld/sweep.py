@@ -1,9 +1,12 @@
 """Claims about many sentences, run by test_corpus.py in a process of its own.
 
+    python sweep.py SHARE
+
 The test session checks the types of every call, which makes a stream fifty times as slow; a plain
 process reads 100,000 sentences in a few seconds.
 """
 
+import sys
 from itertools import islice
 
 from jumok import smallworld
@@ -13,6 +16,10 @@ from jumok.smallworld.korean import final, native_number
 from jumok.smallworld.lexicon import ALL_NOUNS, NAMES
 
 FORMAL_ENDINGS = ("니다", "니까", "주십시오", "시지요", "까요")
+SHARE = float(sys.argv[1])
+"""Of the sentences of the whole sweep."""
+
+MANY = round(20_000 * SHARE)
 SIZES = {
     "train": 60_000,
     "validation": 800,
@@ -25,13 +32,13 @@ SIZES = {
 def splits_share_no_sentence_and_a_source_has_one_target() -> None:
     targets: dict[str, tuple[str, str]] = {}
     for split, size in SIZES.items():
-        for pair in islice(smallworld.pairs(split, 5, 3, 24), size):
+        for pair in islice(smallworld.pairs(split, 5, 3, 24), round(size * SHARE)):
             known = targets.setdefault(pair.source, (split, pair.target))
             assert known == (split, pair.target), (pair, known)
 
 
 def the_register_shows_in_the_opening() -> None:
-    for pair in islice(smallworld.pairs(seed=3), 20_000):
+    for pair in islice(smallworld.pairs(seed=3), MANY):
         last = pair.target.rstrip(".?")
         formal = pair.source.startswith(("Sir, ", "Ma'am, ", "Professor, "))
         assert ("formal" in pair.constructions) == formal, pair
@@ -46,7 +53,7 @@ def the_register_shows_in_the_opening() -> None:
 
 
 def every_construction_occurs() -> None:
-    seen = {name for pair in islice(smallworld.pairs(), 20_000) for name in pair.constructions}
+    seen = {name for pair in islice(smallworld.pairs(), MANY) for name in pair.constructions}
     assert {each.name for each in CONSTRUCTIONS} <= seen
 
 
@@ -67,20 +74,20 @@ def particles_follow_the_final_consonant_and_counters_their_nouns() -> None:
     said = {*nouns, *NAMES.values()}
     wrong = {form for noun in said for form in wrong_particle(noun)} - said
     counted = 0
-    for pair in islice(smallworld.pairs(seed=11), 20_000):
+    for pair in islice(smallworld.pairs(seed=11), MANY):
         words = [word.rstrip(".?") for word in pair.target.split()]
         assert not wrong & set(words), (pair, wrong & set(words))
         for noun, number, counter in zip(words, words[1:], words[2:], strict=False):
             if noun in nouns and number in NUMBERS:
                 assert counter.startswith(nouns[noun].counter), pair
                 counted += 1
-    assert counted > 500
+    assert counted > 500 * SHARE
 
 
 def counted_faults_stay_away() -> None:
     """Each of these was found in a reading of the corpus by hand."""
     older = ("삼촌", "이모")
-    for pair in islice(smallworld.pairs(seed=12), 20_000):
+    for pair in islice(smallworld.pairs(seed=12), MANY):
         words = [word.rstrip(",.?") for word in pair.target.split()]
         said = " ".join(words)
         assert not any(f"{number} 일 {end}" in f" {said}" for number in (" 이", " 삼", " 사")
@@ -98,7 +105,7 @@ def counted_faults_stay_away() -> None:
 def objects_go_with_their_verbs() -> None:
     """What follows a verb in a short past clause is one of its objects."""
     read = 0
-    for pair in islice(smallworld.pairs(seed=13, maximum_words=5), 20_000):
+    for pair in islice(smallworld.pairs(seed=13, maximum_words=5), MANY):
         words = pair.source.rstrip(".?").split()
         if len(words) != 4 or words[2] not in ("the", "a", "this", "that", "my"):
             continue
@@ -108,12 +115,12 @@ def objects_go_with_their_verbs() -> None:
         known = {lemma for verb in verbs for lemma in (*verb.objects, *verb.prey)}
         assert words[3] in known, pair
         read += 1
-    assert read > 300
+    assert read > 300 * SHARE
 
 
 def every_word_is_aligned() -> None:
     for split in ("train", "longer", "unseen combination"):
-        for pair in islice(smallworld.pairs(split, 14, 3, 33), 4_000):
+        for pair in islice(smallworld.pairs(split, 14, 3, 33), MANY // 5):
             english, korean = (len(line.split()) for line in (pair.source, pair.target))
             assert {i for i, _ in pair.alignment} == set(range(english)), pair
             assert {j for _, j in pair.alignment} == set(range(korean)), pair
