@@ -56,7 +56,10 @@ def test_a_stopped_and_resumed_run_ends_in_the_same_bits(
 def test_an_rnn_with_attention_learns_the_tiny_corpus(tmp_path, recurrent_config, recorder):
     screen = recorder()
     config = recurrent_config("gru, bahdanau, coverage")
-    longer = {"training": config.training.model_copy(update={"steps": 60})}
+    longer = {
+        "training": config.training.model_copy(update={"steps": 60}),
+        "validation": config.validation.model_copy(update={"every": 60}),
+    }
     train(config.model_copy(update=longer), tmp_path, screen)
     assert screen.validations[-1].loss < 0.7 * screen.steps[0].loss
 
