@@ -12,7 +12,7 @@ import functools
 import threading
 from collections.abc import Callable, Collection, Hashable, Sequence
 from inspect import signature
-from types import CodeType, NoneType
+from types import CellType, FunctionType, NoneType
 from typing import Annotated, Any, ForwardRef, Literal, TypeVar, get_args, get_origin
 
 import jaxtyping
@@ -150,14 +150,15 @@ class Checks:
         here = self._here
 
         def enter(*args: Any, **named: Any) -> Any:
-            return here.function(*args, **named)
+            return vars(here).pop("function")(*args, **named)  # which must not outlive the call
 
         functools.update_wrapper(enter, self._function)
         enter.__signature__ = signature(self._function)  # type: ignore[attr-defined]
         return self._always(enter)
 
 
-known: dict[tuple[CodeType, str], Checks] = {}
+known: dict[tuple[int, str], Checks] = {}
+"""By the identity of the code, because constructors of two dataclasses may have equal code."""
 
 
 def checks_of(function: Function, always: Callable[[Function], Function]) -> Checks:
@@ -165,11 +166,17 @@ def checks_of(function: Function, always: Callable[[Function], Function]) -> Che
 
     Decorating takes milliseconds, and a search makes some functions thousands of times.
     """
-    own = Checks(function, always)
     if "<locals>" not in function.__qualname__ or function.__defaults__ or function.__kwdefaults__:
-        return own
+        return Checks(function, always)
+    code = function.__code__
+    # What the first of them has in its closure must not be kept for the others.
+    cells = tuple(CellType() for _ in code.co_freevars)
+    bare = FunctionType(code, function.__globals__, closure=cells)
+    functools.update_wrapper(bare, function)
+    del bare.__wrapped__
+    own = Checks(bare, always)
     # Of closures over sizes and types, the annotations may differ.
-    return known.setdefault((function.__code__, repr(function.__annotations__)), own)
+    return known.setdefault((id(function.__code__), repr(function.__annotations__)), own)
 
 
 class EachDiffersError(Exception):
