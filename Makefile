@@ -58,7 +58,8 @@ test: $(VENV)/.dev $(VENV)/.wheels
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(WITH_ZIG) $(BIN)/pytest -n 2 --dist loadgroup
+	@# worksteal keeps the tests of a file with one process, which builds what they share once.
+	$(WITH_ZIG) $(BIN)/pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

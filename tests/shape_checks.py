@@ -12,7 +12,7 @@ import functools
 import threading
 from collections.abc import Callable, Collection, Hashable, Sequence
 from inspect import signature
-from types import NoneType
+from types import CodeType, NoneType
 from typing import Any
 
 import jaxtyping
@@ -34,6 +34,13 @@ Function = Callable[..., Any]
 
 checked_always = jaxtyping.jaxtyped
 
+ResultsByKind = dict[Hashable, set[Hashable]]
+"""The kinds of results that passed, by that of the arguments."""
+
+_RESULTS: dict[tuple[int, Function], tuple[CodeType, ResultsByKind]] = {}
+"""Of each code and checker; by its identity, because constructors of two dataclasses may have equal
+code."""
+
 
 def install(modules: Sequence[str]) -> None:
     """Lets the annotations of these modules be checked; they must not be imported yet."""
@@ -45,24 +52,20 @@ def checked(*, typechecker: Function) -> Callable[[Any], Any]:
     """Decorates functions, and the constructors of dataclasses, as `jaxtyping.jaxtyped` does."""
 
     def decorate(given: Any) -> Any:
-        always = checked_always(typechecker=typechecker)
         if not isinstance(given, type):
-            return checked_once(given, always)
+            return checked_once(given, typechecker)
         if "__dataclass_fields__" in vars(given) and "__init__" in vars(given):
-            given.__init__ = checked_once(given.__init__, always)  # type: ignore[misc]
+            given.__init__ = checked_once(given.__init__, typechecker)  # type: ignore[misc]
         return given
 
     return decorate
 
 
-def checked_once(function: Function, always: Callable[[Function], Function]) -> Function:
-    """The function; a call is checked if it is of a new kind, or its result is.
-
-    Args:
-        always: jaxtyping's own decorator. It is applied when it is first needed: of all functions
-            that are imported few are called.
-    """
-    results_of: dict[Hashable, set[Hashable]] = {}  # the kinds of results, by that of the arguments
+def checked_once(function: Function, typechecker: Function) -> Function:
+    """The function; a call is checked if it is of a new kind, or its result is."""
+    # Applied when it is first needed: of all functions that are imported few are called.
+    always = checked_always(typechecker=typechecker)
+    results_of = results_by_kind(function, typechecker)
     here = threading.local()
     whole = functools.cache(lambda: always(function))
 
@@ -98,6 +101,16 @@ def checked_once(function: Function, always: Callable[[Function], Function]) -> 
         return result
 
     return call
+
+
+def results_by_kind(function: Function, typechecker: Function) -> ResultsByKind:
+    """What passed of a function as it is written.
+
+    One that is defined inside another is made anew in every call of that, with the same
+    annotations; to let it be checked anew each time takes far longer than what it does.
+    """
+    code = function.__code__
+    return _RESULTS.setdefault((id(code), typechecker), (code, {}))[1]
 
 
 class EachDiffersError(Exception):

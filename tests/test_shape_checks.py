@@ -51,6 +51,24 @@ def test_a_call_like_one_that_passed_is_not_checked_again() -> None:
     assert len(asked) == 8
 
 
+def test_a_function_inside_another_is_checked_once_for_all_calls_of_that() -> None:
+    decorate, asked = counting()
+
+    def outer(x: torch.Tensor, by: float) -> torch.Tensor:
+        @decorate
+        def inner(x: Float[Tensor, "length dim"]) -> Float[Tensor, "length dim"]:
+            return x[:1] if by == 0.0 else x * by
+
+        return inner(x)
+
+    assert [float(outer(torch.ones(2, 3), by).sum()) for by in (1.0, 2.0)] == [6.0, 12.0]
+    assert len(asked) == 2  # its arguments, and its result
+    with pytest.raises(jaxtyping.TypeCheckError, match="return value"):
+        outer(torch.ones(2, 3), 0.0)
+    with pytest.raises(jaxtyping.TypeCheckError):
+        outer(torch.ones(3), 1.0)
+
+
 def test_wrong_arguments_are_refused_before_and_after_right_ones() -> None:
     for _ in range(2):
         for wrong in (torch.ones(3), torch.ones(2, 3, dtype=torch.int64), np.ones((2, 3)), None):

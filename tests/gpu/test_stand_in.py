@@ -19,9 +19,6 @@ from jumok.config.models import SECTIONS
 from tests.gpu import planted
 from tests.gpu.cases import DECODED, training
 
-pytestmark = pytest.mark.xdist_group("stand-in")
-"""One process runs these tests: what they read is found once."""
-
 SECONDS = 300
 ROOT = Path(__file__).parents[2]
 CASES = dict(training())

@@ -23,9 +23,6 @@ BUILDER = Path(os.environ.get("WHEEL_PYTHON") or Path(sys.prefix) / "wheels" / "
 NO_COMPILER = "/nowhere"
 LINES = "the cat saw a dog\nThe dog slept.\n"
 
-pytestmark = pytest.mark.xdist_group("wheel")
-"""One process runs these tests: the wheel is built once, and nobody waits for it."""
-
 LEAST = 20
 PARITY = (
     *("-k", "post-greedy or pre-beam or shares_its_batch or fewer_bits or agrees or twins"),
