@@ -1,5 +1,6 @@
 """Every shape annotation of jumok is executed while the tests run."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -17,6 +18,12 @@ ROOMS = [
     *("kernels", "layers", "models", "positions", "systems", "tracing", "training"),
 ]
 install([f"jumok.{room}" for room in ROOMS])
+
+
+def pytest_collection_finish() -> None:
+    """The modules and the tests stay to the end: the garbage collector need not look for them."""
+    gc.freeze()
+
 
 TINY_TEXT = [
     "I am a student.",

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import gc
 import re
 import tokenize
 from collections import Counter
@@ -168,8 +169,9 @@ def place(path: Path, node: ast.AST | None = None) -> str:
     return f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}"
 
 
-def functions(path: Path) -> Iterator[Function]:
-    return (node for node in ast.walk(tree(path)) if isinstance(node, Function))
+@functools.cache
+def functions(path: Path) -> list[Function]:
+    return [node for node in ast.walk(tree(path)) if isinstance(node, Function)]
 
 
 def is_verb(path: Path) -> bool:
@@ -178,9 +180,12 @@ def is_verb(path: Path) -> bool:
 
 @pytest.fixture(scope="module", autouse=True)
 def trees_are_forgotten() -> Iterator[None]:
-    """At the end: there are a million nodes."""
+    """At the end: there are a million nodes, which no garbage collection need look through."""
+    gc.disable()
     yield
     tree.cache_clear()
+    functions.cache_clear()
+    gc.enable()
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ Code in documents is left out, and so are the lexicons of the small world, which
 """
 
 import ast
+import functools
 import io
 import re
 import tokenize
@@ -285,7 +286,12 @@ def recipe_texts(path: Path) -> Iterator[Text]:
             yield Text("recipe", relative(path), line, code.partition("#")[2].lstrip())
 
 
-def texts() -> Iterator[Text]:
+@functools.cache
+def texts() -> tuple[Text, ...]:
+    return tuple(read_texts())
+
+
+def read_texts() -> Iterator[Text]:
     yield from help_texts()
     for path in sorted(SOURCE.rglob("*.py")):
         yield from source_texts(path)

@@ -3,15 +3,18 @@
 By keyboard at 200 %, by finger at 400 px, by mouse on a wide screen. On the latter two every two of
 width, theme and language meet. On all of them axe-core finds nothing, every text that is drawn on a
 canvas can be read, and nothing is wider than the screen. What is read on the way is computed again
-from the trace: weights, effects, probabilities, sums.
+from the trace, of every kind: weights, effects, probabilities, sums.
+
+A Transformer's page is walked in every manner, that of any other kind in one of them. All kinds in
+all manners: `pytest -m ""`.
 
 axe-core does not see canvases, so the contrast there is computed while the text is drawn: of its
 colour with the colours that are under it.
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -24,7 +27,7 @@ from jumok.inspection.page.run_report import RunReport, UnseenExample
 from jumok.inspection.trace import Trace
 from jumok.tracing.catalog import load_family
 from jumok.tracing.request import NOTHING, Analyses
-from tests.browser.conftest import PATIENCE, click_view, open_view, views_of, violations
+from tests.browser.conftest import PATIENCE, click_view, open_view, violations
 from tests.browser.hands import ACTS, Hand
 from tests.browser.kinds import SHORT, VIEWS
 from tests.browser.test_page_elsewhere import TRACES
@@ -119,13 +122,68 @@ def shown(browser, saved):
     assert faults == []
 
 
+@dataclass(frozen=True)
+class Manner:
+    """How somebody walks: on what screen, how a view is opened, and in which language.
+
+    kinds: which are walked in this manner besides Transformers.
+    """
+
+    width: int
+    height: int
+    theme: str
+    opens: Callable[[Hand, str], None]
+    kinds: tuple[str, ...]
+    korean: bool = False
+
+
+def open_by_mouse(hand: Hand, name: str) -> None:
+    hand.reset()
+    click_view(hand.page, name)
+
+
+def open_at_once(hand: Hand, name: str) -> None:
+    hand.reset()
+    open_view(hand.page, name)
+
+
+MANNERS = {
+    "keyboard at 200 %": Manner(
+        640, 400, "dark", Hand.open_by_keys,
+        ("captioner, image self-attention", "masked model", "cross"),
+    ),
+    "finger at 400 px": Manner(
+        400, 800, "light", Hand.open_by_finger,
+        ("captioner", "text classifier", "gpt2"), korean=True,
+    ),
+    "dark at 400 px": Manner(400, 800, "dark", open_at_once, ("Luong's RNN", "CNN", "bert")),
+    "mouse": Manner(1280, 800, "light", open_by_mouse, ("language model", "BERT", "image")),
+    "mouse in the dark": Manner(
+        1280, 800, "dark", open_by_mouse, ("Bahdanau's RNN", "t5", "self"), korean=True
+    ),
+}  # fmt: skip
+
+
+def walks() -> Iterator[object]:
+    """Every kind in every manner; most of them are slow tests."""
+    for name, manner in MANNERS.items():
+        for kind in LEAST_VIEWS:
+            usual = kind == "Transformer" or kind in manner.kinds
+            yield pytest.param(kind, name, marks=() if usual else pytest.mark.slow)
+
+
 @pytest.fixture
 def in_hand(shown):
-    """Opens it on a screen of twice the pixels that can also be touched."""
+    """Opens it on a screen that can also be touched, which becomes that of the manner."""
 
-    def show(kind: str) -> Hand:
-        small = {"viewport": {"width": 640, "height": 400}, "device_scale_factor": 2}
-        return Hand(*shown(kind, **small, has_touch=True, color_scheme="dark"))
+    def show(kind: str, manner: Manner = MANNERS["keyboard at 200 %"]) -> Hand:
+        small = manner.width < 1280
+        page, recorded = shown(kind, device_scale_factor=2 if small else 1, has_touch=True)
+        page.set_viewport_size({"width": manner.width, "height": manner.height})
+        page.emulate_media(color_scheme=manner.theme)
+        if manner.korean:
+            page.locator("#language").tap() if small else page.locator("#language").click()
+        return Hand(page, recorded)
 
     return show
 
@@ -152,9 +210,16 @@ def in_korean(page: object) -> None:
         assert text == "A | B" or re.search("[가-힣]", text), text
 
 
-@pytest.mark.parametrize("kind", LEAST_VIEWS)
-def test_every_view_by_keyboard_and_by_finger(in_hand, kind):
-    hand = in_hand(kind)
+def test_every_kind_is_walked():
+    """Without the slow tests: each kind in some manner."""
+    walked = [kind for manner in MANNERS.values() for kind in manner.kinds]
+    assert sorted(["Transformer", *walked]) == sorted(LEAST_VIEWS)
+
+
+@pytest.mark.parametrize(("kind", "way"), walks())
+def test_every_view(in_hand, kind, way):
+    manner = MANNERS[way]
+    hand = in_hand(kind, manner)
     page, names = hand.page, hand.views()
     least = LEAST_VIEWS[kind]
     assert set(names) >= least | {"run"}
@@ -164,40 +229,17 @@ def test_every_view_by_keyboard_and_by_finger(in_hand, kind):
     assert ("mattered" in names) == (kind in MEASURED)
     count = 0
     for name in names:
-        hand.open_by_keys(name)
+        manner.opens(hand, name)
+        assert hand.opened() == name
         count += healthy(page, name)
+        if manner.korean:
+            in_korean(page)
+        if manner.opens is Hand.open_by_finger:
+            ACTS[name].finger(hand)
+            open_at_once(hand, name)
         ACTS[name].keys(hand)
         assert page.evaluate("document.activeElement.tagName") != "BODY", name
-    page.set_viewport_size({"width": 400, "height": 800})
-    page.emulate_media(color_scheme="light")
-    page.locator("#language").tap()
-    for name in names:
-        hand.open_by_finger(name)
-        count += healthy(page, name)
-        in_korean(page)
-        ACTS[name].finger(hand)
-    page.emulate_media(color_scheme="dark")
-    page.locator("#language").tap()
-    for name in names:
-        open_view(page, name)
-        count += healthy(page, name)
-    assert count > 100 or kind in TRACES
-
-
-@pytest.mark.parametrize("kind", LEAST_VIEWS)
-def test_every_view_by_mouse(shown, kind):
-    page, _ = shown(kind, viewport={"width": 1280, "height": 800}, color_scheme="light")
-    names = views_of(page)
-    for theme in ("light", "dark"):
-        if theme == "dark":
-            page.emulate_media(color_scheme="dark")
-            page.locator("#language").click()
-        for name in names:
-            click_view(page, name)
-            assert page.locator(f"#tab-{name}").get_attribute("aria-selected") == "true"
-            healthy(page, name)
-            if theme == "dark":
-                in_korean(page)
+    assert count > 100
 
 
 def test_what_is_checked_can_fail(in_hand):

@@ -19,7 +19,7 @@ from jumok.bundle.reading import TOKENIZER, read_bundle
 from jumok.data.pieces import read_pieces
 from jumok.data.tokenizer import Tokenizer
 from jumok.engine.structures import library
-from jumok.engine.wasm import build, missing_compiler
+from jumok.engine.wasm import VECTORS, build, engine_wasm, missing_compiler
 from jumok.kernels.levels import machine
 from jumok.smallworld.corpus import pairs
 from jumok.systems.translation.web import WebTranslator
@@ -119,9 +119,18 @@ def test_the_page_computes_the_bits_of_the_engine(asked, tmp_path, kind, changes
                 np.testing.assert_allclose(shown, weights, atol=0.05)
 
 
-def test_without_vectors_the_module_computes_the_same(asked, exported, tmp_path):
+@pytest.mark.parametrize(
+    "flags",
+    [
+        (VECTORS, "-U__wasm_simd128__"),  # with the C library that is compiled already
+        pytest.param(("-mno-simd128",), marks=pytest.mark.slow),
+    ],
+    ids=["hidden", "none"],
+)
+def test_without_vectors_the_module_computes_the_same(asked, exported, tmp_path, flags):
     """The products of int8 have a readable twin, which is compiled where there are no vectors."""
-    build(tmp_path / "plain.wasm", flags=("-mno-simd128",))
+    build(tmp_path / "plain.wasm", flags=flags)
+    assert (tmp_path / "plain.wasm").read_bytes() != engine_wasm(), "it is the twin"
     fast = asked(exported)
     plain = asked(exported, wasm=(tmp_path / "plain.wasm").read_bytes())
     for text in TINY_TEXT:

@@ -1,7 +1,7 @@
 """Every command of the READMEs is run, in order, as it stands there.
 
-Two things are changed for the clock's sake: trainings stop after three steps, and the corpus that
-the first command writes is cut to a few lines once it is there.
+Three things are changed for the clock's sake: trainings stop after three steps, corpora are small,
+and torch is imported once for all commands.
 """
 
 import os
@@ -9,17 +9,26 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from jumok.plot.paper import hangul_font
+from tests.ready import ready
 
 ROOT = Path(__file__).parents[2]
-SHORT = "--set training.steps=3 --set validation.every=3 --set validation.decode_pairs=3"
+SHORTER = {
+    "jumok train": "--set training.steps=3 --set validation.every=3 "
+    "--set validation.decode_pairs=3",
+    "jumok train smallworld-en-ko": "--set data.smallworld.pairs=500 --set tokenizer.size=1000 "
+    "--set tokenizer.character_coverage=0.98",
+    "jumok smallworld": "--pairs 2000 --held-out 5",
+}
+"""By how a command begins: what is added to it. Of repeated options the last one counts."""
 # tests/browser/test_wheel.py installs jumok, tests/cli/test_demo.py runs the demo, and the last one
 # runs this test.
-RUN_BY_HAND = ("pip install jumok ", "jumok demo", "git clone", "make demo", ". .venv", "make test")
+RUN_BY_HAND = ("pip install", "jumok demo", "git clone", "make demo", ". .venv", "make test")
 
 needs_hangul = pytest.mark.skipif(
     hangul_font() is None,
@@ -66,8 +75,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(command: list[str] | str, folder: Path) -> subprocess.CompletedProcess[str]:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+def run(command: list[str] | str, folder: Path, programs: Path) -> subprocess.CompletedProcess[str]:
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         command,
         cwd=folder,
@@ -81,22 +90,26 @@ def run(command: list[str] | str, folder: Path) -> subprocess.CompletedProcess[s
 
 @needs_hangul
 def test_every_command_of_the_readme_works_and_then_its_python(folder: Path):
-    for command in commands("README.md"):
-        if command.startswith(RUN_BY_HAND):
-            continue
-        if command.startswith("jumok train"):
-            command = f"{command} {SHORT}"
-        result = run(command, folder)
-        assert result.returncode == 0, f"{command}\n{result.stdout}\n{result.stderr}"
-        if command.startswith("jumok smallworld"):
-            shorten(folder / "corpus")
+    with ready() as programs:
+        assert run("jumok info nowhere", folder, programs).returncode == 2
+        for command in commands("README.md"):
+            if command.startswith(RUN_BY_HAND):
+                continue
+            more = [added for begins, added in SHORTER.items() if command.startswith(begins)]
+            command = " ".join([command, *more])
+            result = run(command, folder, programs)
+            assert result.returncode == 0, f"{command}\n{result.stdout}\n{result.stderr}"
     assert len((folder / "test.out").read_text().splitlines()) == 5
     for block in blocks("README.md", "python"):  # of the model that the commands have made
-        result = run([sys.executable, "-c", block], folder)
+        result = run([sys.executable, "-c", block], folder, Path(sys.executable).parent)
         assert result.returncode == 0, f"{shlex.quote(block)}\n{result.stderr}"
 
 
-def shorten(corpus: Path) -> None:
-    for file in corpus.iterdir():
-        count = 2000 if file.stem == "train" else 5
-        file.write_text("".join(file.read_text().splitlines(keepends=True)[:count]))
+def test_the_extras_of_the_readme_are_those_of_the_package():
+    """pip only warns of an extra that there is not."""
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    installed = [each for each in commands("README.md") if each.startswith("pip install")]
+    named = re.findall(r"jumok\[([\w,]+)\]", "".join(installed))
+    assert named
+    for extra in ",".join(named).split(","):
+        assert extra in known["optional-dependencies"], extra

@@ -17,6 +17,16 @@ DIGITS = 6e-4
 REDONE = 5e-3
 """What is redone from 48 displayed numbers differs by the sum of their rounding."""
 
+SAYS = """(chip) => {
+  chip.click();
+  return document.getElementById("walk-says").textContent;
+}"""
+ONWARD = """(next, count) => Array.from({ length: count }, () => {
+  const said = document.getElementById("walk-says").textContent;
+  next.click();
+  return said;
+})"""
+
 
 def number(text: str) -> float:
     return float(text.replace("−", "-").replace("∞", "inf"))
@@ -42,9 +52,12 @@ class Walk:
         self.page.locator("#walk").wait_for()
 
     def says(self, op: str) -> str:
-        """The sentence of an operation."""
-        self.page.locator(f"#walk-op-{op}").click()
-        return self.page.locator("#walk-says").text_content()
+        """The sentence of an operation; one message to the browser, as hundreds are asked for."""
+        return self.page.locator(f"#walk-op-{op}").evaluate(SAYS)
+
+    def says_onward(self, count: int) -> list[str]:
+        """So many sentences from here on, each before a step further."""
+        return self.page.locator("#walk-next").evaluate(ONWARD, count)
 
     def vectors(self) -> dict[str, list[float]]:
         """Every vector that is shown as numbers."""

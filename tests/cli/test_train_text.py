@@ -83,6 +83,7 @@ def test_training_that_overfits_stops_by_itself(book: Path) -> None:
     changes = (
         *("model.dropout=0.0", "training.learning_rate=0.02", "training.steps=600"),
         *("validation.every=10", "model.layers=2", "model.dim=64", "training.threads=1"),
+        *("training.tokens_per_batch=512", "training.schedule.warmup=20"),
     )
     sets = [word for change in changes for word in ("--set", change)]
     result = run("--text", book, "--name", "over", *sets)

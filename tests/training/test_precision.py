@@ -1,5 +1,7 @@
 """The number format and the device."""
 
+from itertools import count
+
 import pytest
 import torch
 
@@ -25,11 +27,37 @@ def test_the_recipe_has_the_last_word(wanted, dtype):
 )
 def test_auto_takes_bf16_where_it_multiplies_faster(monkeypatch, fp32, bf16, dtype, words):
     seconds = {torch.float32: fp32, torch.bfloat16: bf16}
-    monkeypatch.setattr(precision, "product_seconds", lambda dtype, device: seconds[dtype])
+    monkeypatch.setattr(precision, "product_seconds", lambda dtype, device, **_: seconds[dtype])
+    precision.gain_of_bfloat16.cache_clear()
     chosen = precision.choose("auto", CPU)
     assert chosen.dtype == dtype
     assert words in chosen.reason
+    precision.gain_of_bfloat16.cache_clear()
 
 
 def test_a_product_takes_some_time():
     assert 0.0 < precision.product_seconds(torch.float32, CPU, size=64) < 1.0
+
+
+@pytest.mark.parametrize(("hopeless", "products"), [(0.5, 2), (1.5, 8)])
+def test_a_hopeless_format_is_not_measured_to_the_end(monkeypatch, hopeless, products):
+    clock = count(0.0)  # every product takes a second
+    monkeypatch.setattr(precision.time, "thread_time", lambda: next(clock))
+    assert precision.product_seconds(torch.float32, CPU, size=8, hopeless=hopeless) == 1.0
+    assert next(clock) == 2 * products - 1, "the end of the first one, to warm up, is not read"
+
+
+def test_it_is_measured_once(monkeypatch):
+    measured = []
+
+    def seconds(dtype, device, hopeless=0.0):
+        del device, hopeless
+        measured.append(dtype)
+        return 1.0
+
+    monkeypatch.setattr(precision, "product_seconds", seconds)
+    precision.gain_of_bfloat16.cache_clear()
+    for _ in range(2):
+        precision.choose("auto", CPU)
+    precision.gain_of_bfloat16.cache_clear()
+    assert measured == [torch.float32, torch.bfloat16]
