@@ -47,29 +47,20 @@ def test_parts_are_added_in_one_order_whoever_has_them(count):
 TORCHRUN = ("torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m")
 
 
-def assert_killed_is_whole(folder, counts, steps, **others):
-    whole, said = trained(folder, "one", steps=steps), []
+@needs_proc
+def test_processes_give_the_bits_of_one_and_go_on_in_any_number(folder):
+    """Killed in four and in one, and finished in two by torchrun; the log misses no step.
+
+    `python -m benchmarks.kills` kills ten times.
+    """
+    counts, steps, said = (4, 1), 18, []
+    whole = trained(folder, "one", steps=steps)
     kills = {"kills": len(counts), "seed": 1, "say": said.append, "counts": counts}
-    assert differing(whole, killed(folder, steps, **kills, **others)) == []
+    assert differing(whole, killed(folder, steps, **kills, launcher=TORCHRUN)) == []
     assert [text[0] for text in said] == list(map(str, counts))
     log = folder / "killed" / "tiny" / "log.jsonl"
     kinds = [json.loads(line) for line in log.read_text().splitlines()]
     assert [line["step"] for line in kinds if line["kind"] == "step"] == [*range(1, steps + 1)]
-
-
-@needs_proc
-def test_processes_give_the_bits_of_one_and_go_on_in_any_number(folder):
-    """Killed in two and in one, and finished in two by torchrun; the log misses no step."""
-    assert_killed_is_whole(folder, (2, 1), 18, launcher=TORCHRUN)
-
-
-@pytest.mark.slow
-@needs_proc
-def test_more_processes_give_the_bits_of_one_and_go_on_in_any_number(folder):
-    """Killed in four, in two and in one, and finished in two."""
-    assert_killed_is_whole(folder, (4, 2, 1), 24)
-    whole = checkpoint.load(folder / "one" / "tiny")[0].tensors
-    assert differing(whole, trained(folder, "two", launcher=TORCHRUN)) == []
 
 
 @needs_proc
