@@ -58,8 +58,8 @@ test: $(VENV)/.dev $(VENV)/.wheels
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	@# worksteal keeps the tests of a file with one process, which builds what they share once.
-	$(WITH_ZIG) $(BIN)/pytest -n 2 --dist worksteal
+	@# loadfile keeps the tests of a file with one process, which builds what they share once.
+	$(WITH_ZIG) $(BIN)/pytest -n 2 --dist loadfile
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

@@ -18,6 +18,7 @@ from typing import Annotated, Any, ForwardRef, Literal, TypeVar, get_args, get_o
 import jaxtyping
 import numpy as np
 import torch
+from beartype.roar import BeartypeCallHintViolation
 
 CHECKER = "beartype.beartype"
 
@@ -46,10 +47,9 @@ def checked(*, typechecker: Function) -> Callable[[Any], Any]:
 
     def decorate(given: Any) -> Any:
         def always(function: Function) -> Function:
-            by = (
-                typechecker if by_types_alone(function) else checked_always(typechecker=typechecker)
-            )
-            return by(function)
+            if by_types_alone(function):
+                return with_one_error(typechecker(function))
+            return checked_always(typechecker=typechecker)(function)
 
         if not isinstance(given, type):
             return checked_once(given, always)
@@ -106,6 +106,20 @@ def checked_once(function: Function, always: Callable[[Function], Function]) -> 
             checks.called(lambda *_, **__: result, args, named)
             results.add(found)
         return result
+
+    return call
+
+
+def with_one_error(check: Function) -> Function:
+    """What beartype refuses is an error of jaxtyping too, which is a TypeError."""
+
+    @functools.wraps(check)
+    def call(*args: Any, **named: Any) -> Any:
+        __tracebackhide__ = True
+        try:
+            return check(*args, **named)
+        except BeartypeCallHintViolation as error:
+            raise jaxtyping.TypeCheckError(str(error)) from error
 
     return call
 
