@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 VALUES = [
-    *(None, True, -1, 0, 1e308, 2**70, "", "\x00", "\ud800", "a" * 1000, "auto", "html", " "),
+    *(None, True, -1, 0, 1e308, 2**70, "", "\x00", "\ud800", "a" * 5000, "auto", "html", " "),
     *([], [[]], {}, [1], ["a", None], ["a"] * 3, ["\ud800"], {"a": {}}, {"layer": 0, "head": 1}),
     *("\u202e", "\n\n\n", "<p", "<a href='", "<b>a</i>", "&amp;&#xd800;", "[MASK]" * 3, "data:,"),
 ]
