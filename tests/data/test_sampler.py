@@ -104,13 +104,14 @@ def test_a_cursor_does_not_change_when_its_sampler_goes_on() -> None:
         {"micro_tokens": 101},
         {"weights": [1.0, 2.0]},
         {"identity": "other"},
+        {"shares": 4},
     ],
 )
 def test_a_cursor_of_other_data_is_refused(changes: dict[str, object]) -> None:
     with pytest.raises(DataError) as caught:
         sampler(**changes).restore(sampler().cursor)
     assert "the data has changed since training stopped." in str(caught.value)
-    assert "update 400, micro-batch 100, seed 1" in str(caught.value)
+    assert "update 400 in 1, micro-batch 100, seed 1" in str(caught.value)
 
 
 def test_an_epoch_of_the_stream_gives_every_pair_once() -> None:
@@ -129,6 +130,30 @@ def test_updates_hold_about_the_tokens_asked_for() -> None:
     # Both ends of an update are off by half a micro-batch of at most 1,100 tokens at most.
     assert abs(sum(tokens) - 300 * 4000) <= 550
     assert max(abs(count - 4000) for count in tokens) <= 1100
+
+
+@pytest.mark.parametrize("micro_tokens", [1000, 500])
+def test_most_updates_have_the_same_number_of_micro_batches_for_each_share(
+    micro_tokens: int,
+) -> None:
+    def counts(shares: int) -> list[int]:
+        one = PairSampler([stored(9973)], None, 4000, micro_tokens, seed=3, shares=shares)
+        updates = [one.next_update() for _ in range(200)]
+        target = lengths(9973)[1] + 1
+        tokens = [sum(int(target[rows].sum()) for _, rows in update) for update in updates]
+        assert sum(tokens) == pytest.approx(200 * 4000, abs=1250)
+        assert max(abs(count - 4000) for count in tokens) <= 1.5 * 1250
+        return [len(update) for update in updates]
+
+    uneven, even = (np.mean([count % 4 > 0 for count in counts(shares)]) for shares in (1, 4))
+    assert even < 0.2 < 0.5 < uneven
+
+
+def test_shares_that_stay_empty_anyway_do_not_divide_micro_batches() -> None:
+    given_ = {"weights": None, "update_tokens": 400, "micro_tokens": 100, "seed": 3}
+    apart = [PairSampler([stored(997)], **given_, shares=shares) for shares in (1, 16)]  # type: ignore[arg-type]
+    sizes = [[len(rows) for _, rows in one.next_update()] for one in apart]
+    assert sizes[0] == sizes[1][: len(sizes[0])]
 
 
 def test_an_update_smaller_than_a_micro_batch_still_has_one() -> None:

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from jumok.config import TrainingConfig
 from jumok.data.pairs.batches import Batch, collate
 from jumok.models.encoder_decoder import Transformer
-from jumok.training.learner import Learner, Update
+from jumok.training.learner import Learner, Update, share_out
 from jumok.training.objectives.pairs import translation
 from tests.training.tiny import batches, config, model, pairs, weights
 
@@ -160,6 +160,13 @@ def test_two_threads_learn_what_one_does_dropout_too():
         assert together.loss == pytest.approx(alone.loss, abs=1e-5)
         assert together.gradient_norm == pytest.approx(alone.gradient_norm, rel=1e-4)
     assert_close(one, two, 0.03 * RATE)
+
+
+def test_a_process_with_a_large_share_has_a_small_one_too():
+    sized = [collate([[4] * 5] * rows, [[5] * 5] * rows) for rows in (10, 40, 30, 20)]
+    assert share_out(sized, 4) == [[1], [2], [0], [3]]  # shares 0 and 2, and 1 and 3: 50 rows each
+    assert share_out(sized, 2) == [[1, 0], [2, 3]]
+    assert share_out(sized, 1) == [[1, 2, 3, 0]]
 
 
 def test_more_shares_than_batches_do_no_harm():

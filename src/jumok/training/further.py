@@ -370,5 +370,7 @@ def _shares(config: Config, earlier: Config | None, mix: float) -> tuple[Config,
 
 
 def _batches_of(config: Config, tokens: int) -> TrainingConfig:
-    """The section [training] with smaller batches."""
-    return config.training.model_copy(update={"tokens_per_batch": tokens})
+    """The section [training] with smaller batches, which are not divided evenly: both together are
+    a step.
+    """
+    return config.training.model_copy(update={"tokens_per_batch": tokens, "shares": 1})

@@ -226,11 +226,15 @@ def is_sharded(config: TrainingConfig, ranks: Ranks) -> bool:
 def share_out(batches: Sequence[MicroBatch | Planned[MicroBatch]], shares: int) -> list[list[int]]:
     """The indices of the batches of each share: largest first, always to the share with the least
     work.
+
+    The second half of the shares is filled from its end: a process that computes every second
+    share, or every fourth, has a small one with each large one.
     """
     divided: list[list[int]] = [[] for _ in range(shares)]
     loads = [0] * shares
+    order = [*range(shares // 2), *reversed(range(shares // 2, shares))]
     for index in sorted(range(len(batches)), key=lambda i: -batches[i].work):
-        share = loads.index(min(loads))
+        share = min(order, key=loads.__getitem__)
         divided[share].append(index)
         loads[share] += batches[index].work
     return divided

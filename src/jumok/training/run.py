@@ -145,10 +145,11 @@ def _prepare(
     config: Config, decisions: Decisions, home: Path, say: Reporter
 ) -> tuple[Task, Config]:
     """The task of the recipe, and the recipe with every number that depends on the data."""
-    cache, decided = home.parent / ".cache", config
+    made: dict[str, object] = {"shares": decisions.shares}
     if isinstance(config, PACKABLE):
-        training = config.training.model_copy(update={"batches": decisions.batches})
-        decided = config.model_copy(update={"training": training})
+        made["batches"] = decisions.batches
+    training = config.training.model_copy(update=made)
+    decided, cache = config.model_copy(update={"training": training}), home.parent / ".cache"
     if config.start is None:
         return prepare(decided, home, cache, say), config
     task = prepare_further(decided, home, cache, say)

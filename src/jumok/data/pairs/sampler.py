@@ -6,6 +6,7 @@ optimizer step. Everything here works on lengths alone, in numpy, and on a block
 ten million pairs at a time (`blocks.py`), so a larger corpus takes no more memory.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
@@ -18,6 +19,8 @@ from jumok.errors import DataError
 
 SPREAD = 0.6  # what doubling the target length inside a group costs, in micro-batches
 SPAN = 1.1  # sparse source lengths share a micro-batch up to this quotient of longest and shortest
+LARGER = 1.25  # how much larger a micro-batch may become, to divide an update evenly
+TRIED = 100_000  # pairs from which the mean size of the micro-batches is known well enough
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,25 @@ Planner = Callable[[Lengths, Lengths, np.random.Generator], EpochPlan]
 def by_length(micro_tokens: int) -> Planner:
     """`plan_epoch`, with micro-batches of this size."""
     return lambda source, target, random: plan_epoch(source, target, micro_tokens, random)
+
+
+def in_rounds(micro_tokens: int, update_tokens: int, shares: int) -> Planner:
+    """`plan_epoch`, with micro-batches of which a multiple of `shares` is about an update.
+
+    They are at most LARGER times as large as asked for. Without this, one of two threads often has
+    three micro-batches of five to compute, and the other one waits.
+    """
+
+    def planned(source: Lengths, target: Lengths, random: np.random.Generator) -> EpochPlan:
+        sample = slice(0, TRIED)
+        tried = plan_epoch(source[sample], target[sample], micro_tokens, np.random.default_rng(0))
+        usual = update_tokens / float(tried.tokens.mean())
+        wanted = shares * math.ceil(usual / (shares * LARGER))
+        # Where some shares stay empty anyway, nothing is gained by dividing micro-batches.
+        even = max(1, round(micro_tokens * usual / wanted)) if usual * LARGER >= shares else None
+        return plan_epoch(source, target, even or micro_tokens, random)
+
+    return planned
 
 
 class CorpusCursor(TypedDict):
@@ -227,12 +249,14 @@ class PairSampler:
         lengths: those of each corpus.
         weights: the share of each corpus in the target tokens; None: by its size.
         update_tokens: target tokens of one update on average, END included; an update ends where
-            the stream comes closest to it.
+            the stream comes closest to it, or up to half a micro-batch beside that if the number
+            of its micro-batches is then a multiple of `shares`.
         micro_tokens: the approximate number of tokens of a micro-batch on its longer side.
         seed: the seed of the orders, together with the corpus, its epoch and the block.
         identity: names the content of the corpora, so that a cursor is not used with other data.
         block_pairs: the number of pairs that are planned at once.
         planner: divides a block into micro-batches; None: `plan_epoch`.
+        shares: of an update, each of which is to have as many micro-batches.
     """
 
     def __init__(
@@ -245,20 +269,22 @@ class PairSampler:
         identity: str = "",
         block_pairs: int = BLOCK,
         planner: Planner | None = None,
+        shares: int = 1,
     ) -> None:
-        self._update_tokens = update_tokens
+        self._update_tokens, self._shares = update_tokens, shares
         sizes = np.array([each.target_tokens + sum(each.shards) for each in lengths], np.float64)
         share = sizes if weights is None else np.array(weights, dtype=np.float64)
         self._share = share / share.sum()
         self.epoch_tokens = int(sizes.sum())
-        shares = " ".join(f"{share:.6g}" for share in self._share)
+        mixture = " ".join(f"{share:.6g}" for share in self._share)
         self._plan = (
-            f"corpora {identity} of {self.epoch_tokens} tokens, shares {shares}, "
-            f"update {update_tokens}, micro-batch {micro_tokens}, seed {seed}"
+            f"corpora {identity} of {self.epoch_tokens} tokens, mixed {mixture}, "
+            f"update {update_tokens} in {shares}, micro-batch {micro_tokens}, seed {seed}"
         )
         if planner is None:
             # An update has at least one micro-batch, so a larger one would exceed it.
-            planner = by_length(min(micro_tokens, update_tokens))
+            size = min(micro_tokens, update_tokens)
+            planner = by_length(size) if shares == 1 else in_rounds(size, update_tokens, shares)
         self._corpora = [
             CorpusOrder(each, planner, seed, number, block_pairs)
             for number, each in enumerate(lengths)
@@ -300,12 +326,24 @@ class PairSampler:
         while True:
             index = self._furthest_behind()
             tokens = self._corpora[index].tokens
-            if micros and drawn + tokens / 2 > goal:
+            if micros and self._ends(len(micros), drawn - goal, tokens):
                 break
             micros.append((index, self._corpora[index].draw()))
             drawn += tokens
         self.update += 1
         return micros
+
+    def _ends(self, count: int, beyond: int, tokens: int) -> bool:
+        """Whether an update ends with these micro-batches, `beyond` its goal, and before one of
+        `tokens`.
+        """
+        closest = beyond + tokens / 2 > 0
+        if self._shares == 1:
+            return closest
+        missing = -count % self._shares
+        if missing == 0:
+            return beyond > -tokens
+        return closest and beyond + missing * tokens > tokens
 
     def _furthest_behind(self) -> int:
         drawn = np.array([corpus.place["tokens"] for corpus in self._corpora], dtype=np.float64)

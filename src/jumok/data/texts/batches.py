@@ -71,11 +71,13 @@ class LabelledBatch:
 
 
 def text_sampler(
-    store: ExampleStore, update_tokens: int, micro_tokens: int, seed: int
+    store: ExampleStore, update_tokens: int, micro_tokens: int, seed: int, shares: int = 1
 ) -> PairSampler:
     """Batches of texts of similar length, so that almost nothing is padded."""
     lengths = StoredLengths(store.texts.lengths, store.texts.lengths)
-    return PairSampler([lengths], None, update_tokens, micro_tokens, seed, identity=store.key)
+    return PairSampler(
+        [lengths], None, update_tokens, micro_tokens, seed, identity=store.key, shares=shares
+    )
 
 
 class MaskedUpdates(Updates[MaskedBatch]):

@@ -221,6 +221,7 @@ def update_stream(
         config.seed,
         identity=" ".join(identity),
         planner=None if shape is None else partial(plan_packed, shape),
+        shares=config.training.shares or 1,
     )
     if shape is not None:
         return PackedUpdates(stores, sampler, shape)
