@@ -363,12 +363,13 @@ def test_no_module_changes_its_own_globals():
 
 
 def test_nothing_is_left_to_do_later():
+    late = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
     for path in EVERYTHING:
-        if path.suffix == ".py":
+        if path.suffix == ".py" and late.search(path.read_text("utf-8")):
             with tokenize.open(path) as file:
                 for token in tokenize.generate_tokens(file.readline):
-                    late = re.search(r"\b(TODO|FIXME|XXX|HACK)\b", token.string)
-                    assert token.type != tokenize.COMMENT or not late, f"{path}:{token.start[0]}"
+                    found = token.type == tokenize.COMMENT and late.search(token.string)
+                    assert not found, f"{path}:{token.start[0]}"
 
 
 def test_tests_mirror_the_house():

@@ -43,7 +43,7 @@ class Rule:
     kinds: tuple[str, ...] = EVERYWHERE
     not_in: tuple[str, ...] = ()
 
-    @property
+    @functools.cached_property
     def compiled(self) -> re.Pattern[str]:
         return re.compile(self.pattern.replace(" ", r"\s+"), re.MULTILINE)
 

@@ -1,10 +1,14 @@
 """The sections [training] and [validation]."""
 
+import math
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from jumok.config.section import Count, Section, Share
+
+MOST_SHARES = 8
+"""Shares of a step on processors, if nothing else is said: each has a gradient of its own."""
 
 
 class AverageConfig(Section):
@@ -50,6 +54,15 @@ class TrainingConfig(Section):
     log_every: Count = 20
     checkpoint_every: Count = 200
     tensorboard: bool = False
+
+    @property
+    def processor_shares(self) -> int:
+        """The shares of a step on processors: a power of two, at most its micro-batches.
+
+        They depend on the recipe alone, so the bits do not depend on the machine.
+        """
+        micro_batches = math.ceil(self.tokens_per_batch / self.tokens_per_micro_batch)
+        return self.shares or min(MOST_SHARES, 1 << (micro_batches.bit_length() - 1))
 
 
 BatchKind = Literal["auto", "exact", "packed"]

@@ -5,7 +5,6 @@
 Nothing overlaps in this formula, so it is rather too slow than too fast.
 """
 
-import math
 from dataclasses import dataclass
 
 from jumok.config import Config
@@ -29,8 +28,6 @@ USUAL_LENGTH = 25
 USUAL_CAPTION = 12
 BYTES_VOCABULARY = 260
 """Bytes, and four special tokens."""
-MOST_SHARES = 8
-"""Gradients that the threads of one process sum, at most."""
 ADAM_BYTES = 36
 """Reading and writing master weights, both moments and averages; reading the gradient."""
 PROCESS = 0.3e9
@@ -235,9 +232,7 @@ def _shares(config: Config, cluster: Cluster, processes: Cluster) -> int:
     training = config.training
     if not on_processors(cluster):
         return 1
-    micro_batches = math.ceil(training.tokens_per_batch / training.tokens_per_micro_batch)
-    usual: int = training.shares or min(MOST_SHARES, 1 << (micro_batches.bit_length() - 1))
-    return max(1, usual // processes.count)
+    return max(1, training.processor_shares // processes.count)
 
 
 def _memory(

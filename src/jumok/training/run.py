@@ -1,7 +1,6 @@
 """A run: from a config to a folder with a log, checkpoints and the best model."""
 
 import hashlib
-import math
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -33,9 +32,6 @@ from jumok.training.tasks.catalog import prepare
 
 PACKABLE = TranslationConfig, LanguageModelConfig
 """Recipes with the key training.batches."""
-
-MOST_SHARES = 8
-"""Shares of a step, unless a recipe says more: the gradients of each have to be summed."""
 
 
 @dataclass(frozen=True)
@@ -207,16 +203,11 @@ def batches_of(config: Config, device: torch.device) -> Literal["exact", "packed
 
 
 def usual_shares(training: TrainingConfig, device: torch.device, ranks: Ranks) -> int:
-    """The number of shares on a CPU: at most that of the micro-batches, and MOST_SHARES.
-
-    It depends on the recipe alone, so that the bits do not depend on the machine, unless there are
-    more processes than that: each needs a share. A GPU needs no more shares than processes.
+    """The number of shares, if the recipe does not say it: on a CPU that of the recipe, or more if
+    there are more processes, each of which needs one. A GPU needs no more shares than processes.
     """
-    micro_batches = math.ceil(training.tokens_per_batch / training.tokens_per_micro_batch)
     least = 1 << (ranks.count - 1).bit_length()
-    if device.type != "cpu":
-        return least
-    return max(least, min(MOST_SHARES, 1 << (micro_batches.bit_length() - 1)))
+    return least if device.type != "cpu" else max(least, training.processor_shares)
 
 
 def threads_of(training: TrainingConfig, device: torch.device, shares: int, ranks: Ranks) -> int:
