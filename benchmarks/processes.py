@@ -5,6 +5,9 @@ twice at the same time with one thread each, which shows what the two cores can 
 Of the steps after the first 8: target tokens a second, processor seconds of all, and for a process
 the seconds that it computes gradients, that it waits for those of the others, and that it sums and
 exchanges them. The cases take turns, for some rounds. Runs on Linux only.
+
+`--balance` trains nothing: it says how evenly the positions of a step, padding included, are
+divided among 2 and 4 processes, if its micro-batches are planned for 4 shares and if they are not.
 """
 
 import argparse
@@ -13,14 +16,21 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.corpus import WORK, data_folder
+import numpy as np
+
+from benchmarks.corpus import SOURCE, TARGET, WORK, data_folder, joint_corpus
 from benchmarks.errors import BenchmarkError
 from benchmarks.process import one_thread_environment
+from jumok.data.pairs.blocks import StoredLengths
+from jumok.data.pairs.sampler import PairSampler
+from jumok.training.learner import share_out
 
 WORKER = Path(__file__).parent / "workers" / "timed_training.py"
 SKIPPED = 8
+SHARES = 4
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 CASES: dict[str, tuple[tuple[str, ...], int, int]] = {
     "one thread": ((), 1, 1),
@@ -38,7 +48,12 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--precision", choices=["auto", "bf16", "fp32"], default="auto")
     parser.add_argument("--only", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--balance", action="store_true")
     given = parser.parse_args()
+    if given.balance:
+        for planned in (1, SHARES):
+            print(balance(planned))
+        return
     print("| | tokens a second | processor seconds | computes | waits | sums and exchanges |")
     print("|---|---|---|---|---|---|")
     for _ in range(given.rounds):
@@ -81,6 +96,41 @@ def row(case: str, found: list[dict[str, float]]) -> str:
         + " | ".join(", ".join(f"{seconds:.1f}" for seconds in part) for part in parts)
         + " |"
     )
+
+
+@dataclass(frozen=True)
+class Positions:
+    """A micro-batch, as far as it is divided among shares."""
+
+    work: int
+
+
+def balance(planned: int, steps: int = 300, batch: int = 4096, micro: int = 1024) -> str:
+    """The work of a process as a share of that of the slowest one, over all steps.
+
+    Args:
+        planned: the number of shares that the micro-batches are planned for.
+    """
+    ids = [joint_corpus().ids("train", language) for language in (SOURCE, TARGET)]
+    source, target = (
+        np.array([len(line.split()) for line in file.read_text().splitlines()], np.int32)
+        for file in ids
+    )
+    lengths = StoredLengths(source, target)
+    sampler = PairSampler([lengths], None, batch, micro, seed=1, shares=planned)
+    total, slowest, counts = 0, dict.fromkeys((2, 4), 0), dict[int, int]()
+    for _ in range(steps):
+        update = [rows for _, rows in sampler.next_update()]
+        counts[len(update)] = counts.get(len(update), 0) + 1
+        longest = [max(source[rows].max(), target[rows].max()) + 1 for rows in update]
+        found = [len(rows) * int(length) for rows, length in zip(update, longest, strict=True)]
+        shares = share_out([Positions(work) for work in found], SHARES)
+        loads = [sum(found[index] for index in share) for share in shares]
+        total += sum(loads)
+        for processes in slowest:
+            slowest[processes] += max(sum(loads[rank::processes]) for rank in range(processes))
+    even = ", ".join(f"{total / n / most:.1%} with {n}" for n, most in slowest.items())
+    return f"planned for {planned}: {even} processes; micro-batches in a step: {counts}"
 
 
 if __name__ == "__main__":

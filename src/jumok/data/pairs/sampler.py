@@ -249,14 +249,14 @@ class PairSampler:
         lengths: those of each corpus.
         weights: the share of each corpus in the target tokens; None: by its size.
         update_tokens: target tokens of one update on average, END included; an update ends where
-            the stream comes closest to it, or up to half a micro-batch beside that if the number
-            of its micro-batches is then a multiple of `shares`.
+            the stream comes closest to it, or up to one micro-batch before or after it, if each
+            share then has equally many micro-batches.
         micro_tokens: the approximate number of tokens of a micro-batch on its longer side.
         seed: the seed of the orders, together with the corpus, its epoch and the block.
         identity: names the content of the corpora, so that a cursor is not used with other data.
         block_pairs: the number of pairs that are planned at once.
         planner: divides a block into micro-batches; None: `plan_epoch`.
-        shares: of an update, each of which is to have as many micro-batches.
+        shares: of an update, which are computed in parallel.
     """
 
     def __init__(
@@ -326,16 +326,19 @@ class PairSampler:
         while True:
             index = self._furthest_behind()
             tokens = self._corpora[index].tokens
-            if micros and self._ends(len(micros), drawn - goal, tokens):
+            if micros and self._complete(len(micros), drawn - goal, tokens):
                 break
             micros.append((index, self._corpora[index].draw()))
             drawn += tokens
         self.update += 1
         return micros
 
-    def _ends(self, count: int, beyond: int, tokens: int) -> bool:
-        """Whether an update ends with these micro-batches, `beyond` its goal, and before one of
-        `tokens`.
+    def _complete(self, count: int, beyond: int, tokens: int) -> bool:
+        """Whether an update of `count` micro-batches ends here.
+
+        Args:
+            beyond: how many target tokens the stream is after the update's goal; negative: before.
+            tokens: of the next micro-batch.
         """
         closest = beyond + tokens / 2 > 0
         if self._shares == 1:
