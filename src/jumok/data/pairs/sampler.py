@@ -133,7 +133,7 @@ def in_rounds(micro_tokens: int, update_tokens: int, shares: int) -> Planner:
     """
 
     def planned(source: Lengths, target: Lengths, random: np.random.Generator) -> EpochPlan:
-        sample = slice(0, TRIED)
+        sample = slice(None, None, -(-len(source) // TRIED))  # evenly: blocks have longer stretches
         tried = plan_epoch(source[sample], target[sample], micro_tokens, np.random.default_rng(0))
         usual = update_tokens / float(tried.tokens.mean())
         wanted = shares * math.ceil(usual / (shares * LARGER))
