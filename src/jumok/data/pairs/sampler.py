@@ -20,7 +20,7 @@ from jumok.errors import DataError
 SPREAD = 0.6  # what doubling the target length inside a group costs, in micro-batches
 SPAN = 1.1  # sparse source lengths share a micro-batch up to this quotient of longest and shortest
 LARGER = 1.25  # how much larger a micro-batch may become, to divide an update evenly
-TRIED = 100_000  # pairs from which the mean size of the micro-batches is known well enough
+TRIED = 1_000_000  # pairs from which the mean size of the micro-batches is known well enough
 
 
 @dataclass(frozen=True)
