@@ -21,10 +21,10 @@ from pathlib import Path
 import numpy as np
 
 from jumok.data.pairs.blocks import BLOCK, StoredLengths
-from jumok.data.pairs.sampler import CorpusCursor, CorpusOrder, by_length
+from jumok.data.pairs.sampler import CorpusCursor, CorpusOrder, by_length, in_rounds
 
 CHUNK = 10_000_000
-MICRO_TOKENS, SEED = 1024, 1
+MICRO_TOKENS, UPDATE_TOKENS, SHARES, SEED = 1024, 4096, 4, 1
 WHOLE_BYTES = 40  # of a pair in a plan of a whole corpus, as measured
 POLL = 0.01  # seconds
 
@@ -53,7 +53,8 @@ def plan(folder: Path, whole: bool, blocks: int) -> None:
     else:
         lengths = StoredLengths(source, target)
     size = len(source) if whole else BLOCK
-    order = CorpusOrder(lengths, by_length(MICRO_TOKENS), SEED, 0, size)
+    planner = by_length(MICRO_TOKENS) if whole else in_rounds(MICRO_TOKENS, UPDATE_TOKENS, SHARES)
+    order = CorpusOrder(lengths, planner, SEED, 0, size)
     seconds, micros = [], 0
     for block in range(min(blocks, len(order.blocks))):
         order.restore(CorpusCursor(epoch=0, block=block, micro=0, tokens=0))
