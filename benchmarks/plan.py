@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from jumok.data.pairs.blocks import BLOCK, StoredLengths
-from jumok.data.pairs.sampler import CorpusCursor, CorpusOrder, by_length, in_rounds
+from jumok.data.pairs.sampler import CorpusCursor, CorpusOrder, by_length, by_length_for_shares
 
 CHUNK = 10_000_000
 MICRO_TOKENS, UPDATE_TOKENS, SHARES, SEED = 1024, 4096, 4, 1
@@ -53,7 +53,11 @@ def plan(folder: Path, whole: bool, blocks: int) -> None:
     else:
         lengths = StoredLengths(source, target)
     size = len(source) if whole else BLOCK
-    planner = by_length(MICRO_TOKENS) if whole else in_rounds(MICRO_TOKENS, UPDATE_TOKENS, SHARES)
+    planner = (
+        by_length(MICRO_TOKENS)
+        if whole
+        else by_length_for_shares(MICRO_TOKENS, UPDATE_TOKENS, SHARES)
+    )
     order = CorpusOrder(lengths, planner, SEED, 0, size)
     seconds, micros = [], 0
     for block in range(min(blocks, len(order.blocks))):

@@ -32,13 +32,29 @@ WORKER = Path(__file__).parent / "workers" / "timed_training.py"
 SKIPPED = 8
 SHARES = 4
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
-CASES: dict[str, tuple[tuple[str, ...], int, int]] = {
-    "one thread": ((), 1, 1),
-    "two threads": ((), 2, 1),
-    "two processes": (TORCHRUN, 1, 1),
-    "two runs at the same time": ((), 1, 2),
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way of training.
+
+    Attributes:
+        threads: of a process.
+        starter: what Python runs, before the worker.
+        runs: at the same time, which have nothing to do with each other.
+    """
+
+    threads: int
+    starter: tuple[str, ...] = ()
+    runs: int = 1
+
+
+CASES = {
+    "one thread": Case(1),
+    "two threads": Case(2),
+    "two processes": Case(1, TORCHRUN),
+    "two runs at the same time": Case(1, runs=2),
 }
-"""Each: how Python is started, its threads, and the number of runs."""
 
 
 def main() -> None:
@@ -58,23 +74,22 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for _ in range(given.rounds):
         for case in given.only:
-            found = measured(case, given.steps, given.precision)
+            found = measured(CASES[case], given.steps, given.precision)
             print(row(case, found), flush=True)
     print(f"load {os.getloadavg()[0]:.1f}")
 
 
-def measured(case: str, steps: int, precision: str) -> list[dict[str, float]]:
+def measured(case: Case, steps: int, precision: str) -> list[dict[str, float]]:
     """What each process of a case has measured."""
-    starter, threads, runs = CASES[case]
     folder = WORK / "processes"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     started = []
-    for number in range(runs):
+    for number in range(case.runs):
         command = [
-            *(sys.executable, *starter, WORKER, folder / f"run{number}", str(SKIPPED)),
+            *(sys.executable, *case.starter, WORKER, folder / f"run{number}", str(SKIPPED)),
             *("train", "multi30k-en-de", "--runs", folder / f"runs{number}"),
-            *("--set", f"training.steps={steps}", "--set", f"training.threads={threads}"),
+            *("--set", f"training.steps={steps}", "--set", f"training.threads={case.threads}"),
             *("--set", f"training.precision={precision}", "--set", "validation.decode_pairs=1"),
         ]
         environment = one_thread_environment() | {"JUMOK_DATA": str(data_folder())}
@@ -89,7 +104,7 @@ def measured(case: str, steps: int, precision: str) -> list[dict[str, float]]:
 def row(case: str, found: list[dict[str, float]]) -> str:
     """A row of the table; all processes of a run count the same tokens, and two runs their own."""
     rates = [each["tokens"] / each["seconds"] for each in found]
-    rate = sum(rates) if CASES[case][2] > 1 else rates[0]
+    rate = sum(rates) if CASES[case].runs > 1 else rates[0]
     parts = [[each.get(name, 0.0) for each in found] for name in ("compute", "wait", "sum")]
     return (
         f"| {case} | {rate:,.0f} | {sum(each['cpu_seconds'] for each in found):.1f} | "

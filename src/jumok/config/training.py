@@ -57,7 +57,7 @@ class TrainingConfig(Section):
 
     @property
     def processor_shares(self) -> int:
-        """The shares of a step on processors: a power of two, at most its micro-batches.
+        """The shares of a step on processors: `shares`, or a power of two up to its micro-batches.
 
         They depend on the recipe alone, so the bits do not depend on the machine.
         """

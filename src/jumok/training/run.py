@@ -203,8 +203,8 @@ def batches_of(config: Config, device: torch.device) -> Literal["exact", "packed
 
 
 def usual_shares(training: TrainingConfig, device: torch.device, ranks: Ranks) -> int:
-    """The number of shares, if the recipe does not say it: on a CPU that of the recipe, or more if
-    there are more processes, each of which needs one. A GPU needs no more shares than processes.
+    """The number of shares of a recipe that does not say it: on a CPU as its micro-batches allow,
+    or more if there are more processes, each of which needs one. On a GPU one for each process.
     """
     least = 1 << (ranks.count - 1).bit_length()
     return least if device.type != "cpu" else max(least, training.processor_shares)

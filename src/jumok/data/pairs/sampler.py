@@ -125,7 +125,7 @@ def by_length(micro_tokens: int) -> Planner:
     return lambda source, target, random: plan_epoch(source, target, micro_tokens, random)
 
 
-def in_rounds(micro_tokens: int, update_tokens: int, shares: int) -> Planner:
+def by_length_for_shares(micro_tokens: int, update_tokens: int, shares: int) -> Planner:
     """`plan_epoch`, with micro-batches of which a multiple of `shares` is about an update.
 
     They are at most LARGER times as large as asked for. Without this, one of two threads often has
@@ -133,7 +133,8 @@ def in_rounds(micro_tokens: int, update_tokens: int, shares: int) -> Planner:
     """
 
     def planned(source: Lengths, target: Lengths, random: np.random.Generator) -> EpochPlan:
-        sample = slice(None, None, -(-len(source) // TRIED))  # evenly: blocks have longer stretches
+        # Every n-th pair, because neighbours may be alike.
+        sample = slice(None, None, -(-len(source) // TRIED))
         tried = plan_epoch(source[sample], target[sample], micro_tokens, np.random.default_rng(0))
         usual = update_tokens / float(tried.tokens.mean())
         wanted = shares * math.ceil(usual / (shares * LARGER))
@@ -284,7 +285,11 @@ class PairSampler:
         if planner is None:
             # An update has at least one micro-batch, so a larger one would exceed it.
             size = min(micro_tokens, update_tokens)
-            planner = by_length(size) if shares == 1 else in_rounds(size, update_tokens, shares)
+            planner = (
+                by_length(size)
+                if shares == 1
+                else by_length_for_shares(size, update_tokens, shares)
+            )
         self._corpora = [
             CorpusOrder(each, planner, seed, number, block_pairs)
             for number, each in enumerate(lengths)
