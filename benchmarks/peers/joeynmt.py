@@ -46,10 +46,10 @@ class Progress:
 
 
 def _prepare(corpus: Corpus, folder: Path) -> Job:
-    configuration = folder / "joeynmt.yaml"  # JSON is YAML too
-    configuration.write_text(json.dumps(configuration(corpus, folder), indent=1))
+    settings = folder / "joeynmt.yaml"  # JSON is YAML too
+    settings.write_text(json.dumps(configuration(corpus, folder), indent=1))
     return Job(
-        command=[python_of("joeynmt"), "-m", "joeynmt", "train", configuration, "--skip-test"],
+        command=[python_of("joeynmt"), "-m", "joeynmt", "train", settings, "--skip-test"],
         folder=folder,
         read_progress=Progress(),
     )
