@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from jumok.kernels.activation import dropout, relu_dropout
+from jumok.kernels.activation import dropout, relu_dropout, silu_gate, silu_gate_plainly
 from jumok.kernels.noise import DropoutMask
 from tests.kernels.twins import assert_twins
 
@@ -32,6 +32,26 @@ def test_relu_dropout_agrees_with_twin(shape, drop, dtype):
 def test_dropout_agrees_with_twin(shape, dtype):
     torch.manual_seed(1)
     assert_twins(lambda x: dropout(x, MASK), MASK.apply, [torch.randn(shape)], dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(13, 16), (2, 3, 5, 32), (7, 13)])
+@pytest.mark.parametrize("drop", [None, MASK], ids=["whole", "dropped"])
+def test_gate_of_silu_agrees_with_twin(shape, drop, dtype):
+    torch.manual_seed(1)
+    assert_twins(
+        lambda gate, inner: silu_gate(gate, inner, drop),
+        lambda gate, inner: silu_gate_plainly(gate, inner, drop),
+        [torch.randn(shape) * 4, torch.randn(shape)],
+        dtype,
+    )
+
+
+def test_gate_of_silu_by_hand():
+    """silu(0) = 0; silu(log 3) = log 3 times 3/4."""
+    gate = torch.tensor([0.0, math.log(3)]).repeat(8)
+    gated = silu_gate(gate, torch.full((16,), 4.0), None)
+    torch.testing.assert_close(gated[:2], torch.tensor([0.0, 3 * math.log(3)]))
 
 
 def test_dropout_of_nothing_is_the_states_themselves():

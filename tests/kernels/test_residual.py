@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from jumok.kernels.noise import DropoutMask
-from jumok.kernels.residual import add_norm, add_norm_plainly
+from jumok.kernels.residual import add_norm, add_norm_plainly, knows
 from tests.kernels.twins import assert_twins
 
 DTYPES = [torch.float32, torch.bfloat16]
@@ -29,6 +29,14 @@ def norm_of(gain: torch.Tensor, bias: torch.Tensor) -> nn.LayerNorm:
     return norm
 
 
+def rms_norm_of(gain: torch.Tensor) -> nn.RMSNorm:
+    """The same of an RMS norm."""
+    norm = nn.RMSNorm(len(gain), eps=1e-5)
+    del norm.weight
+    norm.weight = gain
+    return norm
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("drop", [None, DropoutMask(0.3, 12345)], ids=["whole", "dropped"])
 @pytest.mark.parametrize("dim", [16, 48, 272, 13])
@@ -41,6 +49,29 @@ def test_add_norm_agrees_with_twin(dim, drop, dtype):
         states(dim),
         dtype,
     )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("drop", [None, DropoutMask(0.3, 12345)], ids=["whole", "dropped"])
+@pytest.mark.parametrize("dim", [16, 48, 272])
+def test_add_norm_agrees_with_twin_for_the_rms_norm(dim, drop, dtype):
+    stream, update, gain, _ = states(dim)
+    assert_twins(
+        lambda stream, update, gain: add_norm(stream, update, rms_norm_of(gain), drop),
+        lambda stream, update, gain: add_norm_plainly(stream, update, rms_norm_of(gain), drop),
+        [stream, update, gain],
+        dtype,
+    )
+
+
+def test_a_norm_that_the_kernel_does_not_have_is_not_taken_for_one():
+    """A layer norm without a bias is not an RMS norm, and gains or an epsilon may be missing."""
+    assert knows(nn.LayerNorm(16))
+    assert knows(nn.RMSNorm(16, eps=1e-5))
+    assert not knows(nn.LayerNorm(16, bias=False))
+    assert not knows(nn.LayerNorm(16, elementwise_affine=False))
+    assert not knows(nn.RMSNorm(16))
+    assert not knows(nn.RMSNorm(16, eps=1e-5, elementwise_affine=False))
 
 
 @pytest.mark.parametrize("part", [0, 1], ids=["stream", "normed"])

@@ -9,6 +9,7 @@ Source: Dehghani et al. 2023 (ViT-22B), section 2; with RMS norms per head: Qwen
 
 from torch import nn
 
+from jumok.kernels import heads
 from jumok.shapes import Float, Tensor
 
 
@@ -24,4 +25,6 @@ class QueryKeyNorm(nn.RMSNorm):
         position: int = 0,  # noqa: ARG002 - other processes of heads need it
     ) -> Float[Tensor, "batch heads length dim"]:
         """gain x / rms(x)."""
+        if heads.serves(states, self.weight) and self.eps is not None:
+            return heads.rms_norm(states, self.weight, self.eps)
         return super().forward(states)

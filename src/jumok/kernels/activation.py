@@ -1,4 +1,4 @@
-"""Elementwise kernels: dropout, and ReLU with dropout; and the soft cap, in torch."""
+"""Elementwise kernels: dropout, ReLU and gates of SiLU with dropout; and the soft cap, in torch."""
 
 import torch
 import torch.nn.functional as F
@@ -25,6 +25,22 @@ def relu_dropout(
     if states.is_contiguous() and states.numel() % native.LANES == 0 and native.serves(states):
         return _ReluDropout.apply(states, drop)
     return dropout(F.relu(states), drop)
+
+
+def silu_gate(
+    gate: Float[Tensor, "*axes"], inner: Float[Tensor, "*axes"], drop: DropoutMask | None
+) -> Float[Tensor, "*axes"]:
+    """dropout(silu(gate) * inner), silu(x) = x sigmoid(x)."""
+    if gate.numel() % native.LANES == 0 and native.serves(gate, inner):
+        return _SiluGate.apply(gate, inner, drop)
+    return silu_gate_plainly(gate, inner, drop)
+
+
+def silu_gate_plainly(
+    gate: Float[Tensor, "*axes"], inner: Float[Tensor, "*axes"], drop: DropoutMask | None
+) -> Float[Tensor, "*axes"]:
+    """The readable twin of `silu_gate`."""
+    return dropout(F.silu(gate) * inner, drop)
 
 
 def soft_cap(states: Float[Tensor, "*axes"], cap: float) -> Float[Tensor, "*axes"]:
@@ -63,6 +79,30 @@ class _ReluDropout(torch.autograd.Function):
             states.numel(), ctx.scale,
         )  # fmt: skip
         return d_inner, None
+
+
+class _SiluGate(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Context, gate: Tensor, inner: Tensor, drop: DropoutMask | None) -> Tensor:
+        gate, inner = gate.contiguous(), inner.contiguous()
+        gated = torch.empty_like(gate)
+        native.call(
+            "silu_gate_forward", gate.dtype, gate, inner, gated, gate.numel(),
+            *native.numbers(drop),
+        )  # fmt: skip
+        ctx.save_for_backward(gate, inner)
+        ctx.drop = drop
+        return gated
+
+    @staticmethod
+    def backward(ctx: Context, d_gated: Tensor) -> tuple[Tensor, Tensor, None]:
+        gate, inner = ctx.saved_tensors
+        d_gate, d_inner = torch.empty_like(gate), torch.empty_like(inner)
+        native.call(
+            "silu_gate_backward", gate.dtype, gate, inner, d_gated.contiguous(), d_gate, d_inner,
+            gate.numel(), *native.numbers(ctx.drop),
+        )  # fmt: skip
+        return d_gate, d_inner, None
 
 
 def _dropped(states: Tensor, drop: DropoutMask | None) -> Tensor:

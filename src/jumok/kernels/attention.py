@@ -4,13 +4,12 @@ Its readable twin is `jumok.attention.core.attend_with_weights`. torch's fused C
 to 12 times as long for the backward pass in bfloat16 at the lengths of sentences.
 """
 
-import ctypes
-
 import torch
 import torch.nn.functional as F
 
 from jumok.kernels import native
 from jumok.kernels.context import Context
+from jumok.kernels.layout import side_by_side, sizes_of, strides_of
 from jumok.kernels.noise import DropoutMask
 from jumok.shapes import Bool, Float, Int, Tensor
 
@@ -70,11 +69,11 @@ def _step(
     scale: float,
 ) -> Tensor:
     """A step of decoding: keys and values are read in place, and no weights are kept."""
-    found = _side_by_side(query, value.shape[-1])
+    found = side_by_side(query, value.shape[-1])
     allowed, bias = _expanded(allowed, query, key), _whole_rows(bias, query, key)
     native.call(
         "attention_step", query.dtype, query, key, value, found, *_rows_of(ranges), allowed, bias,
-        _sizes(query, value), _strides(query, key, value, found, allowed, bias), scale,
+        sizes_of(query, value), strides_of(query, key, value, found, allowed, bias), scale,
     )  # fmt: skip
     return found
 
@@ -94,7 +93,7 @@ class _Attention(torch.autograd.Function):
     ) -> Tensor:
         batch, heads, queries, _ = query.shape
         keys, value_dim = value.shape[-2:]
-        found = _side_by_side(query, value_dim)
+        found = side_by_side(query, value_dim)
         width = -(-keys // native.LANES) * native.LANES
         weights = query.new_empty(batch, heads, queries, width)
         blocks = -(-queries // native.LANES)
@@ -102,8 +101,8 @@ class _Attention(torch.autograd.Function):
         allowed, bias = _expanded(allowed, query, key), _whole_rows(bias, query, key)
         native.call(
             "attention_forward", query.dtype, query, key, value, found, weights, reach,
-            *_rows_of(ranges), allowed, bias, _sizes(query, value),
-            _strides(query, key, value, found, allowed, bias), scale, *native.numbers(drop),
+            *_rows_of(ranges), allowed, bias, sizes_of(query, value),
+            strides_of(query, key, value, found, allowed, bias), scale, *native.numbers(drop),
         )  # fmt: skip
         ctx.save_for_backward(query, key, value, weights, reach)
         ctx.drop, ctx.scale = drop, scale
@@ -114,24 +113,13 @@ class _Attention(torch.autograd.Function):
         query, key, value, weights, reach = ctx.saved_tensors
         if d_found.stride(-1) != 1:
             d_found = d_found.contiguous()
-        slopes = [_side_by_side(tensor, tensor.shape[-1]) for tensor in (query, key, value)]
+        slopes = [side_by_side(tensor, tensor.shape[-1]) for tensor in (query, key, value)]
         native.call(
             "attention_backward", query.dtype, query, key, value, weights, reach, d_found,
-            *slopes, _sizes(query, value), _strides(query, key, value, d_found, *slopes),
+            *slopes, sizes_of(query, value), strides_of(query, key, value, d_found, *slopes),
             ctx.scale, *native.numbers(ctx.drop),
         )  # fmt: skip
         return (*slopes, None, None, None, None, None)
-
-
-def _side_by_side(like: Tensor, dim: int) -> Tensor:
-    """Memory for (batch heads length dim) in which merging the heads is a view."""
-    batch, heads, length, _ = like.shape
-    return like.new_empty(batch, length, heads, dim).transpose(1, 2)
-
-
-def _sizes(query: Tensor, value: Tensor) -> ctypes.Array[ctypes.c_int64]:
-    batch, heads, queries, dim = query.shape
-    return (ctypes.c_int64 * 6)(batch, heads, queries, *value.shape[-2:-1], dim, value.shape[-1])
 
 
 def _rows_of(ranges: Tensor | None) -> tuple[Tensor | None, int]:
@@ -158,8 +146,3 @@ def _whole_rows(bias: Tensor | None, query: Tensor, key: Tensor) -> Tensor | Non
     keys = key.shape[2]
     wide = F.pad(bias.float(), (0, -keys % native.LANES)).contiguous()
     return wide.expand(*query.shape[:3], wide.shape[-1])
-
-
-def _strides(*tensors: Tensor | None) -> ctypes.Array[ctypes.c_int64]:
-    flat = [stride for tensor in tensors if tensor is not None for stride in tensor.stride()[:3]]
-    return (ctypes.c_int64 * len(flat))(*flat)

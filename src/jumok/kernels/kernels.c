@@ -1,6 +1,6 @@
 /* The hot loops of a training step on one core, over float32 or bfloat16 tensors.
  *
- * Every function has a readable twin in torch beside its wrapper (attention.py, residual.py,
+ * Every function has a readable twin in torch beside its wrapper (attention.py, heads.py, residual.py,
  * cross_entropy.py, activation.py, recurrent.py, step.py, noise.py), and a test that they agree. Arithmetic
  * is float32 whatever the tensors hold. Vectors are the compiler's own (gcc and clang): no instruction
  * of one machine stands in here, but for bfloat16 products where the processor has them. There
@@ -29,10 +29,11 @@
 
 #else
 
-/* total = stream + dropout(update); normed = (total - mean) * rate * gain + bias */
+/* total = stream + dropout(update); normed = (total - mean) * rate * gain + bias. Not `centred`, as in the
+ * RMS norm, the mean counts as 0; its bias is NULL. */
 void F(add_norm_forward)(const TYPE *stream, const TYPE *update, const TYPE *gain, const TYPE *bias,
                          TYPE *total, TYPE *normed, float *mean, float *rate, int64_t rows, int64_t dim,
-                         double epsilon, int64_t threshold, int64_t seed) {
+                         int64_t centred, double epsilon, int64_t threshold, int64_t seed) {
     Drop drop = drop_of(threshold, seed);
     float *line = aligned_alloc(64, sizeof(float) * dim);
     for (int64_t i = 0; i < rows; i++) {
@@ -46,7 +47,7 @@ void F(add_norm_forward)(const TYPE *stream, const TYPE *update, const TYPE *gai
             store_f32(line + d, x);
             sum += x;
         }
-        float centre = sum_of(sum) / dim;
+        float centre = centred ? sum_of(sum) / dim : 0.0f;
         for (int64_t d = 0; d < dim; d += LANES) {
             floats x = load_f32(line + d) - centre;
             squares += x * x;
@@ -54,7 +55,7 @@ void F(add_norm_forward)(const TYPE *stream, const TYPE *update, const TYPE *gai
         float inverse = 1.0f / sqrtf(sum_of(squares) / dim + (float)epsilon);
         for (int64_t d = 0; d < dim; d += LANES) {
             floats x = (load_f32(line + d) - centre) * inverse;
-            F(store)(normed + i * dim + d, x * F(load)(gain + d) + F(load)(bias + d));
+            F(store)(normed + i * dim + d, x * F(load)(gain + d) + (bias ? F(load)(bias + d) : spread(0.0f)));
         }
         mean[i] = centre;
         rate[i] = inverse;
@@ -63,11 +64,11 @@ void F(add_norm_forward)(const TYPE *stream, const TYPE *update, const TYPE *gai
 }
 
 /* d_stream = d_total + (gradient through the norm); d_update = dropout of that, unless NULL.
- * d_gain and d_bias are float32 and start at zero. */
+ * d_gain and d_bias (NULL: there is none) are float32 and start at zero. */
 void F(add_norm_backward)(const TYPE *total, const float *mean, const float *rate, const TYPE *gain,
                           const TYPE *d_total, const TYPE *d_normed, TYPE *d_stream, TYPE *d_update,
-                          float *d_gain, float *d_bias, int64_t rows, int64_t dim, int64_t threshold,
-                          int64_t seed) {
+                          float *d_gain, float *d_bias, int64_t rows, int64_t dim, int64_t centred,
+                          int64_t threshold, int64_t seed) {
     Drop drop = drop_of(threshold, seed);
     for (int64_t i = 0; i < rows; i++) {
         floats sum = {}, dot = {};
@@ -75,12 +76,12 @@ void F(add_norm_backward)(const TYPE *total, const float *mean, const float *rat
             floats unit = (F(load)(total + i * dim + d) - mean[i]) * rate[i];
             floats slope = F(load)(d_normed + i * dim + d);
             store_f32(d_gain + d, load_f32(d_gain + d) + slope * unit);
-            store_f32(d_bias + d, load_f32(d_bias + d) + slope);
+            if (d_bias) store_f32(d_bias + d, load_f32(d_bias + d) + slope);
             slope *= F(load)(gain + d);
             sum += slope;
             dot += slope * unit;
         }
-        float average = sum_of(sum) / dim, lean = sum_of(dot) / dim;
+        float average = centred ? sum_of(sum) / dim : 0.0f, lean = sum_of(dot) / dim;
         for (int64_t d = 0; d < dim; d += LANES) {
             floats unit = (F(load)(total + i * dim + d) - mean[i]) * rate[i];
             floats slope = F(load)(d_normed + i * dim + d) * F(load)(gain + d);
@@ -110,6 +111,30 @@ void F(relu_backward)(const TYPE *y, const TYPE *d_y, TYPE *d_x, int64_t size, d
     }
 }
 
+/* y = dropout(silu(gate) * inner), silu(x) = x sigmoid(x); size is a multiple of 16 */
+void F(silu_gate_forward)(const TYPE *gate, const TYPE *inner, TYPE *y, int64_t size, int64_t threshold,
+                          int64_t seed) {
+    Drop drop = drop_of(threshold, seed);
+    for (int64_t i = 0; i < size; i += LANES) {
+        floats x = F(load)(gate + i);
+        floats gated = x * sigmoid(x) * F(load)(inner + i);
+        if (threshold) gated *= kept(drop, (uint32_t)i);
+        F(store)(y + i, gated);
+    }
+}
+
+/* silu'(x) = sigmoid(x) (1 + x (1 - sigmoid(x))) */
+void F(silu_gate_backward)(const TYPE *gate, const TYPE *inner, const TYPE *d_y, TYPE *d_gate, TYPE *d_inner,
+                           int64_t size, int64_t threshold, int64_t seed) {
+    Drop drop = drop_of(threshold, seed);
+    for (int64_t i = 0; i < size; i += LANES) {
+        floats x = F(load)(gate + i), open = sigmoid(x), slope = F(load)(d_y + i);
+        if (threshold) slope *= kept(drop, (uint32_t)i);
+        F(store)(d_inner + i, slope * x * open);
+        F(store)(d_gate + i, slope * F(load)(inner + i) * open * (1.0f + x * (1.0f - open)));
+    }
+}
+
 /* sums[column] = sum over rows; columns is a multiple of 16 */
 void F(sum_rows)(const TYPE *x, TYPE *sums, int64_t rows, int64_t columns) {
     int64_t first = 0;
@@ -134,6 +159,7 @@ void F(dropout)(const TYPE *x, TYPE *y, int64_t size, int64_t threshold, int64_t
 }
 
 #include "attention.h"
+#include "heads.h"
 #include "loss.h"
 #include "recurrent.h"
 #include "step.h"

@@ -17,6 +17,7 @@ SOURCES = tuple(
         "kernels.c",
         "vectors.h",
         "attention.h",
+        "heads.h",
         "loss.h",
         "recurrent.h",
         "step.h",

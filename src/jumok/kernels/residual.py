@@ -1,4 +1,4 @@
-"""Residual connection, dropout and layer norm in one pass."""
+"""Residual connection, dropout and a norm in one pass: the layer norm or the RMS norm."""
 
 from typing import TypeGuard
 
@@ -13,23 +13,31 @@ from jumok.kernels.noise import DropoutMask, kept
 from jumok.kernels.plain import plain
 from jumok.shapes import States, Tensor
 
+KnownNorm = nn.LayerNorm | nn.RMSNorm
 
-def knows(norm: object) -> TypeGuard[nn.LayerNorm]:
+
+def knows(norm: object) -> TypeGuard[KnownNorm]:
     """Whether `add_norm` does what a call of this norm would do."""
-    return isinstance(norm, nn.Module) and plain(norm, nn.LayerNorm)
+    if isinstance(norm, nn.LayerNorm):
+        return plain(norm, nn.LayerNorm) and norm.weight is not None and norm.bias is not None
+    if isinstance(norm, nn.RMSNorm):
+        return plain(norm, nn.RMSNorm) and norm.weight is not None and norm.eps is not None
+    return False
 
 
 def add_norm(
-    stream: States, update: States, norm: nn.LayerNorm, drop: DropoutMask | None
+    stream: States, update: States, norm: KnownNorm, drop: DropoutMask | None
 ) -> tuple[States, States]:
     """(s, norm(s)) with s = stream + dropout(update)."""
+    bias, epsilon = norm.bias if isinstance(norm, nn.LayerNorm) else None, norm.eps
+    assert epsilon is not None, "the kernel knows it"
     if stream.shape[-1] % native.LANES == 0 and native.serves(stream, update, norm.weight):
-        return _AddNorm.apply(stream, update, norm.weight, norm.bias, norm.eps, drop)
+        return _AddNorm.apply(stream, update, norm.weight, bias, epsilon, drop)
     if compiles():
         # The seed as a tensor: compiled code is of the numbers that it was compiled with.
         seed = None if drop is None else torch.full((), drop.seed, device=stream.device)
         p, threshold = (0.0, 0) if drop is None else (drop.p, drop.threshold)
-        sizes = norm.weight, norm.bias, norm.eps
+        sizes = norm.weight, bias, epsilon
         return fast(_added_norm)(stream, update, *sizes, p, threshold, seed)
     return add_norm_plainly(stream, update, norm, drop)
 
@@ -38,7 +46,7 @@ def _added_norm(
     stream: Tensor,
     update: Tensor,
     gain: Tensor,
-    bias: Tensor,
+    bias: Tensor | None,
     epsilon: float,
     p: float,
     threshold: int,
@@ -49,11 +57,13 @@ def _added_norm(
         keep = kept(update.numel(), update.device, seed, threshold).view(update.shape)
         update = update * keep.to(update.dtype) * (1.0 / (1.0 - p))
     total = stream + update
+    if bias is None:
+        return total, F.rms_norm(total, total.shape[-1:], gain, epsilon)
     return total, F.layer_norm(total, total.shape[-1:], gain, bias, epsilon)
 
 
 def add_norm_plainly(
-    stream: States, update: States, norm: nn.LayerNorm, drop: DropoutMask | None
+    stream: States, update: States, norm: KnownNorm, drop: DropoutMask | None
 ) -> tuple[States, States]:
     """The readable twin of `add_norm`."""
     total = stream + (update if drop is None else drop.apply(update))
@@ -61,13 +71,15 @@ def add_norm_plainly(
 
 
 class _AddNorm(torch.autograd.Function):
+    """The layer norm; without a bias the RMS norm."""
+
     @staticmethod
     def forward(
         ctx: Context,
         stream: Tensor,
         update: Tensor,
         gain: Tensor,
-        bias: Tensor,
+        bias: Tensor | None,
         epsilon: float,
         drop: DropoutMask | None,
     ) -> tuple[Tensor, Tensor]:
@@ -78,10 +90,10 @@ class _AddNorm(torch.autograd.Function):
         mean, rate = torch.empty(2, rows)
         native.call(
             "add_norm_forward", stream.dtype, stream, update, gain, bias, total, normed,
-            mean, rate, rows, dim, epsilon, *native.numbers(drop),
+            mean, rate, rows, dim, int(bias is not None), epsilon, *native.numbers(drop),
         )  # fmt: skip
         ctx.save_for_backward(total, mean, rate, gain)
-        ctx.drop = drop
+        ctx.drop, ctx.biased = drop, bias is not None
         ctx.set_materialize_grads(False)  # post-norm drops `total`: no zeros for its gradient
         return total, normed
 
@@ -95,12 +107,13 @@ class _AddNorm(torch.autograd.Function):
         d_total = None if d_total is None else d_total.contiguous()
         d_stream = torch.empty_like(total)
         d_update = None if ctx.drop is None else torch.empty_like(total)
-        d_gain, d_bias = torch.zeros(2, dim)
+        d_gain, d_bias = torch.zeros(dim), torch.zeros(dim) if ctx.biased else None
         native.call(
             "add_norm_backward", total.dtype, total, mean, rate, gain, d_total, d_normed,
-            d_stream, d_update, d_gain, d_bias, mean.numel(), dim, *native.numbers(ctx.drop),
+            d_stream, d_update, d_gain, d_bias, mean.numel(), dim, int(ctx.biased),
+            *native.numbers(ctx.drop),
         )  # fmt: skip
         return (
             d_stream, d_stream if d_update is None else d_update,
-            d_gain.to(gain.dtype), d_bias.to(gain.dtype), None, None,
+            d_gain.to(gain.dtype), None if d_bias is None else d_bias.to(gain.dtype), None, None,
         )  # fmt: skip

@@ -105,7 +105,7 @@ static void F(look)(const TYPE *query, const TYPE *key, const TYPE *value, TYPE 
 static void F(after)(TYPE *stream, const TYPE *update, TYPE *normed, F(Norm) norm, const StepSizes *size,
                      float *facts, double epsilon) {
     int64_t rows = size->rows, dim = size->dim;
-    F(add_norm_forward)(stream, update, norm.gain, norm.bias, stream, normed, facts, facts + rows, rows, dim, epsilon, 0, 0);
+    F(add_norm_forward)(stream, update, norm.gain, norm.bias, stream, normed, facts, facts + rows, rows, dim, 1, epsilon, 0, 0);
     if (size->post_norm) memcpy(stream, normed, sizeof(TYPE) * rows * dim);
 }
 

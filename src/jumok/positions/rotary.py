@@ -11,6 +11,7 @@ import math
 import torch
 from torch import nn
 
+from jumok.kernels import heads
 from jumok.positions.constant import Constant
 from jumok.positions.interfaces import PositionSizes
 from jumok.shapes import Float, Tensor
@@ -45,7 +46,18 @@ class RotaryPositions(nn.Module):
         # angles in float32: a bfloat16 position would be off by whole turns
         place = torch.arange(position, end, device=states.device, dtype=torch.float32)
         angle = place[:, None] * self._frequency.on(states.device)
-        sine, cosine = angle.sin().to(states.dtype), angle.cos().to(states.dtype)
-        even, odd = states[..., 0::2], states[..., 1::2]
-        turned = torch.stack((even * cosine - odd * sine, even * sine + odd * cosine), dim=-1)
-        return turned.flatten(-2)
+        sine, cosine = angle.sin(), angle.cos()
+        if heads.serves(states):
+            return heads.turn(states, cosine, sine)
+        return turn_plainly(states, cosine.to(states.dtype), sine.to(states.dtype))
+
+
+def turn_plainly(
+    states: Float[Tensor, "batch heads length dim"],
+    cosine: Float[Tensor, "length dim//2"],
+    sine: Float[Tensor, "length dim//2"],
+) -> Float[Tensor, "batch heads length dim"]:
+    """The readable twin of `jumok.kernels.heads.turn`."""
+    even, odd = states[..., 0::2], states[..., 1::2]
+    turned = torch.stack((even * cosine - odd * sine, even * sine + odd * cosine), dim=-1)
+    return turned.flatten(-2)
