@@ -7,7 +7,8 @@ The variable JUMOK_WHEEL says for what the wheel is:
     linux-x86_64, ...     a name of TARGETS, with the compiler of the package ziglang
 
 The libraries are loaded with ctypes, so one wheel fits every Python: its tag is
-py3-none-<platform>, as that of XGBoost's wheels. `src/jumok/kernels/levels.py` has the levels.
+py3-none-<platform>, as that of XGBoost's wheels. The levels are in
+`src/jumok/kernels/libraries/levels.py`.
 """
 
 import json
@@ -31,7 +32,7 @@ PACKAGE = ROOT / "src" / "jumok"
 sys.path.insert(0, str(ROOT / "src"))
 
 from jumok.engine import wasm  # noqa: E402  # needs the line above
-from jumok.kernels import levels  # noqa: E402
+from jumok.kernels.libraries import levels  # noqa: E402
 
 VARIABLE = "JUMOK_WHEEL"
 

@@ -3,7 +3,7 @@
 
 def pytest_sessionstart() -> None:
     """Before the first test compiles them; a fault ends the process and says where it was."""
-    from jumok.kernels import compiler
+    from jumok.kernels.libraries import compiler
 
     compiler.FLAGS = (
         *("-O1", "-g", "-fno-math-errno", "-shared"),

@@ -57,7 +57,10 @@ def cache_folder() -> Path:
 
 
 def cpu() -> str | None:
-    """The level of processor in JUMOK_CPU; None: it is not set. `kernels/levels.py` checks it."""
+    """The level of processor in JUMOK_CPU; None: it is not set.
+
+    `kernels/libraries/levels.py` checks it.
+    """
     return os.environ.get("JUMOK_CPU") or None
 
 

@@ -20,7 +20,7 @@ from jumok.data.pieces import read_pieces
 from jumok.data.tokenizer import Tokenizer
 from jumok.engine.structures import library
 from jumok.engine.wasm import VECTORS, build, engine_wasm, missing_compiler
-from jumok.kernels.levels import machine
+from jumok.kernels.libraries.levels import machine
 from jumok.smallworld.corpus import pairs
 from jumok.systems.translation.web import WebTranslator
 from tests.browser.bare import SHORT, bare_page

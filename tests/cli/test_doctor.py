@@ -10,10 +10,10 @@ from typer.testing import CliRunner, Result
 
 from jumok.cli.diagnosis import packages
 from jumok.cli.main import app
-from jumok.kernels import building
-from jumok.kernels.building import features
-from jumok.kernels.compiler import compilers
-from jumok.kernels.levels import machine, permitted
+from jumok.kernels.libraries import building
+from jumok.kernels.libraries.building import features
+from jumok.kernels.libraries.compiler import compilers
+from jumok.kernels.libraries.levels import machine, permitted
 
 ROOT = Path(__file__).parents[2]
 

@@ -104,7 +104,8 @@ def test_a_text_instead_of_a_recipe_is_told_its_recipe(tmp_path, monkeypatch):
 
 
 def test_the_missing_compiler_is_said_once_and_not_in_the_way(photos, tmp_path, monkeypatch):
-    from jumok.kernels import compiler, native
+    from jumok.kernels import native
+    from jumok.kernels.libraries import compiler
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(compiler, "find_compiler", lambda: None)

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from jumok.errors import ConfigError
-from jumok.kernels import building, levels, native, texts
-from jumok.kernels.building import features, loaded
-from jumok.kernels.compiler import compiled, compilers, digest_of
-from jumok.kernels.levels import FEATURES, LEVELS, machine, permitted
+from jumok.kernels import native, texts
+from jumok.kernels.libraries import building, levels
+from jumok.kernels.libraries.building import features, loaded
+from jumok.kernels.libraries.compiler import compiled, compilers, digest_of
+from jumok.kernels.libraries.levels import FEATURES, LEVELS, machine, permitted
 
 ROOT = Path(__file__).parents[2]
 V3 = set(FEATURES[:15])
@@ -93,7 +94,7 @@ def test_the_command_line_refuses_levels_that_cannot_be(tiny_bundle, level, code
 
 
 def test_the_libraries_that_are_shipped_are_those_that_are_loaded():
-    package = Path(levels.__file__).parents[1]
+    package = Path(levels.__file__).parents[2]
     assert package / levels.LIBRARIES["kernels"] == native.SOURCES[0]
     assert package / levels.LIBRARIES["texts"] == texts.SOURCES[0]
     assert package / levels.LIBRARIES["probe"] == building.PROBE[0]

@@ -10,9 +10,10 @@ import pytest
 import torch
 
 from jumok.attention.core import attend
-from jumok.kernels import building, native, texts
+from jumok.kernels import native, texts
 from jumok.kernels.activation import relu_dropout
 from jumok.kernels.cross_entropy import smoothed_cross_entropy
+from jumok.kernels.libraries import building
 from jumok.kernels.noise import DropoutMask
 from jumok.kernels.residual import add_norm
 from tests.kernels.twins import outputs_and_gradients

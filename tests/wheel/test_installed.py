@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from jumok.kernels.building import features
-from jumok.kernels.levels import CONTENTS, machine, permitted, system
+from jumok.kernels.libraries.building import features
+from jumok.kernels.libraries.levels import CONTENTS, machine, permitted, system
 from tests.systems.test_ordinary_module import transformer
 
 ROOT = Path(__file__).parents[2]
@@ -134,7 +134,7 @@ def test_the_compiler_of_ziglang_is_used_where_there_is_no_other(
     (tmp_path / "packages").mkdir()
     (tmp_path / "packages" / "ziglang").symlink_to(ran([BUILDER, "-c", find]).stdout.strip())
     code = (
-        "from jumok.kernels.building import PROBE, loaded; "
+        "from jumok.kernels.libraries.building import PROBE, loaded; "
         "found = loaded('probe', PROBE); print(found.origin, found.level, found.place)"
     )
     variables = {**alone, "JUMOK_CPU": "native", "PYTHONPATH": str(tmp_path / "packages")}
@@ -148,7 +148,8 @@ def test_the_compiler_of_ziglang_is_used_where_there_is_no_other(
 def test_every_level_computes_what_torch_computes(installed: Path, alone, level: str) -> None:
     """The tests of the engine and of a kernel, with the wheel's libraries of this level."""
     ask = (
-        "from jumok.engine.structures import SOURCES; from jumok.kernels.building import loaded; "
+        "from jumok.engine.structures import SOURCES; "
+        "from jumok.kernels.libraries.building import loaded; "
         "print(loaded('engine', SOURCES).place)"
     )
     alone = {**alone, "JUMOK_CPU": level}

@@ -5,7 +5,8 @@ import typer
 from jumok.late import late_imports
 
 with late_imports():
-    from jumok.kernels import compiler, native
+    from jumok.kernels import native
+    from jumok.kernels.libraries import compiler
 
 
 def say_what_is_missing() -> None:

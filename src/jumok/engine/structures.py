@@ -4,7 +4,7 @@ import ctypes
 import functools
 from pathlib import Path
 
-from jumok.kernels.building import built
+from jumok.kernels.libraries.building import built
 
 HERE = Path(__file__).parent
 SOURCES = (

@@ -4,12 +4,13 @@ Its readable twin is `jumok.attention.core.attend_with_weights`. torch's fused C
 to 12 times as long for the backward pass in bfloat16 at the lengths of sentences.
 """
 
+import ctypes
+
 import torch
 import torch.nn.functional as F
 
 from jumok.kernels import native
 from jumok.kernels.context import Context
-from jumok.kernels.layout import side_by_side, sizes_of, strides_of
 from jumok.kernels.noise import DropoutMask
 from jumok.shapes import Bool, Float, Int, Tensor
 
@@ -120,6 +121,26 @@ class _Attention(torch.autograd.Function):
             ctx.scale, *native.numbers(ctx.drop),
         )  # fmt: skip
         return (*slopes, None, None, None, None, None)
+
+
+def side_by_side(like: Float[Tensor, "batch heads length _"], dim: int) -> Tensor:
+    """Memory for (batch heads length dim) in which merging the heads is a view."""
+    batch, heads, length, _ = like.shape
+    return like.new_empty(batch, length, heads, dim).transpose(1, 2)
+
+
+def sizes_of(
+    query: Float[Tensor, "batch heads query dim"], value: Float[Tensor, "batch heads key value_dim"]
+) -> ctypes.Array[ctypes.c_int64]:
+    """The `Sizes` of vectors.h."""
+    batch, heads, queries, dim = query.shape
+    return (ctypes.c_int64 * 6)(batch, heads, queries, *value.shape[-2:-1], dim, value.shape[-1])
+
+
+def strides_of(*tensors: Tensor | None) -> ctypes.Array[ctypes.c_int64]:
+    """The `Strides` of each tensor in a row; None is left out."""
+    flat = [stride for tensor in tensors if tensor is not None for stride in tensor.stride()[:3]]
+    return (ctypes.c_int64 * len(flat))(*flat)
 
 
 def _rows_of(ranges: Tensor | None) -> tuple[Tensor | None, int]:

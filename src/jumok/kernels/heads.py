@@ -6,8 +6,8 @@ The readable twins are `torch.nn.functional.rms_norm` and `jumok.positions.rotar
 import torch
 
 from jumok.kernels import native
+from jumok.kernels.attention import side_by_side, sizes_of, strides_of
 from jumok.kernels.context import Context
-from jumok.kernels.layout import side_by_side, sizes_of, strides_of
 from jumok.shapes import Float, Tensor
 
 

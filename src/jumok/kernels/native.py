@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from jumok.kernels.building import built
+from jumok.kernels.libraries.building import built
 from jumok.kernels.noise import DropoutMask
 from jumok.shapes import Tensor
 

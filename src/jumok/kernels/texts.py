@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from jumok.kernels.building import built
+from jumok.kernels.libraries.building import built
 
 SOURCES = tuple(Path(__file__).with_name(name) for name in ("texts.c", "languages.h"))
 CLASSES = 8

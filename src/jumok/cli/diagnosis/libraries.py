@@ -7,9 +7,10 @@ from jumok.cli.diagnosis.check import Check
 from jumok.engine import structures
 from jumok.environment import cpu
 from jumok.errors import ConfigError
-from jumok.kernels import levels, texts
-from jumok.kernels.building import Loaded, features, loaded
-from jumok.kernels.compiler import compilers
+from jumok.kernels import texts
+from jumok.kernels.libraries import levels
+from jumok.kernels.libraries.building import Loaded, features, loaded
+from jumok.kernels.libraries.compiler import compilers
 from jumok.late import late_imports
 
 with late_imports():

@@ -10,8 +10,8 @@ import typer
 from rich.table import Table
 
 from jumok.cli.screen import console, print_scores
-from jumok.kernels.building import are_shipped
-from jumok.kernels.compiler import NONE, find_compiler
+from jumok.kernels.libraries.building import are_shipped
+from jumok.kernels.libraries.compiler import NONE, find_compiler
 from jumok.late import late_imports
 
 with late_imports():

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jumok.environment import cache_folder, with_variables
-from jumok.kernels.levels import Level
+from jumok.kernels.libraries.levels import Level
 
 NONE = (
     "no C compiler: training is about 1.7 times slower, with the same results; install gcc or clang"

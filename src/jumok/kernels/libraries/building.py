@@ -20,8 +20,8 @@ from tempfile import TemporaryDirectory
 from typing import Literal
 
 from jumok.environment import cpu
-from jumok.kernels.compiler import Compiler, compiled, compilers, digest_of
-from jumok.kernels.levels import (
+from jumok.kernels.libraries.compiler import Compiler, compiled, compilers, digest_of
+from jumok.kernels.libraries.levels import (
     CONTENTS,
     FEATURES,
     NATIVE,
@@ -34,8 +34,9 @@ from jumok.kernels.levels import (
     system,
 )
 
-PROBE = (Path(__file__).with_name("probe.c"),)
-SHIPPED = Path(__file__).with_name("shipped")
+_KERNELS = Path(__file__).parents[1]
+PROBE = (_KERNELS / "probe.c",)
+SHIPPED = _KERNELS / "shipped"
 Origin = Literal["shipped", "compiled", "none"]
 
 
