@@ -42,6 +42,9 @@ typedef uint32_t words __attribute__((vector_size(4 * LANES)));
 typedef uint16_t halves __attribute__((vector_size(2 * LANES)));
 typedef uint8_t bytes __attribute__((vector_size(LANES)));
 
+/* Rows of a product that are summed up at once: AVX-512 has 32 registers. */
+#define TALL (LANES == 16 ? 8 : 4)
+
 #if LANES == 16
 static const words COUNT = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 #elif LANES == 8
@@ -191,35 +194,41 @@ static inline Drop drop_of(int64_t threshold, int64_t seed) {
     return drop;
 }
 
+/* `tall` rows of C = A B, and one or two vectors of its columns: all sums stay in registers. */
+static inline __attribute__((always_inline)) void multiply_block(const float *x, int64_t a_row, int64_t a_column,
+                                                                 const float *y, int64_t b_row, float *c,
+                                                                 int64_t c_row, int64_t inner, const int tall,
+                                                                 const int wide) {
+    floats left[TALL] = {}, right[TALL] = {};
+    for (int64_t k = 0; k < inner; k++, x += a_column, y += b_row) {
+        floats first = load_f32(y), second = wide ? load_f32(y + LANES) : first;
+        for (int r = 0; r < tall; r++) {
+            floats factor = spread(x[r * a_row]);
+            left[r] += factor * first;
+            if (wide) right[r] += factor * second;
+        }
+    }
+    for (int r = 0; r < tall; r++) {
+        store_f32(c + r * c_row, left[r]);
+        if (wide) store_f32(c + r * c_row + LANES, right[r]);
+    }
+}
+
 /* C = A B for small float32 blocks that stay in the cache: A (rows x inner), B (inner x columns).
  * a_row and a_column: how far apart A's rows and columns are, one of them 1: A may lie transposed.
- * columns is a multiple of BLOCK; rows are gone through by 4, and the caller has room for that. */
+ * columns is a multiple of BLOCK; rows are gone through by TALL and by 4, and the caller has room for that. */
 static void multiply(const float *a, int64_t a_row, int64_t a_column, const float *b, int64_t b_row, float *c,
                      int64_t c_row, int64_t rows, int64_t inner, int64_t columns) {
     for (int64_t column = 0; column < columns; column += 2 * LANES) {
         int wide = 2 * LANES <= BLOCK || column + LANES < columns;
-        for (int64_t row = 0; row < rows; row += 4) {
-            floats left[4] = {}, right[4] = {};
-            const float *x = a + row * a_row;
-            const float *y = b + column;
-            if (wide)
-                for (int64_t k = 0; k < inner; k++, x += a_column, y += b_row) {
-                    floats first = load_f32(y), second = load_f32(y + LANES);
-                    for (int r = 0; r < 4; r++) {
-                        floats factor = spread(x[r * a_row]);
-                        left[r] += factor * first;
-                        right[r] += factor * second;
-                    }
-                }
-            else
-                for (int64_t k = 0; k < inner; k++, x += a_column, y += b_row) {
-                    floats first = load_f32(y);
-                    for (int r = 0; r < 4; r++) left[r] += spread(x[r * a_row]) * first;
-                }
-            for (int r = 0; r < 4; r++) {
-                store_f32(c + (row + r) * c_row + column, left[r]);
-                if (wide) store_f32(c + (row + r) * c_row + column + LANES, right[r]);
-            }
+        for (int64_t row = 0, tall; row < rows; row += tall) {
+            tall = rows - row > 4 ? TALL : 4;
+            const float *x = a + row * a_row, *y = b + column;
+            float *z = c + row * c_row + column;
+            if (wide && tall == TALL) multiply_block(x, a_row, a_column, y, b_row, z, c_row, inner, TALL, 1);
+            else if (wide) multiply_block(x, a_row, a_column, y, b_row, z, c_row, inner, 4, 1);
+            else if (tall == TALL) multiply_block(x, a_row, a_column, y, b_row, z, c_row, inner, TALL, 0);
+            else multiply_block(x, a_row, a_column, y, b_row, z, c_row, inner, 4, 0);
         }
     }
 }
