@@ -64,6 +64,11 @@ class TrainingConfig(Section):
         micro_batches = math.ceil(self.tokens_per_batch / self.tokens_per_micro_batch)
         return self.shares or min(MOST_SHARES, 1 << (micro_batches.bit_length() - 1))
 
+    @property
+    def decided_shares(self) -> int:
+        """The shares of a step; 1 where no run has decided on them, as in the lab."""
+        return self.shares or 1
+
 
 BatchKind = Literal["auto", "exact", "packed"]
 

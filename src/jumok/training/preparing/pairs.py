@@ -221,7 +221,7 @@ def update_stream(
         config.seed,
         identity=" ".join(identity),
         planner=None if shape is None else partial(plan_packed, shape),
-        shares=config.training.shares or 1,
+        shares=config.training.decided_shares,
     )
     if shape is not None:
         return PackedUpdates(stores, sampler, shape)

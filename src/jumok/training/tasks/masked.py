@@ -47,7 +47,7 @@ class MaskedLanguageModelTask:
         opens = word_starts(prepared.tokenizer)
         self._masking = Masking(asked.share, asked.mask, asked.random, asked.whole_words, opens)
         budgets = training.tokens_per_batch, training.tokens_per_micro_batch
-        sampler = text_sampler(prepared.train, *budgets, config.seed, training.shares or 1)
+        sampler = text_sampler(prepared.train, *budgets, config.seed, training.decided_shares)
         self._stream = MaskedUpdates(prepared.train, sampler, self._masking, config.seed)
         self.updates: UpdateSource = self._stream
 

@@ -62,7 +62,7 @@ class TextClassificationTask:
         self.unit = "texts"
         training = config.training
         budgets = training.tokens_per_batch, training.tokens_per_micro_batch
-        sampler = text_sampler(prepared.train, *budgets, config.seed, training.shares or 1)
+        sampler = text_sampler(prepared.train, *budgets, config.seed, training.decided_shares)
         self._stream = LabelledUpdates(prepared.train, sampler)
         self.updates: UpdateSource = self._stream
 
