@@ -356,8 +356,7 @@ def _loads(server: ServedProcess, asked: argparse.Namespace) -> Facts:
     facts: Facts = {"capacity": round(most, 1), "alone": lone}
     for share in (0.5, 0.8):
         found = steady(server.url, share * most, asked.seconds)
-        slow = found.get("p99")
-        if isinstance(slow, float):  # without an answer there is none
+        if isinstance(slow := found.get("p99"), float):  # without an answer there is none
             found["of_lone"] = round(slow / lone["whole"]["p50"], 1)
         facts[f"{share:.0%}"] = found
     return facts
