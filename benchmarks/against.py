@@ -107,7 +107,7 @@ def trained(
     """The step records in the log of one short run."""
     runs = WORK / "against"
     shutil.rmtree(runs, ignore_errors=True)
-    command = [
+    command: list[str | Path] = [
         sys.executable, "-c", "from jumok.cli.main import run; run()", "train", RECIPE,
         "--set", f"training.precision={precision}", "--set", f"training.steps={steps}",
         "--set", f"validation.every={steps}", "--set", "validation.decode_pairs=8", "--runs", runs,

@@ -37,8 +37,7 @@ def main(model: str | None = None) -> None:
     )
     if model is not None:
         jumok = python_of(OURS).with_name("jumok")
-        command = [jumok, "align", model, "--data", gold, "--columns", "0,1,2"]
-        subprocess.run(command, check=True)
+        subprocess.run([jumok, "align", model, "--data", gold, "--columns", "0,1,2"], check=True)
 
 
 if __name__ == "__main__":

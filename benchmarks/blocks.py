@@ -2,7 +2,7 @@
 
     python -m benchmarks.blocks                                  # shakespeare, seeds 1, 2, 3
     python -m benchmarks.blocks --recipe smallworld-en-ko --set training.minutes=5
-    python -m benchmarks.blocks --only sinks relu2 --seeds 1 --set training.steps=20
+    python -m benchmarks.blocks --only sinks relu2 --seeds 1 --set training.steps=100
 
 Every run is one `jumok train` with the keys of the part, for the same steps or minutes; runs are
 kept as PART-s1, PART-s2, ..., and an existing one is not trained again. The table has the change of

@@ -5,8 +5,8 @@
 MODEL translates from English or Korean; the sentences are those of the built-in corpus.
 """
 
+import argparse
 import shutil
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,14 +67,17 @@ def measure(browser: Browser, file: Path, texts: list[str]) -> Answers:
 
 
 def main() -> None:
-    model, *precision = sys.argv[1:]
-    bundle = read_bundle(Path(model))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.exported", description=__doc__)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("precision", nargs="?", choices=["int8", "bf16", "fp32"], default="int8")
+    given = parser.parse_args()
+    bundle = read_bundle(given.model)
     english = bundle.config.source_language != "ko"
     found = zip(pairs("test"), range(SENTENCES), strict=False)
     texts = [pair.source if english else pair.target for pair, _ in found]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         file = Path(folder) / "page.html"
-        save_web_page(bundle, file, None, *precision)
+        save_web_page(bundle, file, precision=given.precision)
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"))
         answers = measure(browser, file, texts)
         browser.close()

@@ -13,13 +13,14 @@ from itertools import islice
 from pathlib import Path
 from time import process_time
 
+import numpy as np
 import torch
 
 import jumok
+from jumok.attention.observe import heads_of
 from jumok.data.pairs.batches import Batch
 from jumok.inspection.heads.measures import Importance, translation_losses
 from jumok.inspection.heads.ranks import spearman
-from jumok.inspection.hooks.capture import heads_of
 from jumok.inspection.hooks.intervene import switched_off
 from jumok.models.memory import SequenceToSequence
 from jumok.systems.translation.pairs import encode_pairs
@@ -59,7 +60,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=100)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    translator = jumok.load(arguments.model, device="cpu")
+    translator = jumok.load(arguments.model, kind=jumok.Translator, device="cpu")
     (model,) = translator.models
     sides = []
     for path in (arguments.source, arguments.target):
@@ -71,7 +72,9 @@ def main() -> None:
     between = process_time()
     switching = by_switching(model, batches)
     ended = process_time()
-    correlation = spearman([gradient[head] for head in switching], list(switching.values()))
+    correlation = spearman(
+        np.array([gradient[head] for head in switching]), np.array(list(switching.values()))
+    )
     print(f"{len(switching)} heads, {len(sides[0])} pairs")
     print(f"by gradient {between - begun:.1f} CPU-s, one by one {ended - between:.1f} CPU-s")
     print(f"Spearman's rank correlation {correlation:.2f}")

@@ -35,7 +35,7 @@ def marian(
         encoder_ffn_dim=section.feedforward, decoder_ffn_dim=section.feedforward,
         pad_token_id=0, decoder_start_token_id=2, eos_token_id=3, use_cache=False,
     )  # fmt: skip
-    return trained(transformers.MarianMTModel(config).to(device), compiled)
+    return trained(transformers.MarianMTModel(config), device, compiled)
 
 
 def gpt2(section: CausalConfig, vocabulary: int, device: torch.device, *, compiled: bool) -> Update:
@@ -46,12 +46,12 @@ def gpt2(section: CausalConfig, vocabulary: int, device: torch.device, *, compil
         resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, use_cache=False,
         bos_token_id=2, eos_token_id=3,
     )  # fmt: skip
-    return trained(transformers.GPT2LMHeadModel(config).to(device), compiled)
+    return trained(transformers.GPT2LMHeadModel(config), device, compiled)
 
 
-def trained(model: nn.Module, compiled: bool) -> Update:
+def trained(model: nn.Module, device: torch.device, compiled: bool) -> Update:
     """An update of the model, from jumok's micro-batches."""
-    device = next(model.parameters()).device
+    model.to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.1, fused=True)
     model.train()
     if compiled:

@@ -35,7 +35,9 @@ LANGUAGE = CausalConfig(
 RECURRENT = RecurrentConfig(order="gnmt", encoder_layers=2, decoder_layers=2)
 """The RNN of the recipe multi30k-rnn: GRUs of width 256, additive attention."""
 
-CONFIGS = {"base": BASE, "language": LANGUAGE, "recurrent": RECURRENT}
+Config = TransformerConfig | CausalConfig | RecurrentConfig
+
+CONFIGS: dict[str, Config] = {"base": BASE, "language": LANGUAGE, "recurrent": RECURRENT}
 VOCABULARIES = {"base": 32_000, "language": 8_000, "recurrent": 6_000}
 
 
@@ -83,9 +85,7 @@ def random_language_model(subwords: int | None = None) -> Path:
     return folder
 
 
-def model_of(
-    config: TransformerConfig | CausalConfig | RecurrentConfig, vocabulary: int
-) -> Transformer | CausalLanguageModel | RecurrentModel:
+def model_of(config: Config, vocabulary: int) -> Transformer | CausalLanguageModel | RecurrentModel:
     """The model on torch, in evaluation mode."""
     if isinstance(config, RecurrentConfig):
         return RecurrentModel(config, vocabulary).eval()

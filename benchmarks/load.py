@@ -100,7 +100,8 @@ class Target:
                 try:
                     status, headers, body = await self._exchange(free, question)
                 except (ConnectionError, asyncio.IncompleteReadError) as error:
-                    if free is None or getattr(error, "partial", b""):
+                    begun = isinstance(error, asyncio.IncompleteReadError) and error.partial
+                    if free is None or begun:
                         raise
                     again = True
                     status, headers, body = await self._exchange(None, question)

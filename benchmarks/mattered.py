@@ -9,14 +9,15 @@ share of the source by fifths of the sentence.
 """
 
 import argparse
+import sys
 from itertools import islice
 from pathlib import Path
 from time import process_time
-from typing import Any
 
 import numpy as np
 import torch
 
+from jumok.inspection.findings import Attributions
 from jumok.tracing.catalog import load_family
 from jumok.tracing.request import Analyses
 
@@ -24,17 +25,18 @@ WORDS = Analyses(ablation=False, attribution=True, search_tree=False)
 FIFTHS = 5
 
 
-def found_of(model: Path, texts: list[str]) -> list[dict[str, Any]]:
-    """The attributions of each translation, by words."""
+def found_of(model: Path, texts: list[str]) -> list[Attributions]:
+    """The attributions of each translation, by words; one without a word has none."""
     family = load_family(model, device="cpu")
-    traces = [family.trace(text, level="weights", extras=WORDS) for text in texts]
-    return [trace.findings.attribution["words"] for trace in traces]
+    traces = (family.trace(text, level="weights", extras=WORDS) for text in texts)
+    attributions = (trace.findings.attribution for trace in traces)
+    return [each["words"] for each in attributions if each is not None]
 
 
-def agreement(found: list[dict[str, Any]]) -> list[tuple[str, float, float]]:
+def agreement(found: list[Attributions]) -> list[tuple[str, float, float]]:
     """Each method's mean rank correlation with occlusion, and how often the first is the same."""
     names = list(found[0].measures)
-    tables = np.array([row for each in found for row in each.ranks], dtype=float)
+    tables = np.array([row for each in found for row in each.ranks])
     correlations = np.nanmean(tables, axis=0)[:, names.index("blank")]
     first = {
         name: [
@@ -46,7 +48,7 @@ def agreement(found: list[dict[str, Any]]) -> list[tuple[str, float, float]]:
     return list(zip(names, map(float, correlations), map(float, same), strict=True))
 
 
-def shares(found: list[dict[str, Any]]) -> dict[str, list[float]]:
+def shares(found: list[Attributions]) -> dict[str, list[float]]:
     """The source's mean share in each fifth of the sentences, by measure."""
     means = {}
     for name in found[0].shares:
@@ -70,8 +72,10 @@ def main() -> None:
         texts = [line.strip() for line in islice(lines, arguments.sentences)]
     start = process_time()
     found = found_of(arguments.model, texts)
+    if not found:
+        sys.exit("benchmarks.mattered: no translation has a word")
     words = sum(len(each.ranks) for each in found)
-    print(f"{len(texts)} sentences, {words} words, {process_time() - start:.0f} CPU-seconds\n")
+    print(f"{len(found)} sentences, {words} words, {process_time() - start:.0f} CPU-seconds\n")
     print("| measure | Spearman with occlusion | same word first |\n| --- | --- | --- |")
     for name, correlation, same in agreement(found):
         print(f"| {name} | {correlation:.2f} | {100 * same:.0f} % |")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-VALUES = [
+VALUES: list[object] = [
     *(None, True, -1, 0, 1e308, 2**70, "", "\x00", "\ud800", "a" * 5000, "auto", "html", " "),
     *([], [[]], {}, [1], ["a", None], ["a"] * 3, ["\ud800"], {"a": {}}, {"layer": 0, "head": 1}),
     *("\u202e", "\n\n\n", "<p", "<a href='", "<b>a</i>", "&amp;&#xd800;", "[MASK]" * 3, "data:,"),
@@ -222,8 +222,8 @@ def _framed(draw: Draw, body: bytes) -> tuple[Lines, bytes, bool]:
         wrong = (b"-1", b"x", b"", b"1" * 30, b"0x10", b"1, 1", b"+1", b"1 1", b"%d.0" % size)
         lines = [b"Content-Length: " + draw.choice(wrong)]
         return lines + draw.choice(([], [b"Content-Length: %d" % size])), body, False
-    wrong = (b"%x\r\n", b"-%x\r\n", b"%x;" + b"e" * 200 + b"\r\n", b"0%x\r\n", b"%xg\r\n")
-    chunks = draw.choice(wrong) % size + body + draw.choice((b"\r\n", b"", b"\n"))
+    sizes = (b"%x\r\n", b"-%x\r\n", b"%x;" + b"e" * 200 + b"\r\n", b"0%x\r\n", b"%xg\r\n")
+    chunks = draw.choice(sizes) % size + body + draw.choice((b"\r\n", b"", b"\n"))
     chunks += draw.choice(
         (b"0\r\n\r\n", b"", b"0\r\nA: b\r\n\r\n", b"0\r\n" + b"a" * 999 + b"\r\n\r\n")
     )

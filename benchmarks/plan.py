@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 
@@ -27,6 +28,14 @@ CHUNK = 10_000_000
 MICRO_TOKENS, UPDATE_TOKENS, SHARES, SEED = 1024, 4096, 4, 1
 WHOLE_BYTES = 40  # of a pair in a plan of a whole corpus, as measured
 POLL = 0.01  # seconds
+
+
+class PlanCosts(TypedDict):
+    """What `plan` prints: the seconds of each plan, the micro-batches of the last, all blocks."""
+
+    seconds: list[float]
+    micros: int
+    blocks: int
 
 
 def write_lengths(folder: Path, pairs: int) -> None:
@@ -66,10 +75,11 @@ def plan(folder: Path, whole: bool, blocks: int) -> None:
         micros = len(order.plan)
         seconds.append(time.process_time() - start)
         start = time.process_time()
-    print(json.dumps({"seconds": seconds, "micros": micros, "blocks": len(order.blocks)}))
+    found = PlanCosts(seconds=seconds, micros=micros, blocks=len(order.blocks))
+    print(json.dumps(found))
 
 
-def measured(folder: Path, whole: bool, blocks: int) -> tuple[dict[str, object], float]:
+def measured(folder: Path, whole: bool, blocks: int) -> tuple[PlanCosts, float]:
     """What `plan` prints in a process of its own, and the peak of its own memory in bytes."""
     command = [sys.executable, "-m", "benchmarks.plan", "--child", str(folder), str(blocks)]
     command += ["--whole"] if whole else []
@@ -97,8 +107,8 @@ def compare(pairs: int, blocks: int, folder: Path) -> None:
     """Prints the rows of the table for corpora of this size."""
     write_lengths(folder, pairs)
     found, peak = measured(folder, False, blocks)
-    seconds = np.mean(found["seconds"])  # type: ignore[arg-type]
-    each = pairs / found["blocks"]  # type: ignore[operator]
+    seconds = np.mean(found["seconds"])
+    each = pairs / found["blocks"]
     ours = f"{peak / 1e9:.2f}", f"{seconds / each * 1e7:.2f}"
     if pairs * WHOLE_BYTES > 0.9 * available():
         needs = f"does not fit, about {pairs * WHOLE_BYTES / 1e9:.0f}"
@@ -107,7 +117,7 @@ def compare(pairs: int, blocks: int, folder: Path) -> None:
         )
         return
     other, whole_peak = measured(folder, True, 1)
-    whole = np.mean(other["seconds"]) / pairs * 1e7  # type: ignore[arg-type]
+    whole = np.mean(other["seconds"]) / pairs * 1e7
     print(
         f"| {pairs:,} | {found['blocks']} | {ours[0]} | {whole_peak / 1e9:.2f} | "
         f"{whole_peak / peak:.1f} | {ours[1]} | {whole:.2f} | {whole / float(ours[1]):.2f} |",

@@ -91,7 +91,7 @@ def clean(folder: Path, pairs: int) -> Finished:
 def prepared(recipe: Path, output: Path, folder: Path) -> Finished:
     """`jumok prepare` of a recipe, in one process; its log is in `folder`."""
     jumok = python_of(OURS).with_name("jumok")
-    options = ["--output", output, "--tasks", "4", "--at-once", "1"]
+    options: list[str | Path] = ["--output", output, "--tasks", "4", "--at-once", "1"]
     return _finish([jumok, "prepare", recipe, *options], folder)
 
 

@@ -26,7 +26,9 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.process import one_thread_environment
 from jumok.data.pairs.blocks import StoredLengths
 from jumok.data.pairs.sampler import PairSampler
+from jumok.data.planned import Planned
 from jumok.training.learner import share_out
+from jumok.training.task import MicroBatch
 
 WORKER = Path(__file__).parent / "workers" / "timed_training.py"
 SKIPPED = 8
@@ -86,8 +88,9 @@ def measured(case: Case, steps: int, precision: str) -> list[dict[str, float]]:
     folder.mkdir(parents=True)
     started = []
     for number in range(case.runs):
-        command = [
-            *(sys.executable, *case.starter, WORKER, folder / f"run{number}", str(SKIPPED)),
+        command: list[str | Path] = [
+            *(sys.executable, *case.starter),
+            *(WORKER, folder / f"run{number}", str(SKIPPED)),
             *("train", "multi30k-en-de", "--runs", folder / f"runs{number}"),
             *("--set", f"training.steps={steps}", "--set", f"training.threads={case.threads}"),
             *("--set", f"training.precision={precision}", "--set", "validation.decode_pairs=1"),
@@ -113,11 +116,9 @@ def row(case: str, found: list[dict[str, float]]) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Positions:
-    """A micro-batch, as far as it is divided among shares."""
-
-    work: int
+def never() -> MicroBatch:
+    """Makes no micro-batch: they are divided by their work alone."""
+    raise NotImplementedError
 
 
 def balance(planned: int, steps: int = 300, batch: int = 4096, micro: int = 1024) -> str:
@@ -139,7 +140,7 @@ def balance(planned: int, steps: int = 300, batch: int = 4096, micro: int = 1024
         counts[len(update)] = counts.get(len(update), 0) + 1
         longest = [max(source[rows].max(), target[rows].max()) + 1 for rows in update]
         found = [len(rows) * int(length) for rows, length in zip(update, longest, strict=True)]
-        shares = share_out([Positions(work) for work in found], SHARES)
+        shares = share_out([Planned(work, never) for work in found], SHARES)
         loads = [sum(found[index] for index in share) for share in shares]
         total += sum(loads)
         for processes in slowest:

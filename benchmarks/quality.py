@@ -24,7 +24,7 @@ def main(model: str, target: str = "de", beam: str = "5") -> None:
     work.mkdir(parents=True, exist_ok=True)
     output = work / f"test_2016_flickr.{target}"
     jumok = python_of(OURS).with_name("jumok")
-    files = ["--source", source, "--reference", reference, "--output", output]
+    files: list[str | Path] = ["--source", source, "--reference", reference, "--output", output]
     subprocess.run([jumok, "evaluate", model, *files, "--beam", beam], check=True)
     print("\nThe papers' scale: lower-cased, Moses-tokenised")
     subprocess.run([python_of("moses"), WORKER, output, reference, target], check=True)

@@ -82,7 +82,7 @@ def begin(name: str, checkout: Path, runs: Path, steps: int) -> subprocess.Popen
     if name.endswith("-pretrained"):
         encoder = runs / name.replace("-pretrained", "-mlm") / "model"
         changes.append(f"model.pretrained={encoder}")
-    command = [
+    command: list[str | Path] = [
         sys.executable, "-c", "from jumok.cli.main import run; run()", "train",
         checkout / "recipes" / f"{name}.toml", "--name", name, "--runs", runs,
         *(word for change in changes for word in ("--set", change)),

@@ -24,7 +24,7 @@ from itertools import chain
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, FloatRect, Page, sync_playwright
 
 FOLDER = Path(__file__).parents[1] / "docs" / "look"
 JUMOK = (sys.executable, "-c", "from jumok.cli.main import run; run()")
@@ -154,7 +154,7 @@ def shoot(browser: Browser, address: str, shots: tuple[Shot, ...]) -> None:
         page.locator("#panel").wait_for(state="attached")  # an open question hides it
         if shot.act is not None:
             shot.act(page)
-        high = min(shot.height, round(page.locator("#page").bounding_box()["height"]))
+        high = min(shot.height, round(box_of(page, "#page")["height"]))
         file = FOLDER / f"{shot.name}.png"
         page.mouse.move(0, 0)
         page.screenshot(path=file, clip={"x": 0, "y": 0, "width": WIDTH, "height": high})
@@ -209,11 +209,18 @@ def film(browser: Browser, address: str, shot: Shot) -> None:
 
 def framed(page: Page, least: int) -> Image.Image:
     """The walk at its moment, from the path to the picture's end, `least` pixels high or more."""
-    top, end = page.locator(".walk-path").bounding_box(), page.locator("#walk").bounding_box()
+    top, end = box_of(page, ".walk-path"), box_of(page, "#walk")
     high = max(end["y"] + end["height"] - top["y"], least - 2 * MARGIN)
     x, y, wide = top["x"] - MARGIN, top["y"] - MARGIN, top["width"] + 2 * MARGIN
-    clip = {"x": x, "y": y, "width": wide, "height": high + 2 * MARGIN}
-    return Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")
+    picture = page.screenshot(clip={"x": x, "y": y, "width": wide, "height": high + 2 * MARGIN})
+    return Image.open(io.BytesIO(picture)).convert("RGB")
+
+
+def box_of(page: Page, part: str) -> FloatRect:
+    """Where a part of the page is, which has to be shown."""
+    box = page.locator(part).bounding_box()
+    assert box is not None
+    return box
 
 
 def shoot_cards(browser: Browser, shot: Shot, models: list[Path], corpus: list[str]) -> None:

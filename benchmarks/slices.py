@@ -14,6 +14,7 @@ import os
 import resource
 import sys
 from contextlib import nullcontext
+from typing import Literal, get_args
 
 import torch
 
@@ -27,12 +28,17 @@ from jumok.training.optimization.parameters import FlatParameters
 from jumok.training.ranks import ALONE
 from jumok.training.torch_ranks import joined
 
+Optimizer = Literal["adamw", "muon"]
+Sharding = Literal["slices", "full"]
+
 MODEL = "base"
 COUNTS = 1, 2, 4
 SHARES = 4
 
 
-def measured(rank: int, count: int, port: int, optimizer: str, sharding: str) -> list[float]:
+def measured(
+    rank: int, count: int, port: int, optimizer: Optimizer, sharding: Sharding
+) -> list[float]:
     """The megabytes of one process: state, gradients, weights, growth of the resident memory."""
     torch.set_num_threads(1)
     torch.manual_seed(1)
@@ -62,8 +68,8 @@ def measured(rank: int, count: int, port: int, optimizer: str, sharding: str) ->
 def main() -> int:
     """Prints a row for each number of processes."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.slices", description=__doc__)
-    parser.add_argument("--optimizer", choices=["adamw", "muon"], default="adamw")
-    parser.add_argument("--sharding", choices=["slices", "full"], default="slices")
+    parser.add_argument("--optimizer", choices=get_args(Optimizer), default="adamw")
+    parser.add_argument("--sharding", choices=get_args(Sharding), default="slices")
     given = parser.parse_args()
     run = f"{MODEL}, {given.optimizer}, {given.sharding}, bfloat16, {SHARES} shares"
     print(f"{run}; MB of a process")

@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from benchmarks.cleaning import write_corpus
@@ -65,7 +66,7 @@ def main() -> None:
 def stages(plan: CorpusPlan) -> int:
     """Runs the stages here, and prints what each takes; how many pairs were read."""
     begin(plan)
-    seconds = {stage.name: _seconds(lambda run=stage.run: run(plan, 0)) for stage in STAGES[:-1]}
+    seconds = {stage.name: _seconds(partial(stage.run, plan, 0)) for stage in STAGES[:-1]}
     pairs = sum(block.pairs for block in plan.blocks())
     seconds["finish"] = _seconds(lambda: STAGES[-1].run(plan, 0))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9

@@ -9,12 +9,14 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 
 from benchmarks.load import Question, Reply, Target, closed_loop
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import DEFAULTS, Translator
 
-Loaded = Callable[[Callable[[Target], Awaitable[tuple[list[Reply], float]]]], object]
+Sent = tuple[list[Reply], float]
+Loaded = Callable[[Callable[[Target], Awaitable[Sent]]], Sent]
 
 BEAMS = (1, 2, 4, 5)
 TOGETHER = 24
@@ -99,7 +101,7 @@ def tagged(texts: Iterator[str], load: Loaded, offline: Translator, count: int) 
     for first in range(0, count, CHUNK):
         some = [next(texts) for _ in range(min(CHUNK, count - first))]
         questions = tagged_questions(some, draw, first)
-        replies, _ = load(lambda target, these=questions: closed_loop(target, these, TOGETHER))
+        replies, _ = load(partial(closed_loop, questions=questions, together=TOGETHER))
         found += compared(questions, replies, offline)
         if count > CHUNK:
             print(f"{first + len(some):,} of {count:,}: {dict(found)}", file=sys.stderr, flush=True)

@@ -120,9 +120,9 @@ def _train_eole(plan: Plan) -> Command:
 
 def _translate_eole(plan: Plan) -> Command:
     assert plan.test is not None
-    words = ["predict", "--model_path", plan.folder / "model", "--src", plan.test]
-    more = ["--output", plan.output, "--beam_size", str(BEAM), "--gpu_ranks", "-1"]
-    return Command([_eole(), *words, *more], plan.folder)
+    words: list[str | Path] = ["--model_path", plan.folder / "model", "--src", plan.test]
+    words += ["--output", plan.output, "--beam_size", str(BEAM), "--gpu_ranks", "-1"]
+    return Command([_eole(), "predict", *words], plan.folder)
 
 
 def _eole() -> Path:
@@ -141,15 +141,19 @@ def _train_joeynmt(plan: Plan) -> Command:
         stack |= {"dropout": DROPOUT, "embeddings": stack["embeddings"] | {"dropout": DROPOUT}}
     file = plan.folder / "joeynmt.yaml"  # JSON is YAML too
     file.write_text(json.dumps(settings | {"random_seed": plan.seed}, indent=1))
-    words = [python_of("joeynmt"), "-m", "joeynmt", "train", file, "--skip-test"]
-    return Command(words, plan.folder)
+    return Command(
+        [python_of("joeynmt"), "-m", "joeynmt", "train", file, "--skip-test"], plan.folder
+    )
 
 
 def _translate_joeynmt(plan: Plan) -> Command:
     assert plan.test is not None
     file = plan.folder / "joeynmt.yaml"
-    words = [python_of("joeynmt"), "-m", "joeynmt", "translate", file, "-o", plan.output]
-    return Command(words, plan.folder, plan.corpus.text(plan.test.name.split(".")[0], SOURCE))
+    return Command(
+        [python_of("joeynmt"), "-m", "joeynmt", "translate", file, "-o", plan.output],
+        plan.folder,
+        plan.corpus.text(plan.test.name.split(".")[0], SOURCE),
+    )
 
 
 def _of_ids(line: str, tokenizer: sentencepiece.SentencePieceProcessor) -> str:

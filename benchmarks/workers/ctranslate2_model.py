@@ -1,13 +1,18 @@
 """A Transformer of jumok as CTranslate2 has it: the same weights under its names."""
 
+from typing import TypeAlias
+
 import numpy as np
 from ctranslate2.converters.utils import fuse_linear
-from ctranslate2.specs import TransformerSpec, common_spec
+from ctranslate2.specs import TransformerSpec, attention_spec, common_spec, transformer_spec
 
 SPECIALS = ["<pad>", "<unk>", "<s>", "</s>"]
 
 Weights = dict[str, np.ndarray]
 Shape = dict[str, int | str]
+Layer: TypeAlias = (
+    transformer_spec.TransformerEncoderLayerSpec | transformer_spec.TransformerDecoderLayerSpec
+)
 
 
 def vocabulary(size: int) -> list[str]:
@@ -48,7 +53,7 @@ def specification(
     return spec
 
 
-def _set_block(layer: object, weights: Weights, block: str, before: str, is_pre: bool) -> str:
+def _set_block(layer: Layer, weights: Weights, block: str, before: str, is_pre: bool) -> str:
     """Sets the weights of a block; returns the name of its last norm.
 
     jumok names a norm after the residual connection that it follows. CTranslate2 has it with the
@@ -66,19 +71,23 @@ def _set_block(layer: object, weights: Weights, block: str, before: str, is_pre:
     return before
 
 
-def _set_self_attention(spec: object, weights: Weights, name: str) -> None:
+def _set_self_attention(
+    spec: attention_spec.MultiHeadAttentionSpec, weights: Weights, name: str
+) -> None:
     inputs = [linear(weights, f"{name}.{part}") for part in ("query", "key", "value")]
     fuse_linear(spec.linear[0], inputs)
     set_linear(spec.linear[1], weights, f"{name}.output")
 
 
-def _set_cross_attention(spec: object, weights: Weights, name: str) -> None:
+def _set_cross_attention(
+    spec: attention_spec.MultiHeadAttentionSpec, weights: Weights, name: str
+) -> None:
     set_linear(spec.linear[0], weights, f"{name}.query")
     fuse_linear(spec.linear[1], [linear(weights, f"{name}.{part}") for part in ("key", "value")])
     set_linear(spec.linear[2], weights, f"{name}.output")
 
 
-def _set_feed_forward(spec: object, weights: Weights, name: str) -> None:
+def _set_feed_forward(spec: transformer_spec.FeedForwardSpec, weights: Weights, name: str) -> None:
     set_linear(spec.linear_0, weights, f"{name}.inner")
     set_linear(spec.linear_1, weights, f"{name}.outer")
 

@@ -90,7 +90,7 @@ def _decode(
 ) -> list[list[int]]:
     longest = max(map(len, sources))
     padded = torch.tensor([source + [PAD] * (longest - len(source)) for source in sources])
-    outputs = model.generate(
+    outputs = model.generate(  # type: ignore[misc]  # typed for a protocol that no model meets
         padded,
         attention_mask=(padded != PAD).long(),
         generation_config=GenerationConfig(

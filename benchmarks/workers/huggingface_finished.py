@@ -49,7 +49,8 @@ def main() -> None:
     Path(settings["output"]).write_text("".join(f"{line}\n" for line in lines))
 
 
-def _trained(model: MarianMTModel, settings: dict[str, Any]) -> MarianMTModel:
+def _trained(model: MarianMTModel, settings: dict[str, Any]) -> nn.Module:
+    """The averaged model."""
     steps, warmup = settings["steps"], settings["warmup"]
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=settings["learning_rate"], betas=(0.9, 0.98), weight_decay=0.0
@@ -74,8 +75,7 @@ def _trained(model: MarianMTModel, settings: dict[str, Any]) -> MarianMTModel:
         averaged.update_parameters(model)
         if step % 50 == 0:
             print(f"step {step} loss {loss.item():.3f}", flush=True)
-    last: MarianMTModel = averaged.module
-    return last
+    return averaged.module
 
 
 def _endless(pairs: list[Pair], settings: dict[str, Any]) -> Iterator[list[Pair]]:
@@ -91,7 +91,10 @@ def _translated(model: MarianMTModel, sources: list[list[int]]) -> list[str]:
     for start in range(0, len(order), TOGETHER):
         places = order[start : start + TOGETHER]
         ids = padded([[*sources[place], END] for place in places], PAD)
-        found = model.generate(ids, attention_mask=ids != PAD, num_beams=BEAM, max_length=128)
+        found = model.generate(  # type: ignore[misc]  # typed for a protocol that no model meets
+            ids, attention_mask=ids != PAD, num_beams=BEAM, max_length=128
+        )
+        assert isinstance(found, torch.Tensor)
         for place, row in zip(places, found.tolist(), strict=True):
             lines[place] = " ".join(str(id_) for id_ in row if id_ not in (PAD, START, END))
     return lines

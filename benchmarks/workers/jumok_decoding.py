@@ -4,7 +4,7 @@ python jumok_decoding.py FOLDER PRECISION; the folder holds the bundle model/, P
 bf16. The model is loaded as `jumok translate` loads it.
 """
 
-import sys
+import argparse
 from functools import partial
 from pathlib import Path
 
@@ -13,13 +13,17 @@ from answering import answer_requests
 
 from jumok.data.pairs.batches import source_batches
 from jumok.decoding import DecodingOptions, decode
-from jumok.models.encoder_decoder import Transformer
+from jumok.models.memory import SequenceToSequence
 from jumok.systems.translation.translator import Translator
 
 
 def main() -> None:
     """Load, then answer."""
-    translator = Translator.load(Path(sys.argv[1]) / "model", device="cpu", precision=sys.argv[2])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("precision", choices=["fp32", "bf16"])
+    given = parser.parse_args()
+    translator = Translator.load(given.folder / "model", device="cpu", precision=given.precision)
     (model,) = translator.models
     with translator.at_work():  # as `translate` works: from copies of the weights
         answer_requests(partial(_decode, model))
@@ -27,7 +31,7 @@ def main() -> None:
 
 @torch.inference_mode()
 def _decode(
-    model: Transformer, sources: list[list[int]], beam: int, length: int
+    model: SequenceToSequence, sources: list[list[int]], beam: int, length: int
 ) -> list[list[int]]:
     options = DecodingOptions(
         beam=beam, minimum_length=length, maximum_length=length, length_penalty=1.0

@@ -4,7 +4,7 @@ python jumok_engine_decoding.py FOLDER PRECISION; the folder holds the bundle mo
 fp32, bf16 or int8. The model is loaded as `jumok translate --engine native` loads it.
 """
 
-import sys
+import argparse
 from functools import partial
 from pathlib import Path
 
@@ -16,9 +16,11 @@ from jumok.systems.translation.translator import Translator
 
 def main() -> None:
     """Load, then answer."""
-    translator = Translator.load(
-        Path(sys.argv[1]) / "model", engine="native", precision=sys.argv[2]
-    )
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("precision", choices=["fp32", "bf16", "int8"])
+    given = parser.parse_args()
+    translator = Translator.load(given.folder / "model", engine="native", precision=given.precision)
     answer_requests(partial(_decode, translator))
 
 

@@ -4,8 +4,8 @@ python jumok_larger_decoding.py FOLDER ENGINE PRECISION; the folder holds shape.
 weights.safetensors, ENGINE is torch or native, PRECISION is fp32, bf16 or int8.
 """
 
+import argparse
 import json
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import torch
 from answering import Decode, answer_requests
 from safetensors.torch import load_file
 
+from jumok.bundle.reading import Precision
 from jumok.config.causal import CausalConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.transformer import TransformerConfig
@@ -22,6 +23,7 @@ from jumok.data.tokenizer import END, PAD, START
 from jumok.decoding import DecodingOptions, decode
 from jumok.engine.language import NativeCausal
 from jumok.engine.native import NativeModel
+from jumok.engine.packing import Weights
 from jumok.engine.recurrent import NativeRecurrent
 from jumok.engine.transformer import NativeTransformer
 from jumok.kernels.linear import prepare_for_inference
@@ -32,33 +34,50 @@ from jumok.models.memory import SequenceToSequence
 from jumok.models.recurrent import RecurrentModel
 from jumok.systems.translation.on_engine import rules_of
 
-SECTIONS = {"transformer": TransformerConfig, "causal-lm": CausalConfig, "rnn": RecurrentConfig}
-MODELS = {"transformer": Transformer, "causal-lm": CausalLanguageModel, "rnn": RecurrentModel}
+Config = TransformerConfig | CausalConfig | RecurrentConfig
+SECTIONS: dict[str, type[Config]] = {
+    "transformer": TransformerConfig,
+    "causal-lm": CausalConfig,
+    "rnn": RecurrentConfig,
+}
 
 
 def main() -> None:
     """Load, then answer."""
-    folder, engine, precision = Path(sys.argv[1]), *sys.argv[2:]
-    shape = json.loads((folder / "shape.json").read_text())
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("engine", choices=["torch", "native"])
+    parser.add_argument("precision", choices=["fp32", "bf16", "int8"])
+    given = parser.parse_args()
+    shape = json.loads((given.folder / "shape.json").read_text())
     config = SECTIONS[shape["config"]["kind"]](**shape["config"])
-    causal = isinstance(config, CausalConfig)
-    weights = load_file(folder / "weights.safetensors")
+    weights = load_file(given.folder / "weights.safetensors")
     weights.pop("positions", None)
-    if engine == "native":
+    if given.engine == "native":
         arrays = {name: tensor.numpy() for name, tensor in weights.items()}
-        if causal:
-            native = NativeCausal(config, arrays, config.max_length, precision)
-            answer_requests(partial(_write, native))
-        else:
-            rnn = isinstance(config, RecurrentConfig)
-            kind = NativeRecurrent if rnn else NativeTransformer
-            answer_requests(partial(_search, kind(config, arrays, precision)))
+        answer_requests(_on_engine(config, arrays, given.precision))
         return
-    model = MODELS[config.kind](config, shape["vocabulary"]).eval()
+    model = _model(config, shape["vocabulary"]).eval()
     model.load_state_dict(weights)
-    prepare_for_inference(model, torch.float32 if precision == "fp32" else torch.bfloat16)
+    prepare_for_inference(model, torch.float32 if given.precision == "fp32" else torch.bfloat16)
     with torch.inference_mode(), Packs().at_work():
-        answer_requests(_on_torch(model, causal))
+        answer_requests(_on_torch(model))
+
+
+def _on_engine(config: Config, weights: Weights, precision: Precision) -> Decode:
+    if isinstance(config, CausalConfig):
+        return partial(_write, NativeCausal(config, weights, config.max_length, precision))
+    if isinstance(config, RecurrentConfig):
+        return partial(_search, NativeRecurrent(config, weights, precision))
+    return partial(_search, NativeTransformer(config, weights, precision))
+
+
+def _model(config: Config, vocabulary: int) -> SequenceToSequence | CausalLanguageModel:
+    if isinstance(config, CausalConfig):
+        return CausalLanguageModel(config, vocabulary)
+    if isinstance(config, RecurrentConfig):
+        return RecurrentModel(config, vocabulary)
+    return Transformer(config, vocabulary)
 
 
 def _options(beam: int, length: int, *forbidden: int) -> DecodingOptions:
@@ -92,23 +111,31 @@ def _write(
     return outputs
 
 
-def _on_torch(model: SequenceToSequence | CausalLanguageModel, causal: bool) -> Decode:
-    def write(prompts: list[list[int]], beam: int, length: int) -> list[list[int]]:
-        options = _options(beam, length + len(prompts[0]) - 1)
-        prefixes = [prompt[1:] for prompt in prompts]  # decoding adds START
-        found = decode(model.decoder, model.nothing(len(prompts)), options, prefixes)
-        return [list(row[0].tokens)[-length:] for row in found]
+def _on_torch(model: SequenceToSequence | CausalLanguageModel) -> Decode:
+    if isinstance(model, CausalLanguageModel):
+        return partial(_continue, model)
+    return partial(_translate, model)
 
-    def translate(sources: list[list[int]], beam: int, length: int) -> list[list[int]]:
-        (batch,) = source_batches([source[:-1] for source in sources], sentences=len(sources))
-        memory = model.encode(batch.tokens, batch.allowed)
-        outputs: list[list[int]] = [[] for _ in sources]
-        found = decode(model.decoder, memory, _options(beam, length))
-        for row, hypotheses in zip(batch.rows, found, strict=True):
-            outputs[row] = list(hypotheses[0].tokens)
-        return outputs
 
-    return write if causal else translate
+def _continue(
+    model: CausalLanguageModel, prompts: list[list[int]], beam: int, length: int
+) -> list[list[int]]:
+    options = _options(beam, length + len(prompts[0]) - 1)
+    prefixes = [prompt[1:] for prompt in prompts]  # decoding adds START
+    found = decode(model.decoder, model.nothing(len(prompts)), options, prefixes)
+    return [list(row[0].tokens)[-length:] for row in found]
+
+
+def _translate(
+    model: SequenceToSequence, sources: list[list[int]], beam: int, length: int
+) -> list[list[int]]:
+    (batch,) = source_batches([source[:-1] for source in sources], sentences=len(sources))
+    memory = model.encode(batch.tokens, batch.allowed)
+    outputs: list[list[int]] = [[] for _ in sources]
+    found = decode(model.decoder, memory, _options(beam, length))
+    for row, hypotheses in zip(batch.rows, found, strict=True):
+        outputs[row] = list(hypotheses[0].tokens)
+    return outputs
 
 
 if __name__ == "__main__":

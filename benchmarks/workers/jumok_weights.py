@@ -10,8 +10,10 @@ from pathlib import Path
 
 from safetensors.torch import save_file
 
+from jumok.bundle.described import section_of
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
+from jumok.config import TransformerConfig
 from jumok.positions.sinusoidal import sinusoids
 
 POSITIONS = 256
@@ -21,18 +23,19 @@ def main() -> None:
     """Read the bundle, write the two files."""
     folder = Path(sys.argv[1])
     bundle = read_bundle(folder / "model")
-    config = bundle.config.model
+    config = section_of(bundle)
+    assert isinstance(config, TransformerConfig)
     weights = {name: tensor.clone() for name, tensor in load_model(bundle).state_dict().items()}
-    weights["positions"] = sinusoids(POSITIONS, config["dim"])
+    weights["positions"] = sinusoids(POSITIONS, config.dim)
     save_file(weights, folder / "weights.safetensors")
     shape = {
         "vocabulary": bundle.config.vocabulary_size,
-        "dim": config["dim"],
-        "heads": config["heads"],
-        "layers": config["encoder_layers"],
-        "inner": config["feedforward"],
+        "dim": config.dim,
+        "heads": config.heads,
+        "layers": config.encoder_layers,
+        "inner": config.feedforward,
         "positions": POSITIONS,
-        "norm": config["norm"],
+        "norm": config.norm,
     }
     (folder / "shape.json").write_text(json.dumps(shape))
 

@@ -58,8 +58,8 @@ def main() -> None:
     Learner.update = noted  # type: ignore[method-assign]
     try:
         run()
-    except SystemExit as ended:
-        if ended.code:
+    except SystemExit as stopped:
+        if stopped.code:
             raise
     (begun, used_before, _), (ended, used, _) = updates[skipped], updates[-1]
     figures = {
