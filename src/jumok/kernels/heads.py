@@ -34,7 +34,8 @@ def turn(
     cosine: Float[Tensor, "length dim//2"],
     sine: Float[Tensor, "length dim//2"],
 ) -> Float[Tensor, "batch heads length dim"]:
-    """Each pair (2i, 2i + 1) turned by the angle of its position; the angles are in float32."""
+    """Each pair (2i, 2i + 1) turned by the angle of its position, with tables in float32."""
+    assert cosine.dtype == sine.dtype == torch.float32
     return _Turn.apply(states, cosine.contiguous(), sine.contiguous())
 
 
