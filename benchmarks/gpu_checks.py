@@ -9,6 +9,7 @@ from jumok.config import TrainingConfig, TransformerConfig
 from jumok.data.pairs.batches import collate
 from jumok.kernels.cross_entropy import smoothed_cross_entropy, smoothed_cross_entropy_plainly
 from jumok.kernels.noise import DropoutMask
+from jumok.kernels.residual import add_norm, add_norm_plainly
 from jumok.models.encoder_decoder import Transformer
 from jumok.training.learner import Learner
 from jumok.training.objectives.pairs import translation
@@ -29,12 +30,20 @@ def apart(device: torch.device) -> str | None:
     hidden, table = torch.randn(700, 64, device=device), torch.randn(301, 64, device=device) / 8
     targets = torch.arange(700, device=device) % 301
     mask = DropoutMask(0.3, 0xF1234567)
+    stream, update = torch.randn(2, 3, 100, 64, device=device)
+    norm = torch.nn.LayerNorm(64, device=device)
+    with torch.no_grad():
+        norm.weight.uniform_(0.5, 1.5)
     pairs = {
         "attention": (attend(query, key, value), attend_with_weights(query, key, value)[0]),
         "dropout": (mask.apply(hidden), mask.apply_plainly(hidden)),
         "loss": (
             smoothed_cross_entropy(hidden, table, targets, 0.1) / 700,
             smoothed_cross_entropy_plainly(hidden, table, targets, 0.1) / 700,
+        ),
+        "norm": (
+            add_norm(stream, update, norm, mask)[1],
+            add_norm_plainly(stream, update, norm, mask)[1],
         ),
     }
     for name, (fast, slow) in pairs.items():

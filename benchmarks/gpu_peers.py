@@ -43,7 +43,8 @@ def gpt2(section: CausalConfig, vocabulary: int, device: torch.device, *, compil
     config = transformers.GPT2Config(
         vocab_size=vocabulary, n_positions=section.max_length, n_embd=section.dim,
         n_layer=section.layers, n_head=section.heads, n_inner=section.feedforward,
-        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, use_cache=False,
+        activation_function="gelu_pytorch_tanh", use_cache=False,
+        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0,
         bos_token_id=2, eos_token_id=3,
     )  # fmt: skip
     return trained(transformers.GPT2LMHeadModel(config), device, compiled)

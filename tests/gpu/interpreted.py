@@ -1,39 +1,148 @@
 """Runs the Triton kernels in Triton's interpreter, on the processor, against their twins."""
 
+from collections.abc import Callable
+
 import torch
+from torch import nn
 
+from jumok.kernels.card import linear, loss, norm
 from jumok.kernels.card.dropout import dropout
+from jumok.kernels.cross_entropy import NO_TARGET, _row_losses
 from jumok.kernels.noise import DropoutMask
+from jumok.kernels.residual import add_norm_plainly
+
+SEEDS = 5, 0xF1234567  # the second one is negative as a signed number
+TYPES = torch.float32, torch.bfloat16
+Some = tuple[torch.Tensor, ...]
 
 
-def both(shape: tuple[int, ...], seed: int, dtype: torch.dtype) -> list[list[torch.Tensor]]:
-    """The states after dropout and their gradient, by the kernel and by its twin."""
-    mask = DropoutMask(0.3, seed)
-    torch.manual_seed(1)
-    states, slope = torch.randn(2, *shape).to(dtype)
-    found = []
-    for drop in (
-        lambda leaf: dropout(leaf, mask.p, mask.threshold, mask.seed),
-        mask.apply_plainly,
-    ):
-        leaf = states.clone().requires_grad_()
-        dropped = drop(leaf)
-        dropped.backward(slope)
-        assert leaf.grad is not None
-        found.append([dropped.detach(), leaf.grad])
-    return found
+def gradients(function: Callable[..., Some], inputs: list[torch.Tensor]) -> list[torch.Tensor]:
+    """What the function gives, and the gradients of its inputs for slopes that are all different.
+
+    The last of several outputs is used twice as much as the first.
+    """
+    leaves = [each.detach().clone().requires_grad_() for each in inputs]
+    found = function(*leaves)
+    torch.manual_seed(2)
+    used = [each for each in found if each.requires_grad]
+    torch.autograd.backward(used, [torch.randn(each.shape).to(each.dtype) for each in used])
+    return [*(each.detach() for each in found), *(each.grad for each in leaves)]  # type: ignore[misc]
 
 
-def main() -> None:
+def close(found: list[torch.Tensor], expected: list[torch.Tensor], of: object) -> None:
+    """Within rounding: of the kernels' sums, and of what twins round on the way."""
+    for place, (one, other) in enumerate(zip(found, expected, strict=True)):
+        assert one.dtype == other.dtype, (of, place)
+        wide = one.dtype == torch.float32
+        torch.testing.assert_close(
+            one, other, rtol=1e-5 if wide else 2**-5, atol=1e-5 if wide else 0.1,
+            msg=lambda text, place=place: f"{of}, {place}: {text}",
+        )  # fmt: skip
+
+
+def masks() -> None:
     for shape in ((7,), (3, 1001), (2, 3, 700)):  # less than a block, and several
-        for seed in (5, 0xF1234567):  # the second one is negative as a signed number
-            for kernel, twin in zip(*both(shape, seed, torch.float32), strict=True):
-                assert torch.equal(kernel, twin), (shape, seed)
-            for kernel, twin in zip(*both(shape, seed, torch.bfloat16), strict=True):
-                assert torch.equal(kernel == 0, twin == 0), (shape, seed)
-                torch.testing.assert_close(kernel, twin, atol=0, rtol=2**-7)
-    print("the same masks")
+        for seed in SEEDS:
+            mask = DropoutMask(0.3, seed)
+            for dtype in TYPES:
+                torch.manual_seed(1)
+                states = [torch.randn(shape).to(dtype)]
+                twin = gradients(lambda leaf, mask=mask: (mask.apply_plainly(leaf),), states)
+                for given in (seed, torch.tensor(seed)):
+                    found = gradients(
+                        lambda leaf, given=given, mask=mask: (
+                            dropout(leaf, mask.p, mask.threshold, given),
+                        ),
+                        states,
+                    )
+                    for one, other in zip(found, twin, strict=True):
+                        assert torch.equal(one == 0, other == 0), (shape, seed)
+                    close(found, twin, ("dropout", shape, seed))
+    print("dropout")
+
+
+def norms() -> None:
+    for dim in (16, 48, 1100):
+        for kind in (nn.LayerNorm, nn.RMSNorm):
+            for seed in (None, *SEEDS):
+                for dtype in TYPES:
+                    for whole in (True, False):
+                        one_norm(kind(dim, eps=1e-5), seed, dtype, whole)
+    print("norms")
+
+
+def one_norm(
+    module: nn.LayerNorm | nn.RMSNorm, seed: int | None, dtype: torch.dtype, whole: bool
+) -> None:
+    """Args: whole: whether the sum is used, too, as with the norm before, and not after."""
+    torch.manual_seed(1)
+    module.to(dtype)
+    dim = module.weight.numel()
+    parameters = [torch.randn(dim).to(dtype) for _ in module.parameters()]
+    states = [torch.randn(3, 7, dim).to(dtype) + 0.5 for _ in range(2)]
+    mask = None if seed is None else DropoutMask(0.3, seed)
+
+    def fast(stream: torch.Tensor, update: torch.Tensor, *own: torch.Tensor) -> Some:
+        bias = own[1] if len(own) > 1 else None
+        assert module.eps is not None
+        found = norm.add_norm(stream, update, own[0], bias, module.eps, mask)
+        return found if whole else found[1:]
+
+    def slow(stream: torch.Tensor, update: torch.Tensor, *own: torch.Tensor) -> Some:
+        given = dict(zip((name for name, _ in module.named_parameters()), own, strict=True))
+
+        def of(states: torch.Tensor) -> torch.Tensor:
+            result: torch.Tensor = torch.func.functional_call(module, given, states)
+            return result
+
+        found = add_norm_plainly(stream, update, of, mask)  # type: ignore[arg-type]
+        return found if whole else found[1:]
+
+    everything = [*states, *parameters]
+    name = type(module).__name__, dim, seed, dtype, whole
+    close(gradients(fast, everything), gradients(slow, everything), name)
+    if seed is not None:
+        held = DropoutMask(0.3, torch.tensor(seed))
+        bias = parameters[1] if len(parameters) > 1 else None
+        assert module.eps is not None
+        by_number = norm.add_norm(*states, parameters[0], bias, module.eps, mask)
+        by_memory = norm.add_norm(*states, parameters[0], bias, module.eps, held)
+        assert all(map(torch.equal, by_number, by_memory)), name
+
+
+def losses() -> None:
+    for vocabulary in (5, 101, 9000):  # a block, and several
+        for dtype in TYPES:
+            for smoothing in (0.0, 0.1):
+                torch.manual_seed(1)
+                logits = (torch.randn(13, vocabulary) * 5).to(dtype)
+                targets = torch.arange(13) * 7 % vocabulary
+                targets[3:5] = NO_TARGET
+                summed, slope = _row_losses(logits, targets, smoothing, None)
+                found = loss.row_losses(logits.clone(), targets, smoothing)
+                torch.testing.assert_close(found[0], summed, rtol=1e-5, atol=1e-4)
+                close([found[1]], [slope.to(dtype)], ("loss", vocabulary, dtype))
+    assert loss.NONE == NO_TARGET
+    print("losses")
+
+
+def sums() -> None:
+    for rows, dim in ((1, 7), (100, 129), (40_000, 8)):
+        for dtype in TYPES:
+            torch.manual_seed(1)
+            states = torch.randn(rows, dim).to(dtype)
+            expected = states.double().sum(dim=0)
+            found = linear.sum_rows(states)
+            assert found.dtype == dtype
+            tolerance = 1e-5 if dtype == torch.float32 else 2**-7
+            torch.testing.assert_close(
+                found.double(), expected, rtol=tolerance, atol=tolerance * rows**0.5
+            )
+    print("sums")
 
 
 if __name__ == "__main__":
-    main()
+    masks()
+    norms()
+    losses()
+    sums()

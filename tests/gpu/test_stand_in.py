@@ -74,14 +74,6 @@ def test_searches_on_a_card_find_what_the_processor_finds(found, name):
     assert strange == []
 
 
-def test_compiled_functions_learn_what_they_learn_without_a_compiler(found):
-    compiled = found["compiled"]
-    assert not compiled["error"], compiled["error"]
-    eager, captured = compiled["losses"]
-    assert captured == pytest.approx(eager, rel=1e-6)
-    assert compiled["graphs"]["unique_graphs"] >= 2  # the loss, and the residual
-
-
 def last_line(function: object) -> str:
     lines, first = getsourcelines(function)
     return f"tests/gpu/planted.py:{first + len(lines) - 1}"

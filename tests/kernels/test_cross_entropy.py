@@ -9,6 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from jumok.errors import ModelError
 from jumok.kernels import cross_entropy, native
 from jumok.kernels.cross_entropy import (
+    NO_TARGET,
     chunk_rows,
     consistent_cross_entropy,
     consistent_cross_entropy_plainly,
@@ -61,6 +62,33 @@ def test_loss_agrees_with_twin_where_the_kernel_does_not_serve():
     double = smoothed_cross_entropy(hidden.double(), output.double(), targets, 0.1)
     single = smoothed_cross_entropy(hidden, output, targets, 0.1)
     torch.testing.assert_close(double, single, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("weight", [None, 2.5])
+def test_rows_without_a_target_have_no_loss_and_no_gradient(weight, dtype):
+    hidden, output, targets = samples(26, 29)
+    wanted, missing = targets.clone(), torch.arange(26) % 3 == 1
+    wanted[missing] = NO_TARGET
+    found = []
+    for some, places in ((wanted, slice(None)), (targets[~missing], ~missing)):
+        states = hidden.to(dtype).requires_grad_()
+        table = output.to(dtype).requires_grad_()
+        rows = states[places]
+        if weight is None:
+            loss = smoothed_cross_entropy(rows, table, some, 0.1)
+            twin = smoothed_cross_entropy_plainly(rows, table, some, 0.1)
+        else:
+            pairs = torch.stack((rows, rows.flip(1)), dim=1)
+            loss = consistent_cross_entropy(pairs, table, some, 0.1, weight)
+            twin = consistent_cross_entropy_plainly(pairs, table, some, 0.1, weight)
+        torch.testing.assert_close(loss.float(), twin.float(), rtol=2e-2, atol=0)
+        loss.backward()
+        found.append((loss.detach(), states.grad, table.grad))
+    assert found[0][1][missing].abs().max() == 0
+    for one, other in zip(*found, strict=True):
+        tolerance = 1e-2 if dtype == torch.bfloat16 else 1e-5
+        torch.testing.assert_close(one, other, rtol=tolerance, atol=tolerance)
 
 
 def test_loss_of_even_logits_is_the_logarithm_of_the_vocabulary():

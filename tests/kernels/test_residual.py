@@ -4,7 +4,6 @@ import pytest
 import torch
 from torch import nn
 
-from jumok.kernels import native, residual
 from jumok.kernels.noise import DropoutMask
 from jumok.kernels.residual import add_norm, add_norm_plainly, knows
 from tests.kernels.twins import assert_twins
@@ -63,19 +62,6 @@ def test_add_norm_agrees_with_twin_for_the_rms_norm(dim, drop, dtype):
         [stream, update, gain],
         dtype,
     )
-
-
-@pytest.mark.parametrize("drop", [None, DropoutMask(0.3, 12345)], ids=["whole", "dropped"])
-@pytest.mark.parametrize("kind", ["layer", "rms"])
-def test_what_is_compiled_for_gpus_is_the_twin(kind, drop, monkeypatch):
-    """Where the run compiles, and there is no kernel in C; here the function is called as it is."""
-    stream, update, gain, bias = states(48)
-    norm = norm_of(gain, bias) if kind == "layer" else rms_norm_of(gain)
-    monkeypatch.setattr(native, "serves", lambda *_: False)
-    monkeypatch.setattr(residual, "compiles", lambda: True)
-    ours = add_norm(stream, update, norm, drop)
-    for mine, other in zip(ours, add_norm_plainly(stream, update, norm, drop), strict=True):
-        torch.testing.assert_close(mine, other)
 
 
 def test_a_norm_that_the_kernel_does_not_have_is_not_taken_for_one():

@@ -122,11 +122,11 @@ def test_a_run_from_before_a_key_resumes_where_the_key_has_no_value(tmp_path):
     folder.write(tmp_path, recipe(), decisions)
     file = tmp_path / folder.CONFIG
     kept = json.loads(file.read_text())
-    del kept["recipe"]["training"]["compile"], kept["recipe"]["training"]["recompute"]
+    del kept["recipe"]["training"]["sharding"], kept["recipe"]["training"]["recompute"]
     file.write_text(json.dumps(kept))
     assert folder.read(tmp_path, recipe(recompute=True)) == decisions
-    with pytest.raises(ConfigError, match="compile was None and is now True"):
-        folder.read(tmp_path, recipe(compile=True))
+    with pytest.raises(ConfigError, match="sharding was None and is now 'full'"):
+        folder.read(tmp_path, recipe(sharding="full"))
 
 
 FREEING = """

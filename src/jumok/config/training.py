@@ -49,7 +49,7 @@ class TrainingConfig(Section):
     shares: Literal[0, 1, 2, 4, 8, 16, 32, 64, 128, 256] = 0
     sharding: Literal["slices", "full"] = "slices"
     device: str = "auto"
-    compile: bool = False
+    cuda_graphs: bool = True
     recompute: bool = False
     log_every: Count = 20
     checkpoint_every: Count = 200

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         """
 
         saved_tensors: tuple[Tensor, ...]
+        needs_input_grad: tuple[bool, ...]
         drop: DropoutMask | None
         scale: float
         biased: bool

@@ -5,7 +5,7 @@
 summed over positions, with label smoothing e. The gradient is formed chunk by chunk in the
 forward pass: a chunk's logits stay in the cache, and 4,096 x 8,000 of them never exist at once.
 `F.linear_cross_entropy` of torch 2.13 does the same in chunks of its own; it knows neither the
-divergences below nor the C kernels, and a graph of `torch.compile` ends at it as at this function.
+divergences below nor the kernels.
 
 Two forward passes over one target, with different dropout masks, can be combined:
 
@@ -23,11 +23,18 @@ import torch.nn.functional as F
 from jumok.errors import ModelError
 from jumok.kernels import native
 from jumok.kernels.activation import soft_cap
-from jumok.kernels.card.compiling import fast
+from jumok.kernels.card import serving
 from jumok.kernels.card.sizes import logit_rows
 from jumok.kernels.context import Context
 from jumok.kernels.linear import whole_rows
+from jumok.late import late_imports
 from jumok.shapes import Float, Int, Tensor
+
+with late_imports():
+    from jumok.kernels.card import loss as card
+
+NO_TARGET = -100
+"""The target of a row that has none, as in torch: it has no loss, and no gradient."""
 
 
 def smoothed_cross_entropy(
@@ -41,6 +48,7 @@ def smoothed_cross_entropy(
     """The summed loss in nats of predicting `targets` by softmax(hidden output^T + bias).
 
     Args:
+        targets: NO_TARGET where nothing is to be predicted.
         cap: the soft cap of the logits (`kernels/activation.py`); None: they are not capped.
     """
     return _ChunkedCrossEntropy.apply(hidden, output, targets, smoothing, bias, None, cap)
@@ -71,6 +79,7 @@ def consistent_cross_entropy(
     """The summed loss in nats of two forward passes over each target, and of their divergences.
 
     Args:
+        targets: NO_TARGET where nothing is to be predicted.
         weight: the factor of both divergences, each in nats.
         cap: of the logits, as in `smoothed_cross_entropy`.
     """
@@ -94,7 +103,8 @@ def consistent_cross_entropy_plainly(
         smoothed_cross_entropy_plainly(side, output, targets, smoothing, cap=cap)
         for side in hidden.unbind(dim=1)
     )
-    return loss + weight * ((a.exp() - b.exp()) * (a - b)).sum()
+    apart = ((a.exp() - b.exp()) * (a - b)).sum(dim=-1)
+    return loss + weight * apart[targets != NO_TARGET].sum()
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
@@ -169,9 +179,11 @@ def _loss_and_gradient(
             _refuse(targets, vocabulary)
         logits[rows:] = 0
         return torch.tensor(loss), logits
-    if logits.device.type == "cpu" and ((targets < 0) | (targets >= vocabulary)).any():
+    if logits.device.type == "cpu" and _outside(targets, vocabulary).any():
         _refuse(targets, vocabulary)
-    summed, gradient = fast(_row_losses)(logits[:rows], targets, smoothing, weight)
+    if weight is None and serving.serves(logits):
+        return card.row_losses(logits, targets, smoothing)
+    summed, gradient = _row_losses(logits[:rows], targets, smoothing, weight)
     logits[:rows] = gradient
     logits[rows:] = 0
     return summed, logits
@@ -184,10 +196,12 @@ def _row_losses(
     vocabulary = logits.shape[1]
     log_p = logits.log_softmax(dim=1, dtype=torch.float32)
     right = targets if weight is None else targets.repeat_interleave(2)
-    picked = log_p.gather(1, right[:, None])
-    summed = -(1.0 - smoothing) * picked.sum()
+    real = (right != NO_TARGET)[:, None]
+    right = right.clamp(min=0)[:, None]
+    picked = log_p.gather(1, right)
+    summed = -(1.0 - smoothing) * (picked * real).sum()
     if smoothing:
-        summed -= smoothing / vocabulary * log_p.sum()
+        summed -= smoothing / vocabulary * (log_p.sum(dim=1, keepdim=True) * real).sum()
     if weight is None:
         gradient = log_p.exp_()
     else:
@@ -195,15 +209,19 @@ def _row_losses(
         apart = log_p - log_p.unflatten(0, (-1, 2)).flip(1).flatten(0, 1)  # from the other reading
         divergence = (p * apart).sum(dim=1, keepdim=True)
         other = p.unflatten(0, (-1, 2)).flip(1).flatten(0, 1)
-        summed += weight * divergence.sum()
+        summed += weight * (divergence * real).sum()
         gradient = p + weight * (p * (apart - divergence + 1.0) - other)
     gradient -= smoothing / vocabulary
-    gradient.scatter_add_(1, right[:, None], torch.full_like(picked, smoothing - 1.0))
-    return summed, gradient
+    gradient.scatter_add_(1, right, torch.full_like(picked, smoothing - 1.0))
+    return summed, gradient.mul_(real)
+
+
+def _outside(targets: Tensor, vocabulary: int) -> Tensor:
+    return ((targets < 0) & (targets != NO_TARGET)) | (targets >= vocabulary)
 
 
 def _refuse(targets: Tensor, vocabulary: int) -> NoReturn:
-    wrong = targets[(targets < 0) | (targets >= vocabulary)]
+    wrong = targets[_outside(targets, vocabulary)]
     raise ModelError(
         "a target is none of the model's classes.",
         expected=f"0 to {vocabulary - 1}",

@@ -8,10 +8,15 @@ from torch import nn
 
 from jumok.kernels import native
 from jumok.kernels.activation import soft_cap
+from jumok.kernels.card import serving
 from jumok.kernels.context import Context
 from jumok.kernels.packed import AT_WORK, Look, Stamp, can_be_packed
 from jumok.kernels.step_part import StepPart
+from jumok.late import late_imports
 from jumok.shapes import Float, Tensor
+
+with late_imports():
+    from jumok.kernels.card import linear as card
 
 ROWS = 32
 """Products of bfloat16 matrices on a CPU get a multiple of this many rows.
@@ -30,6 +35,8 @@ def linear(
     """x W^T + b, and its gradients; without b if `bias` is None."""
     if states.dtype == torch.bfloat16 and torch.is_grad_enabled() and native.serves(states, weight):
         return _Linear.apply(states, weight, bias)
+    if bias is not None and bias.requires_grad and serving.serves(states):
+        return _CardLinear.apply(states, weight, bias)
     return F.linear(states, weight, bias)
 
 
@@ -61,6 +68,24 @@ class _Linear(torch.autograd.Function):
         slope = whole_rows(slope.flatten(0, -2))
         d_states = (slope @ weight)[: rows.numel()].view(*rows, -1)
         return d_states, slope.t() @ padded, _sum_rows(slope) if ctx.biased else None
+
+
+class _CardLinear(torch.autograd.Function):
+    """The same on a GPU, where the sum of a bias's gradient has a kernel."""
+
+    @staticmethod
+    def forward(ctx: Context, states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        ctx.save_for_backward(states, weight)
+        return F.linear(states, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Context, slope: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor]:
+        states, weight = ctx.saved_tensors
+        slopes = slope.flatten(0, -2).contiguous()
+        of_states, of_weight, _ = ctx.needs_input_grad
+        d_states = (slopes @ weight).view(states.shape) if of_states else None
+        d_weight = slopes.t() @ states.flatten(0, -2) if of_weight else None
+        return d_states, d_weight, card.sum_rows(slopes)
 
 
 def _sum_rows(states: Float[Tensor, "rows dim"]) -> Float[Tensor, " dim"]:

@@ -57,9 +57,17 @@ static double F(row_loss)(const TYPE *logits, int64_t target, Softmax softmax, i
 #define OUTSIDE -INFINITY
 #endif
 
+/* The target of a row that has none: no loss, and a gradient of zeros. */
+#ifndef NO_TARGET
+#define NO_TARGET -100
+#endif
+
 static int F(outside)(const int64_t *targets, int64_t count, int64_t vocabulary) {
     uint64_t most = 0; /* a target below 0 is a large one here */
-    for (int64_t i = 0; i < count; i++) most = most < (uint64_t)targets[i] ? (uint64_t)targets[i] : most;
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t target = targets[i] == NO_TARGET ? 0 : (uint64_t)targets[i];
+        most = most < target ? target : most;
+    }
     return most >= (uint64_t)vocabulary;
 }
 
@@ -72,6 +80,10 @@ double F(cross_entropy)(TYPE *logits, const int64_t *targets, float *scratch, in
     if (F(outside)(targets, rows, vocabulary)) return OUTSIDE;
     for (int64_t i = 0; i < rows; i++) {
         TYPE *row = logits + i * vocabulary;
+        if (targets[i] == NO_TARGET) {
+            memset(row, 0, sizeof(TYPE) * vocabulary);
+            continue;
+        }
         Softmax softmax = F(exponentials)(row, scratch, vocabulary);
         loss += F(row_loss)(row, targets[i], softmax, vocabulary, smoothing);
         scratch[targets[i]] += (float)(smoothing - 1.0) * softmax.total;
@@ -93,6 +105,10 @@ double F(consistent_cross_entropy)(TYPE *logits, const int64_t *targets, float *
     if (F(outside)(targets, pairs, vocabulary)) return OUTSIDE;
     for (int64_t i = 0; i < pairs; i++) {
         TYPE *a = logits + 2 * i * vocabulary, *b = a + vocabulary;
+        if (targets[i] == NO_TARGET) {
+            memset(a, 0, sizeof(TYPE) * 2 * vocabulary);
+            continue;
+        }
         Softmax of_a = F(exponentials)(a, p, vocabulary), of_b = F(exponentials)(b, q, vocabulary);
         loss += F(row_loss)(a, targets[i], of_a, vocabulary, smoothing);
         loss += F(row_loss)(b, targets[i], of_b, vocabulary, smoothing);

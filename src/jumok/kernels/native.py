@@ -65,7 +65,7 @@ def _function(name: str, dtype: torch.dtype) -> Callable[..., float]:
 
 def numbers(drop: DropoutMask | None) -> tuple[int, int]:
     """A mask in the form that the kernels take; threshold 0 drops nothing."""
-    return (0, 0) if drop is None else (drop.threshold, drop.seed)
+    return (0, 0) if drop is None else (drop.threshold, int(drop.seed))
 
 
 def _argument(value: Argument) -> object:

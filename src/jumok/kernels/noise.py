@@ -1,13 +1,14 @@
 """Dropout masks that are a pure function of a seed, so that no random state has to be saved.
 
 Element i of a mask with seed s is kept when hash(i, s) >= p * 2^32; the hash is a 32-bit
-multiply-xorshift finaliser (constants: C. Wellons, "hash-prospector", lowbias32). The C kernels
+multiply-xorshift finaliser (constants: C. Wellons, "hash-prospector", lowbias32). The C kernels,
 the Triton kernel of GPUs (`card/dropout.py`) and the torch twin below draw the same masks.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 
@@ -21,9 +22,11 @@ with late_imports():
 _WORD = 0xFFFFFFFF
 _GOLDEN = 0x9E3779B9
 
+Number = TypeVar("Number", int, Tensor)
 
-def mix(number: int) -> int:
-    """A well-spread 32-bit hash of a 32-bit number."""
+
+def mix(number: Number) -> Number:
+    """A well-spread 32-bit hash of a 32-bit number, or of each in an int64 tensor."""
     number = ((number ^ (number >> 16)) * 0x7FEB352D) & _WORD
     number = ((number ^ (number >> 15)) * 0x846CA68B) & _WORD
     return number ^ (number >> 16)
@@ -42,10 +45,13 @@ def kept(
 
 @dataclass(frozen=True)
 class DropoutMask:
-    """Which elements of a tensor to drop: each with probability `p`, decided by `seed`."""
+    """Which elements of a tensor to drop: each with probability `p`, decided by `seed`.
+
+    A seed in a tensor is read when the mask is applied (`Noise.seeded`).
+    """
 
     p: float
-    seed: int
+    seed: int | Int[Tensor, ""]
 
     @property
     def threshold(self) -> int:
@@ -74,6 +80,7 @@ class Noise:
     def __init__(self) -> None:
         self._key = 0
         self._calls = 0
+        self._seeds: Int[Tensor, " calls"] | None = None
 
     def rekey(self, *numbers: int) -> None:
         """Starts a new sequence of masks, for instance from (seed, step, micro-batch)."""
@@ -82,9 +89,27 @@ class Noise:
             self._key = mix((self._key + number + _GOLDEN) & _WORD)
 
     @property
+    def key(self) -> int:
+        """What decides the masks of this sequence."""
+        return self._key
+
+    @property
     def calls(self) -> int:
         """How many masks of this sequence were drawn."""
         return self._calls
+
+    @contextmanager
+    def seeded(self, seeds: Int[Tensor, " calls"]) -> Iterator[None]:
+        """While entered, the masks of a new sequence have these seeds, as tensors.
+
+        For kernels that a GPU records: numbers are recorded with them, and what is in the memory of
+        the GPU is read each time (`training/devices/recorded.py`).
+        """
+        calls, self._seeds, self._calls = self._calls, seeds, 0
+        try:
+            yield
+        finally:
+            self._seeds, self._calls = None, calls
 
     @contextmanager
     def after(self, calls: int) -> Iterator[None]:
@@ -100,4 +125,14 @@ class Noise:
     def mask(self, p: float) -> DropoutMask:
         """The next mask."""
         self._calls += 1
+        if self._seeds is not None:
+            return DropoutMask(p, self._seeds[self._calls - 1])
         return DropoutMask(p, mix((self._key + self._calls * _GOLDEN) & _WORD))
+
+
+def seeds_of(key: Int[Tensor, ""], calls: int) -> Int[Tensor, " {calls}"]:
+    """The seeds of the first masks of the sequence with this key, as `Noise.mask` draws them."""
+    numbers = torch.arange(1, calls + 1, device=key.device)
+    seeds = mix((key + numbers * _GOLDEN) & _WORD)
+    # 16 bytes apart, which compiled kernels ask of what they read
+    return seeds[:, None].repeat(1, 2)[:, 0]

@@ -37,6 +37,11 @@ def acting(hooks: Mapping[int, object]) -> bool:
     return bool(hooks) and any(getattr(hook, "acts", _always)() for hook in [*hooks.values()])
 
 
+def hooked(model: nn.Module) -> bool:
+    """Whether a hook on the model, or on a module inside, does something in this context."""
+    return any(GLOBAL) or any(map(acting, _hooks(model.modules())))
+
+
 def _always() -> bool:
     return True
 

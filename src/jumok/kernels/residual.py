@@ -3,15 +3,18 @@
 from typing import TypeGuard
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from jumok.kernels import native
-from jumok.kernels.card.compiling import compiles, fast
+from jumok.kernels.card import serving
 from jumok.kernels.context import Context
-from jumok.kernels.noise import DropoutMask, kept
+from jumok.kernels.noise import DropoutMask
 from jumok.kernels.plain import plain
+from jumok.late import late_imports
 from jumok.shapes import States, Tensor
+
+with late_imports():
+    from jumok.kernels.card import norm as card
 
 KnownNorm = nn.LayerNorm | nn.RMSNorm
 
@@ -33,33 +36,9 @@ def add_norm(
     assert epsilon is not None, "the kernel knows it"
     if stream.shape[-1] % native.LANES == 0 and native.serves(stream, update, norm.weight):
         return _AddNorm.apply(stream, update, norm.weight, bias, epsilon, drop)
-    if compiles():
-        # The seed as a tensor: compiled code is of the numbers that it was compiled with.
-        seed = None if drop is None else torch.full((), drop.seed, device=stream.device)
-        p, threshold = (0.0, 0) if drop is None else (drop.p, drop.threshold)
-        sizes = norm.weight, bias, epsilon
-        return fast(_added_norm)(stream, update, *sizes, p, threshold, seed)
+    if serving.serves(stream) and stream.shape[-1] <= card.WIDEST:
+        return card.add_norm(stream, update, norm.weight, bias, epsilon, drop)
     return add_norm_plainly(stream, update, norm, drop)
-
-
-def _added_norm(
-    stream: Tensor,
-    update: Tensor,
-    gain: Tensor,
-    bias: Tensor | None,
-    epsilon: float,
-    p: float,
-    threshold: int,
-    seed: Tensor | None,
-) -> tuple[Tensor, Tensor]:
-    """`add_norm_plainly` as a function of tensors, to be compiled."""
-    if seed is not None:
-        keep = kept(update.numel(), update.device, seed, threshold).view(update.shape)
-        update = update * keep.to(update.dtype) * (1.0 / (1.0 - p))
-    total = stream + update
-    if bias is None:
-        return total, F.rms_norm(total, total.shape[-1:], gain, epsilon)
-    return total, F.layer_norm(total, total.shape[-1:], gain, bias, epsilon)
 
 
 def add_norm_plainly(

@@ -15,7 +15,7 @@ Source: Ott et al. 2018 (updates of 400,000 tokens); McCandlish et al. 2018 (cri
 """
 
 LAYER_SECONDS = 1e-3
-"""Starting the kernels of one layer, forward and backward, without torch.compile; an assumption."""
+"""Starting the kernels of one layer, forward and backward, without CUDA graphs; an assumption."""
 
 EXPERT_SECONDS = 3e-4
 """The same for one expert, which are called one after another; an assumption."""

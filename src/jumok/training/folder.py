@@ -43,6 +43,7 @@ FREE_TO_CHANGE = frozenset(
         "training.steps",
         "training.minutes",
         "training.threads",
+        "training.cuda_graphs",
         "training.recompute",
         "training.log_every",
         "training.checkpoint_every",
@@ -54,7 +55,7 @@ FREE_TO_CHANGE = frozenset(
 LATER_KEYS = {
     "start": None,
     "plugins": [],
-    "compile": False,
+    "cuda_graphs": True,
     "window": None,
     "window_layers": ["window"],
     "batches": "auto",

@@ -11,6 +11,7 @@ card, in rows of every parameter, which have the same values but for rounding.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import nn
@@ -18,11 +19,11 @@ from torch import nn
 from jumok.config import TrainingConfig
 from jumok.data.pairs.batches import on_device
 from jumok.data.planned import Planned, collated
-from jumok.kernels.card.compiling import TensorCompiler, compiled_by
 from jumok.layers.experts import balance_heard
 from jumok.shapes import Float, Tensor
 from jumok.training.devices.ahead import fed
 from jumok.training.devices.memory import memory_explained, recompute
+from jumok.training.devices.recorded import RecordedPasses, by_cuda
 from jumok.training.optimization.sharded import Sharded
 from jumok.training.optimization.sliced import Sliced
 from jumok.training.optimization.slices import Range
@@ -67,6 +68,9 @@ class Learner:
             which each computes those with a number of its own modulo N. All of them call the same
             methods in the same order.
         device: on which it trains; None: where the model is.
+
+    Attributes:
+        recorded: passes that a GPU computes again by a single call; None: none are recorded.
     """
 
     def __init__(
@@ -94,7 +98,9 @@ class Learner:
         else:
             model.to(place)
             self._weights = Sliced(setup, ranks)
-        self._compiler = TensorCompiler() if config.compile else None
+        self.recorded: RecordedPasses | None = None
+        if config.cuda_graphs and place.type == "cuda" and not is_sharded(config, ranks):
+            self.recorded = RecordedPasses(by_cuda(place))
 
     def fed(self, updates: UpdateSource) -> UpdateSource:
         """The updates in the way that keeps the device busy."""
@@ -201,21 +207,32 @@ class Learner:
         def compute(replica: ModelReplica, turn: Turn) -> Tensor:
             replica.noise.rekey(self._seed, step, turn.index)
             batch = on_device(batches[turn.index], device)
-            sums = torch.zeros(2, dtype=torch.float64, device=device)
-            with balance_heard(replica.model) as balance:
-                loss = replica.loss(batch, self._config.label_smoothing)
-            if turn.counts:
-                sums[0] += loss.detach()
-            if balance.term is not None and balance.mean is not None:
-                loss = loss + balance.term * batch.targets
-                if turn.counts:
-                    sums[1] += balance.mean.detach() * batch.targets
-            (loss * (scale if turn.counts else 0.0)).backward()
-            return sums
+            passes = partial(self._passes, replica)
+            if self.recorded is not None:
+                return self.recorded.compute(replica, batch, scale, passes)
+            sums = passes(batch, scale if turn.counts else 0.0)
+            return sums if turn.counts else torch.zeros_like(sums)
 
-        with compiled_by(self._compiler):
-            sums = self._weights.backward(turns, compute)
-        return torch.cat(list(self._ranks.gather(sums)))
+        return torch.cat(list(self._ranks.gather(self._weights.backward(turns, compute))))
+
+    def _passes(
+        self, replica: ModelReplica, batch: MicroBatch, scale: float | Tensor
+    ) -> Float[Tensor, "2"]:
+        """The forward and the backward pass of a micro-batch on the device, whose gradients are
+        added up in place; returns its summed loss and balance in float64.
+
+        Args:
+            scale: the factor of the loss.
+        """
+        with balance_heard(replica.model) as balance:
+            loss = replica.loss(batch, self._config.label_smoothing)
+        sums = torch.zeros(2, dtype=torch.float64, device=loss.device)
+        sums[0] += loss.detach()
+        if balance.term is not None and balance.mean is not None:
+            loss = loss + balance.term * batch.targets
+            sums[1] += balance.mean.detach() * batch.targets
+        (loss * scale).backward()
+        return sums
 
 
 def is_sharded(config: TrainingConfig, ranks: Ranks) -> bool:

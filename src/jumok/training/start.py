@@ -34,7 +34,7 @@ RATE = 0.2
 PATIENCE = 3
 
 ON_THIS_MACHINE = (
-    *("threads", "device", "precision", "compile", "recompute", "sharding", "tensorboard"),
+    *("threads", "device", "precision", "cuda_graphs", "recompute", "sharding", "tensorboard"),
 )
 OF_THIS_LENGTH = ("steps", "minutes", "log_every", "checkpoint_every", "learning_rate")
 """The keys of [training] that are not taken over from the earlier recipe."""

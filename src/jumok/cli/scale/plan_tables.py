@@ -174,14 +174,10 @@ def _say_assumptions(
     peak = card.peak("fp32" if planning.bytes_of(config, card) == 4 else "bf16")
     reason = card.because if assumed.share == card.share else "as given"
     vocabulary = f"; {assumed.vocabulary:,} in the vocabulary" if assumed.vocabulary else ""
-    left_out = (
-        "validation, preparation and compiling"
-        if config.training.compile
-        else ("validation and preparation")
-    )
     for line in (
         f"assumed: {assumed.share:.0%} of {amount(peak)}FLOP/s ({reason}); "
-        f"{texts}{vocabulary}; nothing overlaps; {left_out} are left out",
+        f"{texts}{vocabulary}; nothing overlaps; validation and "
+        "preparation are left out",
         f"{card.name}: {card.source}",
     ):
         screen.print(line, soft_wrap=True)

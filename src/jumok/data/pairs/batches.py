@@ -86,7 +86,11 @@ class Batch:
 
     @cached_property
     def places(self) -> Int[Tensor, " targets"]:
-        """Which positions of the targets are tokens (`places_of`)."""
+        """Which positions of the targets are tokens (`places_of`); all of them, with padding, where
+        batches have one shape.
+        """
+        if self.target_offsets is not None:
+            return torch.arange(self.target_output.numel())
         return places_of(self.target_output != PAD)
 
     @property

@@ -54,7 +54,11 @@ class TextBatch:
 
     @cached_property
     def places(self) -> Int[Tensor, " targets"]:
-        """Which positions have a next token (`places_of`)."""
+        """Which positions have a next token (`places_of`); all of them, with padding, where batches
+        have one shape.
+        """
+        if self.offsets is not None:
+            return torch.arange(self.following.numel())
         return places_of(self.following != PAD)
 
     @property

@@ -3,7 +3,11 @@
 import functools
 from importlib.util import find_spec
 
+import torch
+
 from jumok.shapes import Tensor
+
+KNOWN = (torch.float32, torch.bfloat16, torch.float16)
 
 
 @functools.cache
@@ -13,5 +17,5 @@ def installed() -> bool:
 
 
 def serves(states: Tensor) -> bool:
-    """Whether a tensor is on a GPU for which Triton compiles."""
-    return states.device.type == "cuda" and states.is_floating_point() and installed()
+    """Whether a tensor is on a GPU for which Triton compiles; the kernels add up in float32."""
+    return states.device.type == "cuda" and states.dtype in KNOWN and installed()

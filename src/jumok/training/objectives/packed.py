@@ -5,9 +5,11 @@ from torch import nn
 from jumok.attention.masks import Documents
 from jumok.data.pairs.batches import Batch
 from jumok.data.texts.windows import TextBatch
+from jumok.data.tokenizer import PAD
+from jumok.kernels.cross_entropy import NO_TARGET
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import SequenceToSequence
-from jumok.shapes import Float, Tensor
+from jumok.shapes import Float, Int, Tensor
 
 
 def decoder_states(
@@ -38,3 +40,11 @@ def documents_of(batch: TextBatch) -> Documents | None:
     if batch.documents is None:
         return None
     return Documents(batch.documents, batch.offsets, batch.longest)
+
+
+def targets_of(
+    tokens: Int[Tensor, "rows length"], places: Int[Tensor, " places"]
+) -> Int[Tensor, " places"]:
+    """What is to be predicted at these places; NO_TARGET where it is padding."""
+    wanted = tokens.flatten().index_select(0, places)
+    return wanted.masked_fill(wanted == PAD, NO_TARGET)

@@ -18,7 +18,7 @@ from jumok.models.causal import CausalLanguageModel
 from jumok.models.image_classifier import ImageClassifier
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
-from jumok.training.objectives.packed import decoder_states, documents_of
+from jumok.training.objectives.packed import decoder_states, documents_of, targets_of
 from jumok.training.objectives.real import real_states
 from jumok.training.task import MicroBatch, Objective, finite
 
@@ -27,7 +27,7 @@ def translation(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tenso
     """The label-smoothed cross-entropy of each target token, given the previous ones."""
     assert isinstance(model, SequenceToSequence)
     hidden = decoder_states(model, batch)
-    targets, output = batch.target_output.flatten()[batch.places], model.decoder.output
+    targets, output = targets_of(batch.target_output, batch.places), model.decoder.output
     return smoothed_cross_entropy(
         real_states(hidden, batch.places), output.weight, targets, smoothing, cap=output.cap
     )
@@ -51,7 +51,7 @@ class ConsistentTranslation:
         hidden = decoder_states(model, batch, times=2)
         both = hidden.unflatten(0, (2, -1)).flatten(1, 2)
         readings = both.index_select(1, batch.places).transpose(0, 1)
-        targets, output = batch.target_output.flatten()[batch.places], model.decoder.output
+        targets, output = targets_of(batch.target_output, batch.places), model.decoder.output
         return 0.5 * consistent_cross_entropy(
             readings, output.weight, targets, smoothing, self.weight / 2, output.cap
         )
@@ -70,7 +70,7 @@ def next_token(model: nn.Module, batch: TextBatch, smoothing: float) -> Float[Te
     """The cross-entropy of each token, given the previous ones of its document."""
     assert isinstance(model, CausalLanguageModel)
     hidden = model.hidden(batch.tokens, documents_of(batch))
-    targets, output = batch.following.flatten()[batch.places], model.decoder.output
+    targets, output = targets_of(batch.following, batch.places), model.decoder.output
     return smoothed_cross_entropy(
         real_states(hidden, batch.places), output.weight, targets, smoothing, cap=output.cap
     )
