@@ -158,7 +158,7 @@ def main(given: Sequence[str] | None = None) -> int:
 def measured(
     shapes: Sequence[Shape], device: torch.device, product: float, ends: float
 ) -> Iterator[Row]:
-    """A row for each trainer of each shape, as long as there is time; on a CPU, one for each tool."""
+    """A row for each trainer of each shape, as long as there is time; on a CPU, of each tool."""
     for shape in shapes:
         flops = flops_per_token(shape, device)
         for name, make in trainers(shape).items():
