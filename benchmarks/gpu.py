@@ -219,12 +219,13 @@ def model_of(shape: Shape, device: torch.device) -> nn.Module:
 
 
 class _Batches:
-    """Random updates without end."""
+    """Random updates without end, made before: four, again and again."""
 
     epoch_steps = 1.0
 
     def __init__(self, shape: Shape) -> None:
-        self._shape, self._made = shape, 0
+        self._updates = [shape.batches(number) for number in range(4)]
+        self._made = 0
 
     def __next__(self) -> list[MicroBatch]:
         return [each.collate() for each in self.planned()]
@@ -232,8 +233,8 @@ class _Batches:
     def planned(self) -> list[Planned[MicroBatch]]:
         """The next update."""
         self._made += 1
-        made = self._shape.batches(self._made % 4)
-        return [Planned(batch.work, partial(_itself, batch)) for batch in made]
+        batches = self._updates[self._made % 4]
+        return [Planned(batch.work, partial(_itself, batch)) for batch in batches]
 
     @property
     def cursor(self) -> dict[str, object]:

@@ -1,11 +1,17 @@
 """Runs the Triton kernels in Triton's interpreter, on the processor, against their twins."""
 
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import torch
+import triton.language as tl
 from torch import nn
+from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
 
-from jumok.kernels.card import linear, loss, norm
+from jumok.attention.core import attend_with_weights, repeat_heads
+from jumok.attention.masks import AttentionMask, Documents
+from jumok.kernels.card import attention, loss, norm
 from jumok.kernels.card.dropout import dropout
 from jumok.kernels.cross_entropy import NO_TARGET, _row_losses
 from jumok.kernels.noise import DropoutMask
@@ -38,6 +44,22 @@ def close(found: list[torch.Tensor], expected: list[torch.Tensor], of: object) -
             one, other, rtol=1e-5 if wide else 2**-5, atol=1e-5 if wide else 0.1,
             msg=lambda text, place=place: f"{of}, {place}: {text}",
         )  # fmt: skip
+
+
+def multiply_bfloat16() -> None:
+    """The interpreter keeps bfloat16 as 16 bits, and would multiply these as if they were whole
+    numbers.
+    """
+    plainly = InterpreterBuilder.create_dot
+
+    def dot(self: object, one: Any, other: Any, *more: object) -> object:
+        wide = [each if each.dtype != tl.bfloat16 else widened(each) for each in (one, other)]
+        return plainly(self, *wide, *more)
+
+    def widened(each: Any) -> object:
+        return TensorHandle((each.data.astype(np.uint32) << 16).view(np.float32), tl.float32)
+
+    InterpreterBuilder.create_dot = dot
 
 
 def masks() -> None:
@@ -126,23 +148,66 @@ def losses() -> None:
     print("losses")
 
 
-def sums() -> None:
-    for rows, dim in ((1, 7), (100, 129), (40_000, 8)):
-        for dtype in TYPES:
-            torch.manual_seed(1)
-            states = torch.randn(rows, dim).to(dtype)
-            expected = states.double().sum(dim=0)
-            found = linear.sum_rows(states)
-            assert found.dtype == dtype
-            tolerance = 1e-5 if dtype == torch.float32 else 2**-7
-            torch.testing.assert_close(
-                found.double(), expected, rtol=tolerance, atol=tolerance * rows**0.5
-            )
-    print("sums")
+MASKS: dict[str, AttentionMask | None] = {
+    "all": None,
+    "causal": AttentionMask(causal=True),
+    "window": AttentionMask(causal=True, window=3),
+    "padding": AttentionMask(real=torch.arange(21) < torch.tensor([[21], [5]])),
+    "documents": AttentionMask(
+        causal=True,
+        documents=Documents(torch.tensor([[0] * 4 + [1] * 10 + [2] * 7, [3] * 20 + [4]])),
+    ),
+    "nothing": AttentionMask(real=torch.arange(21) < torch.tensor([[21], [0]])),
+}
+
+
+def attentions() -> None:
+    for name, mask in MASKS.items():
+        queries = (21, 7) if name in ("all", "causal", "padding") else (21,)
+        for shape in ((2, 1, 16, 16), (4, 4, 24, 40), (4, 2, 16, 16)):
+            for length in queries:
+                for drop in (None, DropoutMask(0.3, SEEDS[1])):
+                    for dtype in TYPES:
+                        one_attention((name, mask), shape, length, drop, dtype)
+    print("attention")
+
+
+def one_attention(
+    named: tuple[str, AttentionMask | None],
+    shape: tuple[int, int, int, int],
+    queries: int,
+    drop: DropoutMask | None,
+    dtype: torch.dtype,
+) -> None:
+    """Args: shape: heads, those of keys, elements of keys and of values."""
+    heads, shared, dim, value_dim = shape
+    mask = named[1]
+    torch.manual_seed(1)
+    query, key, value = (
+        torch.randn(2, length, count, width).to(dtype).transpose(1, 2)
+        for length, count, width in (
+            (queries, heads, dim), (21, shared, dim), (21, shared, value_dim),
+        )
+    )  # fmt: skip
+    drawn = None if mask is None else mask.draw(queries, 21, torch.device("cpu"))
+    causal = named[0] == "causal"
+    ranges = None if mask is None or causal else mask.ranges(queries, 21, torch.device("cpu"))
+    real = None if mask is None else mask.real
+
+    def fast(*states: torch.Tensor) -> Some:
+        return (attention.attend(*states, 0.3, causal, ranges, real, drop),)
+
+    def slow(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> Some:
+        key, value = repeat_heads(key, heads), repeat_heads(value, heads)
+        return (attend_with_weights(query, key, value, drawn, None, drop, 0.3)[0],)
+
+    of = named[0], shape, queries, drop, dtype
+    close(gradients(fast, [query, key, value]), gradients(slow, [query, key, value]), of)
 
 
 if __name__ == "__main__":
+    multiply_bfloat16()
     masks()
     norms()
     losses()
-    sums()
+    attentions()

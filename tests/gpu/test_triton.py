@@ -27,7 +27,7 @@ def test_the_kernels_of_a_card_agree_with_their_twins():
         timeout=120,
         check=False,
     )
-    assert run.stdout == "dropout\nnorms\nlosses\nsums\n", run.stderr
+    assert run.stdout == "dropout\nnorms\nlosses\nattention\n", run.stderr
 
 
 def test_only_floating_tensors_of_a_card_with_triton_are_served(monkeypatch):

@@ -45,8 +45,12 @@ def attend(
     if allowed is not None and (first or queries == 1) and drop is None:  # a step of decoding
         key, value, allowed = key[:, :, first:], value[:, :, first:], allowed.after(first, queries)
         bias = None if bias is None else bias[..., first:]
-    if query.device.type != "cpu" and drop is None:
-        return fused.attend(query, key, value, allowed, bias, scale)
+    if query.device.type != "cpu":
+        found = fused.in_sentences(query, key, value, allowed, bias, drop, scale)
+        if found is not None:
+            return found
+        if drop is None:
+            return fused.attend(query, key, value, allowed, bias, scale)
     if key.shape[1] != query.shape[1]:
         return _grouped(query, key, value, allowed, bias, drop, scale)
     scale = query.shape[-1] ** -0.5 if scale is None else scale

@@ -1,4 +1,7 @@
-"""Attention by torch's fused kernels, as GPUs run it: they get the kind of mask, not a matrix.
+"""Attention by fused kernels, as GPUs run it: they get the kind of mask, not a matrix.
+
+Sentences of up to 128 positions are trained by jumok's own kernel (`in_sentences`), which also
+drops weights. Everything else is torch's:
 
 | mask                              | kernel                         | what it gets            |
 |-----------------------------------|--------------------------------|-------------------------|
@@ -24,14 +27,43 @@ import torch.nn.functional as F
 
 from jumok.attention import varlen
 from jumok.attention.masks import AttentionMask
+from jumok.kernels.card import serving
+from jumok.kernels.noise import DropoutMask
 from jumok.late import late_imports
 from jumok.shapes import Float, Int, Tensor
 
+with late_imports():
+    from jumok.kernels.card import attention as sentences
 with late_imports():  # they take as long as the rest of torch, and only GPUs need them
     from torch.nn.attention import bias as torch_bias
     from torch.nn.attention import flex_attention as flex
 
 Kernel = Callable[..., Tensor]
+
+
+def in_sentences(
+    query: Float[Tensor, "batch heads query dim"],
+    key: Float[Tensor, "batch kv_heads key dim"],
+    value: Float[Tensor, "batch kv_heads key value_dim"],
+    mask: AttentionMask | None,
+    bias: Float[Tensor, "#batch #heads #query key"] | None,
+    drop: DropoutMask | None,
+    scale: float | None,
+) -> Float[Tensor, "batch heads query value_dim"] | None:
+    """Each query's weighted sum of the values, by the kernel for training on sentences; None: it
+    does not serve them.
+    """
+    learning = torch.is_grad_enabled() and query.requires_grad
+    if not learning or bias is not None or not serving.serves(query):
+        return None
+    if (mask is not None and mask.others) or not sentences.serves(query, key, value):
+        return None
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    if mask is None:
+        return sentences.attend(query, key, value, scale, drop=drop)
+    causal = mask.causal and mask.window is None and mask.documents is None
+    ranges = None if causal else mask.ranges(query.shape[2], key.shape[2], query.device)
+    return sentences.attend(query, key, value, scale, causal, ranges, mask.real, drop)
 
 
 def attend(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
             drop: the dropout mask of the call; None drops nothing.
             scale: the factor of the products, or of the elements that dropout keeps.
             biased: whether the call had a bias.
+            causal: whether a query attends to nothing after it.
         """
 
         saved_tensors: tuple[Tensor, ...]
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         drop: DropoutMask | None
         scale: float
         biased: bool
+        causal: bool
 
         def save_for_backward(self, *tensors: Tensor | None) -> None: ...
 

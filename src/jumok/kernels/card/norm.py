@@ -15,6 +15,8 @@ from jumok.shapes import States, Tensor
 
 WIDEST = 4096
 """Elements of a row that one program holds."""
+AT_ONCE = 2048
+"""Elements of several rows that a program of the backward pass reads at once."""
 PROGRAMS = 528
 """At most so many compute a backward pass: four for each of the 132 multiprocessors of an H100."""
 
@@ -52,20 +54,20 @@ def _forward(  # type: ignore[no-untyped-def]
 @triton.jit
 def _backward(  # type: ignore[no-untyped-def]
     total, mean, rate, gain, d_total, d_normed, d_stream, d_update, d_gain, d_bias,
-    rows, dim, threshold, seed, scale, each: tl.constexpr,
+    rows, dim, threshold, seed, scale, each: tl.constexpr, height: tl.constexpr,
     size: tl.constexpr, drops: tl.constexpr, held: tl.constexpr, layered: tl.constexpr,
     passes_on: tl.constexpr,
 ):  # fmt: skip
     program = tl.program_id(0)
-    column = tl.arange(0, size)
+    column = tl.arange(0, size)[None, :]
     inside = column < dim
     factor = tl.where(inside, tl.load(gain + column, mask=inside).to(tl.float32), 0.0)
-    of_gain = tl.zeros([size], tl.float32)
-    of_bias = tl.zeros([size], tl.float32)
+    of_gain = tl.zeros([height, size], tl.float32)
+    of_bias = tl.zeros([height, size], tl.float32)
     if held:
         seed = tl.load(seed)
-    for number in range(each):
-        row = (program * each + number).to(tl.int64)
+    for number in range(0, each, height):
+        row = (program * each + number + tl.arange(0, height)).to(tl.int64)[:, None]
         place = row * dim + column
         here = inside & (row < rows)
         value = tl.load(total + place, mask=here)
@@ -77,10 +79,10 @@ def _backward(  # type: ignore[no-untyped-def]
         slope = tl.where(here, tl.load(d_normed + place, mask=here).to(tl.float32), 0.0)
         of_gain += slope * unit
         wide = slope * factor
-        back = wide - unit * (tl.sum(unit * wide, axis=0) / dim)
+        back = wide - unit * (tl.sum(unit * wide, axis=1) / dim)[:, None]
         if layered:
             of_bias += slope
-            back -= tl.sum(wide, axis=0) / dim
+            back -= (tl.sum(wide, axis=1) / dim)[:, None]
         back *= inverse
         if passes_on:
             back += tl.load(d_total + place, mask=here).to(tl.float32)
@@ -88,9 +90,11 @@ def _backward(  # type: ignore[no-untyped-def]
         if drops:
             dropped = tl.where(kept(place, threshold, seed), back * scale, 0.0)
             tl.store(d_update + place, dropped.to(value.dtype), mask=here)
-    tl.store(d_gain + program * dim + column, of_gain, mask=inside)
+    own = program * dim + tl.arange(0, size)
+    is_own = tl.arange(0, size) < dim
+    tl.store(d_gain + own, tl.sum(of_gain, axis=0), mask=is_own)
     if layered:
-        tl.store(d_bias + program * dim + column, of_bias, mask=inside)
+        tl.store(d_bias + own, tl.sum(of_bias, axis=0), mask=is_own)
 
 
 def add_norm(
@@ -144,15 +148,16 @@ class _AddNorm(torch.autograd.Function):
         d_total = d_normed if d_total is None else d_total.contiguous()
         d_stream = torch.empty_like(total)
         d_update = d_stream if drop is None else torch.empty_like(total)
-        each = triton.next_power_of_2(max(1, triton.cdiv(rows, PROGRAMS)))
+        height = max(1, AT_ONCE // triton.next_power_of_2(dim))
+        each = max(height, triton.next_power_of_2(max(1, triton.cdiv(rows, PROGRAMS))))
         programs = triton.cdiv(rows, each)
         sums = total.new_empty(2 if ctx.biased else 1, programs, dim, dtype=torch.float32)
         if rows:
             with torch.cuda.device_of(total):
                 _backward[(programs,)](
                     total, mean, rate, gain, d_total, d_normed, d_stream, d_update, sums[0],
-                    sums[-1], rows, dim, *numbers(drop), each=each, passes_on=passes_on,
-                    **sizes(dim, drop, ctx.biased),
+                    sums[-1], rows, dim, *numbers(drop), each=each, height=height,
+                    passes_on=passes_on, **sizes(dim, drop, ctx.biased),
                 )  # fmt: skip
         d_gain, *d_bias = sums.sum(dim=1).to(gain.dtype)
         return d_stream, d_update, d_gain, d_bias[0] if ctx.biased else None, None, None
