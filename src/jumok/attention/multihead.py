@@ -29,7 +29,7 @@ from jumok.attention.role import Role
 from jumok.attention.scores import DotScore, ScaledDotScore
 from jumok.attention.variants.linear_state import LinearState
 from jumok.attention.variants.value_residual import FirstValues
-from jumok.kernels.linear import Linear
+from jumok.kernels.linear import Linear, linears
 from jumok.kernels.noise import DropoutMask, Noise
 from jumok.kernels.step import AttentionWeights
 from jumok.kernels.step_part import StepPart, weights_for_step
@@ -152,10 +152,11 @@ class MultiHeadAttention(Observable, StepPart):
         self, memory: States, position: int = 0, first: FirstValues | None = None
     ) -> tuple[Float[Tensor, "batch kv_heads length _"], Float[Tensor, "batch kv_heads length _"]]:
         """The keys and values; `position` is that of the first state, for rotary encoding."""
-        key = split_heads(self.key(memory), self.kv_heads)
+        key, value = (
+            split_heads(each, self.kv_heads) for each in linears(memory, (self.key, self.value))
+        )
         for process in self.process_keys:
             key = process(key, position)
-        value = split_heads(self.value(memory), self.kv_heads)
         if self.value_residual is not None and first is not None:
             value = self.value_residual(value, first)
         return self.score.keys(key), value

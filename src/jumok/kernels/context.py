@@ -18,6 +18,9 @@ if TYPE_CHECKING:
             scale: the factor of the products, or of the elements that dropout keeps.
             biased: whether the call had a bias.
             causal: whether a query attends to nothing after it.
+            parameters: weights and biases.
+            bent: whether ReLU follows.
+            adding: whether the gradients of the parameters are added up in place.
         """
 
         saved_tensors: tuple[Tensor, ...]
@@ -26,6 +29,9 @@ if TYPE_CHECKING:
         scale: float
         biased: bool
         causal: bool
+        parameters: tuple[Tensor, ...]
+        bent: bool
+        adding: bool
 
         def save_for_backward(self, *tensors: Tensor | None) -> None: ...
 

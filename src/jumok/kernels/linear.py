@@ -1,6 +1,7 @@
 """Linear layers: for training, with few shapes; for inference, with copies of weights laid out."""
 
 import math
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
@@ -11,8 +12,13 @@ from jumok.kernels.activation import soft_cap
 from jumok.kernels.card import serving
 from jumok.kernels.context import Context
 from jumok.kernels.packed import AT_WORK, Look, Stamp, can_be_packed
+from jumok.kernels.plain import plain
 from jumok.kernels.step_part import StepPart
+from jumok.late import late_imports
 from jumok.shapes import Float, Tensor
+
+with late_imports():
+    from jumok.kernels.card import linear as card
 
 ROWS = 32
 """Products of bfloat16 matrices on a CPU get a multiple of this many rows.
@@ -31,9 +37,38 @@ def linear(
     """x W^T + b, and its gradients; without b if `bias` is None."""
     if states.dtype == torch.bfloat16 and torch.is_grad_enabled() and native.serves(states, weight):
         return _Linear.apply(states, weight, bias)
-    if bias is not None and bias.requires_grad and serving.serves(states):
-        return _CardLinear.apply(states, weight, bias)
+    if bias is not None and _learns(weight, bias) and serving.serves(states):
+        return card.linear(states, weight, bias)
     return F.linear(states, weight, bias)
+
+
+def linear_relu(
+    states: Float[Tensor, "*axes inner"], layer: "Linear"
+) -> Float[Tensor, "*axes outer"] | None:
+    """max(x W^T + b, 0) in one pass; None: there is no kernel."""
+    bias = layer.bias
+    if bias is None or not _learns(layer.weight, bias) or not serving.serves(states):
+        return None
+    return card.linear(states, layer.weight, bias, bent=True) if plain(layer, Linear) else None
+
+
+def linears(
+    states: Float[Tensor, "*axes inner"], layers: Sequence[nn.Module]
+) -> list[Float[Tensor, "*axes _"]]:
+    """What each of the layers gives for the same states."""
+    if serving.serves(states) and torch.is_grad_enabled():
+        known = [
+            (layer.weight, layer.bias)
+            for layer in layers
+            if isinstance(layer, Linear) and plain(layer, Linear) and layer.bias is not None
+        ]
+        if len(known) == len(layers) and all(_learns(*pair) for pair in known):
+            return list(card.linears(states, known))
+    return [layer(states) for layer in layers]
+
+
+def _learns(weight: Tensor, bias: Tensor) -> bool:
+    return torch.is_grad_enabled() and weight.requires_grad and bias.requires_grad
 
 
 def whole_rows(states: Float[Tensor, "rows dim"]) -> Float[Tensor, "more_rows dim"]:
@@ -64,25 +99,6 @@ class _Linear(torch.autograd.Function):
         slope = whole_rows(slope.flatten(0, -2))
         d_states = (slope @ weight)[: rows.numel()].view(*rows, -1)
         return d_states, slope.t() @ padded, _sum_rows(slope) if ctx.biased else None
-
-
-class _CardLinear(torch.autograd.Function):
-    """The same on a GPU."""
-
-    @staticmethod
-    def forward(ctx: Context, states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        ctx.save_for_backward(states, weight)
-        return F.linear(states, weight, bias)
-
-    @staticmethod
-    def backward(ctx: Context, slope: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor]:
-        states, weight = ctx.saved_tensors
-        slopes = slope.flatten(0, -2).contiguous()
-        of_states, of_weight, _ = ctx.needs_input_grad
-        d_states = (slopes @ weight).view(states.shape) if of_states else None
-        d_weight = slopes.t() @ states.flatten(0, -2) if of_weight else None
-        # cuBLAS adds up rows at the speed of the memory, and `sum` at half of it or less.
-        return d_states, d_weight, (slopes.new_ones(1, len(slopes)) @ slopes)[0]
 
 
 def _sum_rows(states: Float[Tensor, "rows dim"]) -> Float[Tensor, " dim"]:

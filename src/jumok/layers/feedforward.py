@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from jumok.kernels.activation import dropout, relu_dropout
-from jumok.kernels.linear import Linear
+from jumok.kernels.linear import Linear, linear_relu
 from jumok.kernels.noise import DropoutMask
 from jumok.kernels.plain import plain
 from jumok.kernels.step import FeedForwardWeights
@@ -60,10 +60,14 @@ class PlainFeedForward(nn.Module, StepPart):
 
     def forward(self, states: States) -> States:
         """The states, each transformed on its own."""
-        inner = self.inner(states)
-        if plain(self.dropout, Dropout):
-            return self.outer(self.activation(inner, self.dropout.draw()))
-        return self.outer(self.dropout(self.activation(inner, None)))
+        if not plain(self.dropout, Dropout):
+            return self.outer(self.dropout(self.activation(self.inner(states), None)))
+        drop = self.dropout.draw()
+        if self.activation is relu_dropout:
+            bent = linear_relu(states, self.inner)
+            if bent is not None:
+                return self.outer(dropout(bent, drop))
+        return self.outer(self.activation(self.inner(states), drop))
 
     def step_weights(self) -> FeedForwardWeights | None:
         """Both layers, if the kernel has the activation between them."""

@@ -276,5 +276,5 @@ def _known(
         "exact": "ieee" if query.dtype == torch.float32 else "tf32",  # of float32 alone
         "drops": drop is not None,
         "held": drop is not None and isinstance(drop.seed, Tensor),
-        "num_warps": max(1, min(8, tall * wide // 1024)),
+        "num_warps": max(1, min(8, tall * wide // 256)),
     }

@@ -16,6 +16,7 @@ from functools import partial
 import torch
 from torch import nn
 
+from jumok.kernels.card.linear import gradients_added_up
 from jumok.shapes import Float, Tensor
 from jumok.training.devices.workers import workers
 from jumok.training.optimization.average import Average
@@ -85,8 +86,9 @@ class Sliced:
             torch.set_num_threads(1)
             gradient.zero_()
             sums = torch.zeros(2, dtype=torch.float64, device=gradient.device)
-            for turn in its:
-                sums += compute(replica, turn)
+            with gradients_added_up():
+                for turn in its:
+                    sums += compute(replica, turn)
             return sums
 
         # In copies of this context, so that observers of this thread also observe the others.
