@@ -56,14 +56,24 @@ def in_sentences(
     learning = torch.is_grad_enabled() and query.requires_grad
     if not learning or bias is not None or not serving.serves(query):
         return None
-    if (mask is not None and mask.others) or not sentences.serves(query, key, value):
+    if mask is not None and (mask.matrix is not None or mask.copies > 1):
+        return None
+    told = sentences.EVERYTHING if mask is None else _told(mask, query, key)
+    if told is None or not sentences.serves(query, key, value, told.longest):
         return None
     scale = query.shape[-1] ** -0.5 if scale is None else scale
-    if mask is None:
-        return sentences.attend(query, key, value, scale, drop=drop)
-    causal = mask.causal and mask.window is None and mask.documents is None
-    ranges = None if causal else mask.ranges(query.shape[2], key.shape[2], query.device)
-    return sentences.attend(query, key, value, scale, causal, ranges, mask.real, drop)
+    return sentences.attend(query, key, value, scale, told, drop)
+
+
+def _told(mask: AttentionMask, query: Tensor, key: Tensor) -> "sentences.Allowed | None":
+    """The mask as the kernel for sentences takes it; None: rows of several are not whole."""
+    if mask.documents is None:
+        return sentences.Allowed(mask.causal, mask.window, real=mask.real)
+    given = offsets_of(mask, query, key)
+    if given is None or mask.real is not None:
+        ranges = mask.ranges(query.shape[2], key.shape[2], query.device)
+        return sentences.Allowed(ranges=ranges, real=mask.real)
+    return sentences.Allowed(mask.causal, mask.window, offsets=given[0], longest=given[1])
 
 
 def attend(

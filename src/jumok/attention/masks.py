@@ -145,11 +145,6 @@ class AttentionMask:
         return AttentionMask(real=real, matrix=matrix)
 
     @property
-    def others(self) -> bool:
-        """Whether `ranges` and `real` do not say everything."""
-        return self.matrix is not None or self.copies > 1
-
-    @property
     def has_ranges(self) -> bool:
         """Whether queries may see different ranges of the keys."""
         return self.causal or self.window is not None or self.documents is not None

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
             drop: the dropout mask of the call; None drops nothing.
             scale: the factor of the products, or of the elements that dropout keeps.
             biased: whether the call had a bias.
-            causal: whether a query attends to nothing after it.
             parameters: weights and biases.
             bent: whether ReLU follows.
             adding: whether the gradients of the parameters are added up in place.
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
         drop: DropoutMask | None
         scale: float
         biased: bool
-        causal: bool
         parameters: tuple[Tensor, ...]
         bent: bool
         adding: bool

@@ -7,6 +7,9 @@ have the same bits. It drops weights by the masks of `jumok.kernels.noise`, whic
 The readable twin is `jumok.attention.core.attend_with_weights`.
 """
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 import torch
 import triton
 import triton.language as tl
@@ -19,6 +22,19 @@ from jumok.kernels.context import Context
 from jumok.kernels.noise import DropoutMask
 from jumok.shapes import Bool, Float, Int, Tensor
 
+if TYPE_CHECKING:
+
+    class AttentionContext(Context):
+        """What the backward pass needs besides.
+
+        Attributes:
+            allowed: what queries may attend to.
+        """
+
+        allowed: "Allowed"
+else:
+    AttentionContext = Context
+
 LONGEST = 128
 """Queries and keys."""
 WIDEST = 128
@@ -27,11 +43,19 @@ LENGTHS = ("queries", "keys")
 """Numbers of which Triton makes no kernels of their own: batches have many lengths."""
 
 
-def serves(query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Whether `attend` takes these tensors."""
+def serves(
+    query: Tensor, key: Tensor, value: Tensor, longest: tuple[int, int] | None = None
+) -> bool:
+    """Whether `attend` takes these tensors.
+
+    Args:
+        longest: positions of the longest document, of queries and of keys; None: rows are whole.
+    """
+    lengths = longest or (query.shape[2], key.shape[2])
     return (
-        0 < query.shape[2] <= LONGEST
-        and 0 < key.shape[2] <= LONGEST
+        min(lengths) > 0
+        and max(lengths) <= LONGEST
+        and query.numel() > 0
         and max(query.shape[3], value.shape[3]) <= WIDEST
         and all(tensor.stride(-1) == 1 for tensor in (query, key, value))
         and serving.serves(query)
@@ -58,17 +82,31 @@ def _put(start, row_stride, rows, dim, found, height: tl.constexpr, width: tl.co
 
 
 @triton.jit
+def _document(asked, found, document, queries, keys):  # type: ignore[no-untyped-def]
+    """Where a document is: the row, its first query and key in it, and how many there are."""
+    first = tl.load(asked + document)
+    queried = tl.load(asked + document + 1) - first
+    of_keys = tl.load(found + document)
+    there = tl.load(found + document + 1) - of_keys
+    row = first // queries
+    return row.to(tl.int64), first - row * queries, queried, of_keys - row * keys, there
+
+
+@triton.jit
 def _weights(  # type: ignore[no-untyped-def]
-    query, key, ranges, real, batch, queries, keys, scale,
-    tall: tl.constexpr, wide: tl.constexpr,
-    causal: tl.constexpr, ranged: tl.constexpr, padded: tl.constexpr, exact: tl.constexpr,
+    query, key, ranges, real, batch, queries, keys, window, scale,
+    tall: tl.constexpr, wide: tl.constexpr, causal: tl.constexpr, windowed: tl.constexpr,
+    ranged: tl.constexpr, padded: tl.constexpr, exact: tl.constexpr,
 ):  # fmt: skip
     """The weights of a head in float32, 0 where a query may not attend to a key."""
     asks = tl.arange(0, tall)
     there = tl.arange(0, wide)
     allowed = (asks < queries)[:, None] & (there < keys)[None, :]
+    apart = (asks + keys - queries)[:, None] - there[None, :]
     if causal:
-        allowed = allowed & (there[None, :] <= (asks + keys - queries)[:, None])
+        allowed = allowed & (apart >= 0)
+    if windowed:
+        allowed = allowed & (apart < window) & (apart > -window)
     if ranged:
         limits = ranges + (batch * queries + asks) * 2
         first = tl.load(limits, mask=asks < queries)
@@ -87,79 +125,93 @@ def _weights(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _stay(number, queries, keys, threshold, seed, tall: tl.constexpr, wide: tl.constexpr):  # type: ignore[no-untyped-def]
-    """Which weights of head `number`, counted over the batch, are kept."""
-    row = number.to(tl.int64) * queries + tl.arange(0, tall)
-    return kept(row[:, None] * keys + tl.arange(0, wide)[None, :], threshold, seed)
+def _stay(row, column, keys, threshold, seed, tall: tl.constexpr, wide: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Which weights are kept.
+
+    row: that of the first query in the weights of all heads, one below the other.
+    """
+    rows = row + tl.arange(0, tall)
+    return kept(rows[:, None] * keys + column + tl.arange(0, wide)[None, :], threshold, seed)
 
 
 @triton.jit(do_not_specialize=LENGTHS)
 def _forward(  # type: ignore[no-untyped-def]
-    query, key, value, found, ranges, real, threshold, seed, factor, scale,
+    query, key, value, found, asked, offered, ranges, real, threshold, seed, factor, scale, window,
     heads, group, queries, keys, dim, value_dim,
     query_b, query_h, query_l, key_b, key_h, key_l, value_b, value_h, value_l,
     found_b, found_h, found_l,
     tall: tl.constexpr, wide: tl.constexpr, width: tl.constexpr, value_width: tl.constexpr,
-    causal: tl.constexpr, ranged: tl.constexpr, padded: tl.constexpr, exact: tl.constexpr,
-    drops: tl.constexpr, held: tl.constexpr,
+    causal: tl.constexpr, windowed: tl.constexpr, packed: tl.constexpr, ranged: tl.constexpr,
+    padded: tl.constexpr, exact: tl.constexpr, drops: tl.constexpr, held: tl.constexpr,
 ):  # fmt: skip
     number = tl.program_id(0)
     batch = (number // heads).to(tl.int64)
     head = number % heads
     shared = head // group
-    q = _tile(query + batch * query_b + head * query_h, query_l, queries, dim, tall, width)
-    k = _tile(key + batch * key_b + shared * key_h, key_l, keys, dim, wide, width)
-    v = _tile(
-        value + batch * value_b + shared * value_h, value_l, keys, value_dim, wide, value_width
-    )
+    first, queried, start, there = 0, queries, 0, keys
+    if packed:
+        batch, first, queried, start, there = _document(asked, offered, batch, queries, keys)
+    place = query + batch * query_b + head * query_h + first * query_l
+    q = _tile(place, query_l, queried, dim, tall, width)
+    place = key + batch * key_b + shared * key_h + start * key_l
+    k = _tile(place, key_l, there, dim, wide, width)
+    place = value + batch * value_b + shared * value_h + start * value_l
+    v = _tile(place, value_l, there, value_dim, wide, value_width)
     weights = _weights(
-        q, k, ranges, real, batch, queries, keys, scale, tall, wide, causal, ranged, padded, exact
-    )
+        q, k, ranges, real, batch, queried, there, window, scale, tall, wide, causal, windowed,
+        ranged, padded, exact,
+    )  # fmt: skip
     if held:
         seed = tl.load(seed)
     if drops:
-        stay = _stay(number, queries, keys, threshold, seed, tall, wide)
+        row = (batch * heads + head) * queries + first
+        stay = _stay(row, start, keys, threshold, seed, tall, wide)
         weights = tl.where(stay, weights * factor, 0.0)
     sums = tl.dot(weights.to(v.dtype), v, input_precision=exact)
-    start = found + batch * found_b + head * found_h
-    _put(start, found_l, queries, value_dim, sums, tall, value_width)
+    place = found + batch * found_b + head * found_h + first * found_l
+    _put(place, found_l, queried, value_dim, sums, tall, value_width)
 
 
 @triton.jit(do_not_specialize=LENGTHS)
 def _backward(  # type: ignore[no-untyped-def]
-    query, key, value, d_found, d_query, d_key, d_value, ranges, real,
-    threshold, seed, factor, scale, heads, kv_heads, queries, keys, dim, value_dim,
+    query, key, value, d_found, d_query, d_key, d_value, asked, offered, ranges, real,
+    threshold, seed, factor, scale, window, heads, kv_heads, queries, keys, dim, value_dim,
     query_b, query_h, query_l, key_b, key_h, key_l, value_b, value_h, value_l,
     found_b, found_h, found_l, d_query_b, d_query_h, d_query_l,
     d_key_b, d_key_h, d_key_l, d_value_b, d_value_h, d_value_l, group: tl.constexpr,
     tall: tl.constexpr, wide: tl.constexpr, width: tl.constexpr, value_width: tl.constexpr,
-    causal: tl.constexpr, ranged: tl.constexpr, padded: tl.constexpr, exact: tl.constexpr,
-    drops: tl.constexpr, held: tl.constexpr,
+    causal: tl.constexpr, windowed: tl.constexpr, packed: tl.constexpr, ranged: tl.constexpr,
+    padded: tl.constexpr, exact: tl.constexpr, drops: tl.constexpr, held: tl.constexpr,
 ):  # fmt: skip
     program = tl.program_id(0)
     batch = (program // kv_heads).to(tl.int64)
     shared = program % kv_heads
-    k = _tile(key + batch * key_b + shared * key_h, key_l, keys, dim, wide, width)
-    v = _tile(
-        value + batch * value_b + shared * value_h, value_l, keys, value_dim, wide, value_width
-    )
+    first, queried, start, there = 0, queries, 0, keys
+    if packed:
+        batch, first, queried, start, there = _document(asked, offered, batch, queries, keys)
+    place = key + batch * key_b + shared * key_h + start * key_l
+    k = _tile(place, key_l, there, dim, wide, width)
+    place = value + batch * value_b + shared * value_h + start * value_l
+    v = _tile(place, value_l, there, value_dim, wide, value_width)
     of_key = tl.zeros([wide, width], tl.float32)
     of_value = tl.zeros([wide, value_width], tl.float32)
     if held:
         seed = tl.load(seed)
     for each in range(group):
         head = shared * group + each
-        q = _tile(query + batch * query_b + head * query_h, query_l, queries, dim, tall, width)
-        start = d_found + batch * found_b + head * found_h
-        slope = _tile(start, found_l, queries, value_dim, tall, value_width)
+        place = query + batch * query_b + head * query_h + first * query_l
+        q = _tile(place, query_l, queried, dim, tall, width)
+        place = d_found + batch * found_b + head * found_h + first * found_l
+        slope = _tile(place, found_l, queried, value_dim, tall, value_width)
         weights = _weights(
-            q, k, ranges, real, batch, queries, keys, scale, tall, wide,
-            causal, ranged, padded, exact,
+            q, k, ranges, real, batch, queried, there, window, scale, tall, wide, causal, windowed,
+            ranged, padded, exact,
         )  # fmt: skip
         back = tl.dot(slope, tl.trans(v), input_precision=exact)
         dropped = weights
         if drops:
-            stay = _stay(batch * heads + head, queries, keys, threshold, seed, tall, wide)
+            row = (batch * heads + head) * queries + first
+            stay = _stay(row, start, keys, threshold, seed, tall, wide)
             dropped = tl.where(stay, weights * factor, 0.0)
             back = tl.where(stay, back * factor, 0.0)
         of_value += tl.dot(tl.trans(dropped.to(v.dtype)), slope, input_precision=exact)
@@ -167,12 +219,38 @@ def _backward(  # type: ignore[no-untyped-def]
         of_scores = (weights * (back - mean[:, None]) * scale).to(k.dtype)
         of_key += tl.dot(tl.trans(of_scores), q, input_precision=exact)
         of_query = tl.dot(of_scores, k, input_precision=exact)
-        start = d_query + batch * d_query_b + head * d_query_h
-        _put(start, d_query_l, queries, dim, of_query, tall, width)
-    start = d_key + batch * d_key_b + shared * d_key_h
-    _put(start, d_key_l, keys, dim, of_key, wide, width)
-    start = d_value + batch * d_value_b + shared * d_value_h
-    _put(start, d_value_l, keys, value_dim, of_value, wide, value_width)
+        place = d_query + batch * d_query_b + head * d_query_h + first * d_query_l
+        _put(place, d_query_l, queried, dim, of_query, tall, width)
+    place = d_key + batch * d_key_b + shared * d_key_h + start * d_key_l
+    _put(place, d_key_l, there, dim, of_key, wide, width)
+    place = d_value + batch * d_value_b + shared * d_value_h + start * d_value_l
+    _put(place, d_value_l, there, value_dim, of_value, wide, value_width)
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What queries may attend to.
+
+    Attributes:
+        causal: no keys after the query; the last query is at the last key.
+        window: keys fewer positions away than this; None: all.
+        ranges: of each query the first key, and the end of its keys; int32.
+        real: the keys that are no padding.
+        offsets: where documents begin that share rows, of the queries and of the keys, counted over
+            all rows, and at the end the number of all positions; int32. Together they are whole
+            rows. A query attends to its own document.
+        longest: positions of the longest document, of queries and of keys.
+    """
+
+    causal: bool = False
+    window: int | None = None
+    ranges: Int[Tensor, "batch query 2"] | None = None
+    real: Bool[Tensor, "batch key"] | None = None
+    offsets: tuple[Int[Tensor, " slots"], Int[Tensor, " slots"]] | None = None
+    longest: tuple[int, int] | None = None
+
+
+EVERYTHING = Allowed()
 
 
 def attend(
@@ -180,72 +258,70 @@ def attend(
     key: Float[Tensor, "batch kv_heads key dim"],
     value: Float[Tensor, "batch kv_heads key value_dim"],
     scale: float,
-    causal: bool = False,
-    ranges: Int[Tensor, "#batch query 2"] | None = None,
-    real: Bool[Tensor, "batch key"] | None = None,
+    allowed: Allowed = EVERYTHING,
     drop: DropoutMask | None = None,
 ) -> Float[Tensor, "batch heads query value_dim"]:
-    """softmax(scale query key^T) value; the heads are concatenated in memory.
-
-    Args:
-        causal: each query attends to the keys up to its own position; the last one is at the last
-            key.
-        ranges: of each query the first key that it may attend to, and their end.
-        real: the keys that are no padding.
-    """
-    batch, _, queries, _ = query.shape
-    if ranges is not None:
-        ranges = ranges.expand(batch, queries, 2).contiguous()
-    if real is not None:
-        real = real.expand(batch, key.shape[2]).contiguous()
-    found: Tensor = _Attention.apply(query, key, value, scale, causal, ranges, real, drop)
+    """softmax(scale query key^T) value; the heads are concatenated in memory."""
+    found: Tensor = _Attention.apply(query, key, value, scale, allowed, drop)
     return found
 
 
 class _Attention(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Context,
+        ctx: AttentionContext,
         query: Tensor,
         key: Tensor,
         value: Tensor,
         scale: float,
-        causal: bool,
-        ranges: Tensor | None,
-        real: Tensor | None,
+        allowed: Allowed,
         drop: DropoutMask | None,
     ) -> Tensor:
-        batch, heads, queries, dim = query.shape
+        _, heads, queries, dim = query.shape
         found = side_by_side(query, value.shape[3])
-        ctx.save_for_backward(query, key, value, ranges, real)
-        ctx.drop, ctx.scale, ctx.causal = drop, scale, causal
+        ctx.save_for_backward(query, key, value)
+        ctx.drop, ctx.scale, ctx.allowed = drop, scale, allowed
         with torch.cuda.device_of(query):
-            _forward[(batch * heads,)](
-                query, key, value, found, query if ranges is None else ranges,
-                query if real is None else real, *numbers(drop), scale,
-                heads, heads // key.shape[1], queries, key.shape[2], dim, value.shape[3],
-                *_strides(query, key, value, found),
-                **_known(query, value, causal, ranges, real, drop),
+            _forward[(_texts(query, allowed) * heads,)](
+                query, key, value, found, *_held(query, allowed), *numbers(drop), scale,
+                allowed.window or 0, heads, heads // key.shape[1], queries, key.shape[2], dim,
+                value.shape[3], *_strides(query, key, value, found),
+                **_known(query, value, allowed, drop),
             )  # fmt: skip
         return found
 
     @staticmethod
-    def backward(ctx: Context, d_found: Tensor) -> tuple[Tensor | None, ...]:
-        query, key, value, ranges, real = ctx.saved_tensors
-        batch, heads, queries, dim = query.shape
+    def backward(ctx: AttentionContext, d_found: Tensor) -> tuple[Tensor | None, ...]:
+        query, key, value = ctx.saved_tensors
+        allowed = ctx.allowed
+        _, heads, queries, dim = query.shape
         kv_heads, keys = key.shape[1:3]
         if d_found.stride(-1) != 1:
             d_found = d_found.contiguous()
         slopes = [side_by_side(each, each.shape[-1]) for each in (query, key, value)]
         with torch.cuda.device_of(query):
-            _backward[(batch * kv_heads,)](
-                query, key, value, d_found, *slopes, query if ranges is None else ranges,
-                query if real is None else real, *numbers(ctx.drop), ctx.scale,
-                heads, kv_heads, queries, keys, dim, value.shape[3],
+            _backward[(_texts(query, allowed) * kv_heads,)](
+                query, key, value, d_found, *slopes, *_held(query, allowed), *numbers(ctx.drop),
+                ctx.scale, allowed.window or 0, heads, kv_heads, queries, keys, dim, value.shape[3],
                 *_strides(query, key, value, d_found, *slopes), group=heads // kv_heads,
-                **_known(query, value, ctx.causal, ranges, real, ctx.drop),
+                **_known(query, value, allowed, ctx.drop),
             )  # fmt: skip
-        return (*slopes, None, None, None, None, None)
+        return (*slopes, None, None, None)
+
+
+def _texts(query: Tensor, allowed: Allowed) -> int:
+    """Rows, or documents that share rows; the last ones may be empty."""
+    return query.shape[0] if allowed.offsets is None else len(allowed.offsets[0]) - 1
+
+
+def _held(query: Tensor, allowed: Allowed) -> list[Tensor]:
+    """Offsets, ranges and real keys; something else where there are none, which is not read."""
+    batch, _, queries, _ = query.shape
+    asked, offered = allowed.offsets or (query, query)
+    ranges, real = allowed.ranges, allowed.real
+    ranges = query if ranges is None else ranges.expand(batch, queries, 2).contiguous()
+    real = query if real is None else real.expand(batch, -1).contiguous()
+    return [asked, offered, ranges, real]
 
 
 def _strides(*tensors: Tensor) -> list[int]:
@@ -253,28 +329,27 @@ def _strides(*tensors: Tensor) -> list[int]:
 
 
 def _known(
-    query: Tensor,
-    value: Tensor,
-    causal: bool,
-    ranges: Tensor | None,
-    real: Tensor | None,
-    drop: DropoutMask | None,
+    query: Tensor, value: Tensor, allowed: Allowed, drop: DropoutMask | None
 ) -> dict[str, object]:
     """What the kernels are compiled for."""
+    lengths = allowed.longest or (query.shape[2], value.shape[2])
     tall, wide, width, value_width = (
         max(16, triton.next_power_of_2(size))  # the least that tl.dot multiplies
-        for size in (query.shape[2], value.shape[2], query.shape[3], value.shape[3])
+        for size in (*lengths, query.shape[3], value.shape[3])
     )
     return {
         "tall": tall,
         "wide": wide,
         "width": width,
         "value_width": value_width,
-        "causal": causal,
-        "ranged": ranges is not None,
-        "padded": real is not None,
+        "causal": allowed.causal,
+        "windowed": allowed.window is not None,
+        "packed": allowed.offsets is not None,
+        "ranged": allowed.ranges is not None,
+        "padded": allowed.real is not None,
         "exact": "ieee" if query.dtype == torch.float32 else "tf32",  # of float32 alone
         "drops": drop is not None,
         "held": drop is not None and isinstance(drop.seed, Tensor),
+        # So many that no register spills (docs/benchmarks/gpu.md).
         "num_warps": max(1, min(8, tall * wide // 256)),
     }

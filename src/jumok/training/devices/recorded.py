@@ -46,7 +46,7 @@ Record = Callable[[Work], tuple[Callable[[], None], Float[Tensor, "2"]]]
 
 
 @dataclass(frozen=True)
-class Seen:
+class ShapeCount:
     """How often a shape was computed, and how many masks of dropout it takes."""
 
     times: int = 0
@@ -80,7 +80,7 @@ class RecordedPasses:
 
     def __init__(self, record: Record) -> None:
         self._record = record
-        self._seen: dict[object, Seen] = {}
+        self._seen: dict[object, ShapeCount] = {}
         self._recorded: dict[object, Recorded] = {}
         self._given_up = False
 
@@ -101,11 +101,11 @@ class RecordedPasses:
         shape = id(replica.model), shape_of(batch)
         known = self._recorded.get(shape)
         if known is None:
-            seen = self._seen.get(shape, Seen())
+            seen = self._seen.get(shape, ShapeCount())
             if seen.times < BEFORE or len(self._recorded) == MOST:
                 found = passes(batch, scale)
                 if seen.times or len(self._seen) < REMEMBERED:
-                    self._seen[shape] = Seen(seen.times + 1, replica.noise.calls)
+                    self._seen[shape] = ShapeCount(seen.times + 1, replica.noise.calls)
                 return found
             try:
                 known = self._recorded[shape] = self._new(replica, batch, passes, seen.masks)
