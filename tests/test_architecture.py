@@ -227,9 +227,7 @@ def is_kernel(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def test_functions_take_few_parameters():
-    """A verb of the command line has a parameter for each of its options, and a kernel of a GPU one
-    for each pointer, stride and size: these are exempt.
-    """
+    """Exempt are verbs, which have one for each option, and kernels of GPUs."""
     many = []
     for path in MODULES:
         for node in functions(path):
