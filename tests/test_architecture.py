@@ -221,11 +221,6 @@ def test_functions_stay_short():
     assert long == []
 
 
-def is_kernel(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether Triton compiles it."""
-    return any(ast.unparse(each).startswith("triton.jit") for each in node.decorator_list)
-
-
 def test_functions_take_few_parameters():
     """Exempt are verbs, which have one for each option, and kernels of GPUs."""
     many = []
@@ -234,7 +229,8 @@ def test_functions_take_few_parameters():
             given = node.args
             names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
             count = len(names) - (names[:1] in (["self"], ["cls"]))
-            if count > MOST_PARAMETERS and not (is_verb(path) or is_kernel(node)):
+            kernel = any("triton.jit" in ast.unparse(each) for each in node.decorator_list)
+            if count > MOST_PARAMETERS and not (is_verb(path) or kernel):
                 many.append(place(path, node))
     assert many == []
 

@@ -37,9 +37,16 @@ def acting(hooks: Mapping[int, object]) -> bool:
     return bool(hooks) and any(getattr(hook, "acts", _always)() for hook in [*hooks.values()])
 
 
-def hooked(model: nn.Module) -> bool:
-    """Whether a hook on the model, or on a module inside, does something in this context."""
-    return any(GLOBAL) or any(map(acting, _hooks(model.modules())))
+def hooks_of(model: nn.Module) -> list[Mapping[int, object]]:
+    """The hooks on the model, its modules and its parameters, and on all modules, if there are
+    any.
+    """
+    parameters = (
+        hooks
+        for each in model.parameters()
+        for hooks in (each._backward_hooks, each._post_accumulate_grad_hooks)
+    )
+    return [hooks for hooks in (*GLOBAL, *_hooks(model.modules()), *parameters) if hooks]
 
 
 def _always() -> bool:

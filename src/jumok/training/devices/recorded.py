@@ -15,12 +15,13 @@ from itertools import chain
 
 import torch
 from torch import nn
+from torch.utils.hooks import RemovableHandle
 
 from jumok.attention.heard import anyone_listens
 from jumok.attention.here import having_any
 from jumok.data.pairs.batches import changed
 from jumok.kernels.noise import seeds_of
-from jumok.kernels.plain import hooked
+from jumok.kernels.plain import acting, hooks_of
 from jumok.layers.experts import MixtureOfExperts
 from jumok.shapes import Float, Int, Tensor
 from jumok.training.devices.memory import first_sentences
@@ -83,6 +84,7 @@ class RecordedPasses:
         self._seen: dict[object, ShapeCount] = {}
         self._recorded: dict[object, Recorded] = {}
         self._given_up = False
+        self._quiet_at: object = None
 
     def __len__(self) -> int:
         """How many shapes are recorded."""
@@ -96,7 +98,7 @@ class RecordedPasses:
         Args:
             passes: the same ones every time.
         """
-        if self._given_up or not recordable(replica.model):
+        if self._given_up or not self._recordable(replica.model):
             return passes(batch, scale)
         shape = id(replica.model), shape_of(batch)
         known = self._recorded.get(shape)
@@ -124,6 +126,22 @@ class RecordedPasses:
         known.again()
         return known.sums.clone()
 
+    def _recordable(self, model: nn.Module) -> bool:
+        """Whether passes do nothing that a recorded one would not do again: nobody listens, nothing
+        is changed in this context, and there are neither hooks nor experts, whose shares the host
+        reads.
+        """
+        if anyone_listens() or having_any():
+            return False
+        now = id(model), RemovableHandle.next_id  # counts all hooks that were ever registered
+        if now == self._quiet_at:
+            return True
+        experts = any(isinstance(module, MixtureOfExperts) for module in model.modules())
+        if not experts and not hooks_of(model):
+            self._quiet_at = now
+            return True
+        return not (experts or any(map(acting, hooks_of(model))))
+
     def _new(
         self, replica: ModelReplica, batch: MicroBatch, passes: Passes, masks: int
     ) -> Recorded:
@@ -137,20 +155,6 @@ class RecordedPasses:
                 return passes(held, scale)
 
         return Recorded(held, scale, key, *self._record(work))
-
-
-def recordable(model: nn.Module) -> bool:
-    """Whether passes do nothing that a recorded one would not do again: nobody listens, nothing is
-    changed in this context, and there are neither hooks nor experts, whose shares the host reads.
-    """
-    parameters = model.parameters()
-    return not (
-        anyone_listens()
-        or having_any()
-        or hooked(model)
-        or any(each._backward_hooks or each._post_accumulate_grad_hooks for each in parameters)
-        or any(isinstance(module, MixtureOfExperts) for module in model.modules())
-    )
 
 
 def shape_of(batch: object) -> tuple[object, ...]:
