@@ -350,6 +350,6 @@ def _known(
         "exact": "ieee" if query.dtype == torch.float32 else "tf32",  # of float32 alone
         "drops": drop is not None,
         "held": drop is not None and isinstance(drop.seed, Tensor),
-        # So many that no register spills (docs/benchmarks/gpu.md).
+        # The fewest with which no register of the backward pass is spilled (ptxas, sm_90).
         "num_warps": max(1, min(8, tall * wide // 256)),
     }

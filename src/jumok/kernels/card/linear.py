@@ -104,7 +104,7 @@ def _pairs(parameters: Sequence[Tensor]) -> Iterator[tuple[Tensor, Tensor]]:
 
 
 def _adds_up(parameter: Tensor) -> bool:
-    """Whether nobody but autograd waits for its gradient."""
+    """Whether autograd alone waits for its gradient: there is one, and no hook."""
     listened = parameter._backward_hooks or parameter._post_accumulate_grad_hooks
     return parameter.is_leaf and parameter.grad is not None and not listened
 

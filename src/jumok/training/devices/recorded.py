@@ -127,9 +127,8 @@ class RecordedPasses:
         return known.sums.clone()
 
     def _recordable(self, model: nn.Module) -> bool:
-        """Whether passes do nothing that a recorded one would not do again: nobody listens, nothing
-        is changed in this context, and there are neither hooks nor experts, whose shares the host
-        reads.
+        """Whether passes do nothing that a recorded one would not do again: there are no listeners,
+        changes or hooks in this context, and no experts, whose shares the host reads.
         """
         if anyone_listens() or having_any():
             return False
