@@ -8,6 +8,7 @@ from jumok.attention.core import attend, attend_with_weights
 from jumok.config import TrainingConfig, TransformerConfig
 from jumok.data.pairs.batches import collate
 from jumok.kernels.cross_entropy import smoothed_cross_entropy, smoothed_cross_entropy_plainly
+from jumok.kernels.linear import linear
 from jumok.kernels.noise import DropoutMask
 from jumok.kernels.residual import add_norm, add_norm_plainly
 from jumok.models.encoder_decoder import Transformer
@@ -26,7 +27,9 @@ def checks(device: torch.device) -> Iterator[tuple[str, str | None]]:
 def apart(device: torch.device) -> str | None:
     """The first fast path that is not like its twin, on equal numbers."""
     torch.manual_seed(1)
-    query, key, value = torch.randn(3, 2, 4, 33, 64, device=device)
+    # With gradients, because training has kernels of its own.
+    query, key, value = torch.randn(3, 2, 4, 33, 64, device=device, requires_grad=True)
+    layer = torch.nn.Linear(64, 48, device=device)
     hidden, table = torch.randn(700, 64, device=device), torch.randn(301, 64, device=device) / 8
     targets = torch.arange(700, device=device) % 301
     mask = DropoutMask(0.3, 0xF1234567)
@@ -35,8 +38,12 @@ def apart(device: torch.device) -> str | None:
     with torch.no_grad():
         norm.weight.uniform_(0.5, 1.5)
     pairs = {
-        "attention": (attend(query, key, value), attend_with_weights(query, key, value)[0]),
         "dropout": (mask.apply(hidden), mask.apply_plainly(hidden)),
+        "attention": (
+            attend(query, key, value, drop=mask),
+            attend_with_weights(query, key, value, drop=mask)[0],
+        ),
+        "linear layer": (linear(hidden, layer.weight, layer.bias), layer(hidden)),
         "loss": (
             smoothed_cross_entropy(hidden, table, targets, 0.1) / 700,
             smoothed_cross_entropy_plainly(hidden, table, targets, 0.1) / 700,
@@ -47,7 +54,7 @@ def apart(device: torch.device) -> str | None:
         ),
     }
     for name, (fast, slow) in pairs.items():
-        worst = float((fast - slow).abs().max())
+        worst = float((fast - slow).detach().abs().max())
         if not worst <= CLOSE:
             return f"{name} differs by {worst:.1e}"
     return None
