@@ -67,8 +67,8 @@ def line(folder: Path, name: str, minutes: float) -> str:
     seconds, losses = trained(folder, sizes, steps, EVALUATED)
     return (
         f"{name}: {steps:,} steps of {a_step:.3f} processor seconds, validation loss "
-        f"{losses[-1]:.3f}, {min(losses):.3f} at its best; {seconds / 60:.1f} processor minutes with "
-        "start and evaluation"
+        f"{losses[-1]:.3f}, {min(losses):.3f} at its best; {seconds / 60:.1f} processor minutes "
+        "with start and evaluation"
     )
 
 
@@ -85,8 +85,7 @@ def trained(
     seconds, text = run(folder, ["train.py", "config/train_shakespeare_char.py", *fixed, *words])
     losses = [float(each) for each in re.findall(r"val loss ([\d.]+)", text)]
     if not losses:
-        raise BenchmarkError(f"nanoGPT printed no validation loss:
-{text}")
+        raise BenchmarkError(f"nanoGPT printed no validation loss:\n{text}")
     return seconds, losses
 
 
