@@ -59,14 +59,14 @@ def in_sentences(
     if mask is not None and (mask.matrix is not None or mask.copies > 1):
         return None
     told = sentences.EVERYTHING if mask is None else _told(mask, query, key)
-    if told is None or not sentences.serves(query, key, value, told.longest):
+    if not sentences.serves(query, key, value, told.longest):
         return None
     scale = query.shape[-1] ** -0.5 if scale is None else scale
     return sentences.attend(query, key, value, scale, told, drop)
 
 
-def _told(mask: AttentionMask, query: Tensor, key: Tensor) -> "sentences.Allowed | None":
-    """The mask as the kernel for sentences takes it; None: rows of several are not whole."""
+def _told(mask: AttentionMask, query: Tensor, key: Tensor) -> "sentences.Allowed":
+    """The mask as the kernel for sentences takes it."""
     if mask.documents is None:
         return sentences.Allowed(mask.causal, mask.window, real=mask.real)
     given = offsets_of(mask, query, key)
