@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.cleaning import write_corpus
@@ -22,6 +22,8 @@ from benchmarks.process import one_thread_environment
 from benchmarks.results import Row
 
 TRAINING_STEPS = 20
+SMALLWORLD = ("write smallworld", "token ids to disk", f"train {TRAINING_STEPS} updates")
+CLEANED = "jumok prepare, all filters"
 
 
 @dataclass(frozen=True)
@@ -35,11 +37,25 @@ class Finished:
 
 
 def run(options: Options) -> list[Row]:
-    """Writing smallworld pairs, turning them into token ids, and training on them."""
-    pairs = options.pairs
+    """Writing smallworld pairs, turning them into token ids, training on them; and `jumok prepare`.
+
+    The first three need one another, so all of them run if one of their rows is wanted.
+    """
     folder = WORK / "prepare"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
+    rows: list[Row] = []
+    if any(map(options.wants, SMALLWORLD)):
+        rows += smallworld(folder, options.pairs)
+    if options.wants(CLEANED):
+        print("cleaning pairs of Tatoeba ...", file=sys.stderr)
+        cleaned = clean(folder / "cleaned", options.pairs)
+        rows.append(_row(CLEANED, options.pairs, cleaned))
+    return [row for row in rows if options.wants(str(row["what"]))]
+
+
+def smallworld(folder: Path, pairs: int) -> list[Row]:
+    """The rows of SMALLWORLD."""
     source, target, tokenizer = (folder / name for name in ("train.en", "train.ko", "joint.model"))
     jumok = python_of(OURS).with_name("jumok")
     print(f"writing {pairs:,} smallworld pairs ...", file=sys.stderr)
@@ -50,6 +66,7 @@ def run(options: Options) -> list[Row]:
         [python_of(OURS), worker, source, target, tokenizer, folder / ".cache"], folder
     )
     figures = json.loads(written_ids.output.splitlines()[-1])
+    times = {key: figures[key] for key in ("wall_seconds", "cpu_seconds")}
     print("training on them ...", file=sys.stderr)
     trained = _finish(
         train_command(
@@ -61,24 +78,18 @@ def run(options: Options) -> list[Row]:
         ),
         folder,
     )
-    print("cleaning pairs of Tatoeba ...", file=sys.stderr)
-    cleaned = clean(folder / "cleaned", pairs)
-    rows = [
-        ("write smallworld", written.wall_seconds, written.cpu_seconds, written),
-        ("token ids to disk", figures["wall_seconds"], figures["cpu_seconds"], written_ids),
-        (f"train {TRAINING_STEPS} updates", trained.wall_seconds, trained.cpu_seconds, trained),
-        ("jumok prepare, all filters", cleaned.wall_seconds, cleaned.cpu_seconds, cleaned),
-    ]
-    return [
-        {
-            "what": what,
-            "pairs": pairs,
-            "wall_seconds": wall,
-            "cpu_seconds": cpu,
-            "peak_bytes": finished.peak_bytes,
-        }
-        for what, wall, cpu, finished in rows
-    ]
+    finished = written, replace(written_ids, **times), trained
+    return [_row(what, pairs, each) for what, each in zip(SMALLWORLD, finished, strict=True)]
+
+
+def _row(what: str, pairs: int, finished: Finished) -> Row:
+    return {
+        "what": what,
+        "pairs": pairs,
+        "wall_seconds": finished.wall_seconds,
+        "cpu_seconds": finished.cpu_seconds,
+        "peak_bytes": finished.peak_bytes,
+    }
 
 
 def clean(folder: Path, pairs: int) -> Finished:
