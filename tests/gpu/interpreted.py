@@ -1,6 +1,7 @@
 """Runs the Triton kernels in Triton's interpreter, on the processor, against their twins."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,22 +67,21 @@ def multiply_bfloat16() -> None:
 def masks() -> None:
     for shape in ((7,), (3, 1001), (2, 3, 700)):  # less than a block, and several
         for seed in SEEDS:
-            mask = DropoutMask(0.3, seed)
             for dtype in TYPES:
                 torch.manual_seed(1)
                 states = [torch.randn(shape).to(dtype)]
-                twin = gradients(lambda leaf, mask=mask: (mask.apply_plainly(leaf),), states)
+                twin = gradients(of_mask(DropoutMask(0.3, seed).apply_plainly), states)
                 for given in (seed, torch.tensor(seed)):
-                    found = gradients(
-                        lambda leaf, given=given, mask=mask: (
-                            dropout(leaf, mask.p, mask.threshold, given),
-                        ),
-                        states,
-                    )
+                    mask = DropoutMask(0.3, given)
+                    found = gradients(of_mask(partial(dropout, drop=mask)), states)
                     for one, other in zip(found, twin, strict=True):
                         assert torch.equal(one == 0, other == 0), (shape, seed)
                     close(found, twin, ("dropout", shape, seed))
     print("dropout")
+
+
+def of_mask(drop: Callable[[torch.Tensor], torch.Tensor]) -> Callable[..., Some]:
+    return lambda leaf: (drop(leaf),)
 
 
 def norms() -> None:

@@ -65,7 +65,7 @@ class DropoutMask:
     def apply(self, states: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
         """Zeroes the dropped elements and scales the kept ones by 1 / (1 - p)."""
         if serving.serves(states):
-            return card.dropout(states, self.p, self.threshold, self.seed)
+            return card.dropout(states, self)
         return self.apply_plainly(states)
 
     def apply_plainly(self, states: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:

@@ -16,8 +16,7 @@ import triton.language as tl
 
 from jumok.kernels.attention import side_by_side
 from jumok.kernels.card import serving
-from jumok.kernels.card.dropout import kept
-from jumok.kernels.card.norm import numbers
+from jumok.kernels.card.dropout import kept, numbers
 from jumok.kernels.context import Context
 from jumok.kernels.noise import DropoutMask
 from jumok.shapes import Bool, Float, Int, Tensor

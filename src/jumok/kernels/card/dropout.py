@@ -4,27 +4,13 @@ The readable twin is `DropoutMask.apply_plainly`, whose hashes are tensors of in
 element, written and read six times.
 """
 
-from typing import TYPE_CHECKING
-
 import torch
 import triton
 import triton.language as tl
-from torch.autograd.function import FunctionCtx
 
-from jumok.shapes import Float, Int, Tensor
-
-if TYPE_CHECKING:
-
-    class DropoutContext(FunctionCtx):
-        """What the backward pass needs.
-
-        Attributes:
-            dropped: the share, the threshold and the seed.
-        """
-
-        dropped: tuple[float, int, int | Tensor]
-else:
-    DropoutContext = FunctionCtx
+from jumok.kernels.context import Context
+from jumok.kernels.noise import DropoutMask
+from jumok.shapes import Float, Tensor
 
 BLOCK = 1024
 
@@ -51,44 +37,41 @@ def _drop(states, found, count, threshold, seed, scale, size: tl.constexpr, held
 
 class _Dropout(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: DropoutContext, states: Tensor, p: float, threshold: int, seed: int | Tensor
-    ) -> Tensor:
-        ctx.dropped = p, threshold, seed
-        return dropped(states, p, threshold, seed)
+    def forward(ctx: Context, states: Tensor, drop: DropoutMask) -> Tensor:
+        ctx.drop = drop
+        return _dropped(states, drop)
 
     @staticmethod
-    def backward(ctx: DropoutContext, slope: Tensor) -> tuple[Tensor, None, None, None]:
-        return dropped(slope, *ctx.dropped), None, None, None
+    def backward(ctx: Context, slope: Tensor) -> tuple[Tensor, None]:
+        assert ctx.drop is not None
+        return _dropped(slope, ctx.drop), None
 
 
-def dropout(
-    states: Float[Tensor, "*axes"], p: float, threshold: int, seed: int | Int[Tensor, ""]
-) -> Float[Tensor, "*axes"]:
-    """The states with the elements zeroed whose hash is below the threshold, and its gradient.
-
-    Args:
-        seed: a number, or where it is in the memory of the GPU, int64.
-    """
-    found: Tensor = _Dropout.apply(states, p, threshold, seed)
+def dropout(states: Float[Tensor, "*axes"], drop: DropoutMask) -> Float[Tensor, "*axes"]:
+    """The states with the elements of `drop` zeroed and the rest scaled by 1 / (1 - p)."""
+    found: Tensor = _Dropout.apply(states, drop)
     return found
 
 
-def dropped(
-    states: Float[Tensor, "*axes"], p: float, threshold: int, seed: int | Int[Tensor, ""]
-) -> Float[Tensor, "*axes"]:
-    """`dropout` without a gradient."""
+def _dropped(states: Tensor, drop: DropoutMask) -> Tensor:
     states = states.contiguous()
     found = torch.empty_like(states)
     count = states.numel()
-    given = seed if isinstance(seed, Tensor) else signed(seed)
     if count:
         with torch.cuda.device_of(states):
             _drop[(triton.cdiv(count, BLOCK),)](
-                states, found, count, signed(threshold), given, 1.0 / (1.0 - p),
-                size=BLOCK, held=isinstance(given, Tensor),
+                states, found, count, *numbers(drop), size=BLOCK,
+                held=isinstance(drop.seed, Tensor),
             )  # fmt: skip
     return found
+
+
+def numbers(drop: DropoutMask | None) -> tuple[int, int | Tensor, float]:
+    """A mask as the kernels take it: its threshold, its seed and the factor of what stays."""
+    if drop is None:
+        return 0, 0, 1.0
+    seed = drop.seed if isinstance(drop.seed, Tensor) else signed(drop.seed)
+    return signed(drop.threshold), seed, 1.0 / (1.0 - drop.p)
 
 
 def signed(word: int) -> int:

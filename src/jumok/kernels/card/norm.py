@@ -8,7 +8,7 @@ import torch
 import triton
 import triton.language as tl
 
-from jumok.kernels.card.dropout import kept, signed
+from jumok.kernels.card.dropout import kept, numbers
 from jumok.kernels.context import Context
 from jumok.kernels.noise import DropoutMask
 from jumok.shapes import States, Tensor
@@ -161,14 +161,6 @@ class _AddNorm(torch.autograd.Function):
                 )  # fmt: skip
         d_gain, *d_bias = sums.sum(dim=1).to(gain.dtype)
         return d_stream, d_update, d_gain, d_bias[0] if ctx.biased else None, None, None
-
-
-def numbers(drop: DropoutMask | None) -> tuple[int, int | Tensor, float]:
-    """A mask as the kernels take it: its threshold, its seed and the factor of what stays."""
-    if drop is None:
-        return 0, 0, 1.0
-    seed = drop.seed if isinstance(drop.seed, Tensor) else signed(drop.seed)
-    return signed(drop.threshold), seed, 1.0 / (1.0 - drop.p)
 
 
 def sizes(dim: int, drop: DropoutMask | None, layered: bool) -> dict[str, int | bool]:
