@@ -73,7 +73,7 @@ def masks() -> None:
                 twin = gradients(of_mask(DropoutMask(0.3, seed).apply_plainly), states)
                 for given in (seed, torch.tensor(seed)):
                     mask = DropoutMask(0.3, given)
-                    found = gradients(of_mask(partial(dropout, drop=mask)), states)
+                    found = gradients(of_mask(partial(dropout, mask=mask)), states)
                     for one, other in zip(found, twin, strict=True):
                         assert torch.equal(one == 0, other == 0), (shape, seed)
                     close(found, twin, ("dropout", shape, seed))

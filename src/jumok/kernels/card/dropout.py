@@ -4,13 +4,41 @@ The readable twin is `DropoutMask.apply_plainly`, whose hashes are tensors of in
 element, written and read six times.
 """
 
+from typing import TYPE_CHECKING, Protocol
+
 import torch
 import triton
 import triton.language as tl
+from torch.autograd.function import FunctionCtx
 
-from jumok.kernels.context import Context
-from jumok.kernels.noise import DropoutMask
 from jumok.shapes import Float, Tensor
+
+
+class Mask(Protocol):
+    """A `DropoutMask`, whose file imports this one."""
+
+    @property
+    def p(self) -> float: ...
+
+    @property
+    def seed(self) -> int | Tensor: ...
+
+    @property
+    def threshold(self) -> int: ...
+
+
+if TYPE_CHECKING:
+
+    class DropoutContext(FunctionCtx):
+        """What the backward pass needs.
+
+        Attributes:
+            mask: what is dropped.
+        """
+
+        mask: Mask
+else:
+    DropoutContext = FunctionCtx
 
 BLOCK = 1024
 
@@ -37,41 +65,40 @@ def _drop(states, found, count, threshold, seed, scale, size: tl.constexpr, held
 
 class _Dropout(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Context, states: Tensor, drop: DropoutMask) -> Tensor:
-        ctx.drop = drop
-        return _dropped(states, drop)
+    def forward(ctx: DropoutContext, states: Tensor, mask: Mask) -> Tensor:
+        ctx.mask = mask
+        return _dropped(states, mask)
 
     @staticmethod
-    def backward(ctx: Context, slope: Tensor) -> tuple[Tensor, None]:
-        assert ctx.drop is not None
-        return _dropped(slope, ctx.drop), None
+    def backward(ctx: DropoutContext, slope: Tensor) -> tuple[Tensor, None]:
+        return _dropped(slope, ctx.mask), None
 
 
-def dropout(states: Float[Tensor, "*axes"], drop: DropoutMask) -> Float[Tensor, "*axes"]:
-    """The states with the elements of `drop` zeroed and the rest scaled by 1 / (1 - p)."""
-    found: Tensor = _Dropout.apply(states, drop)
+def dropout(states: Float[Tensor, "*axes"], mask: Mask) -> Float[Tensor, "*axes"]:
+    """The states with the elements of `mask` zeroed and the rest scaled by 1 / (1 - p)."""
+    found: Tensor = _Dropout.apply(states, mask)
     return found
 
 
-def _dropped(states: Tensor, drop: DropoutMask) -> Tensor:
+def _dropped(states: Tensor, mask: Mask) -> Tensor:
     states = states.contiguous()
     found = torch.empty_like(states)
     count = states.numel()
     if count:
         with torch.cuda.device_of(states):
             _drop[(triton.cdiv(count, BLOCK),)](
-                states, found, count, *numbers(drop), size=BLOCK,
-                held=isinstance(drop.seed, Tensor),
+                states, found, count, *numbers(mask), size=BLOCK,
+                held=isinstance(mask.seed, Tensor),
             )  # fmt: skip
     return found
 
 
-def numbers(drop: DropoutMask | None) -> tuple[int, int | Tensor, float]:
+def numbers(mask: Mask | None) -> tuple[int, int | Tensor, float]:
     """A mask as the kernels take it: its threshold, its seed and the factor of what stays."""
-    if drop is None:
+    if mask is None:
         return 0, 0, 1.0
-    seed = drop.seed if isinstance(drop.seed, Tensor) else signed(drop.seed)
-    return signed(drop.threshold), seed, 1.0 / (1.0 - drop.p)
+    seed = mask.seed if isinstance(mask.seed, Tensor) else signed(mask.seed)
+    return signed(mask.threshold), seed, 1.0 / (1.0 - mask.p)
 
 
 def signed(word: int) -> int:
