@@ -97,7 +97,7 @@ GPT2 = CausalConfig(
 )
 SHAPES = (
     Shape("base en-de", BASE, 32_000, 1024, 32, 1),
-    Shape("GPT-2 124M", GPT2, 50_304, 32, 1024, 1),
+    Shape("GPT-2 124M", GPT2, 50_304, 16, 1024, 2),
 )
 TINY = (
     Shape("base en-de", TransformerConfig(dim=32, heads=2, encoder_layers=1, decoder_layers=1,

@@ -145,6 +145,9 @@ def losses() -> None:
                 found = loss.row_losses(logits.clone(), targets, smoothing)
                 torch.testing.assert_close(found[0], summed, rtol=1e-5, atol=1e-4)
                 close([found[1]], [slope.to(dtype)], ("loss", vocabulary, dtype))
+    for wrong in (-1, 7):
+        found = loss.row_losses(torch.randn(2, 7), torch.tensor([3, wrong]), 0.1)
+        assert found[0].isnan(), wrong
     assert loss.NONE == NO_TARGET
     print("losses")
 

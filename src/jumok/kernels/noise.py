@@ -2,7 +2,7 @@
 
 Element i of a mask with seed s is kept when hash(i, s) >= p * 2^32; the hash is a 32-bit
 multiply-xorshift finaliser (constants: C. Wellons, "hash-prospector", lowbias32). The C kernels,
-the Triton kernel of GPUs (`card/dropout.py`) and the torch twin below draw the same masks.
+the Triton kernels of GPUs (`card/dropout.py`) and the torch twin below draw the same masks.
 """
 
 from collections.abc import Iterator

@@ -176,8 +176,7 @@ def _say_assumptions(
     vocabulary = f"; {assumed.vocabulary:,} in the vocabulary" if assumed.vocabulary else ""
     for line in (
         f"assumed: {assumed.share:.0%} of {amount(peak)}FLOP/s ({reason}); "
-        f"{texts}{vocabulary}; nothing overlaps; validation and "
-        "preparation are left out",
+        f"{texts}{vocabulary}; nothing overlaps; validation and preparation are left out",
         f"{card.name}: {card.source}",
     ):
         screen.print(line, soft_wrap=True)

@@ -42,8 +42,10 @@ def _row(  # type: ignore[no-untyped-def]
         peak = higher
     log_total = peak + tl.log(total)
     real = target != none
-    picked = tl.load(own + tl.where(real, target, 0)).to(tl.float32)
+    known = (target >= 0) & (target < vocabulary)
+    picked = tl.load(own + tl.where(known, target, 0)).to(tl.float32)
     loss = log_total - (1.0 - smoothing) * picked - smoothing * (whole / vocabulary)
+    loss = tl.where(known, loss, float("nan"))  # no column of the logits: nothing may be learnt
     tl.store(losses + row, tl.where(real, loss, 0.0))
     for start in range(0, vocabulary, size):
         column = start + tl.arange(0, size)
@@ -60,6 +62,8 @@ def row_losses(
 ) -> tuple[Float[Tensor, ""], Float[Tensor, "rows vocabulary"]]:
     """The summed label-smoothed loss in nats, and its gradient, which takes the place of the
     logits.
+
+    The loss is NaN if a target is no column of the logits: a GPU raises no error.
     """
     rows, vocabulary = logits.shape
     losses = torch.empty(rows, dtype=torch.float32, device=logits.device)
