@@ -5,7 +5,7 @@ import pickle
 import socket
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -47,8 +47,11 @@ class Group:
             process.kill()
             process.join()
 
-    def work(self, task: Callable[..., Any], *given: Any) -> list[Any]:
+    def work(self, task: Callable[..., Any], *given: Any, dying: Collection[int] = ()) -> list[Any]:
         """What `task(ranks, *given)` gives each of them.
+
+        Args:
+            dying: the ranks that it ends, which answer nothing.
 
         Raises:
             AssertionError: one of them failed, or the deadline has passed.
@@ -58,12 +61,14 @@ class Group:
             pipe.send((task, given))
         until = time.monotonic() + SECONDS
         found = []
-        for rank, pipe in enumerate(self._pipes):
+        living = [rank for rank in range(len(self._pipes)) if rank not in dying]
+        for rank in living:
+            pipe = self._pipes[rank]
             if not pipe.poll(max(0.0, until - time.monotonic())):
                 self._hung = f"rank {rank} hangs in {task}"
                 raise AssertionError(self._hung)
             found.append(pickle.loads(pipe.recv_bytes()))
-        for rank, (_, failure) in enumerate(found):
+        for rank, (_, failure) in zip(living, found, strict=True):
             assert failure is None, f"rank {rank}: {failure}"
         return [answer for answer, _ in found]
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 
 import torch
@@ -12,6 +12,7 @@ from jumok.errors import ConfigError, TrainingError
 from jumok.json_types import JsonObject
 from jumok.late import late_imports
 from jumok.shapes import Tensor
+from jumok.training.shared_memory import Channel, channels
 
 with late_imports():
     from torch.distributed import device_mesh, fsdp
@@ -29,11 +30,13 @@ class TorchRanks:
 
     Args:
         place: of this process among those of its machine.
+        near: the channels to other processes, by rank, which are faster than the group.
     """
 
-    def __init__(self, place: int) -> None:
+    def __init__(self, place: int, near: Mapping[int, Channel]) -> None:
         self.count, self.index = distributed.get_world_size(), distributed.get_rank()
         self.place = place
+        self._near = near
 
     def gather(self, own: Tensor) -> Sequence[Tensor]:
         """The tensors of all ranks, in the order of the ranks; they are of one shape and kind.
@@ -42,6 +45,13 @@ class TorchRanks:
             TrainingError: another rank has ended.
         """
         found = [torch.empty_like(own) for _ in range(self.count)]
+        if own.device.type == "cpu" and len(self._near) == self.count - 1:
+            found[self.index].copy_(own)
+            for turn in range(self.count):
+                other = (turn - self.index) % self.count  # so all meet in pairs, turn by turn
+                if other != self.index:
+                    self.swap(other, own, found[other])
+            return found
         with self._together():
             distributed.all_gather(found, own.contiguous())
         return found
@@ -57,11 +67,15 @@ class TorchRanks:
         Raises:
             TrainingError: the other rank has ended.
         """
+        if own.device.type == "cpu" and other in self._near:
+            with self._together(other):
+                self._near[other].swap(own, theirs)
+            return
         sends = [distributed.P2POp(distributed.isend, own.contiguous(), other)]
         receives = [distributed.P2POp(distributed.irecv, theirs, other)]
         wanted = (sends if own.numel() else []) + (receives if theirs.numel() else [])
         if wanted:
-            with self._together():
+            with self._together(other):
                 for work in distributed.batch_isend_irecv(wanted):
                     work.wait()
 
@@ -129,15 +143,17 @@ class TorchRanks:
             raise self._lost(error) from error
 
     @contextmanager
-    def _together(self) -> Iterator[None]:
+    def _together(self, other: int | None = None) -> Iterator[None]:
+        """Inside of it, the end of rank `other`, or of any, is said as such."""
         try:
             yield
-        except RuntimeError as error:
-            raise self._lost(error) from error
+        except (RuntimeError, ConnectionError) as error:
+            raise self._lost(error, other) from error
 
-    def _lost(self, error: RuntimeError) -> TrainingError:
+    def _lost(self, error: Exception, other: int | None = None) -> TrainingError:
+        name = "another rank" if other is None else f"rank {other}"
         return TrainingError(
-            f"rank {self.index} lost the connection to another rank, which has probably ended.",
+            f"rank {self.index} lost the connection to {name}, which has probably ended.",
             got=str(error).splitlines()[0][:200],
             do="look for the error of that rank, then continue with --resume",
         )
@@ -164,29 +180,35 @@ def joined(variables: Mapping[str, str]) -> Iterator[TorchRanks]:
             got=f"{type(error).__name__}: {error}",
             do="start it by torchrun, or by jumok train --processes; or unset WORLD_SIZE",
         ) from error
-    try:
-        # torchrun itself keeps the store; without it the first rank does.
-        kept = variables.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
-        store = distributed.TCPStore(  # type: ignore[attr-defined]
-            host, port, is_master=rank == 0 and not kept, timeout=MEETING, wait_for_workers=False
-        )
-        own = distributed.PrefixStore(  # type: ignore[attr-defined]
-            f"jumok {variables.get('TORCHELASTIC_RESTART_COUNT')}", store
-        )
-        meet(own, rank, count)
-        distributed.init_process_group(
-            backends(), store=own, rank=rank, world_size=count, timeout=PATIENCE
-        )
-    except (RuntimeError, OSError) as error:
-        raise ConfigError(
-            f"rank {rank} of {count} did not meet the others at {host}, port {port}.",
-            got=str(error).splitlines()[0][:200],
-            do="start all of them, with an address that all of them reach and a port that is free",
-        ) from error
-    try:
-        yield TorchRanks(place)
-    finally:
-        distributed.destroy_process_group()
+    with ExitStack() as opened:
+        try:
+            # torchrun itself keeps the store; without it the first rank does.
+            kept = variables.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+            store = distributed.TCPStore(  # type: ignore[attr-defined]
+                host,
+                port,
+                is_master=rank == 0 and not kept,
+                timeout=MEETING,
+                wait_for_workers=False,
+            )
+            own = distributed.PrefixStore(  # type: ignore[attr-defined]
+                f"jumok {variables.get('TORCHELASTIC_RESTART_COUNT')}", store
+            )
+            meet(own, rank, count)
+            distributed.init_process_group(
+                backends(), store=own, rank=rank, world_size=count, timeout=PATIENCE
+            )
+            opened.callback(distributed.destroy_process_group)
+            near = channels(TorchRanks(place, {}), MEETING.total_seconds())
+            ranks = TorchRanks(place, opened.enter_context(near))
+        except (RuntimeError, OSError) as error:
+            raise ConfigError(
+                f"rank {rank} of {count} did not meet the others at {host}, port {port}.",
+                got=str(error).splitlines()[0][:200],
+                do="start all of them, with an address that all of them reach and a port that is "
+                "free",
+            ) from error
+        yield ranks
 
 
 def backends() -> str:
