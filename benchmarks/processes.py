@@ -6,7 +6,7 @@ Of the steps after the first 8: target tokens a second, processor seconds of all
 the seconds that it computes gradients, that it waits for those of the others, and that it sums and
 exchanges them. The cases take turns, for some rounds. Runs on Linux only.
 
-`--balance` trains nothing: it says how evenly the positions of a step, padding included, are
+`--balance` trains nothing: it says how evenly the work of a step (`work_of`) is
 divided among 2 and 4 processes, if its micro-batches are planned for 4 shares and if they are not.
 """
 
@@ -24,11 +24,10 @@ import numpy as np
 from benchmarks.corpus import SOURCE, TARGET, WORK, data_folder, joint_corpus
 from benchmarks.errors import BenchmarkError
 from benchmarks.process import one_thread_environment
+from jumok.data.pairs.batches import work_of
 from jumok.data.pairs.blocks import StoredLengths
 from jumok.data.pairs.sampler import PairSampler
-from jumok.data.planned import Planned
 from jumok.training.learner import share_out
-from jumok.training.task import MicroBatch
 
 WORKER = Path(__file__).parent / "workers" / "timed_training.py"
 SKIPPED = 8
@@ -116,11 +115,6 @@ def row(case: str, found: list[dict[str, float]]) -> str:
     )
 
 
-def never() -> MicroBatch:
-    """Makes no micro-batch: they are divided by their work alone."""
-    raise NotImplementedError
-
-
 def balance(planned: int, steps: int = 300, batch: int = 4096, micro: int = 1024) -> str:
     """The work of a process as a share of that of the slowest one, over all steps.
 
@@ -138,9 +132,11 @@ def balance(planned: int, steps: int = 300, batch: int = 4096, micro: int = 1024
     for _ in range(steps):
         update = [rows for _, rows in sampler.next_update()]
         counts[len(update)] = counts.get(len(update), 0) + 1
-        longest = [max(source[rows].max(), target[rows].max()) + 1 for rows in update]
-        found = [len(rows) * int(length) for rows, length in zip(update, longest, strict=True)]
-        shares = share_out([Planned(work, never) for work in found], SHARES)
+        found = [
+            len(rows) * work_of(int(source[rows].max()) + 1, int(target[rows].max()) + 1)
+            for rows in update
+        ]
+        shares = share_out(found, SHARES)
         loads = [sum(found[index] for index in share) for share in shares]
         total += sum(loads)
         for processes in slowest:

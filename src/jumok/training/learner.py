@@ -173,7 +173,7 @@ class Learner:
 
     def _turns(self, batches: Sequence[MicroBatch | Planned[MicroBatch]]) -> list[list[Turn]]:
         """What each share of this process computes."""
-        return self._weights.turns(share_out(batches, self._count))
+        return self._weights.turns(share_out([each.work for each in batches], self._count))
 
     def _own(self, batches: Sequence[MicroBatch | Planned[MicroBatch]]) -> list[int]:
         """The numbers of the micro-batches that this process computes."""
@@ -240,9 +240,9 @@ def is_sharded(config: TrainingConfig, ranks: Ranks) -> bool:
     return config.sharding == "full" and ranks.count > 1
 
 
-def share_out(batches: Sequence[MicroBatch | Planned[MicroBatch]], shares: int) -> list[list[int]]:
-    """The indices of the batches of each share: largest first, always to the share with the least
-    work.
+def share_out(work: Sequence[int], shares: int) -> list[list[int]]:
+    """The indices of the micro-batches of each share: largest first, always to the share with the
+    least work.
 
     The second half of the shares is filled from its end: a process that computes every second
     share, or every fourth, has a small one with each large one.
@@ -250,8 +250,8 @@ def share_out(batches: Sequence[MicroBatch | Planned[MicroBatch]], shares: int) 
     divided: list[list[int]] = [[] for _ in range(shares)]
     loads = [0] * shares
     order = [*range(shares // 2), *reversed(range(shares // 2, shares))]
-    for index in sorted(range(len(batches)), key=lambda i: -batches[i].work):
+    for index in sorted(range(len(work)), key=lambda i: -work[i]):
         share = min(order, key=loads.__getitem__)
         divided[share].append(index)
-        loads[share] += batches[index].work
+        loads[share] += work[index]
     return divided

@@ -98,7 +98,7 @@ def channels(ranks: Ranks, seconds: float) -> Iterator[Mapping[int, Channel]]:
         places = told_by_all(ranks, {"machine": machine, "name": name})
         near = [rank for rank, each in enumerate(places) if machine and each["machine"] == machine]
         found: dict[int, Channel] = {}
-        # Each calls those above it before it answers those below, so there is no circle of waiting processes.
+        # Each calls those above it before it answers those below, so no two wait for each other.
         for rank in near:
             if rank > ranks.index:
                 connection = opened.enter_context(socket.socket(socket.AF_UNIX))

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from jumok.data.pairs.batches import Batch, Ids, Updates, gather
+from jumok.data.pairs.batches import Batch, Ids, Updates, gather, work_of
 from jumok.data.pairs.blocks import Lengths, PairLengths, Rows
 from jumok.data.pairs.sampler import EpochPlan, PairSampler
 from jumok.data.pairs.store import PairCorpus
@@ -134,7 +134,7 @@ class PackedUpdates(Updates[Batch]):
 
     def _work(self, corpus: int, rows: Rows) -> int:
         del corpus, rows
-        return self._shape.target
+        return work_of(self._shape.source, self._shape.target)
 
     def _batch(self, place: tuple[int, int], corpus: int, rows: Rows) -> Batch:
         del place
