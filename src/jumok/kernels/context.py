@@ -17,9 +17,10 @@ if TYPE_CHECKING:
             drop: the dropout mask of the call; None drops nothing.
             scale: the factor of the products, or of the elements that dropout keeps.
             biased: whether the call had a bias.
-            parameters: weights and biases.
+            parameters: weights and biases, None where there is no bias.
+            table: rows that are embeddings, or give logits.
             bent: whether ReLU follows.
-            adding: whether the gradients of the parameters are added up in place.
+            adding: whether the gradients of parameters or table are added up in place.
         """
 
         saved_tensors: tuple[Tensor, ...]
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
         drop: DropoutMask | None
         scale: float
         biased: bool
-        parameters: tuple[Tensor, ...]
+        parameters: tuple[Tensor | None, ...]
+        table: Tensor
         bent: bool
         adding: bool
 

@@ -26,7 +26,8 @@ from jumok.kernels.activation import soft_cap
 from jumok.kernels.card import serving
 from jumok.kernels.card.sizes import logit_rows
 from jumok.kernels.context import Context
-from jumok.kernels.linear import whole_rows
+from jumok.kernels.training.gradients import adds_up
+from jumok.kernels.training.linear import whole_rows
 from jumok.late import late_imports
 from jumok.shapes import Float, Int, Tensor
 
@@ -124,7 +125,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         if native.serves(hidden, output):
             hidden = whole_rows(hidden)
         grad_hidden = torch.empty_like(hidden)
-        grad_output = torch.zeros_like(output)
+        grad_output = torch.empty_like(output)
         grad_bias = None if bias is None else torch.zeros_like(bias)
         readings = 1 if weight is None else 2  # rows of `hidden` for each target
         at_once = chunk_rows(hidden.device, output.shape[0])
@@ -140,10 +141,13 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             grad_logits = grad_logits if slope is None else grad_logits * slope
             total += loss
             torch.mm(grad_logits, output, out=grad_hidden[chunk])
-            grad_output.addmm_(grad_logits.t(), hidden[chunk])
+            grad_output.addmm_(grad_logits.t(), hidden[chunk], beta=1 if start else 0)
             if grad_bias is not None:
                 grad_bias += grad_logits.sum(dim=0)
+        if not len(hidden):
+            grad_output.zero_()
         ctx.save_for_backward(grad_hidden[:rows], grad_output, grad_bias)
+        ctx.table, ctx.adding = output, adds_up(output)
         return total
 
     @staticmethod
@@ -151,7 +155,13 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         grad_hidden, grad_output, grad_bias = ctx.saved_tensors
         scale = grad.to(grad_hidden.dtype)
         grad_bias = None if grad_bias is None else grad_bias * scale
-        return grad_hidden * scale, grad_output * scale, None, None, grad_bias, None, None
+        of_output: Tensor | None = None
+        if ctx.adding:
+            assert ctx.table.grad is not None
+            ctx.table.grad.addcmul_(grad_output, scale)
+        else:
+            of_output = grad_output * scale
+        return grad_hidden * scale, of_output, None, None, grad_bias, None, None
 
 
 def chunk_rows(device: torch.device, vocabulary: int) -> int:

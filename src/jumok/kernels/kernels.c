@@ -151,6 +151,15 @@ void F(sum_rows)(const TYPE *x, TYPE *sums, int64_t rows, int64_t columns) {
     }
 }
 
+/* table[tokens[i]] += scale * x[i]; dim is a multiple of 16 */
+void F(add_rows)(const int64_t *tokens, const TYPE *x, TYPE *table, int64_t rows, int64_t dim, double scale) {
+    for (int64_t i = 0; i < rows; i++) {
+        TYPE *row = table + tokens[i] * dim;
+        for (int64_t d = 0; d < dim; d += LANES)
+            F(store)(row + d, F(load)(row + d) + F(load)(x + i * dim + d) * (float)scale);
+    }
+}
+
 /* y = dropout(x); its own backward pass; size is a multiple of 16 */
 void F(dropout)(const TYPE *x, TYPE *y, int64_t size, int64_t threshold, int64_t seed) {
     Drop drop = drop_of(threshold, seed);

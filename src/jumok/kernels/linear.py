@@ -10,23 +10,11 @@ from torch import nn
 from jumok.kernels import native
 from jumok.kernels.activation import soft_cap
 from jumok.kernels.card import serving
-from jumok.kernels.context import Context
 from jumok.kernels.packed import AT_WORK, Look, Stamp, can_be_packed
 from jumok.kernels.plain import plain
 from jumok.kernels.step_part import StepPart
-from jumok.late import late_imports
+from jumok.kernels.training import linear as training_linear
 from jumok.shapes import Float, Tensor
-
-with late_imports():
-    from jumok.kernels.card import linear as card
-
-ROWS = 32
-"""Products of bfloat16 matrices on a CPU get a multiple of this many rows.
-
-oneDNN generates code for every new shape, which takes 1.5 ms and a megabyte, and its cache is
-limited: with as many shapes as batches have lengths, that was a tenth of a training step and a
-gigabyte. A copy of the rows is cheaper.
-"""
 
 
 def linear(
@@ -35,10 +23,8 @@ def linear(
     bias: Float[Tensor, " outer"] | None,
 ) -> Float[Tensor, "*axes outer"]:
     """x W^T + b, and its gradients; without b if `bias` is None."""
-    if states.dtype == torch.bfloat16 and torch.is_grad_enabled() and native.serves(states, weight):
-        return _Linear.apply(states, weight, bias)
-    if bias is not None and _learns(weight, bias) and serving.serves(states):
-        return card.linear(states, weight, bias)
+    if _trained(states, weight):
+        return training_linear.linear(states, weight, bias)
     return F.linear(states, weight, bias)
 
 
@@ -46,67 +32,29 @@ def linear_relu(
     states: Float[Tensor, "*axes inner"], layer: "Linear"
 ) -> Float[Tensor, "*axes outer"] | None:
     """max(x W^T + b, 0) in one pass; None: there is no kernel."""
-    bias = layer.bias
-    if bias is None or not _learns(layer.weight, bias) or not serving.serves(states):
+    on_card = serving.serves(states) and layer.bias is not None and plain(layer, Linear)
+    if not on_card or not _trained(states, layer.weight):
         return None
-    return card.linear(states, layer.weight, bias, bent=True) if plain(layer, Linear) else None
+    return training_linear.linear(states, layer.weight, layer.bias, bent=True)
 
 
 def linears(
     states: Float[Tensor, "*axes inner"], layers: Sequence[nn.Module]
 ) -> list[Float[Tensor, "*axes _"]]:
     """What each of the layers gives for the same states."""
-    if serving.serves(states) and torch.is_grad_enabled():
-        known = [
-            (layer.weight, layer.bias)
-            for layer in layers
-            if isinstance(layer, Linear) and plain(layer, Linear) and layer.bias is not None
-        ]
-        if len(known) == len(layers) and all(_learns(*pair) for pair in known):
-            return list(card.linears(states, known))
+    known = [layer for layer in layers if isinstance(layer, Linear) and plain(layer, Linear)]
+    if len(known) == len(layers) and all(_trained(states, layer.weight) for layer in known):
+        pairs = [(layer.weight, layer.bias) for layer in known]
+        return list(training_linear.linears(states, pairs))
     return [layer(states) for layer in layers]
 
 
-def _learns(weight: Tensor, bias: Tensor) -> bool:
-    return torch.is_grad_enabled() and weight.requires_grad and bias.requires_grad
-
-
-def whole_rows(states: Float[Tensor, "rows dim"]) -> Float[Tensor, "more_rows dim"]:
-    """The rows, and rows of zeros up to a multiple of ROWS."""
-    rows, dim = states.shape
-    missing = -rows % ROWS
-    if not missing:
-        return states.contiguous()
-    padded = states.new_empty(rows + missing, dim)
-    padded[:rows] = states
-    padded[rows:] = 0
-    return padded
-
-
-class _Linear(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Context, states: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        padded = whole_rows(states.flatten(0, -2))
-        ctx.save_for_backward(padded, weight)
-        ctx.biased = bias is not None
-        rows = states.shape[:-1]
-        return F.linear(padded, weight, bias)[: rows.numel()].view(*rows, -1)
-
-    @staticmethod
-    def backward(ctx: Context, slope: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        padded, weight = ctx.saved_tensors
-        rows = slope.shape[:-1]
-        slope = whole_rows(slope.flatten(0, -2))
-        d_states = (slope @ weight)[: rows.numel()].view(*rows, -1)
-        return d_states, slope.t() @ padded, _sum_rows(slope) if ctx.biased else None
-
-
-def _sum_rows(states: Float[Tensor, "rows dim"]) -> Float[Tensor, " dim"]:
-    if states.shape[1] % native.LANES:
-        return states.sum(dim=0)
-    sums = states.new_empty(states.shape[1])
-    native.call("sum_rows", states.dtype, states, sums, *states.shape)
-    return sums
+def _trained(states: Tensor, weight: Tensor) -> bool:
+    """Whether gradients are computed, by the layers for training."""
+    if not torch.is_grad_enabled():
+        return False
+    on_cpu = states.dtype == torch.bfloat16 and native.serves(states, weight)
+    return on_cpu or (serving.serves(states) and weight.requires_grad)
 
 
 class Linear(nn.Linear, StepPart):

@@ -11,7 +11,7 @@ import torch
 
 from jumok.kernels import native
 from jumok.kernels.context import Context
-from jumok.kernels.linear import ROWS
+from jumok.kernels.training.linear import ROWS
 from jumok.shapes import Float, Tensor
 
 

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from jumok.attention.here import Here
 from jumok.attention.masks import Documents
 from jumok.attention.role import Part
 from jumok.kernels.noise import Noise
+from jumok.kernels.training.embedding import embedded
 from jumok.layers.dropout import Dropout
 from jumok.layers.positions import Positions
 from jumok.shapes import Allowed, Float, Int, States, Tensor
@@ -91,7 +91,7 @@ class Embedding(nn.Module):
             lengths: of whole sentences, END counted; None where they are still being written.
             documents: where several share a row: positions are counted inside of each.
         """
-        states = F.embedding(tokens, self.table) * self.scale
+        states = embedded(tokens, self.table, self.scale)
         edit = self.edit
         if edit is not None:
             states = edit(states, position)

@@ -6,7 +6,7 @@ Source: Shazeer 2020, "GLU Variants Improve Transformer", formula 6 (without bia
 from torch import nn
 
 from jumok.kernels.activation import silu_gate
-from jumok.kernels.linear import Linear
+from jumok.kernels.linear import Linear, linears
 from jumok.kernels.plain import plain
 from jumok.layers.dropout import Dropout
 from jumok.layers.feedforward import ACTIVATIONS, silu_dropout
@@ -37,7 +37,7 @@ class GatedFeedForward(nn.Module):
 
     def forward(self, states: States) -> States:
         """The states, each transformed on its own."""
-        gate, inner = self.gate(states), self.inner(states)
+        gate, inner = linears(states, (self.gate, self.inner))
         if self.activation is silu_dropout and plain(self.dropout, Dropout):
             return self.outer(silu_gate(gate, inner, self.dropout.draw()))
         return self.outer(self.dropout(self.activation(gate, None) * inner))

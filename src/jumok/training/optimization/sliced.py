@@ -16,7 +16,7 @@ from functools import partial
 import torch
 from torch import nn
 
-from jumok.kernels.card.linear import gradients_added_up
+from jumok.kernels.training.gradients import gradients_added_up
 from jumok.shapes import Float, Tensor
 from jumok.training.devices.workers import workers
 from jumok.training.optimization.average import Average

@@ -1,4 +1,4 @@
-"""The linear layers of GPUs against their twins; they are torch's functions, so they run here."""
+"""The linear layers of training against their twins; those of GPUs are torch's functions, too."""
 
 from types import SimpleNamespace
 
@@ -8,8 +8,9 @@ import torch.nn.functional as F
 
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.kernels import linear
-from jumok.kernels.card import linear as card
 from jumok.kernels.noise import Noise
+from jumok.kernels.training import linear as training_linear
+from jumok.kernels.training.gradients import gradients_added_up
 from jumok.layers.dropout import Dropout
 from jumok.layers.feedforward import PlainFeedForward
 from jumok.training.learner import Learner
@@ -36,7 +37,7 @@ def test_a_layer_and_its_gradients_are_those_of_its_twin(shape, bent):
     states = torch.randn(shape).requires_grad_()
     weight, bias = parameters(4, 5)
     slope = torch.randn(*shape[:-1], 4)
-    found = card.linear(states, weight, bias, bent=bent)
+    found = training_linear.linear(states, weight, bias, bent=bent)
     twin = F.linear(states, weight, bias)
     twin = twin.relu() if bent else twin
     torch.testing.assert_close(found, twin)
@@ -53,7 +54,7 @@ def test_layers_that_read_the_same_states_and_their_gradients_are_those_of_their
     torch.manual_seed(1)
     states = torch.randn(2, 3, 5).requires_grad_()
     pairs = [parameters(4, 5), parameters(6, 5), parameters(4, 5)]
-    found = card.linears(states, [(weight, bias) for weight, bias in pairs])
+    found = training_linear.linears(states, [(weight, bias) for weight, bias in pairs])
     twins = [F.linear(states, weight, bias) for weight, bias in pairs]
     slopes = [torch.randn_like(each) for each in twins]
     inputs = [states, *(each for pair in pairs for each in pair)]
@@ -67,30 +68,33 @@ def test_layers_that_read_the_same_states_and_their_gradients_are_those_of_their
         torch.testing.assert_close(one, other)
 
 
-def test_gradients_are_added_up_in_place_only_where_that_was_asked_for():
+def test_gradients_are_added_up_in_place_only_where_that_was_asked_for(monkeypatch):
+    monkeypatch.setattr(training_linear, "adding_is_free", lambda _: True)
     torch.manual_seed(1)
     states = torch.randn(7, 5)
     weight, bias = parameters(4, 5)
-    card.linear(states, weight, bias).sum().backward()  # there is no gradient to add to yet
+    first = training_linear.linear(states, weight, bias)
+    first.sum().backward()  # there is no gradient to add to yet
     assert weight.grad is not None
     once, places = weight.grad.clone(), (weight.grad.data_ptr(), bias.grad.data_ptr())
-    with card.gradients_added_up():
-        found = card.linear(states, weight, bias).sum()
+    with gradients_added_up():
+        found = training_linear.linear(states, weight, bias).sum()
     found.backward()
     torch.testing.assert_close(weight.grad, 2 * once)
     torch.testing.assert_close(bias.grad, torch.full((4,), 14.0))
     assert places == (weight.grad.data_ptr(), bias.grad.data_ptr())
-    torch.autograd.grad(card.linear(states, weight, bias).sum(), weight)
+    torch.autograd.grad(training_linear.linear(states, weight, bias).sum(), weight)
     torch.testing.assert_close(weight.grad, 2 * once)
 
 
-def test_a_hook_of_a_parameter_gets_its_gradient():
+def test_a_hook_of_a_parameter_gets_its_gradient(monkeypatch):
+    monkeypatch.setattr(training_linear, "adding_is_free", lambda _: True)
     weight, bias = parameters(4, 5)
     weight.grad, bias.grad = torch.zeros(4, 5), torch.zeros(4)
     heard: list[torch.Tensor] = []
     weight.register_post_accumulate_grad_hook(lambda each: heard.append(each.grad.clone()))
-    with card.gradients_added_up():
-        card.linear(torch.ones(7, 5), weight, bias).sum().backward()
+    with gradients_added_up():
+        training_linear.linear(torch.ones(7, 5), weight, bias).sum().backward()
     assert torch.equal(heard[0], torch.full((4, 5), 7.0))
 
 
@@ -113,6 +117,7 @@ def test_updates_are_those_of_layers_that_autograd_adds_up(name, monkeypatch):
     monkeypatch.setattr(linear.native, "serves", lambda *_: False)
     plain = updated(case)
     monkeypatch.setattr(linear, "serving", SimpleNamespace(serves=lambda _: True))
+    monkeypatch.setattr(training_linear, "adding_is_free", lambda _: True)
     found = updated(case)
     for key, value in plain.weights().items():
         if not key.endswith("key.bias"):  # nothing but rounding, which AdamW makes large

@@ -1,0 +1,1 @@
+"""Layers as training computes them: what their gradients need is done in them."""
