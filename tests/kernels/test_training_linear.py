@@ -98,6 +98,19 @@ def test_a_hook_of_a_parameter_gets_its_gradient(monkeypatch):
     assert torch.equal(heard[0], torch.full((4, 5), 7.0))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("frozen", [0, 1])
+def test_of_a_weight_and_a_bias_one_may_be_frozen(frozen, dtype, monkeypatch):
+    monkeypatch.setattr(training_linear, "adding_is_free", lambda _: True)
+    both = [each.detach().to(dtype) for each in parameters(16, 5)]
+    both[frozen].grad, learns = torch.zeros_like(both[frozen]), both[1 - frozen].requires_grad_()
+    learns.grad = torch.zeros_like(learns)
+    with gradients_added_up():
+        training_linear.linear(torch.ones(7, 5, dtype=dtype), *both).sum().backward()
+    assert torch.equal(learns.grad, torch.full_like(learns, 7.0))
+    assert not both[frozen].grad.any()
+
+
 def test_a_hooked_layer_is_called(on_card):
     torch.manual_seed(1)
     attention = MultiHeadAttention(16, 2, 8, 8, Noise())

@@ -26,12 +26,13 @@ def gradients_added_up() -> Iterator[None]:
 
 
 def adds_up(*parameters: Tensor | None) -> bool:
-    """Whether the gradients of these, None left out, are to be added to their `grad`: that was
-    asked for, there are such, and no hook waits for them.
+    """Whether the gradients of all of these, None left out, are to be added to their `grad`: that
+    was asked for, they learn and have one, and no hook waits for them.
     """
     return _ADDING.get() and all(_ready(each) for each in parameters if each is not None)
 
 
 def _ready(parameter: Tensor) -> bool:
     listened = parameter._backward_hooks or parameter._post_accumulate_grad_hooks
-    return parameter.is_leaf and parameter.grad is not None and not listened
+    learns = parameter.requires_grad and parameter.is_leaf
+    return learns and parameter.grad is not None and not listened

@@ -89,14 +89,20 @@ class _Linear(torch.autograd.Function):
         of_states, _, *of_parameters = ctx.needs_input_grad
         d_states: Tensor | None = None
         found: list[Tensor | None] = []
-        for (weight, bias), slope, needed in zip(
-            _pairs(ctx.parameters), flat, of_parameters[::2], strict=True
+        needed = zip(of_parameters[::2], of_parameters[1::2], strict=True)
+        for (weight, bias), slope, (of_weight, of_bias) in zip(
+            _pairs(ctx.parameters), flat, needed, strict=True
         ):
             if of_states and d_states is None:
                 d_states = slope @ weight
             elif d_states is not None:
                 d_states.addmm_(slope, weight)
-            found += _of_parameters(ctx, rows, slope, weight, bias) if needed else (None, None)
+            if ctx.adding:
+                _add_up(rows, slope, weight, bias)
+                found += None, None
+            else:
+                found.append(slope.t() @ rows if of_weight else None)
+                found.append(_sum_rows(slope) if of_bias else None)
         if d_states is not None:
             axes = slopes[0].shape[:-1]
             d_states = d_states[: axes.numel()].view(*axes, -1)
@@ -126,17 +132,12 @@ def _pairs(parameters: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor
         yield weight, bias
 
 
-def _of_parameters(
-    ctx: Context, rows: Tensor, slope: Tensor, weight: Tensor, bias: Tensor | None
-) -> tuple[Tensor | None, Tensor | None]:
-    if not ctx.adding:
-        return slope.t() @ rows, None if bias is None else _sum_rows(slope)
+def _add_up(rows: Tensor, slope: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     assert weight.grad is not None
     weight.grad.addmm_(slope.t(), rows)
     if bias is not None:
         assert bias.grad is not None
         bias.grad[None].addmm_(slope.new_ones(1, len(slope)), slope)
-    return None, None
 
 
 def _sum_rows(states: Float[Tensor, "rows dim"]) -> Float[Tensor, " dim"]:
@@ -146,5 +147,5 @@ def _sum_rows(states: Float[Tensor, "rows dim"]) -> Float[Tensor, " dim"]:
     if states.shape[1] % native.LANES or not native.serves(states):
         return states.sum(dim=0)
     sums = states.new_empty(states.shape[1])
-    native.call("sum_rows", states.dtype, states, sums, *states.shape)
+    native.call("sum_rows", states.dtype, states.contiguous(), sums, *states.shape)
     return sums
