@@ -45,9 +45,8 @@ class _Embedded(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Context, slope: Tensor) -> tuple[None, Tensor | None, None]:
         [tokens], table = ctx.saved_tensors, ctx.table
-        gradient = table.grad if ctx.adding else torch.zeros_like(table)
+        gradient = table.grad if ctx.adding else slope.new_zeros(table.shape)
         assert gradient is not None
-        assert gradient.is_contiguous()
         sizes = tokens.numel(), table.shape[1]
         rows = tokens.long().contiguous(), slope.contiguous()
         native.call("add_rows", slope.dtype, *rows, gradient, *sizes, ctx.scale)

@@ -35,4 +35,5 @@ def adds_up(*parameters: Tensor | None) -> bool:
 def _ready(parameter: Tensor) -> bool:
     listened = parameter._backward_hooks or parameter._post_accumulate_grad_hooks
     learns = parameter.requires_grad and parameter.is_leaf
-    return learns and parameter.grad is not None and not listened
+    gradient = parameter.grad
+    return learns and gradient is not None and gradient.is_contiguous() and not listened
