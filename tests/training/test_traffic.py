@@ -44,7 +44,7 @@ class Counting(TorchDispatchMode):
 @pytest.fixture
 def ranks() -> Iterator[TorchRanks]:
     distributed.init_process_group("fake", store=FakeStore(), rank=INDEX, world_size=RANKS)
-    yield TorchRanks(0)
+    yield TorchRanks(0, {})
     distributed.destroy_process_group()
 
 
