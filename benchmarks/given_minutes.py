@@ -15,6 +15,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -117,16 +118,18 @@ def _empty(name: str) -> Path:
 def _timed(job: finished.Command) -> float:
     """Processor seconds of one command, with its children."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with (job.folder / "log.txt").open("ab") as log:
-        words = list(map(str, job.words))
-        stdin = job.input.open("rb") if job.input else subprocess.DEVNULL
+    words = list(map(str, job.words))
+    with ExitStack() as opened:
+        log = opened.enter_context((job.folder / "log.txt").open("ab"))
+        given = opened.enter_context(job.input.open("rb")) if job.input else subprocess.DEVNULL
+        said = opened.enter_context(job.output.open("wb")) if job.output else log
         done = subprocess.run(
             words,
             cwd=job.folder,
             env=one_thread_environment(),
-            stdin=stdin,
-            stdout=log,
-            stderr=subprocess.STDOUT,
+            stdin=given,
+            stdout=said,
+            stderr=log,
             check=False,
         )
     if done.returncode != 0:

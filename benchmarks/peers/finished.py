@@ -64,11 +64,14 @@ class Plan:
 
 @dataclass(frozen=True)
 class Command:
-    """Words of a command, the folder it runs in, and a file it reads from its standard input."""
+    """Words of a command, the folder it runs in, a file it reads from its standard input, and one
+    that its standard output is written to; None: to the log.
+    """
 
     words: list[str | Path]
     folder: Path
     input: Path | None = None
+    output: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -149,10 +152,11 @@ def _train_joeynmt(plan: Plan) -> Command:
 def _translate_joeynmt(plan: Plan) -> Command:
     assert plan.test is not None
     file = plan.folder / "joeynmt.yaml"
-    return Command(
-        [python_of("joeynmt"), "-m", "joeynmt", "translate", file, "-o", plan.output],
+    return Command(  # its option -o ends in an error: "no attribute 'n_best'"
+        [python_of("joeynmt"), "-m", "joeynmt", "translate", file],
         plan.folder,
         plan.corpus.text(plan.test.name.split(".")[0], SOURCE),
+        plan.output,
     )
 
 
