@@ -51,12 +51,12 @@ def swapped(ranks: TorchRanks) -> dict[str, object]:
 
 
 def gathered(ranks: TorchRanks) -> bool:
-    """Whether channels and gloo gather the same: a number, a matrix, and one that has gaps."""
+    """Whether channels and gloo gather the same: a number, a matrix, its transpose, and gaps."""
     group = TorchRanks(ranks.place, {})
     rows = random(ranks.index, 0, 60, torch.float64).view(6, 10)
     return all(
         torch.equal(one, other)
-        for own in (torch.tensor(ranks.index), rows, rows[:, ::2])
+        for own in (torch.tensor(ranks.index), rows, rows.T, rows[:, ::2])
         for one, other in zip(ranks.gather(own), group.gather(own), strict=True)
     )
 

@@ -44,6 +44,7 @@ class TorchRanks:
         Raises:
             TrainingError: another rank has ended.
         """
+        own = own.contiguous()
         found = [torch.empty_like(own) for _ in range(self.count)]
         if own.device.type == "cpu" and len(self._near) == self.count - 1:
             found[self.index].copy_(own)
@@ -53,7 +54,7 @@ class TorchRanks:
                     self.swap(other, own, found[other])
             return found
         with self._together():
-            distributed.all_gather(found, own.contiguous())
+            distributed.all_gather(found, own)
         return found
 
     def swap(self, other: int, own: Tensor, theirs: Tensor) -> None:
