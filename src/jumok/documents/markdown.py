@@ -14,6 +14,7 @@ from jumok.late import late_imports
 
 with late_imports("reading Markdown", extra="documents"):
     import markdown_it
+    from markdown_it.common import normalize_url
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -126,9 +127,8 @@ def _groups(block: "Token") -> Iterator[tuple[list[Piece], int]]:
 
 _GAP = re.compile(r"[ \t]*")
 _BREAK = re.compile(r"(?:\\|[ \t]*)\n[ \t]*")
-_ADDRESS = re.compile(
-    r"\]\((?:\"[^\"]*\"|'[^']*'|\\.|\((?:[^()\\]|\\.)*\)|[^()\\])*\)|\]\[[^\]]+\]", re.DOTALL
-)
+_SPACE = re.compile(r"[ \t\n]*")
+_LABEL = re.compile(r"\]\[[^\]]++\]")
 
 
 class _Inlines:
@@ -177,8 +177,7 @@ class _Inlines:
             return Piece("frozen", raw, child.content)
         if child.type == "image":
             label = _label_end(self.content, self.at + 2)
-            address = _ADDRESS.match(self.content, label)
-            return Piece("point", self._slice(address.end() if address else label + 1))
+            return Piece("point", self._slice(_address_end(self.content, label) or label + 1))
         if child.type == "html_inline":
             token = next(tokens(child.content))
             kind = token.kind if token.kind in ("open", "close") else "point"
@@ -194,9 +193,9 @@ class _Inlines:
 
     def _link_end(self, start: int) -> Piece:
         label = self.content[start : self.at]
-        address = _ADDRESS.match(self.content, self.at)
-        if address:
-            return Piece("close", self._slice(address.end()), name="a")
+        end = _address_end(self.content, self.at)
+        if end:
+            return Piece("close", self._slice(end), name="a")
         # [label] and [label][]: the address is elsewhere, under the label in the source language.
         raw = self._slice(self.at + (3 if self.content.startswith("][]", self.at) else 1))
         return Piece("close", raw, name="a", write=f"][{label}]")
@@ -221,6 +220,31 @@ def _label_end(content: str, start: int) -> int:
             return at
         at += 1
     return len(content)
+
+
+def _address_end(content: str, at: int) -> int | None:
+    """The index behind the address of the label that closes at `at`, by the parser's own rules.
+
+    None: the label is the address's name, as in [label] and [label][].
+    """
+    if content.startswith("](", at):
+        start = end = _behind(_SPACE, content, at + 2)
+        address = markdown_it.helpers.parseLinkDestination(content, start, len(content))
+        if address.ok:
+            if normalize_url.validateLink(normalize_url.normalizeLink(address.str)):
+                end = address.pos
+            start = _behind(_SPACE, content, end)
+            title = markdown_it.helpers.parseLinkTitle(content, start, len(content))
+            end = _behind(_SPACE, content, title.pos) if title.ok and start > end else start
+        if content.startswith(")", end):
+            return end + 1
+    label = _LABEL.match(content, at)
+    return label.end() if label else None
+
+
+def _behind(pattern: re.Pattern[str], content: str, at: int) -> int:
+    match = pattern.match(content, at)
+    return match.end() if match else at
 
 
 def _escaped(text: str) -> str:

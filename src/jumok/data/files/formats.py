@@ -141,9 +141,9 @@ _OPEN = {("zip", kind) for _, kind in _IN_ZIP} | {("xml", "html"), ("xml", "xlif
 # The first tag of an XML file, behind its declaration, comments and document type.
 _ROOT = re.compile(rb"<(?![?!])(?:[\w.-]+:)?([\w.-]+)")
 _ROOTS = {b"tmx": "tmx", b"xliff": "xliff", b"html": "html"}
-_HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)[\s>]", re.I | re.S)
+_HTML = re.compile(rb"\s*(?:(?><!--.*?-->)\s*)*+<(?:!doctype\s+html|html)[\s>]", re.I | re.S)
 # Comments, then the header that every catalog begins with.
-_PO = re.compile(rb"(?:\s*#[^\n]*\n)*\s*msgid\s+\"\"\s*\n\s*msgstr\s+\"")
+_PO = re.compile(rb"(?:\s*#[^\n]*\n)*+\s*msgid\s+\"\"\s*\n\s*msgstr\s+\"")
 _TIMES = rb"(?:\d+:)?\d+:\d\d[,.]\d{1,3}[ \t]*-->[ \t]*(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
 _SRT = re.compile(rb"\s*\d+[ \t]*\r?\n" + _TIMES)
 
