@@ -142,11 +142,11 @@ def test_translate_with_a_missing_model_says_what_to_give(tmp_path: Path) -> Non
         (["--top-k", "5"], "do:       add --sample, or leave them out"),
         (["--nbest", "6"], "--nbest cannot exceed the beam size"),
         (["--nbest", "6"], "do:       add --beam 6"),
-        (["--beam", "0"], "the beam size and the number of hypotheses to return"),
+        (["--beam", "0"], "beam is out of range"),
         (["--minimum-length", "9", "--maximum-length", "5"], "minimum length is above the maximum"),
-        (["--sample", "--top-p", "1.5"], "top_p is a share of the probability"),
-        (["--sample", "--min-p", "1.5"], "min_p is a share of the largest probability"),
-        (["--sample", "--temperature", "0"], "the temperature must be a positive number"),
+        (["--sample", "--top-p", "1.5"], "expected: 0 < top_p <= 1"),
+        (["--sample", "--min-p", "1.5"], "expected: 0 <= min_p <= 1"),
+        (["--sample", "--temperature", "0"], "do:       for the most probable token"),
     ],
 )
 def test_translate_refuses_options_that_contradict(
@@ -171,14 +171,14 @@ def test_options_not_given_are_the_translator_s_own() -> None:
     import inspect
 
     from jumok.cli.verbs.translate import decoding_options, translate
-    from jumok.systems.translation.translator import DEFAULTS
+    from jumok.decoding.options import FOR_TRANSLATION
 
     defaults = {
         name: parameter.default
         for name, parameter in inspect.signature(translate).parameters.items()
         if name in inspect.signature(decoding_options).parameters
     }
-    assert decoding_options(**defaults) == DEFAULTS
+    assert decoding_options(**defaults) == FOR_TRANSLATION
 
 
 def test_evaluate_prints_scores_with_intervals_and_signatures(

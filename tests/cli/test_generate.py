@@ -121,7 +121,7 @@ def test_generate_with_a_beam(bundle):
         (["--temperature", "0"], "emperature"),
         (["--greedy", "--min-p", "0.1"], "need sampling, not a search"),
         (["--min-p", "2"], "expected: 0 <= min_p <= 1"),
-        (["--frequency-penalty", "3"], "the frequency penalty is out of range"),
+        (["--frequency-penalty", "3"], "frequency_penalty is out of range"),
         (["--beam", "2", "--presence-penalty", "1"], "need greedy decoding or sampling"),
     ],
 )

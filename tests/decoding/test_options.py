@@ -1,5 +1,5 @@
 from dataclasses import replace
-from math import inf
+from math import inf, nan
 
 import pytest
 
@@ -13,6 +13,7 @@ from jumok.decoding.rank import Ranker, google_length_penalty, power_length_pena
 from jumok.decoding.sample import sample
 from jumok.decoding.stream import stream
 from jumok.errors import ConfigError
+from jumok.options import options_of
 from tests.decoding.tables import CachedTable, log_softmax, mixed_logits, sentences
 
 MEMORY = sentences(*range(5))
@@ -47,7 +48,7 @@ def test_the_candidates_of_a_beam_of_one_are_reported() -> None:
     with listening_to(decoder, {CANDIDATES: Ear(seen.append)}):
         found = decode(decoder, MEMORY, options)
         decode(table(), MEMORY, options)  # another decoder
-    limits, ranker = options.limits(), options.ranker()
+    limits, ranker = options.limits, options.ranker
     assert found == beam_search(table(), MEMORY, 1, limits, ranker)
     assert all(len(step.tokens[0]) == 2 for step in seen)  # 2 candidates for each place
     kept = [
@@ -100,8 +101,8 @@ def test_decode_with_penalties(prefixes) -> None:
     assert [each[0].tokens for each in found] != [each[0].tokens for each in plain]
     sampled = replace(options, sample=True, presence_penalty=1.0, min_p=0.1, seed=3)
     expected = sample(
-        table(), MEMORY, Limits(maximum_length=7), 3, sampled.filters(), 1,
-        sampled.ranker(), prefixes, Penalties(0.5, 1.0),
+        table(), MEMORY, Limits(maximum_length=7), 3, sampled.filters, 1,
+        sampled.ranker, prefixes, Penalties(0.5, 1.0),
     )  # fmt: skip
     assert decode(table(), MEMORY, sampled, prefixes) == expected
 
@@ -152,27 +153,56 @@ def test_decode_with_a_coverage_penalty_needs_attention() -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"beam": 0}, "expected: beam >= 1 and nbest >= 1"),
-        ({"beam": 2, "nbest": 3}, "expected: nbest <= 2"),
-        ({"sample": True, "nbest": 0}, "expected: beam >= 1 and nbest >= 1"),
-        ({"sample": True, "temperature": -0.5}, "expected: temperature > 0"),
+        ({"beam": 0}, "beam is out of range.\n  expected: 1 <= beam <= 1000\n  got:      0"),
+        ({"beam": 2, "nbest": 3}, "expected: nbest <= 2\n.*\n  do:       set beam=3 or more"),
+        ({"sample": True, "nbest": 0}, "expected: 1 <= nbest <= 1000"),
+        ({"patience": 0.0}, "expected: patience > 0, or None"),
+        ({"length_penalty": nan}, "expected: -10 <= length_penalty <= 10\n  got:      nan"),
+        ({"length_penalty": 11.0}, "length_penalty is out of range"),
+        ({"coverage_penalty": -0.1}, "expected: coverage_penalty >= 0\n  got:      -0.1"),
+        ({"coverage_penalty": inf}, "expected: coverage_penalty >= 0\n  got:      inf"),
+        ({"minimum_length": -1}, "expected: 0 <= minimum_length"),
+        ({"maximum_length": 0}, "expected: 1 <= maximum_length"),
+        ({"maximum_ratio": -0.5}, "expected: maximum_ratio >= 0, or None"),
+        ({"maximum_extra": -1}, "expected: 0 <= maximum_extra"),
+        ({"no_repeat_ngram": -1}, "expected: 0 <= no_repeat_ngram"),
+        (
+            {"sample": True, "temperature": -0.5},
+            "got:      -0.5\n  do:       for the most probable",
+        ),
+        ({"temperature": inf}, "expected: temperature > 0"),
+        ({"top_k": 0}, "expected: 1 <= top_k <= 1000000, or None"),
+        ({"top_p": 0.0}, "expected: 0 < top_p <= 1"),
         ({"top_p": 1.2}, "expected: 0 < top_p <= 1"),
-        ({"top_k": 0}, "expected: top_k >= 1"),
-        ({"min_p": 2.0}, "expected: 0 <= min_p <= 1"),
-        ({"beam": 1, "frequency_penalty": 2.5}, "the frequency penalty is out of range"),
-        ({"beam": 1, "presence_penalty": -3.0}, "the presence penalty is out of range"),
+        ({"min_p": -0.1}, "expected: 0 <= min_p <= 1"),
+        ({"beam": 1, "frequency_penalty": 2.5}, "frequency_penalty is out of range"),
+        ({"beam": 1, "presence_penalty": -3.0}, "expected: -2 <= presence_penalty <= 2"),
         ({"beam": 4, "presence_penalty": 1.0}, "need greedy decoding or sampling"),
         (
             {"beam": 1, "coverage_penalty": 1.0, "frequency_penalty": 1.0},
             "set beam=1 and coverage_penalty=0, or sample=True",
         ),
         ({"minimum_length": 300}, "expected: minimum_length <= 256"),
-        ({"length_rule": "gogle"}, "expected: google or power\n  got:      gogle"),
-        ({"coverage_penalty": -1.0}, "expected: coverage_penalty >= 0"),
         ({"sample": True, "coverage_penalty": 1.0}, "coverage penalty needs beam search"),
-        ({"patience": -1.0}, "patience of the beam must be a positive number"),
     ],
 )
 def test_options_out_of_range_are_refused_before_decoding(options: dict, text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         DecodingOptions(**options)
+
+
+def test_options_of_sampling_need_sampling() -> None:
+    options = DecodingOptions()
+    assert options.changed({"beam": 5, "seed": 0}) is options
+    assert options.changed({"sample": True, "top_k": 3}).top_k == 3
+    with pytest.raises(ConfigError, match="for sampling\\.\n  got:      temperature, top_k\n"):
+        options.changed({"beam": 2, "temperature": 0.5, "top_k": 3})
+
+
+def test_the_docstring_has_every_option() -> None:
+    assert "temperature: Temperature: below 1 sharpens" in DecodingOptions.__doc__
+
+
+def test_a_choice_is_one_of_its_values() -> None:
+    with pytest.raises(ConfigError, match="expected: google or power\n  got:      gogle"):
+        options_of(DecodingOptions)["length_rule"].check("gogle")

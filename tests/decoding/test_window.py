@@ -107,8 +107,8 @@ def test_a_stream_writes_what_decoding_writes(model, prompt, sample):
     options = DecodingOptions(beam=1, sample=sample, maximum_length=17, seed=11)
     window = Window(model.decoder, CONTEXT)
     expected = decode(window, model.nothing(), options, [prompt])[0][0].tokens
-    choose = Sampler(11, [len(prompt)], options.filters()) if sample else most_probable
-    found = list(stream(window, model.nothing(), options.limits(), choose, prompt))
+    choose = Sampler(11, [len(prompt)], options.filters) if sample else most_probable
+    found = list(stream(window, model.nothing(), options.limits, choose, prompt))
     assert (*prompt, *found) == expected
 
 

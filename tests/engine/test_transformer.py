@@ -99,13 +99,13 @@ def sources_of(*lengths: int) -> list[list[int]]:
 
 
 def rules_of(options: DecodingOptions, sources: Sequence[Sequence[int]]) -> SearchRules:
-    limits = options.limits()
+    limits = options.limits
     lengths = torch.ones(len(sources), max(map(len, sources)), dtype=torch.bool)
     for row, source in enumerate(sources):
         lengths[row, len(source) :] = False
     memory = Memory(torch.zeros(*lengths.shape, 1), lengths)
     longest = limits.longest(memory).tolist()
-    penalties = options.ranker().penalties(max(longest)).tolist()
+    penalties = options.ranker.penalties(max(longest)).tolist()
     patience = options.patience
     enough = 0 if patience is None else max(1, ceil(options.beam * patience))
     return SearchRules(

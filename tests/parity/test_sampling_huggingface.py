@@ -50,7 +50,7 @@ def test_the_same_tokens_are_kept_with_the_same_scores(given: dict) -> None:
     for process in theirs(options):
         expected = process(torch.empty(23, 0, dtype=torch.long), expected)
     found = scores
-    for apply in options.filters():
+    for apply in options.filters:
         found = apply(found)
     assert torch.equal(found > -torch.inf, expected > -torch.inf)
     assert 0 < int((found > -torch.inf).sum()) < found.numel()

@@ -11,7 +11,7 @@ from jumok.attention.heard import listeners
 from jumok.decoding.autoregressive import forced_everywhere, read_beginning
 from jumok.decoding.filters import largest
 from jumok.decoding.hypothesis import Hypothesis
-from jumok.decoding.limits import Limits, Prefixes, check_beam
+from jumok.decoding.limits import Limits, Prefixes
 from jumok.decoding.pool import Pool
 from jumok.decoding.rank import Ranker, log_coverage, no_attention, no_probability
 from jumok.halting import heed
@@ -135,12 +135,10 @@ def beam_search(
         attention: gives the last step's attention; used only with a coverage penalty.
 
     Raises:
-        ConfigError: a beam that is empty or smaller than `nbest`; a coverage penalty without
-            attention.
+        ConfigError: a coverage penalty without attention.
         ModelError: a prefix that cannot be forced, or logits that are not numbers.
     """
     ranker = ranker or Ranker()
-    check_beam(beam, nbest, patience)
     check_attention(ranker, attention)
     longest = limits.longest(memory)
     forced = limits.forced_tokens(prefixes, longest, decoder.vocabulary_size)

@@ -16,7 +16,7 @@ from jumok.decoding.beam import Beams, ReadAttention, Search, check_attention, r
 from jumok.decoding.constraints import ConstraintAutomaton, Constraints, Ways, check_constraints
 from jumok.decoding.filters import largest, no_repeat
 from jumok.decoding.hypothesis import Hypothesis
-from jumok.decoding.limits import Limits, Prefixes, check_beam
+from jumok.decoding.limits import Limits, Prefixes
 from jumok.decoding.pool import Pool
 from jumok.decoding.rank import Ranker
 from jumok.decoding.steps.banks import Extension, allocate, width_of, within
@@ -59,7 +59,6 @@ def constrained_search(
         ModelError: constraints that no hypothesis can contain, and as `beam_search`.
     """
     ranker = ranker or Ranker()
-    check_beam(beam, nbest, patience)
     check_attention(ranker, attention)
     longest = limits.longest(memory)
     never = (*limits.forbidden, limits.start, limits.end)

@@ -20,7 +20,6 @@ from typing import TypeAlias
 import torch
 from torch.nn import functional as F
 
-from jumok.decoding.drawing import check_min_p, check_temperature, check_top_k, check_top_p
 from jumok.shapes import Float, Int, Tensor
 
 Filter: TypeAlias = Callable[[Tensor], Tensor]
@@ -87,22 +86,12 @@ def force(forced: Int[Tensor, " batch"]) -> Filter:
 
 
 def temperature(value: float) -> Filter:
-    """Divides the scores by `value`: below 1 sharpens the distribution, above 1 flattens it.
-
-    Raises:
-        ConfigError: `value` is not above 0.
-    """
-    check_temperature(value)
+    """Divides the scores by `value`: below 1 sharpens the distribution, above 1 flattens it."""
     return lambda scores: scores / value
 
 
 def top_k(count: int) -> Filter:
-    """Permits only the `count` most probable tokens; of equals, the lower ids.
-
-    Raises:
-        ConfigError: `count` is below 1.
-    """
-    check_top_k(count)
+    """Permits only the `count` most probable tokens; of equals, the lower ids."""
 
     def filter_rows(scores: Scores) -> Tensor:
         values, places = largest(scores, min(count, scores.shape[1]))
@@ -115,11 +104,7 @@ def top_p(mass: float) -> Filter:
     """Permits only the nucleus: the smallest set of tokens with a total probability of `mass`.
 
     The most probable token is always permitted. Source: Holtzman et al. 2020, section 3.1.
-
-    Raises:
-        ConfigError: `mass` is not in (0, 1].
     """
-    check_top_p(mass)
     if mass == 1:
         return lambda scores: scores
 
@@ -139,11 +124,7 @@ def min_p(share: float) -> Filter:
     """Permits only tokens with at least `share` times the probability of the most probable one.
 
     Source: Nguyen et al. 2024, section 3, algorithm 1.
-
-    Raises:
-        ConfigError: `share` is not from 0 to 1.
     """
-    check_min_p(share)
     if share == 0:
         return lambda scores: scores
     apart = log(share)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import floor, inf
+from math import floor
 
 from jumok.data.tokenizer import END, PAD, START
 from jumok.errors import ConfigError, ModelError
@@ -43,7 +43,7 @@ class Limits:
             not raised in compensation, so scores agree with `score_pairs`.
 
     Raises:
-        ConfigError: no length or no token would be allowed.
+        ConfigError: no token would be allowed.
     """
 
     minimum_length: int = 0
@@ -56,30 +56,6 @@ class Limits:
     forbidden: tuple[int, ...] = (PAD, START)
 
     def __post_init__(self) -> None:
-        if self.minimum_length < 0 or self.maximum_length < 1:
-            raise ConfigError(
-                "invalid limits on the length of the target.",
-                expected="minimum_length >= 0 and maximum_length >= 1",
-                got=f"minimum_length={self.minimum_length}, maximum_length={self.maximum_length}",
-            )
-        if self.minimum_length > self.maximum_length:
-            raise ConfigError(
-                "the minimum length is above the maximum length.",
-                expected=f"minimum_length <= {self.maximum_length}",
-                got=f"minimum_length={self.minimum_length}",
-            )
-        if self.maximum_extra < 0 or (self.maximum_ratio is not None and self.maximum_ratio < 0):
-            raise ConfigError(
-                "the maximum length must not shrink as the source grows.",
-                expected="maximum_ratio >= 0 and maximum_extra >= 0",
-                got=f"maximum_ratio={self.maximum_ratio}, maximum_extra={self.maximum_extra}",
-            )
-        if self.no_repeat_ngram < 0:
-            raise ConfigError(
-                "no_repeat_ngram must be 0 (off) or positive.",
-                expected="no_repeat_ngram >= 0; 0 lets everything repeat",
-                got=f"no_repeat_ngram={self.no_repeat_ngram}",
-            )
         if self.end in self.forbidden:
             raise ConfigError(
                 "no sentence could end: the end token is forbidden.", got=f"end={self.end}"
@@ -201,24 +177,3 @@ def check_tokens(tokens: Sequence[int], limits: Limits, vocabulary_size: int, na
                 got=str(token),
                 do="leave them out; decoding adds them",
             )
-
-
-def check_beam(beam: int, nbest: int, patience: float | None) -> None:
-    """Raises ConfigError if a beam of this size cannot return `nbest` hypotheses."""
-    if beam < 1 or nbest < 1:
-        raise ConfigError(
-            "the beam size and the number of hypotheses to return must be at least 1.",
-            expected="beam >= 1 and nbest >= 1",
-            got=f"beam={beam}, nbest={nbest}",
-        )
-    if nbest > beam:
-        raise ConfigError(
-            "a beam cannot return more hypotheses than it holds.",
-            expected=f"nbest <= {beam}",
-            got=f"nbest={nbest}",
-            do=f"set beam={nbest} or more",
-        )
-    if patience is not None and not 0 < patience < inf:
-        raise ConfigError(
-            "the patience of the beam must be a positive number, or None.", got=str(patience)
-        )

@@ -44,13 +44,13 @@ def decode(
             penalties on tokens that were written before.
         ModelError: a prefix or a constraint that cannot be forced, or logits that are not numbers.
     """
-    limits, ranker = options.limits(), replace(options.ranker(), same=same)
+    limits, ranker = options.limits, replace(options.ranker, same=same)
     if constraints is not None and any(constraints):
         options.check_constrained()
     if options.sample:
         return sample(
-            decoder, memory, limits, options.seed, options.filters(), options.nbest, ranker,
-            prefixes, options.penalties(),
+            decoder, memory, limits, options.seed, options.filters, options.nbest, ranker,
+            prefixes, options.penalties,
         )  # fmt: skip
     if constraints is not None and any(constraints):
         return constrained_search(
@@ -59,7 +59,7 @@ def decode(
         )  # fmt: skip
     heard = is_heard(decoder, CANDIDATES) and not options.penalised
     if options.beam == 1 and not options.coverage_penalty and not heard:
-        found = greedy(decoder, memory, limits, ranker, prefixes, options.penalties())
+        found = greedy(decoder, memory, limits, ranker, prefixes, options.penalties)
         return [[best] for best in found]
     return beam_search(
         decoder,

@@ -24,32 +24,18 @@ LengthPenalty: TypeAlias = Callable[[int], float]
 
 LEAST_ATTENTION = 1e-6  # an ignored source position costs at most -log of it: 13.8
 
-STRONGEST = 10
-"""Beyond this the penalty of a long sentence overflows in float32."""
-
 
 def google_length_penalty(alpha: float) -> LengthPenalty:
     """((5 + length) / 6) ** alpha; 0 ranks by log-probability alone, which favours short ones.
 
     Source: Wu et al. 2016, section 7, equation 14.
     """
-    _check_strength(alpha)
     return lambda length: ((5 + length) / 6) ** alpha
 
 
 def power_length_penalty(alpha: float) -> LengthPenalty:
     """length ** alpha: the plain average for alpha 1, as Hugging Face and CTranslate2 rank."""
-    _check_strength(alpha)
     return lambda length: float(length**alpha)
-
-
-def _check_strength(alpha: float) -> None:
-    if not -STRONGEST <= alpha <= STRONGEST:
-        raise ConfigError(
-            "the length penalty is out of range.",
-            expected=f"-{STRONGEST} to {STRONGEST}; 0 favours short outputs, 1 is roughly neutral",
-            got=str(alpha),
-        )
 
 
 def no_probability(got: str) -> ModelError:
@@ -104,14 +90,6 @@ class Ranker:
     length_penalty: LengthPenalty = NO_LENGTH_PENALTY
     coverage_penalty: float = 0.0
     same: Same | None = None
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.coverage_penalty < float("inf"):
-            raise ConfigError(
-                "the coverage penalty must not be negative.",
-                expected="coverage_penalty >= 0",
-                got=str(self.coverage_penalty),
-            )
 
     def rate(
         self,

@@ -19,6 +19,7 @@ from jumok.data.texts.corpus import Rule
 from jumok.data.texts.tokenizer import TextTokenizer, load_text_tokenizer
 from jumok.data.tokenizer import END, PAD, START, UNKNOWN
 from jumok.decoding import DecodingOptions
+from jumok.decoding.options import FOR_CONTINUATION
 from jumok.engine.language import NativeCausal
 from jumok.errors import BundleError, DataError, ModelError, Place
 from jumok.late import late_imports
@@ -45,8 +46,6 @@ with late_imports():
     from jumok.models import causal as models_causal
     from jumok.models import decoder as models_decoder
     from jumok.systems import language_on_torch
-
-DEFAULTS = DecodingOptions(beam=1, sample=True)
 
 
 @dataclass(frozen=True)
@@ -205,7 +204,11 @@ class LanguageModel(BesideTorch[NativeCausal]):
         return [self.model]
 
     def generate(
-        self, prompt: str = "", options: DecodingOptions = DEFAULTS, *, max_tokens: int = 256
+        self,
+        prompt: str = "",
+        options: DecodingOptions = FOR_CONTINUATION,
+        *,
+        max_tokens: int = 256,
     ) -> Iterator[str]:
         """The text that follows `prompt`, in parts, each as soon as it is final.
 
@@ -228,7 +231,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
     def generate_tokens(
         self,
         prompt: str = "",
-        options: DecodingOptions = DEFAULTS,
+        options: DecodingOptions = FOR_CONTINUATION,
         *,
         max_tokens: int = 256,
         watch: Watch | None = None,
@@ -248,7 +251,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
     def writer(
         self,
         prompt: str = "",
-        options: DecodingOptions = DEFAULTS,
+        options: DecodingOptions = FOR_CONTINUATION,
         *,
         max_tokens: int = 256,
         watch: Watch | None = None,

@@ -33,14 +33,14 @@ def next_tokens_on_torch(
     """
     choose: Choose = most_probable
     if options.sample:
-        choose = Sampler(options.seed, [len(prompt)], options.filters())
-    choose = options.penalties().before(choose, [len(prompt)])
+        choose = Sampler(options.seed, [len(prompt)], options.filters)
+    choose = options.penalties.before(choose, [len(prompt)])
 
     def watching(values: Float[Tensor, " vocabulary"]) -> None:
         if watch is not None:
             watch(values.cpu().numpy())
 
-    yield from stream(decoder, model.nothing(), options.limits(), choose, prompt, watching)
+    yield from stream(decoder, model.nothing(), options.limits, choose, prompt, watching)
 
 
 def searched_on_torch(

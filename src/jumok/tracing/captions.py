@@ -13,6 +13,7 @@ from torch import nn
 from jumok.alignment.extract import cross_attention
 from jumok.attention.observe import heads_of
 from jumok.data.tokenizer import END, START
+from jumok.decoding.options import FOR_CAPTIONS
 from jumok.inspection.attribution import Measure
 from jumok.inspection.findings import Attributions, SearchTree
 from jumok.inspection.gradients_and_occlusion import occlude_patches, written_over
@@ -26,7 +27,7 @@ from jumok.models.captioner import GridWriter
 from jumok.models.memory import Memory
 from jumok.models.recurrent_decoder import GatedDecoder
 from jumok.shapes import Float, Int, Tensor
-from jumok.systems.captioner import DEFAULTS, Captioner
+from jumok.systems.captioner import Captioner
 from jumok.tracing.axes import LogProbabilities, steps_of, text_axis
 from jumok.tracing.checks import check_tokens, given_tokens
 from jumok.tracing.request import Tracer, TraceRequest
@@ -174,4 +175,4 @@ def _rows(pixels: Tensor) -> np.ndarray:
     return pixels.permute(1, 2, 0).contiguous().numpy()
 
 
-CAPTION = Tracer(trace_caption, DEFAULTS)
+CAPTION = Tracer(trace_caption, FOR_CAPTIONS)

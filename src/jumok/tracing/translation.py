@@ -9,6 +9,7 @@ import torch
 from jumok.attention.observe import heads_of
 from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.decoding.ensemble import join_memories
+from jumok.decoding.options import FOR_TRANSLATION
 from jumok.inspection.findings import SearchTree
 from jumok.inspection.gradients_and_occlusion import ForcedTarget, written_from
 from jumok.inspection.hooks.intervene import changed
@@ -20,7 +21,7 @@ from jumok.systems.catalog import open_model
 from jumok.systems.loading import read_bundles
 from jumok.systems.native.models import FURTHEST
 from jumok.systems.translation.on_engine import EngineSearcher, choose_engine
-from jumok.systems.translation.translator import DEFAULTS, Translator
+from jumok.systems.translation.translator import Translator
 from jumok.tracing.axes import steps_of, text_axis
 from jumok.tracing.checks import check_length, check_tokens, given_tokens
 from jumok.tracing.request import Tracer, TraceRequest
@@ -140,4 +141,4 @@ def load_searcher(*folders: Path | str, device: str = "auto") -> EngineSearcher 
     return Translator.load(*bundles, precision="fp32", engine="native", threads=1).engine
 
 
-TRANSLATION = Tracer(trace_translation, DEFAULTS)
+TRANSLATION = Tracer(trace_translation, FOR_TRANSLATION)

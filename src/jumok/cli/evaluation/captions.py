@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from jumok.cli.columns import two_columns
 from jumok.cli.screen import counted
 from jumok.cli.verbs.evaluate import Evaluation, Judged
+from jumok.decoding.options import FOR_CAPTIONS
 from jumok.errors import ConfigError, Place
 from jumok.late import late_imports
 
@@ -22,7 +23,6 @@ with late_imports():
     from jumok.evaluation import captions as evaluation_captions
     from jumok.evaluation import meteor
     from jumok.evaluation import pointing as evaluation_pointing
-    from jumok.systems import captioner as systems_captioner
 
 if TYPE_CHECKING:
     from jumok.bundle.card import Score
@@ -103,7 +103,7 @@ def _write(
     pictures: "list[Captioned]",
     looks: bool,
 ) -> Iterator["Caption"]:
-    options, stream = asked.search(systems_captioner.DEFAULTS), iter(pictures)
+    options, stream = asked.search(FOR_CAPTIONS), iter(pictures)
     while chunk := list(islice(stream, asked.batch)):
         items = (
             store.Item(files, each.file, Place(asked.needs_data(), each.line)) for each in chunk

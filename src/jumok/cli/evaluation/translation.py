@@ -9,13 +9,13 @@ from jumok.bundle.card import Score
 from jumok.cli.columns import column_of, pairs_of
 from jumok.cli.screen import counted
 from jumok.cli.verbs.evaluate import Evaluation, Judged
+from jumok.decoding.options import FOR_TRANSLATION
 from jumok.errors import ConfigError
 from jumok.late import late_imports
 
 with late_imports():
     from jumok.data.pairs import corpus as pairs_corpus
     from jumok.evaluation import spelling, text
-    from jumok.systems.translation import translator as translation_translator
 
 if TYPE_CHECKING:
     from jumok.data.pairs.pair import Pair
@@ -39,7 +39,7 @@ def evaluate_translation(asked: Evaluation) -> Judged:
     translator: Translator = asked.load("translate")
     translations = translator.translate_lines(
         (pair.source for pair in pairs),
-        asked.search(translation_translator.DEFAULTS),
+        asked.search(FOR_TRANSLATION),
         alignments=False,
         batch_size=asked.batch,
         split="length",  # measures the model alone, line by line like the references

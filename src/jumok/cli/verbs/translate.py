@@ -20,12 +20,12 @@ from jumok.cli.output.cells import COLUMNS, as_csv, form_of
 from jumok.cli.output.resuming import Steps, command_of, open_steps
 from jumok.cli.output.streams import check_output
 from jumok.cli.screen import counted
+from jumok.decoding.options import FOR_TRANSLATION
 from jumok.errors import ConfigError
 from jumok.late import late_imports
 
 with late_imports():
     from jumok.alignment import words
-    from jumok.systems.translation import translator as translation_translator
 
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
@@ -193,7 +193,7 @@ def decoding_options(
             do=f"add --beam {nbest}",
         )
     return replace(
-        translation_translator.DEFAULTS,
+        FOR_TRANSLATION,
         beam=beam,
         nbest=nbest,
         length_penalty=length_penalty,

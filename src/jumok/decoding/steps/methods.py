@@ -49,7 +49,7 @@ def decode_natively(
     """
     if not sources:
         return []
-    longest = [options.limits().longest_of(len(each)) for each in sources]
+    longest = [options.limits.longest_of(len(each)) for each in sources]
     cover = None
     if options.coverage_penalty:
         if not model.cross_layers:
@@ -91,7 +91,7 @@ def searches_of(
     Raises:
         ConfigError, ModelError: as `decode_natively`.
     """
-    limits = options.limits()
+    limits = options.limits
     constrained = constraints is not None and any(constraints)
     if constrained:
         assert constraints is not None
@@ -104,7 +104,7 @@ def searches_of(
     greedy = options.beam == 1 and not options.coverage_penalty
     if not constrained and (options.sample or greedy):
         return _texts(options, longest, forced, vocabulary)
-    ranker = replace(options.ranker(), same=same)
+    ranker = replace(options.ranker, same=same)
     rules = BeamRules(options.beam, limits, ranker, options.nbest, options.patience, cover)
     beams = _beams(rules, longest, forced, constraints if constrained else None)
     return [[each] for each in beams]

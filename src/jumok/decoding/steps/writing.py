@@ -93,7 +93,7 @@ def text_written_with(
     if options.penalised:
         counts = WrittenCounts(options.frequency_penalty, options.presence_penalty, vocabulary)
     return WrittenText(
-        options.limits(), options.ranker(), longest, forced, slot, chooser(options, place), counts
+        options.limits, options.ranker, longest, forced, slot, chooser(options, place), counts
     )
 
 

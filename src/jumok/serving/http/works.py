@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from jumok.data.texts.certain import BROKEN, CertainText
 from jumok.decoding import DecodingOptions
+from jumok.decoding.options import FOR_TRANSLATION
 from jumok.documents.catalog import read_document, translated
 from jumok.documents.document import Languages
 from jumok.documents.segment import Translated
@@ -20,7 +21,7 @@ from jumok.engine.packing import Array
 from jumok.late import late_imports
 from jumok.systems.embedding import Embedder
 from jumok.systems.translation.result import Translation
-from jumok.systems.translation.translator import DEFAULTS, Translator
+from jumok.systems.translation.translator import Translator
 
 with late_imports():
     from jumok.data.files import images
@@ -48,7 +49,7 @@ class Translating:
         texts, prefixes = [text for text, _ in given], [prefix for _, prefix in given]
         return self.system.translate(
             texts,
-            replace(DEFAULTS, beam=self.beam, nbest=self.nbest),
+            replace(FOR_TRANSLATION, beam=self.beam, nbest=self.nbest),
             alignments=self.alignments,
             prefixes=prefixes if any(prefixes) else None,
         )

@@ -142,7 +142,7 @@ def searched(
     """
     if options.coverage_penalty:
         raise no_attention()
-    longest = options.limits().longest_of(0)
+    longest = options.limits.longest_of(0)
     ((search,),) = searches_of(options, [longest], engine.vocabulary, [prompt])
     with (
         engine.session() as session,

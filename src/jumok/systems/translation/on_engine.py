@@ -227,7 +227,7 @@ def hypotheses_of(
     """
     if any(prefixes or ()) or any(constraints or ()) or not _is_plain(options):
         return decode_natively(model, sources, options, prefixes, constraints, same)
-    rules, ranker = rules_of(options, list(map(len, sources))), options.ranker()
+    rules, ranker = rules_of(options, list(map(len, sources))), options.ranker
     return [
         [ranker.rate(found.tokens, found.log_probabilities)]
         for found in model.search(sources, rules)
@@ -266,7 +266,7 @@ def rules_of(options: DecodingOptions, lengths: Sequence[int]) -> SearchRules:
     Args:
         lengths: of the sources, END counted, or of their Memories.
     """
-    limits, penalty = options.limits(), options.ranker().length_penalty
+    limits, penalty = options.limits, options.ranker.length_penalty
     longest = [limits.longest_of(length) for length in lengths]
     return SearchRules(
         options.beam, START, END, options.forbidden, options.minimum_length, longest,

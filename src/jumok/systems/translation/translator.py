@@ -16,7 +16,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from jumok.data.pairs.rows import batched_rows
 from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.decoding.limits import Prefixes
+from jumok.decoding.options import FOR_TRANSLATION
 from jumok.errors import BundleError, ConfigError, ModelError, Place
 from jumok.halting import heed
 from jumok.late import late_imports
@@ -57,10 +57,6 @@ from jumok.systems.translation.segments import (
 
 with late_imports():
     from jumok.models import memory as models_memory
-
-# A target of three tokens for each source token is longer than any language needs; the limit ends
-# runaway repetition.
-DEFAULTS = DecodingOptions(maximum_ratio=3.0)
 
 _COUNTING = threading.Lock()
 
@@ -182,7 +178,7 @@ class Translator(TranslationModels, FileTranslator):
     def translate(
         self,
         texts: Sequence[str],
-        options: DecodingOptions = DEFAULTS,
+        options: DecodingOptions = FOR_TRANSLATION,
         *,
         beam: int | None = None,
         nbest: int | None = None,
@@ -254,7 +250,7 @@ class Translator(TranslationModels, FileTranslator):
         def write(rows: list[int]) -> None:
             heed()  # a search that is one call into C cannot be ended within it
             # Every batch has samples of its own, which are the same whenever it is decoded again.
-            seeded = replace(options, seed=options.seed + rows[0])
+            seeded = options.seeded(rows[0])
             prefix = None if forced is None else [forced[row] for row in rows]
             here = [parts[row] for row in rows]
             tell(self, ROWS, [part.line for part in here])
@@ -314,14 +310,14 @@ class Translator(TranslationModels, FileTranslator):
             )
 
         return PartWriter(
-            self.tokenizer, options.ranker(), self.aligns, alignments,
+            self.tokenizer, options.ranker, self.aligns, alignments,
             self.longest_target, self.spaceless, keep, glossary, self.calibration,
         )  # fmt: skip
 
     def translate_lines(
         self,
         lines: Iterable[str],
-        options: DecodingOptions = DEFAULTS,
+        options: DecodingOptions = FOR_TRANSLATION,
         *,
         alignments: bool = True,
         prefix: str = "",
@@ -345,7 +341,7 @@ class Translator(TranslationModels, FileTranslator):
         while chunk := list(islice(stream, ahead * batch_size)):
             yield from self.translate(
                 chunk,
-                replace(options, seed=options.seed + done),
+                options.seeded(done),
                 alignments=alignments,
                 prefixes=[prefix] * len(chunk) if prefix else None,
                 batch_size=batch_size,
@@ -363,12 +359,8 @@ class Translator(TranslationModels, FileTranslator):
         longest = options.maximum_length
         if self.longest_target is not None:
             longest = min(longest, self.longest_target)
-        return replace(
-            options,
-            beam=options.beam if beam is None else beam,
-            nbest=options.nbest if nbest is None else nbest,
-            maximum_length=longest,
-        )
+        given = {"beam": beam, "nbest": nbest, "maximum_length": longest}
+        return options.changed({key: value for key, value in given.items() if value is not None})
 
 
 def _refuse_glossary(terms: Glossary | None) -> None:

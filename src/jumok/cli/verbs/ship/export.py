@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from jumok.cli import options as option
+from jumok.decoding.options import FOR_TRANSLATION
 from jumok.errors import BundleError, ConfigError, Place
 from jumok.late import late_imports
 
@@ -15,7 +16,6 @@ with late_imports():
     from jumok.cli import examples as cli_examples
     from jumok.data.files import atomic
     from jumok.engine import wasm
-    from jumok.systems.translation import translator as translation_translator
     from jumok.systems.translation import web
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def save_web_page(
         raise lacking
     if not wasm.is_built():
         typer.echo("compiling the engine to WebAssembly, once: about a minute ...", err=True)
-    options = replace(translation_translator.DEFAULTS, beam=beam)
+    options = replace(FOR_TRANSLATION, beam=beam)
     translator = web.WebTranslator(bundle, precision, options)
     examples = cli_examples.examples_for(bundle.folder)
     page = translator.page(title or bundle.card.name, examples)

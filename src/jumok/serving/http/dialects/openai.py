@@ -15,7 +15,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from jumok.decoding import DecodingOptions
-from jumok.decoding.drawing import STRONGEST_PENALTY
 from jumok.errors import JumokError
 from jumok.late import late_imports
 from jumok.serving.http.dialects.asking import (
@@ -39,7 +38,7 @@ with late_imports():
 router = APIRouter(prefix="/v1", tags=["OpenAI"])
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
-Penalty = Annotated[Number, Field(ge=-STRONGEST_PENALTY, le=STRONGEST_PENALTY)]
+Penalty = Annotated[Number, Field(ge=-2, le=2)]
 Prompt = str | list[str] | list[int] | list[list[int]]
 MOST_STOPS = 4
 MOST_LOGPROBS = 5
