@@ -26,7 +26,7 @@ from jumok.late import late_imports
 with late_imports():
     import fcntl
 
-    from jumok.data import cache
+    from jumok.data import store
 
 FORMAT = 1
 
@@ -168,11 +168,11 @@ def command_of(
     facts = {"jumok": version}
     for name, value in parameters.items():
         if isinstance(value, Path) and value.is_file():
-            value = cache.digest(value)
+            value = store.digest(value)
         facts[name] = str(value)
     for number, model in enumerate(models, start=1):
         files = sorted(each for each in model.iterdir() if each.is_file())
-        known = "\n".join(f"{each.name} {cache.digest(each)}" for each in files)
+        known = "\n".join(f"{each.name} {store.digest(each)}" for each in files)
         facts[f"model {number}"] = hashlib.sha256(known.encode()).hexdigest()
     return facts
 

@@ -18,17 +18,26 @@ WINDOWS = sys.platform == "win32"
 
 
 @contextmanager
+def working_folder(path: Path) -> Iterator[Path]:
+    """A folder beside `path`, for this thread alone, that is removed behind the block."""
+    partial = partial_of(path)
+    partial = partial.with_name(f"{partial.name}-{threading.get_ident()}")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
 def atomic_folder(folder: Path) -> Iterator[Path]:
     """A folder to write into, which is renamed to `folder` when the block succeeds.
 
     Several processes may write the same folder at once: the first one to finish determines its
     content, and the output of the others is removed.
     """
-    partial = partial_of(folder)
-    partial = partial.with_name(f"{partial.name}-{threading.get_ident()}")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    try:
+    with working_folder(folder) as partial:
         yield partial
         for path in sorted(partial.rglob("*")):
             force_to_disk(path)
@@ -39,8 +48,6 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
             if not folder.is_dir():
                 raise
         force_to_disk(folder.parent)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 @contextmanager

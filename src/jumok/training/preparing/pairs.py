@@ -9,7 +9,6 @@ from pathlib import Path
 
 from jumok.config import CorpusConfig, TranslationConfig
 from jumok.config.data import DataConfig, SmallworldConfig
-from jumok.data.cache import digest
 from jumok.data.files.atomic import atomic_folder, write_durably
 from jumok.data.pairs.batches import Batch, Resampling, Updates, UpdateStream, padding
 from jumok.data.pairs.cleaning.findings import CleaningReport
@@ -22,6 +21,7 @@ from jumok.data.pairs.sampler import PairSampler
 from jumok.data.pairs.store import Filters, PairCorpus, PairStore, digest_of_left, prepare_pairs
 from jumok.data.pairs.store import prepare as prepare_corpus
 from jumok.data.report import CorpusReport
+from jumok.data.store import digest
 from jumok.data.tokenizer import Tokenizer
 from jumok.late import late_imports
 from jumok.training.folder import CLEANING, SMALLWORLD, TEST
