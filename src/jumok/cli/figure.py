@@ -6,11 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import typer
 
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok import plot
-    from jumok.inspection import explain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -116,7 +111,9 @@ def save_figure(trace: "Trace", wanted: Wanted) -> None:
     Raises:
         JumokError: see `jumok.plot`.
     """
-    plot.save(_drawn(trace, wanted), wanted.to)
+    from jumok.plot import save
+
+    save(_drawn(trace, wanted), wanted.to)
     typer.echo(f"{trace.output}\n{wanted.to}", err=True)
 
 
@@ -124,6 +121,8 @@ def _drawn(trace: "Trace", wanted: Wanted) -> "Figure":
     part = wanted.part
     layer = None if wanted.layer is None else wanted.layer - 1
     head = None if wanted.head is None else wanted.head - 1
+    from jumok import plot
+
     if wanted.kind == "alignment":
         return plot.alignment(trace, part=part, layer=layer, head=head)
     if wanted.kind == "head":
@@ -131,7 +130,9 @@ def _drawn(trace: "Trace", wanted: Wanted) -> "Figure":
     if wanted.kind == "row":
         if wanted.row is None:
             return plot.row(trace, 0, part=part, layer=layer, head=head or 0)
-        site, row = explain.choose(trace, wanted.row, part, layer, head=head)
+        from jumok.inspection.explain import choose
+
+        site, row = choose(trace, wanted.row, part, layer, head=head)
         return plot.row(trace, row, part=site.part, layer=site.layer, head=head or 0)
     if wanted.kind == "mattered":
         return plot.mattered(trace, wanted.row or 0)

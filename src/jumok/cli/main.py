@@ -16,11 +16,7 @@ import typer
 from jumok.cli.late_verbs import LateGroup, LateVerb
 from jumok.environment import threads
 from jumok.errors import JumokError
-from jumok.late import late_imports
 from jumok.plugins import load_plugin
-
-with late_imports():
-    from importlib import metadata
 
 TEACH = "Train attention models, look inside them, and ship them."
 
@@ -91,6 +87,8 @@ OUT_OF_MEMORY = re.compile("can't allocate memory|out of memory")
 
 def _say_version(wanted: bool) -> bool:
     if wanted:
+        from importlib import metadata
+
         typer.echo(f"jumok {metadata.version('jumok')}")
         raise typer.Exit
     return wanted

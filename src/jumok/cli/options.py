@@ -9,14 +9,6 @@ import typer
 
 from jumok import environment
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    import torch
-
-    from jumok.systems import catalog
-    from jumok.systems.translation import translator as translation_translator
-    from jumok.tracing import catalog as tracing_catalog
 
 if TYPE_CHECKING:
     from jumok.systems.catalog import OpenedModel
@@ -342,6 +334,8 @@ def model_folders(models: str) -> list[Path]:
 def use_threads(count: int) -> None:
     """Has torch compute with this many threads, now or when it is imported; 0: with all cores."""
     if count and "torch" in sys.modules:
+        import torch
+
         torch.set_num_threads(count)
     elif count:
         os.environ["OMP_NUM_THREADS"] = str(count)
@@ -349,7 +343,9 @@ def use_threads(count: int) -> None:
 
 def open_models(models: str) -> "OpenedModel":
     """Reads the model, or the ensemble, up to its weights."""
-    return catalog.open_model(*model_folders(models))
+    from jumok.systems.catalog import open_model
+
+    return open_model(*model_folders(models))
 
 
 def load_system(
@@ -375,6 +371,8 @@ def load_family(
 ) -> "tuple[Family, str]":
     """Loads what traces the model, or the ensemble; also returns the first model's name."""
     use_threads(threads)
+    from jumok.tracing import catalog as tracing_catalog
+
     family = tracing_catalog.load_family(*model_folders(models), device=device, precision=precision)
     return family, family.name
 
@@ -395,5 +393,7 @@ def load_fast_translator(
     opened = open_models(models)
     opened.check_verb("translate")
     translator = opened.load(device, precision, engine, threads or environment.threads() or 0)
-    assert isinstance(translator, translation_translator.Translator)
+    from jumok.systems.translation.translator import Translator
+
+    assert isinstance(translator, Translator)
     return translator

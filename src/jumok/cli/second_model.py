@@ -8,11 +8,6 @@ import typer
 
 from jumok.cli import options as option
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.bundle import alike
-    from jumok.tracing import catalog
 
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
@@ -52,7 +47,9 @@ def second_of(model: str, with_: str | None, before: str | None, against: str | 
             got=f"--before and {' and '.join(given)}",
             do="leave out one of them",
         )
-    alike.check_alike(option.model_folders(model)[0], option.model_folders(before)[0])
+    from jumok.bundle.alike import check_alike
+
+    check_alike(option.model_folders(model)[0], option.model_folders(before)[0])
     return before
 
 
@@ -68,5 +65,7 @@ def load_beside(
     if models is None:
         return None
     family, name = option.load_family(models, device, precision, 0)
-    catalog.check_given(family, given)
+    from jumok.tracing.catalog import check_given
+
+    check_given(family, given)
     return partial(family.trace, options=options, level=level, name=name)

@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor
+from typing import TYPE_CHECKING
 
 from jumok.data.tokenizer import END, PAD, START
 from jumok.errors import ConfigError, ModelError
-from jumok.late import late_imports
 
-with late_imports():
+if TYPE_CHECKING:
     import torch
 
-    from jumok import shapes
-    from jumok.decoding import filters
-    from jumok.models import memory as models_memory
+    from jumok.models.memory import Memory
+    from jumok.shapes import Float, Int
 
 Prefixes = Sequence[Sequence[int]]
 
@@ -68,9 +67,11 @@ class Limits:
         by_source = floor(self.maximum_ratio * length) + self.maximum_extra
         return min(max(by_source, self.minimum_length, 1), self.maximum_length)
 
-    def longest(self, memory: models_memory.Memory) -> shapes.Int[torch.Tensor, " batch"]:
+    def longest(self, memory: Memory) -> Int[torch.Tensor, " batch"]:
         """The maximum length of every row: `longest_of` its real positions."""
         batch, positions, _ = memory.states.shape
+        import torch
+
         if memory.lengths is not None:
             real = memory.lengths
         elif memory.allowed is None:
@@ -84,11 +85,11 @@ class Limits:
 
     def log_probabilities(
         self,
-        logits: shapes.Float[torch.Tensor, "batch vocabulary"],
+        logits: Float[torch.Tensor, "batch vocabulary"],
         length: int,
-        forced: shapes.Int[torch.Tensor, " batch"] | None = None,
-        written: shapes.Int[torch.Tensor, "batch length"] | None = None,
-    ) -> shapes.Float[torch.Tensor, "batch vocabulary"]:
+        forced: Int[torch.Tensor, " batch"] | None = None,
+        written: Int[torch.Tensor, "batch length"] | None = None,
+    ) -> Float[torch.Tensor, "batch vocabulary"]:
         """The log-probability, in float32, of every token that may follow `length` tokens.
 
         Below the minimum length END is removed before the softmax, as in CTranslate2, so the other
@@ -101,24 +102,26 @@ class Limits:
             written: those tokens, for `no_repeat_ngram`.
         """
         logits = logits.float()
+        from jumok.decoding.filters import FREE, forbid, force, no_repeat
+
         if length < self.minimum_length:
-            logits = filters.forbid((self.end,))(logits)
+            logits = forbid((self.end,))(logits)
         everything = logits.log_softmax(1)
-        allowed = filters.forbid(self.forbidden)(everything)
+        allowed = forbid(self.forbidden)(everything)
         if self.no_repeat_ngram and written is not None:
-            allowed = filters.no_repeat(written, self.no_repeat_ngram)(allowed)
+            allowed = no_repeat(written, self.no_repeat_ngram)(allowed)
         if forced is None:
             return allowed
-        return torch.where(
-            (forced == filters.FREE)[:, None], allowed, filters.force(forced)(everything)
-        )
+        import torch
+
+        return torch.where((forced == FREE)[:, None], allowed, force(forced)(everything))
 
     def forced_tokens(
         self,
         prefixes: Prefixes | None,
-        longest: shapes.Int[torch.Tensor, " batch"],
+        longest: Int[torch.Tensor, " batch"],
         vocabulary_size: int,
-    ) -> shapes.Int[torch.Tensor, "batch prefix"]:
+    ) -> Int[torch.Tensor, "batch prefix"]:
         """The table of forced tokens: row i begins with `prefixes[i]`, then FREE.
 
         Args:
@@ -127,11 +130,15 @@ class Limits:
         Raises:
             ModelError: a prefix is missing, too long, or has tokens that cannot be in a sentence.
         """
+        import torch
+
         if prefixes is None:
             return torch.empty((len(longest), 0), dtype=torch.long, device=longest.device)
         check_prefixes(prefixes, self, longest.tolist(), vocabulary_size)
         width = max(map(len, prefixes), default=0)
-        padded = [[*prefix, *[filters.FREE] * (width - len(prefix))] for prefix in prefixes]
+        from jumok.decoding.filters import FREE
+
+        padded = [[*prefix, *[FREE] * (width - len(prefix))] for prefix in prefixes]
         table = torch.tensor(padded, dtype=torch.long, device=longest.device)
         return table.view(len(prefixes), width)
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import fsum, isfinite
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.decoding.hypothesis import Hypothesis, Same
 from jumok.errors import ConfigError, ModelError
-from jumok.late import late_imports
 
-with late_imports():
+if TYPE_CHECKING:
     import torch
 
-    from jumok import shapes
+    from jumok.shapes import Bool, Float
 
 LengthPenalty: TypeAlias = Callable[[int], float]
 """From a length (END counts) to the positive divisor of the log-probability; monotone."""
@@ -57,9 +56,9 @@ def no_attention() -> ConfigError:
 
 
 def log_coverage(
-    attention: shapes.Float[torch.Tensor, "*rows source"],
-    allowed: shapes.Bool[torch.Tensor, "*rows source"] | None,
-) -> shapes.Float[torch.Tensor, "*rows"]:
+    attention: Float[torch.Tensor, "*rows source"],
+    allowed: Bool[torch.Tensor, "*rows source"] | None,
+) -> Float[torch.Tensor, "*rows"]:
     """Sum over the real source positions of log(min(attention, 1)), 0 where all were attended.
 
     Attention below 1e-6 counts as 1e-6. Source: Wu et al. 2016, section 7, equation 14.

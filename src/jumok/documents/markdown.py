@@ -9,12 +9,7 @@ from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import VOID, slots_of
 from jumok.documents.markup import tokens
 from jumok.documents.segment import DocumentSegment, Piece, Translated, paragraph, rendered
-from jumok.errors import DataError, Place
-from jumok.late import late_imports
-
-with late_imports("reading Markdown", extra="documents"):
-    import markdown_it
-    from markdown_it.common import normalize_url
+from jumok.errors import DataError, Place, optional_import
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -30,6 +25,8 @@ def read_markdown(content: bytes) -> TextDocument:
     text = content.decode("utf-8", errors="surrogateescape")
     front = FRONT_MATTER.match(text)
     start = front.end() if front else 0
+    with optional_import("reading Markdown", extra="documents"):
+        import markdown_it
     parser = (
         markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
     )
@@ -229,8 +226,12 @@ def _address_end(content: str, at: int) -> int | None:
     """
     if content.startswith("](", at):
         start = end = _behind(_SPACE, content, at + 2)
+        with optional_import("reading Markdown", extra="documents"):
+            import markdown_it
         address = markdown_it.helpers.parseLinkDestination(content, start, len(content))
         if address.ok:
+            with optional_import("reading Markdown", extra="documents"):
+                from markdown_it.common import normalize_url
             if normalize_url.validateLink(normalize_url.normalizeLink(address.str)):
                 end = address.pos
             start = _behind(_SPACE, content, end)

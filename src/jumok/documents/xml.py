@@ -18,11 +18,7 @@ from jumok.documents.segment import (
     paragraph,
     rendered,
 )
-from jumok.errors import DataError, Place
-from jumok.late import late_imports
-
-with late_imports("reading XML files", extra="documents"):
-    from lxml import etree
+from jumok.errors import DataError, Place, optional_import
 
 TEXT = {"g", "mrk", "pc", "hi", "sub"}  # elements whose content is text
 OPENS, CLOSES = {"bpt", "bx", "sc"}, {"ept", "ex", "ec"}  # two elements that enclose text
@@ -53,6 +49,9 @@ def read_tmx(content: bytes, languages: Languages) -> TextDocument:
 def _document(
     content: bytes, name: str, slots: Callable[[str, list[Token]], Iterator[Slot]]
 ) -> TextDocument:
+    with optional_import("reading XML files", extra="documents"):
+        from lxml import etree
+
     try:
         parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
         tree = etree.fromstring(content, parser).getroottree()

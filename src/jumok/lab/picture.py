@@ -4,15 +4,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jumok.errors import optional_import
 from jumok.lab.findings import Bars, Chart, Findings, Grid, Panel
 from jumok.lab.text import Language
-from jumok.late import late_imports
 from jumok.plot.paper import hangul_font
-
-with late_imports("drawing a lab's picture", extra="lab"):
-    import matplotlib
-    from matplotlib import figure as matplotlib_figure
-    from matplotlib import patches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,6 +38,8 @@ def draw(findings: Findings, file: Path, language: Language) -> str | None:
     pen = _Pen(language if font else "en", korean=font is not None)
     # One font's glyphs first, the other's where the first has none: 𝛼 and ≈ are not in Nanum.
     families = ["DejaVu Sans", *([font] if font else [])]
+    with optional_import("drawing a lab's picture", extra="lab"):
+        import matplotlib
     with matplotlib.rc_context(
         {
             "font.family": families,
@@ -55,6 +52,8 @@ def draw(findings: Findings, file: Path, language: Language) -> str | None:
     ):
         widths = [_width(panel) for panel in findings.panels]
         height = max(map(_height, findings.panels))
+        with optional_import("drawing a lab's picture", extra="lab"):
+            from matplotlib import figure as matplotlib_figure
         figure = matplotlib_figure.Figure(figsize=(sum(widths), height), layout="constrained")
         axes = figure.subplots(1, len(widths), squeeze=False, width_ratios=widths)[0]
         for axis, panel in zip(axes, findings.panels, strict=True):
@@ -168,6 +167,8 @@ class _Pen:
         axis.set_yticks(range(len(grid.rows)), list(self._labels(grid.rows)))
         axis.set_xlabel(grid.column_title.of(self.language))
         axis.set_ylabel(grid.row_title.of(self.language))
+        with optional_import("drawing a lab's picture", extra="lab"):
+            from matplotlib import patches
         for row, column in grid.framed:
             frame = patches.Rectangle(
                 (column - 0.47, row - 0.47), 0.94, 0.94, fill=False, edgecolor=COLOURS[1], lw=1.8

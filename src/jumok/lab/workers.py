@@ -14,10 +14,6 @@ from types import TracebackType
 from typing import Self, TypeVar, cast
 
 from jumok.errors import TrainingError
-from jumok.late import late_imports
-
-with late_imports():
-    import torch
 
 Job = TypeVar("Job")
 Made = TypeVar("Made")
@@ -95,6 +91,8 @@ class LabWorkers:
 
 
 def _begin() -> None:
+    import torch
+
     torch.set_num_threads(1)
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from jumok.attention.heard import tell
 from jumok.bundle.reading import CONFIG, TOKENIZER, Bundle
@@ -22,7 +22,6 @@ from jumok.decoding import DecodingOptions
 from jumok.decoding.options import FOR_CONTINUATION
 from jumok.engine.language import NativeCausal
 from jumok.errors import BundleError, DataError, ModelError, Place
-from jumok.late import late_imports
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, at_work, known_origin
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, dtype_of
 from jumok.systems.given import text_of, texts_in
@@ -39,13 +38,12 @@ from jumok.systems.native.language import (
 from jumok.systems.native.models import native_causal
 from jumok.systems.translation.on_engine import choose_engine, precision_of
 
-with late_imports():
+if TYPE_CHECKING:
     import torch
 
-    from jumok.decoding import window
-    from jumok.models import causal as models_causal
-    from jumok.models import decoder as models_decoder
-    from jumok.systems import language_on_torch
+    from jumok.decoding.window import Window
+    from jumok.models.causal import CausalLanguageModel
+    from jumok.models.decoder import TransformerState
 
 
 @dataclass(frozen=True)
@@ -129,12 +127,12 @@ class LanguageModel(BesideTorch[NativeCausal]):
     """
 
     task = "language-model"
-    model: Shown[models_causal.CausalLanguageModel] = Shown()
-    decoder: Shown[window.Window[models_decoder.TransformerState]] = Shown()
+    model: Shown[CausalLanguageModel] = Shown()
+    decoder: Shown[Window[TransformerState]] = Shown()
 
     def __init__(
         self,
-        model: models_causal.CausalLanguageModel,
+        model: CausalLanguageModel,
         tokenizer: TextTokenizer,
         *,
         context: int,
@@ -149,8 +147,10 @@ class LanguageModel(BesideTorch[NativeCausal]):
         self.tokenizer, self.context, self.documents = tokenizer, context, documents
         self._hold(model)
 
-    def _hold(self, model: models_causal.CausalLanguageModel) -> None:
-        self.model, self.decoder = model, window.Window(model.decoder, self.context)
+    def _hold(self, model: CausalLanguageModel) -> None:
+        from jumok.decoding.window import Window
+
+        self.model, self.decoder = model, Window(model.decoder, self.context)
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [{"text": "".join(self.generate(prompt))} for prompt in given]
@@ -198,9 +198,11 @@ class LanguageModel(BesideTorch[NativeCausal]):
         self, bundles: Sequence[Bundle], device: torch.device, dtype: torch.dtype
     ) -> None:
         (bundle,) = bundles
-        self._hold(model_of(bundle, models_causal.CausalLanguageModel, device, dtype))
+        from jumok.models.causal import CausalLanguageModel
 
-    def modules(self) -> Sequence[models_causal.CausalLanguageModel]:
+        self._hold(model_of(bundle, CausalLanguageModel, device, dtype))
+
+    def modules(self) -> Sequence[CausalLanguageModel]:
         return [self.model]
 
     def generate(
@@ -299,10 +301,12 @@ class LanguageModel(BesideTorch[NativeCausal]):
         self, prompt: list[int], options: DecodingOptions, watch: Watch | None
     ) -> Iterator[int]:
         given = self.model, self.decoder, prompt, options
+        from jumok.systems.language_on_torch import next_tokens_on_torch, searched_on_torch
+
         if options.sample or options.beam == 1:
-            yield from language_on_torch.next_tokens_on_torch(*given, watch)
+            yield from next_tokens_on_torch(*given, watch)
             return
-        hypotheses = language_on_torch.searched_on_torch(*given)
+        hypotheses = searched_on_torch(*given)
         tell(self, FOUND, hypotheses)
         yield from hypotheses[0][0].tokens[len(prompt) :]
 
@@ -357,7 +361,9 @@ class LanguageModel(BesideTorch[NativeCausal]):
             found = [row.tolist() for row in engine.score(texts)]
         else:
             with self.torch_at_work():
-                found = language_on_torch.scored_on_torch(self.model, texts)
+                from jumok.systems.language_on_torch import scored_on_torch
+
+                found = scored_on_torch(self.model, texts)
         for window, row in zip(windows, found, strict=True):
             new = row[window.scored - window.start : window.end - window.start]
             values[window.row][window.scored : window.end] = new

@@ -8,10 +8,6 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from jumok.cli.diagnosis.check import Check
 from jumok.environment import threads
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    import torch
 
 EXTRAS = {
     "clean": "data.clean: the language of each sentence",
@@ -75,6 +71,8 @@ def package_checks() -> Iterator[Check]:
 def torch_checks() -> Iterator[Check]:
     """PyTorch, its threads, and a GPU."""
     try:
+        import torch
+
         name, cores, cuda = torch.__version__, torch.get_num_threads(), torch.cuda.is_available()
         gpu = torch.cuda.get_device_name() if cuda else ""
         apple = torch.backends.mps.is_available()

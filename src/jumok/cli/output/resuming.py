@@ -21,12 +21,6 @@ import typer
 from jumok.cli.output.streams import STANDARD, open_output
 from jumok.data.files.atomic import atomic_file, behind_links, is_direct, put_in_place
 from jumok.errors import ConfigError, DataError, Place
-from jumok.late import late_imports
-
-with late_imports():
-    import fcntl
-
-    from jumok.data import store
 
 FORMAT = 1
 
@@ -166,13 +160,15 @@ def command_of(
 ) -> dict[str, str]:
     """What an output depends on, as strings: options, the files of the models, jumok's version."""
     facts = {"jumok": version}
+    from jumok.data.store import digest
+
     for name, value in parameters.items():
         if isinstance(value, Path) and value.is_file():
-            value = store.digest(value)
+            value = digest(value)
         facts[name] = str(value)
     for number, model in enumerate(models, start=1):
         files = sorted(each for each in model.iterdir() if each.is_file())
-        known = "\n".join(f"{each.name} {store.digest(each)}" for each in files)
+        known = "\n".join(f"{each.name} {digest(each)}" for each in files)
         facts[f"model {number}"] = hashlib.sha256(known.encode()).hexdigest()
     return facts
 
@@ -256,6 +252,8 @@ def _lock(stream: IO[str], part: Path) -> None:
     if not has_locks():
         return
     try:
+        import fcntl
+
         fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise busy from None

@@ -15,10 +15,6 @@ from jumok.cli.output.streams import check_output, open_output
 from jumok.cli.screen import counted
 from jumok.cli.verbs.translate import decoding_options
 from jumok.errors import ConfigError, DataError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.systems import captioner as systems_captioner
 
 if TYPE_CHECKING:
     from jumok.systems.caption import Caption
@@ -86,7 +82,9 @@ def caption(
     opened = option.open_models(model)
     opened.check_verb("caption")
     captioner = opened.load(device, precision, engine, threads)
-    assert isinstance(captioner, systems_captioner.Captioner)
+    from jumok.systems.captioner import Captioner
+
+    assert isinstance(captioner, Captioner)
     images = list(pictures_in(images))
     found = captioner.caption_files(images, options, looks=looks, batch_size=batch)
     failed = False

@@ -16,10 +16,6 @@ from jumok.cli.output.cells import as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output
 from jumok.cli.screen import counted
 from jumok.errors import DataError, JumokError
-from jumok.late import late_imports
-
-with late_imports():
-    import numpy as np
 
 if TYPE_CHECKING:
     from jumok.data.pictures.corpus import Fitted
@@ -149,6 +145,8 @@ def classify_pictures(
 ) -> Iterator[Prediction]:
     """Predictions for image files and folders; an image that cannot be read gets its error."""
     waiting: list[tuple[str, Fitted | DataError]] = []  # the fitted image, or its error
+
+    import numpy as np
 
     def flush() -> Iterator[Prediction]:
         good = [fitted for _, fitted in waiting if not isinstance(fitted, JumokError)]

@@ -16,16 +16,6 @@ from jumok.cli.output.streams import check_output, open_output, read_lines
 from jumok.cli.screen import console, counted
 from jumok.data.files.atomic import atomic_file
 from jumok.errors import BundleError, ConfigError, Place
-from jumok.late import late_imports
-
-with late_imports():
-    import numpy as np
-    import torch
-
-    from jumok.data.files import vectors as files_vectors
-    from jumok.evaluation import words as evaluation_words
-    from jumok.systems import catalog, embedding
-    from jumok.systems import words as systems_words
 
 if TYPE_CHECKING:
     from jumok.shapes import Tensor
@@ -136,12 +126,20 @@ def load_embedder(
         DataError: a file of vectors that cannot be read.
     """
     if threads:
+        import torch
+
         torch.set_num_threads(threads)
     # A missing path with a suffix is meant as a file, one without as a bundle: the errors differ.
+    from jumok.systems.embedding import Embedder, GivenVectors
+
     if model.is_file() or (model.suffix and not model.is_dir()):
-        return embedding.GivenVectors(files_vectors.read_vectors(model))
-    system = catalog.load(model, device=device, precision=precision, engine="torch")
-    if not isinstance(system, embedding.Embedder):
+        from jumok.data.files.vectors import read_vectors
+
+        return GivenVectors(read_vectors(model))
+    from jumok.systems.catalog import load
+
+    system = load(model, device=device, precision=precision, engine="torch")
+    if not isinstance(system, Embedder):
         raise BundleError(
             "this model cannot embed texts.",
             place=Place(model),
@@ -183,6 +181,8 @@ def write_vectors(
     rows = [vector.numpy() for _, vector in _sentences(embedder, lines, batch)]
     width = embedder.sentence_vectors([""]).shape[1]  # a file without lines gives no row
     with atomic_file(output) as part, part.open("wb") as stream:
+        import numpy as np
+
         np.save(stream, np.array(rows, np.float32).reshape(-1, width))
 
 
@@ -190,6 +190,8 @@ def nearest_lines(
     embedder: "Embedder", text: str, corpus: Path, top: int, batch: int
 ) -> "list[Neighbour]":
     """The `top` lines of a corpus by cosine similarity of their vectors to that of `text`."""
+    import torch
+
     (wanted,) = torch.nn.functional.normalize(embedder.sentence_vectors([text]), dim=1)
     likeness = {
         line: float(torch.nn.functional.normalize(vector, dim=0) @ wanted)
@@ -197,7 +199,9 @@ def nearest_lines(
         if line.strip()
     }
     best = sorted(likeness, key=likeness.__getitem__, reverse=True)[:top]
-    return [systems_words.Neighbour(line, likeness[line]) for line in best]
+    from jumok.systems.words import Neighbour
+
+    return [Neighbour(line, likeness[line]) for line in best]
 
 
 def _sentences(
@@ -214,7 +218,9 @@ def _numbers(vector: "Tensor") -> list[float]:
 
 def _evaluate(embedder: "Embedder", files: list[Path], as_json: bool) -> None:
     space = embedder.word_space()
-    scores = [score for file in files for score in evaluation_words.score_words(space, file)]
+    from jumok.evaluation.words import score_words
+
+    scores = [score for file in files for score in score_words(space, file)]
     if as_json:
         known = [asdict(each) | {"value": each.value if each.known else None} for each in scores]
         typer.echo(json.dumps(known, indent=2))

@@ -11,11 +11,6 @@ from jumok.cli import options as option
 from jumok.cli.output.cells import JSON, form_of
 from jumok.cli.output.streams import open_output, read_lines
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok import decoding
-    from jumok.systems import language_model as systems_language_model
 
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
@@ -94,7 +89,9 @@ def generate(
         )
     if greedy and beam > 1:
         raise ConfigError("--greedy means beam size 1.", got=f"--beam {beam}", do="choose one")
-    options = decoding.DecodingOptions(
+    from jumok.decoding import DecodingOptions
+
+    options = DecodingOptions(
         beam=beam,
         sample=not searched,
         temperature=temperature,
@@ -128,7 +125,9 @@ def load_writer(
     opened = option.open_models(model)
     opened.check_verb("generate")
     system = opened.load(device, precision, engine, threads)
-    assert isinstance(system, systems_language_model.LanguageModel)
+    from jumok.systems.language_model import LanguageModel
+
+    assert isinstance(system, LanguageModel)
     return system
 
 

@@ -10,16 +10,6 @@ from rich.table import Table
 from jumok.cli.machine import say_what_is_missing
 from jumok.cli.screen import console
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    import torch
-
-    from jumok.lab import catalog
-    from jumok.lab import findings as lab_findings
-    from jumok.lab import report as lab_report
-    from jumok.lab import workers as lab_workers
-    from jumok.systems import device
 
 if TYPE_CHECKING:
     from jumok.lab.entry import Lab
@@ -78,21 +68,28 @@ def lab(
             got=f"{name} and --all",
             do="leave one out",
         )
-    chosen = catalog.LABS if every else (catalog.find(name),) if name else ()
-    if encoder is not None and not (name and catalog.find(name).reads_encoders):
-        readers = ", ".join(each.name for each in catalog.LABS if each.reads_encoders)
+    from jumok.lab.catalog import LABS, find
+
+    chosen = LABS if every else (find(name),) if name else ()
+    if encoder is not None and not (name and find(name).reads_encoders):
+        readers = ", ".join(each.name for each in LABS if each.reads_encoders)
         raise ConfigError(
             "--encoder has no effect here.",
             expected=f"a lab that reads an encoder: {readers}",
             do="leave it out, or name that lab",
         )
     if not chosen and page is None:
-        show_list(catalog.LABS, lang)
+        show_list(LABS, lang)
     if chosen:
         say_what_is_missing()
-    with lab_workers.LabWorkers(threads or device.cores()) as workers:
+    from jumok.lab.workers import LabWorkers
+    from jumok.systems.device import cores
+
+    with LabWorkers(threads or cores()) as workers:
         data = os.environ.get("JUMOK_DATA")
-        setting = lab_findings.Setting(
+        from jumok.lab.findings import Setting
+
+        setting = Setting(
             seeds=tuple(range(seed, seed + seeds)),
             full=full,
             cache=folder / ".cache",
@@ -102,10 +99,14 @@ def lab(
             workers=workers,
         )
         if threads:
+            import torch
+
             torch.set_num_threads(threads)
         for one in chosen:
             _run(one, setting, folder, lang)
     if page is not None:
+        from jumok.lab import report as lab_report
+
         lab_report.page(folder, page, lang)
         typer.echo(f"{page}")
 
@@ -117,7 +118,9 @@ def _run(one: "Lab", setting: "Setting", folder: Path, lang: Literal["en", "ko"]
         screen.print(f"{quote.place}  {quote.words}", soft_wrap=True, markup=False)
     screen.print(one.claim.of(lang), soft_wrap=True)
     screen.print(f"{one.would_fail.of(lang)}\n", soft_wrap=True)
-    report = lab_report.run(one, setting, folder, lang)
+    from jumok.lab.report import run
+
+    report = run(one, setting, folder, lang)
     show(report.findings, lang)
     for line in (report.note, f"{', '.join(map(str, report.files))} ({report.seconds:.0f} s)"):
         if line is not None:
@@ -138,7 +141,9 @@ def show_list(labs: "tuple[Lab, ...]", lang: Literal["en", "ko"]) -> None:
 
 def show(findings: "Findings", lang: Literal["en", "ko"]) -> None:
     """Prints the table and the verdict."""
-    columns, rows = lab_findings.table(findings, lang)
+    from jumok.lab.findings import table
+
+    columns, rows = table(findings, lang)
     grid = Table(box=None, padding=(0, 2, 0, 0))
     for heading, column in zip(columns, findings.columns, strict=True):
         grid.add_column(heading, justify="right" if column.form else "left", overflow="fold")

@@ -14,14 +14,6 @@ from jumok.cli.quality.check import ComparedModels, QualityCheck
 from jumok.cli.screen import console
 from jumok.errors import BundleError, ConfigError, Place
 from jumok.kinds import KINDS
-from jumok.late import late_imports
-
-with late_imports():
-    import torch
-
-    from jumok.bundle import card as bundle_card
-    from jumok.bundle import fingerprint, quantising, reading
-    from jumok.evaluation import quality as evaluation_quality
 
 if TYPE_CHECKING:
     from jumok.bundle.card import MeasuredQuality
@@ -77,14 +69,18 @@ def quantize(
       jumok quantize MODEL --to int8 --output SMALL --check test.en test.de
     """
     if threads:
+        import torch
+
         torch.set_num_threads(threads)
-    bundle = reading.read_bundle(Path(model))
+    from jumok.bundle.reading import read_bundle
+
+    bundle = read_bundle(Path(model))
     _refuse(bundle, to, output, force)
     kind = KINDS.get(bundle.config.task)
     with TemporaryDirectory() as room:
-        small = reading.read_bundle(
-            quantising.write_quantised(Path(room) / "model", bundle, to, bundle.card)
-        )
+        from jumok.bundle.quantising import write_quantised
+
+        small = read_bundle(write_quantised(Path(room) / "model", bundle, to, bundle.card))
         compared = None
         if kind is not None and kind.quality is not None:
             given = columns or kind.columns
@@ -104,8 +100,8 @@ def quantize(
         quality = replace(quality, forced=(force or "") if faults else "")
         notes = (*bundle.card.notes, f"the scores are those before the weights became {to}")
         card = replace(bundle.card, quality=quality, notes=notes)
-        quantising.write_quantised(output, bundle, to, card)
-    _say(bundle, reading.read_bundle(output), compared, as_json)
+        write_quantised(output, bundle, to, card)
+    _say(bundle, read_bundle(output), compared, as_json)
 
 
 def _refuse(bundle: "Bundle", to: str, output: Path, force: str | None) -> None:
@@ -122,7 +118,9 @@ def _refuse(bundle: "Bundle", to: str, output: Path, force: str | None) -> None:
             got=f"--output {output}",
             do="choose another folder",
         )
-    if output.exists() and not (output / reading.CONFIG).is_file():
+    from jumok.bundle.reading import CONFIG
+
+    if output.exists() and not (output / CONFIG).is_file():
         raise BundleError(
             "the folder for the bundle is something else than a bundle.",
             place=Place(output),
@@ -137,11 +135,15 @@ def _refuse(bundle: "Bundle", to: str, output: Path, force: str | None) -> None:
 
 
 def _quality(bundle: "Bundle", to: str, compared: ComparedModels | None) -> "MeasuredQuality":
-    made_from = f"{bundle.card.name} {fingerprint.Origin(bundle).fingerprint}"
+    from jumok.bundle.fingerprint import Origin
+
+    made_from = f"{bundle.card.name} {Origin(bundle).fingerprint}"
+    from jumok.bundle.card import MeasuredQuality
+
     if compared is None:
-        return bundle_card.MeasuredQuality(to, made_from)
+        return MeasuredQuality(to, made_from)
     found = compared.agreement
-    return bundle_card.MeasuredQuality(
+    return MeasuredQuality(
         to,
         made_from,
         compared.on,
@@ -158,7 +160,9 @@ def _faults(
 ) -> list[str]:
     if compared is None:
         return [f"what it loses is not measured for this kind of model ({bundle.config.task})"]
-    return list(evaluation_quality.faults_of(quality))
+    from jumok.evaluation.quality import faults_of
+
+    return list(faults_of(quality))
 
 
 def _say(model: "Bundle", small: "Bundle", compared: ComparedModels | None, as_json: bool) -> None:

@@ -11,12 +11,6 @@ from jumok.cli.columns import named_columns, pairs_of
 from jumok.cli.output.cells import as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output
 from jumok.errors import BundleError, Place
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.data.pairs import corpus
-    from jumok.evaluation import likelihood as evaluation_likelihood
-    from jumok.systems import catalog
 
 Columns = Annotated[
     str | None,
@@ -53,10 +47,10 @@ def score(
     form = form_of(output, as_json)
     check_output(output, source, target, data)
     _check_translates(option.model_folders(model)[0])
+    from jumok.data.pairs.corpus import read_pairs
+
     pairs = list(
-        corpus.read_pairs(
-            pairs_of(source, target, data, named_columns(data, columns, from_, to) or "0,1")
-        )
+        read_pairs(pairs_of(source, target, data, named_columns(data, columns, from_, to) or "0,1"))
     )
     translator = option.load_translator(model, device, precision, threads)
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
@@ -79,7 +73,9 @@ def score(
                 stream.write(as_csv((pair.line, whole, whole / len(values))))
             else:
                 stream.write(f"{whole:.4f}\t{whole / len(values):.4f}\n")
-    total = evaluation_likelihood.likelihood(scored)
+    from jumok.evaluation.likelihood import likelihood
+
+    total = likelihood(scored)
     typer.echo(
         f"{len(pairs):,} pairs, {total.tokens:,} tokens: loss {total.loss:.4f} nats per token, "
         f"perplexity {total.perplexity:.2f}",
@@ -89,7 +85,9 @@ def score(
 
 def _check_translates(folder: Path) -> None:
     """Raises BundleError for a model that is not for translation."""
-    if catalog.open_model(folder).kind.verb != "translate":
+    from jumok.systems.catalog import open_model
+
+    if open_model(folder).kind.verb != "translate":
         raise BundleError(
             "this model does not translate, so it cannot score pairs.",
             place=Place(folder),

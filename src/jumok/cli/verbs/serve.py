@@ -6,19 +6,9 @@ from typing import Annotated
 import typer
 
 from jumok.cli import options as option
-from jumok.errors import ConfigError
-from jumok.late import late_imports
+from jumok.errors import ConfigError, optional_import
 from jumok.plugins import LOADED
 from jumok.serving.http.settings import ServeLimits, ServeSettings
-
-with late_imports():
-    from jumok.systems import catalog
-
-with late_imports("serving models over HTTP", extra="serve"):
-    from jumok.serving.http import access, models, processes, running
-
-with late_imports("serving on a cluster of Ray", extra="ray"):
-    from jumok.serving.http import cluster
 
 LIMITS, ACCESS, CLUSTER = "Limits", "Access", "Cluster"
 DEFAULT, RUN = ServeLimits(), ServeSettings()
@@ -221,8 +211,11 @@ def serve(
     SIGTERM or Ctrl-C lets the running requests finish. The path /openapi.json
     describes all routes.
     """
-    keys = () if key_file is None else access.read_keys(key_file)
-    access.check_address(host, keys, open_)
+    with optional_import("serving models over HTTP", extra="serve"):
+        from jumok.serving.http.access import check_address, own_names, read_keys
+
+    keys = () if key_file is None else read_keys(key_file)
+    check_address(host, keys, open_)
     check_replicas(ray, replicas, max_replicas, process_count)
     if queue_tokens < max_tokens:
         raise ConfigError(
@@ -244,15 +237,21 @@ def serve(
         limits,
         keys,
         tuple(cors or ()),
-        access.own_names(host, allow_host or ()),
+        own_names(host, allow_host or ()),
         grace,
         log_texts,
     )
-    named = [models.split_name(each) for each in given]
-    opened = [(name, catalog.open_model(*option.model_folders(folders))) for name, folders in named]
+    with optional_import("serving models over HTTP", extra="serve"):
+        from jumok.serving.http.models import named_models, split_name
+    named = [split_name(each) for each in given]
+    from jumok.systems.catalog import open_model
+
+    opened = [(name, open_model(*option.model_folders(folders))) for name, folders in named]
     plugins = tuple(each.file for each in LOADED.values())
-    serving = running.Serving(
-        models.named_models(opened), chosen, device, precision, threads, plugins, computing=engine
+    with optional_import("serving models over HTTP", extra="serve"):
+        from jumok.serving.http.running import Serving
+    serving = Serving(
+        named_models(opened), chosen, device, precision, threads, plugins, computing=engine
     )
 
     def announce(address: str) -> None:
@@ -261,8 +260,12 @@ def serve(
     address = (host, port)
     if ray:
         most = replicas if max_replicas is None else max_replicas
-        return cluster.serve_on_ray(serving, address, (replicas, most), announce)
-    raise typer.Exit(processes.serve_processes(serving, address, process_count, announce))
+        with optional_import("serving on a cluster of Ray", extra="ray"):
+            from jumok.serving.http.cluster import serve_on_ray
+        return serve_on_ray(serving, address, (replicas, most), announce)
+    with optional_import("serving models over HTTP", extra="serve"):
+        from jumok.serving.http.processes import serve_processes
+    raise typer.Exit(serve_processes(serving, address, process_count, announce))
 
 
 def check_replicas(ray: bool, replicas: int, most: int | None, processes: int) -> None:

@@ -18,20 +18,8 @@ from jumok.cli.machine import say_what_is_missing
 from jumok.cli.training.processes import Processes, in_processes, ranks_of, to_start
 from jumok.cli.training.start import From, Mix, is_text, model_and_language, start_overrides
 from jumok.errors import ConfigError
-from jumok.late import late_imports
 from jumok.plugins import digests_of
 from jumok.shipped import recipe_names
-
-with late_imports():
-    from jumok import config as jumok_config
-    from jumok.bundle import reading as bundle_reading
-    from jumok.cli import way_in
-    from jumok.cli.training import further as train_further
-    from jumok.cli.training import text as train_text
-    from jumok.data.files import formats, reading
-    from jumok.training import folder, run, start
-    from jumok.training import screen as training_screen
-    from jumok.training.defaults import pairs, pictures
 
 if TYPE_CHECKING:
     from jumok.config import Config
@@ -142,15 +130,15 @@ def train(
     bare = recipe is None or is_folder(recipe) or is_text(recipe)
     with ranks_of(os.environ) as ranks:
         if model is not None and bare:
-            given = train_further.Files(
-                recipe, *files, tuple(text or ()), documents, columns, language, to
-            )
-            config = train_further.further_config(given, model, name, runs, overrides, resume)
+            from jumok.cli.training.further import Files, further_config
+
+            given = Files(recipe, *files, tuple(text or ()), documents, columns, language, to)
+            config = further_config(given, model, name, runs, overrides, resume)
         elif text:
             _check_text_alone(columns, language, to, skip_damaged)
-            config = train_text.make_text_recipe(
-                text, documents or "file", name, runs, overrides, resume
-            )
+            from jumok.cli.training.text import make_text_recipe
+
+            config = make_text_recipe(text, documents or "file", name, runs, overrides, resume)
         elif recipe is not None:
             named_columns(None, columns, language, to)  # a recipe names its columns itself
             config = read_config(recipe, name, runs, overrides, resume)
@@ -159,7 +147,11 @@ def train(
             corpus = replace(pairs_of(*files, named), skip_damaged=skip_damaged)
             config = make_recipe(corpus, (language, to), name, runs, overrides, resume)
         say_what_is_missing()
-        with closing(training_screen.screen()) as live:
+        from jumok.training.screen import screen
+
+        with closing(screen()) as live:
+            from jumok.training import run
+
             result = run.train(config, runs, live, resume=resume, ranks=ranks)
         say_result(result, as_json)
 
@@ -184,16 +176,21 @@ def read_config(
         return make_picture_recipe(recipe, name, overrides)
     refuse_data(recipe)
     variables = {**os.environ, "JUMOK_RUNS": str(runs)}
-    return start.load(recipe, overrides, variables, runs=runs if resume else None)
+    from jumok.training.start import load
+
+    return load(recipe, overrides, variables, runs=runs if resume else None)
 
 
 def refuse_data(recipe: Path) -> None:
     """Raises an error if the file is a corpus or a document, which is no recipe."""
     if recipe.suffix not in (".toml", ".json") and recipe.is_file():
-        with reading.open_bytes(recipe) as stream:
-            kind = formats.kind_of(recipe, reading.first_bytes(stream))
+        from jumok.data.files.formats import kind_of, refusal
+        from jumok.data.files.reading import first_bytes, open_bytes
+
+        with open_bytes(recipe) as stream:
+            kind = kind_of(recipe, first_bytes(stream))
         if kind is not None:
-            raise formats.refusal(recipe, kind, "a recipe")
+            raise refusal(recipe, kind, "a recipe")
 
 
 def _columns(data: Path | None, columns: str | None, source: str | None, target: str | None) -> str:
@@ -212,10 +209,16 @@ def make_recipe(
 ) -> "Config":
     """The config of a recipe that fits the size of the corpus; a new run prints the recipe."""
     name = name or corpus.files[0].name.split(".")[0]
-    text = pairs.recipe_for(corpus, name, languages)
-    config = jumok_config.parse_config(tomllib.loads(text), overrides)
+    from jumok.training.defaults.pairs import recipe_for
+
+    text = recipe_for(corpus, name, languages)
+    from jumok.config import parse_config
+
+    config = parse_config(tomllib.loads(text), overrides)
     if not resume:
-        folder.refuse_taken(runs / name)
+        from jumok.training.folder import refuse_taken
+
+        refuse_taken(runs / name)
         typer.echo(text, err=True)
     return config
 
@@ -227,15 +230,19 @@ def is_folder(recipe: Path) -> bool:
 
 def make_picture_recipe(folder: Path, name: str | None, overrides: list[str]) -> "Config":
     """The config of a recipe for a folder of images; the recipe is printed."""
-    found = pictures.read_folder(folder)
-    text = pictures.recipe_for_pictures(folder, found, name or folder.resolve().name)
+    from jumok.training.defaults.pictures import read_folder, recipe_for_pictures
+
+    found = read_folder(folder)
+    text = recipe_for_pictures(folder, found, name or folder.resolve().name)
     typer.echo(text, err=True)
     if found.empty:
         typer.echo(
             f"folders without images, whose labels are not learnt: {', '.join(found.empty)}",
             err=True,
         )
-    return jumok_config.parse_config(tomllib.loads(text), overrides)
+    from jumok.config import parse_config
+
+    return parse_config(tomllib.loads(text), overrides)
 
 
 def say_result(result: "Result", as_json: bool = False) -> None:
@@ -257,8 +264,10 @@ def say_result(result: "Result", as_json: bool = False) -> None:
         f"{result.outcome.reason} after {progress.step:,} steps and {minutes:.1f} minutes; "
         f"best at step {progress.best_step:,}"
     )
+    from jumok.cli.training.further import gain_lines, gains_of
+
     typer.echo(
-        "".join(f"{line}\n" for line in train_further.gain_lines(train_further.gains_of(result))),
+        "".join(f"{line}\n" for line in gain_lines(gains_of(result))),
         nl=False,
     )
     if progress.untrained is not None:
@@ -266,9 +275,9 @@ def say_result(result: "Result", as_json: bool = False) -> None:
     if result.model is not None:
         model = shlex.quote(str(result.model))
         program = shlex.join(["jumok", *plugins_of(result.config)])
-        use, look = (
-            form(result.model, model, program=program) for form in (way_in.use_of, way_in.look_of)
-        )
+        from jumok.cli.way_in import look_of, use_of
+
+        use, look = (form(result.model, model, program=program) for form in (use_of, look_of))
         lines = dict.fromkeys((use, look, f"{program} info {model}"))
         typer.echo("".join(f"\n  {line}" for line in lines))
 
@@ -307,7 +316,11 @@ def resumed(*further: str) -> str:
 
 def facts_of(result: "Result") -> dict[str, object]:
     """The result as JSON; the scores are those of the best model."""
-    scores = bundle_reading.read_bundle(result.model).card.scores if result.model else ()
+    from jumok.bundle.reading import read_bundle
+
+    scores = read_bundle(result.model).card.scores if result.model else ()
+    from jumok.cli.training.further import gains_of
+
     return {
         "run": str(result.folder),
         "model": str(result.model) if result.model else None,
@@ -318,5 +331,5 @@ def facts_of(result: "Result") -> dict[str, object]:
         "untrained": result.progress.untrained,
         "scores": [asdict(score) for score in scores],
         "started_from": str(result.start) if result.start else None,
-        "gains": [asdict(gain) for gain in train_further.gains_of(result)],
+        "gains": [asdict(gain) for gain in gains_of(result)],
     }

@@ -22,10 +22,6 @@ from jumok.cli.output.streams import check_output
 from jumok.cli.screen import counted
 from jumok.decoding.options import FOR_TRANSLATION
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.alignment import words
 
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
@@ -248,6 +244,8 @@ def to_columns(
 ) -> Callable[[int, "Translation"], str]:
     """A writer of tab-separated columns: number, text, score, confidence, alignment, if given."""
 
+    from jumok.alignment.words import pharaoh
+
     def write(number: int, translation: "Translation") -> str:
         lines = []
         for one in (translation, *translation.alternatives):
@@ -255,7 +253,7 @@ def to_columns(
             columns.append(one.text)
             columns += [f"{one.score:.4f}"] if scores else []
             columns += [_share(one.confidence)] if confidence else []
-            columns += [words.pharaoh(one.alignment or ())] if alignments else []
+            columns += [pharaoh(one.alignment or ())] if alignments else []
             lines.append("\t".join(columns) + "\n")
         return "".join(lines)
 
@@ -269,6 +267,8 @@ def to_csv(
     asked = {"score": scores, "confidence": confidence, "alignment": alignments}
     header = ("line", "translation", *(name for name, wanted in asked.items() if wanted))
 
+    from jumok.alignment.words import pharaoh
+
     def write(number: int, translation: "Translation") -> str:
         rows = (
             {
@@ -276,7 +276,7 @@ def to_csv(
                 "translation": one.text,
                 "score": one.score,
                 "confidence": one.confidence,
-                "alignment": words.pharaoh(one.alignment or ()),
+                "alignment": pharaoh(one.alignment or ()),
             }
             for one in (translation, *translation.alternatives)
         )

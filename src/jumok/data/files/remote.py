@@ -12,17 +12,17 @@ from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from filelock import FileLock
 
 from jumok.data.files.atomic import atomic_file, force_to_disk
 from jumok.data.files.manifest import MANIFEST, FileRecord, Manifest, ShardRecord
-from jumok.errors import DataError, MissingExtraError, Place
-from jumok.late import late_imports
+from jumok.errors import DataError, MissingExtraError, Place, optional_import
 
-with late_imports("reading a corpus from an address", extra="remote"):
+if TYPE_CHECKING:
     import fsspec
+
 
 Result = TypeVar("Result")
 
@@ -208,6 +208,8 @@ def _file_system(address: str) -> tuple["fsspec.AbstractFileSystem", str]:
     """
     protocol = address.partition("://")[0]
     try:
+        with optional_import("reading a corpus from an address", extra="remote"):
+            import fsspec
         files, path = fsspec.url_to_fs(address)
         return files, str(path)
     except ImportError as error:

@@ -22,8 +22,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jumok.environment import cluster_named
-from jumok.errors import ConfigError
-from jumok.late import late_imports
+from jumok.errors import ConfigError, optional_import
 from jumok.serving.http.access import check_address, own_names, read_keys
 from jumok.serving.http.app import application
 from jumok.serving.http.logs import fault_of, log
@@ -32,7 +31,7 @@ from jumok.serving.http.running import Serving
 from jumok.serving.http.settings import ServeSettings
 from jumok.systems.catalog import open_model
 
-with late_imports("serving on a cluster of Ray", extra="ray"):
+with optional_import("serving on a cluster of Ray", extra="ray"):
     import ray
     from ray import serve
 

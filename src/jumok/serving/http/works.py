@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from jumok.data.texts.certain import BROKEN, CertainText
 from jumok.decoding import DecodingOptions
@@ -18,22 +19,18 @@ from jumok.documents.segment import Translated
 from jumok.engine.choosing import largest
 from jumok.engine.language import Reading
 from jumok.engine.packing import Array
-from jumok.late import late_imports
 from jumok.systems.embedding import Embedder
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import Translator
 
-with late_imports():
-    from jumok.data.files import images
-    from jumok.systems import (
-        caption,
-        captioner,
-        classification,
-        image_classifier,
-        language_model,
-        masked_model,
-        text_classifier,
-    )
+if TYPE_CHECKING:
+    from jumok.systems.caption import Caption
+    from jumok.systems.captioner import Captioner
+    from jumok.systems.classification import Classification
+    from jumok.systems.image_classifier import ImageClassification
+    from jumok.systems.language_model import LanguageModel, TextScore
+    from jumok.systems.masked_model import Filled, MaskedModel
+    from jumok.systems.text_classifier import TextClassification
 
 
 @dataclass(frozen=True)
@@ -109,9 +106,9 @@ class ScoringPairs:
 class ScoringTexts:
     """Texts by a language model."""
 
-    system: language_model.LanguageModel
+    system: LanguageModel
 
-    def run(self, given: Sequence[str]) -> list[language_model.TextScore]:
+    def run(self, given: Sequence[str]) -> list[TextScore]:
         return self.system.score(given)
 
 
@@ -119,9 +116,9 @@ class ScoringTexts:
 class Classifying:
     """The labels of texts."""
 
-    system: text_classifier.TextClassification
+    system: TextClassification
 
-    def run(self, given: Sequence[str]) -> list[classification.Classification]:
+    def run(self, given: Sequence[str]) -> list[Classification]:
         return self.system.classify(given)
 
 
@@ -129,22 +126,24 @@ class Classifying:
 class ClassifyingPictures:
     """The labels of images, given as the bytes of their files."""
 
-    system: image_classifier.ImageClassification
+    system: ImageClassification
 
-    def run(self, given: Sequence[bytes]) -> list[classification.Classification]:
-        return self.system.classify([images.read_image(each, "the image") for each in given])
+    def run(self, given: Sequence[bytes]) -> list[Classification]:
+        from jumok.data.files.images import read_image
+
+        return self.system.classify([read_image(each, "the image") for each in given])
 
 
 @dataclass(frozen=True)
 class Captioning:
     """Captions of images, given as the bytes of their files."""
 
-    system: captioner.Captioner
+    system: Captioner
     beam: int = 5
     nbest: int = 1
     looks: bool = False
 
-    def run(self, given: Sequence[bytes]) -> list[caption.Caption]:
+    def run(self, given: Sequence[bytes]) -> list[Caption]:
         pictures = [self.system.reader.read(each, "the image") for each in given]
         return self.system.caption(pictures, beam=self.beam, nbest=self.nbest, looks=self.looks)
 
@@ -153,10 +152,10 @@ class Captioning:
 class Filling:
     """Texts with gaps."""
 
-    system: masked_model.MaskedModel
+    system: MaskedModel
     top: int = 5
 
-    def run(self, given: Sequence[str]) -> list[masked_model.Filled]:
+    def run(self, given: Sequence[str]) -> list[Filled]:
         return self.system.fill(given, self.top)
 
 
@@ -201,7 +200,7 @@ class Continuation:
         ended: afterwards "stop", or "length" if `max_tokens` were written.
     """
 
-    system: language_model.LanguageModel
+    system: LanguageModel
     prompt: str
     options: DecodingOptions
     max_tokens: int

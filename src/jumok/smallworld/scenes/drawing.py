@@ -6,12 +6,9 @@ The same scene gives the same bytes; nothing is drawn by chance here.
 from math import ceil, cos, floor, pi, sin
 from typing import TYPE_CHECKING
 
-from jumok.late import late_imports
+from jumok.errors import optional_import
 from jumok.smallworld.scenes.shapes import SHAPES
 from jumok.smallworld.scenes.world import CANVAS, Background, Scene, Thing
-
-with late_imports("drawing scenes", extra="images"):
-    from PIL import Image, ImageDraw
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -64,6 +61,8 @@ def render(scene: Scene) -> "Picture":
         MissingExtraError: Pillow is not installed.
     """
     image = _ground(scene.background)
+    with optional_import("drawing scenes", extra="images"):
+        from PIL import ImageDraw
     draw = ImageDraw.Draw(image)
     for thing in scene.things:
         _draw(draw, thing)
@@ -84,12 +83,16 @@ def _draw(draw: "Draw", thing: Thing) -> None:
 def _ground(background: Background) -> "Picture":
     size, step = CANVAS * FINE, background.step * FINE
     first, second = background.first, background.second
+    with optional_import("drawing scenes", extra="images"):
+        from PIL import Image
     if background.pattern == "gradient":
         small = Image.new("RGB", (2, 2), first)
         small.putpixel((background.step % 2, 1), second)
         small.putpixel((1, (background.step + 1) % 2), _mixed(first, second, 0.5))
         return small.resize((size, size), Image.Resampling.BILINEAR)
     image: Picture = Image.new("RGB", (size, size), first)
+    with optional_import("drawing scenes", extra="images"):
+        from PIL import ImageDraw
     draw = ImageDraw.Draw(image)
     if background.pattern == "stripes":
         for start in range(0, size, 2 * step):

@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.attention.heard import is_heard, tell
@@ -30,7 +31,6 @@ from jumok.decoding.limits import Prefixes
 from jumok.decoding.options import FOR_TRANSLATION
 from jumok.errors import BundleError, ConfigError, ModelError, Place
 from jumok.halting import heed
-from jumok.late import late_imports
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, at_work, known_origin
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, cores, dtype_of
 from jumok.systems.given import texts_in
@@ -55,8 +55,8 @@ from jumok.systems.translation.segments import (
     join,
 )
 
-with late_imports():
-    from jumok.models import memory as models_memory
+if TYPE_CHECKING:
+    from jumok.models.memory import SequenceToSequence
 
 _COUNTING = threading.Lock()
 
@@ -91,7 +91,7 @@ class Translator(TranslationModels, FileTranslator):
 
     def __init__(
         self,
-        models: Sequence[models_memory.SequenceToSequence],
+        models: Sequence[SequenceToSequence],
         tokenizer: Tokenizer,
         *,
         max_tokens: int,

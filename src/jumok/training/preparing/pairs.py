@@ -23,14 +23,10 @@ from jumok.data.pairs.store import prepare as prepare_corpus
 from jumok.data.report import CorpusReport
 from jumok.data.store import digest
 from jumok.data.tokenizer import Tokenizer
-from jumok.late import late_imports
 from jumok.training.folder import CLEANING, SMALLWORLD, TEST
 from jumok.training.preparing.held_out import HeldOut
 from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import Reporter
-
-with late_imports():  # its tables take half a second
-    from jumok import smallworld
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,9 @@ def write_world(world: SmallworldConfig, seed: int, folder: Path, say: Reporter)
             "test": world.test_pairs,
         }
         with atomic_folder(home) as partial:
-            smallworld.write(partial, sizes, seed, world.minimum_words, world.maximum_words)
+            from jumok.smallworld import write
+
+            write(partial, sizes, seed, world.minimum_words, world.maximum_words)
         say(f"smallworld: {world.pairs:,} pairs written to {home}")
     return home
 

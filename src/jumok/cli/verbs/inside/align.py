@@ -17,13 +17,6 @@ from jumok.cli.output.cells import COLUMNS, JSON, Form, as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output
 from jumok.cli.screen import console, counted
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.alignment import aligner as alignment_aligner
-    from jumok.alignment import words
-    from jumok.evaluation import alignment_settings
-    from jumok.systems.translation import pairs as translation_pairs
 
 if TYPE_CHECKING:
     from jumok.alignment.aligner import Aligner
@@ -132,8 +125,10 @@ def align(
         norms=norms or None,
     )
     aligner = _aligner(translator, changes, model)
-    table = alignment_settings.SettingTable(translator) if judged else None
-    pairs = alignment_settings.read_aligned(corpus, gold, links)
+    from jumok.evaluation.alignment_settings import SettingTable, read_aligned
+
+    table = SettingTable(translator) if judged else None
+    pairs = read_aligned(corpus, gold, links)
     lines = _lines(_Work(translator, aligner, table, batch), pairs, form, corpus.files[0])
     if table is None or output is not None:
         with open_output(output) as stream:
@@ -173,7 +168,9 @@ def _aligner(translator: "Translator", changes: _Changes, model: str) -> "Aligne
     if not aligner.aligns:
         raise ConfigError("this model has no cross-attention, so it cannot align words.", got=model)
     readings = [reading and changes.of(reading) for reading in aligner.readings]
-    return alignment_aligner.Aligner(aligner.models, readings, aligner.tokenizer)
+    from jumok.alignment.aligner import Aligner
+
+    return Aligner(aligner.models, readings, aligner.tokenizer)
 
 
 class _Work(NamedTuple):
@@ -188,22 +185,25 @@ def _lines(work: _Work, pairs: "Iterator[AlignedPair]", form: Form, file: Path) 
     long: list[int] = []
     if form == "csv":
         yield as_csv(("line", "alignment"))
+    from jumok.alignment.words import pharaoh
+    from jumok.systems.translation.pairs import align_pairs, encode_pairs
+
     while chunk := list(islice(pairs, AHEAD * work.batch)):
-        encoded = translation_pairs.encode_pairs(
+        encoded = encode_pairs(
             work.translator, [pair.source for pair in chunk], [pair.target for pair in chunk]
         )
         if work.table is not None:
             gold = [pair.gold for pair in chunk if pair.gold is not None]
             work.table.add(encoded, gold, work.batch)
         long += [chunk[row].line for row in sorted(encoded.long)]
-        aligned = translation_pairs.align_pairs(work.translator, work.aligner, encoded, work.batch)
+        aligned = align_pairs(work.translator, work.aligner, encoded, work.batch)
         for pair, links in zip(chunk, aligned, strict=True):
             if form == "json":
                 yield json.dumps({"line": pair.line, "alignment": links}) + "\n"
             elif form == "csv":
-                yield as_csv((pair.line, words.pharaoh(links)))
+                yield as_csv((pair.line, pharaoh(links)))
             else:
-                yield words.pharaoh(links) + "\n"
+                yield pharaoh(links) + "\n"
     if long:
         lines = ", ".join(map(str, long[:10])) + (", ..." if len(long) > 10 else "")
         typer.echo(f"{file}: too long for the model, so without links: line {lines}", err=True)

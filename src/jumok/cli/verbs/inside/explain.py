@@ -14,11 +14,6 @@ from jumok.cli.screen import console
 from jumok.cli.verbs.inside.lecture import list_examples, show_lecture
 from jumok.cli.verbs.inside.look import Beams
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.inspection import explain as inspection_explain
-    from jumok.tracing import catalog, request
 
 if TYPE_CHECKING:
     from jumok.inspection.explain import ExplainedRow
@@ -129,6 +124,8 @@ def explain(
     at_input = None if read_at is None else read_at == "reads"
     wanted = None if head is None else head - 1
     at_layer = None if layer is None else layer - 1
+    from jumok.inspection import explain as inspection_explain
+
     site, number = inspection_explain.choose(
         trace, row, part, at_layer, head=wanted, at_input=at_input
     )
@@ -170,7 +167,9 @@ def _print_name(
 ) -> None:
     """Prints the row, its layer and head, and the other rows of the word."""
     screen, site = console(), found.site
-    screen.print(inspection_explain.row_name(trace, site, number), soft_wrap=True)
+    from jumok.inspection.explain import row_name
+
+    screen.print(row_name(trace, site, number), soft_wrap=True)
     screen.print(f"{site.part}, layer {site.layer + 1}, head {found.head + 1} ({site.kind})")
     for line in _others(trace, site, word, number, at_input):
         screen.print(line)
@@ -186,12 +185,14 @@ def _others(
     trace: "Trace", site: "Site", word: str, row: int, at_input: bool | None
 ) -> Iterator[str]:
     """Lines that name the other rows of a word with several."""
-    rows = inspection_explain.rows_of(trace, site, word, at_input=at_input)
+    from jumok.inspection.explain import row_name, rows_of
+
+    rows = rows_of(trace, site, word, at_input=at_input)
     if len(rows) > 1:
         yield f"{word!r} has {len(rows)} rows; this is the one with the largest weight. The others:"
         for other in rows:
             if other != row:
-                name = inspection_explain.row_name(trace, site, other)
+                name = row_name(trace, site, other)
                 yield f"  --row {other + 1:<3} {name.split(': ', 1)[1]}"
 
 
@@ -234,6 +235,10 @@ def _print_row(found: "ExplainedRow", *, cells: bool) -> None:
 def _traced(
     family: "Family", name: str, given: str, target: str | None, beam: int | None
 ) -> "Trace":
-    catalog.check_given(family, given)
+    from jumok.tracing.catalog import check_given
+
+    check_given(family, given)
     options = family.options if beam is None else replace(family.options, beam=beam)
-    return family.trace(given, target, options, extras=request.NOTHING, name=name)
+    from jumok.tracing.request import NOTHING
+
+    return family.trace(given, target, options, extras=NOTHING, name=name)

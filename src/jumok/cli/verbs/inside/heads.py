@@ -15,15 +15,6 @@ from jumok.cli.output.cells import SEPARATORS
 from jumok.cli.output.streams import check_output, open_output
 from jumok.errors import ConfigError
 from jumok.kinds import KINDS
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.evaluation import likelihood as evaluation_likelihood
-    from jumok.evaluation import text
-    from jumok.evaluation.heads import pairs as heads_pairs
-    from jumok.inspection.heads import pruning
-    from jumok.inspection.page import cards_page as page_cards_page
-    from jumok.systems import catalog
 
 if TYPE_CHECKING:
     from jumok.evaluation.alignment_settings import AlignedPair
@@ -130,7 +121,9 @@ def heads(
         measured[model] = corpus.cards(system, batch)
         if prune and isinstance(corpus, PairsCorpus):
             curves = _curves(system, measured[model], list(corpus.pairs()), score, batch)
-    heads_pairs.check_same_heads(list(measured.values()))
+    from jumok.evaluation.heads.pairs import check_same_heads
+
+    check_same_heads(list(measured.values()))
     if save is not None:
         _save(save, _named(measured, opened), corpus)
     with open_output(output) as stream:
@@ -191,7 +184,9 @@ def _opened(folders: "Mapping[str, Path]") -> "dict[str, OpenedModel]":
     Raises:
         ConfigError: the tasks differ, or models for this task have no head cards.
     """
-    opened = {name: catalog.open_model(folder) for name, folder in folders.items()}
+    from jumok.systems.catalog import open_model
+
+    opened = {name: open_model(folder) for name, folder in folders.items()}
     tasks = {each.task for each in opened.values()}
     measured = [task for task, kind in KINDS.items() if kind.corpus is not None]
     if len(tasks) > 1 or not tasks <= set(measured):
@@ -249,9 +244,9 @@ def _named(
 
 def _save(file: Path, measured: "Mapping[str, Sequence[AnyHeadCard]]", corpus: HeadCorpus) -> None:
     with open_output(file) as stream:
-        stream.write(
-            page_cards_page.cards_page(measured, corpus.title, corpus.count(), corpus.unit)
-        )
+        from jumok.inspection.page.cards_page import cards_page
+
+        stream.write(cards_page(measured, corpus.title, corpus.count(), corpus.unit))
     typer.echo(str(file), err=True)
 
 
@@ -264,24 +259,28 @@ def _curves(
 ) -> "dict[str, list[PrunedPoint]]":
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
 
+    from jumok.evaluation.text import score_text
+
     def bleu() -> float:
         found = translator.translate(
             sources, beam=1, alignments=False, batch_size=batch, split="length", keep=False
         )
         texts = [translation.text for translation in found]
         language = translator.target_language
-        (found_bleu,) = text.score_text(
+        (found_bleu,) = score_text(
             texts, targets, target_language=language, metrics=("bleu",), resamples=0
         )
         return found_bleu.value
 
+    from jumok.evaluation.likelihood import likelihood
+
     def log_probability() -> float:
-        return -evaluation_likelihood.likelihood(
-            translator.score(sources, targets, batch_size=batch)
-        ).loss
+        return -likelihood(translator.score(sources, targets, batch_size=batch)).loss
 
     scorer = bleu if score == "bleu" else log_probability
-    return pruning.pruning_curves(translator.models[0], cards, scorer)
+    from jumok.inspection.heads.pruning import pruning_curves
+
+    return pruning_curves(translator.models[0], cards, scorer)
 
 
 def _points(curves: "Mapping[str, Sequence[PrunedPoint]]") -> dict[str, list[dict[str, float]]]:

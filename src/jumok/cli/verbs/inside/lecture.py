@@ -11,11 +11,6 @@ from jumok.cli.output.streams import open_output
 from jumok.cli.screen import console
 from jumok.errors import ConfigError
 from jumok.lab.text import Text
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.inspection.page import document
-    from jumok.lab.worked import catalog
 
 if TYPE_CHECKING:
     from jumok.inspection.explain import ExplainedRow
@@ -49,8 +44,10 @@ USE = Text(
 def list_examples(lang: Language) -> None:
     """Prints every worked example: where it begins, and its title."""
     screen = console()
-    for number in catalog.WORKED:
-        for example in catalog.worked(number):
+    from jumok.lab.worked.catalog import WORKED, worked
+
+    for number in WORKED:
+        for example in worked(number):
             screen.print(f"{example.quote.place:<8} {example.title.of(lang)}", soft_wrap=True)
     screen.print(f"\n{USE.of(lang)}", soft_wrap=True)
 
@@ -63,7 +60,9 @@ def show_lecture(wanted: str, lang: Language, save: Path | None) -> None:
     """
     if save is not None and save.suffix != ".html":
         raise ConfigError("--save writes a page.", expected="--save FILE.html", got=str(save))
-    examples = catalog.worked(wanted)
+    from jumok.lab.worked.catalog import worked
+
+    examples = worked(wanted)
     shown = [example for example in examples if example.trace is not None]
     if save is not None and not shown:
         raise ConfigError(
@@ -81,19 +80,23 @@ def show_lecture(wanted: str, lang: Language, save: Path | None) -> None:
 
 def _with_pages() -> Iterator[str]:
     """The places of the examples that have a page."""
-    for number in catalog.WORKED:
-        for example in catalog.worked(number):
+    from jumok.lab.worked.catalog import WORKED, worked
+
+    for number in WORKED:
+        for example in worked(number):
             if example.trace is not None:
                 yield example.quote.place
 
 
 def _save(examples: "Sequence[WorkedExample]", save: Path) -> None:
     """Writes a page for each: FILE.html, FILE-2.html and so on; prints the links of their rows."""
+    from jumok.inspection.page.document import page
+
     for number, example in enumerate(examples, start=1):
         assert example.trace is not None
         file = save if number == 1 else save.with_stem(f"{save.stem}-{number}")
         with open_output(file) as stream:
-            stream.write(document.page(example.trace))
+            stream.write(page(example.trace))
         link = f"{file.resolve().as_uri()}#view=row&query={example.row}"
         typer.echo(f"{example.quote.place}  {link}", err=True)
 

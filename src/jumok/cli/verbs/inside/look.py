@@ -16,19 +16,6 @@ from jumok.cli import tour as tour_options
 from jumok.cli.output.streams import open_output
 from jumok.cli.saved_trace import saved_trace
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.cli import examples as cli_examples
-    from jumok.cli import way_in
-    from jumok.evaluation import alignment
-    from jumok.inspection import trace as inspection_trace
-    from jumok.inspection.page import document
-    from jumok.inspection.page import origin as page_origin
-    from jumok.serving import answers as serving_answers
-    from jumok.serving import local
-    from jumok.serving import pictures as serving_pictures
-    from jumok.tracing import catalog, comparison, request, translation
 
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
@@ -177,7 +164,9 @@ def look(
     beside = second_model.second_of(model, with_, before, against)
     text = against or given or ""
     second = second_model.load_beside(beside, text, options, level, device, precision)
-    sides = comparison.Comparison(traced, second, level, before is not None)
+    from jumok.tracing.comparison import Comparison
+
+    sides = Comparison(traced, second, level, before is not None)
     examples = _examples(model, family) if given is None else []
     first = given if given is not None or not examples else examples[0]
     trace, other = (kept, None) if kept else _looked(family, sides, first, against, target)
@@ -187,9 +176,12 @@ def look(
     named = given if kept or family.reads == "picture" else None
     searched = None if beam is None else options
     origin = _origin(model, named, target, searched, with_ or before, kept is not None)
+    from jumok.cli.way_in import report_of
+    from jumok.inspection.page import document
+
     page = partial(
         document.page, trace, other=other, examples=examples, before=sides.before,
-        run=way_in.report_of(model, given if kept is None else None), origin=origin,
+        run=report_of(model, given if kept is None else None), origin=origin,
         tour=tour_options.fitting(guide, trace),
     )  # fmt: skip
     if save is not None:
@@ -205,7 +197,9 @@ def _searching(
     """Traces with the native engine's search, where it gives the same output."""
     if precision != "fp32":
         return traced
-    searcher = translation.load_searcher(*option.model_folders(model), device=device)
+    from jumok.tracing.translation import load_searcher
+
+    searcher = load_searcher(*option.model_folders(model), device=device)
     return partial(traced, searcher=searcher)
 
 
@@ -218,16 +212,16 @@ def _origin(
     saved: bool,
 ) -> "PageOrigin":
     folders = [str(folder) for folder in option.model_folders(model)]
-    return page_origin.PageOrigin(folders, given, saved, target, options, beside)
+    from jumok.inspection.page.origin import PageOrigin
+
+    return PageOrigin(folders, given, saved, target, options, beside)
 
 
 def _examples(model: str, family: "Family") -> list[str]:
     """Texts that the page offers; none for a model that reads images."""
-    return (
-        []
-        if family.reads == "picture"
-        else cli_examples.examples_for(option.model_folders(model)[0])
-    )
+    from jumok.cli.examples import examples_for
+
+    return [] if family.reads == "picture" else examples_for(option.model_folders(model)[0])
 
 
 def _looked(
@@ -239,26 +233,33 @@ def _looked(
 ) -> "tuple[Trace, Trace | None]":
     """The traces to show first; without a text or an image, an empty trace."""
     if given is None:
-        return inspection_trace.Trace(
-            family.name, "qk", "", "", {}, (), task=family.system.task
-        ), None
-    catalog.check_given(family, given)
+        from jumok.inspection.trace import Trace
+
+        return Trace(family.name, "qk", "", "", {}, (), task=family.system.task), None
+    from jumok.tracing.catalog import check_given
+
+    check_given(family, given)
     with screen.waiting("Search, ablation, attribution:") as count:
-        extras = replace(request.EVERYTHING, check_cancelled=count)
+        from jumok.tracing.request import EVERYTHING
+
+        extras = replace(EVERYTHING, check_cancelled=count)
         return sides.look(given, against or "", target, extras=extras)
 
 
 def _pictures(family: "Family", first: str | None) -> "ServedPictures | None":
     """The images that the live page may read; None: the model reads text."""
+    from jumok.serving.pictures import ServedPictures
+    from jumok.tracing.catalog import check_given
+
     return (
-        serving_pictures.ServedPictures(first, partial(catalog.check_given, family))
-        if family.reads == "picture"
-        else None
+        ServedPictures(first, partial(check_given, family)) if family.reads == "picture" else None
     )
 
 
 def _linked(trace: "Trace", gold: str) -> "Trace":
-    return alignment.with_gold(trace, alignment.parse_gold(gold))
+    from jumok.evaluation.alignment import parse_gold, with_gold
+
+    return with_gold(trace, parse_gold(gold))
 
 
 def _check_alone(asked: dict[str, object]) -> None:
@@ -327,9 +328,12 @@ def serve(
         host: a further host name, with its port, to accept requests for.
     """
     try:
-        server = local.LocalServer(
+        from jumok.serving.answers import answers
+        from jumok.serving.local import LocalServer
+
+        server = LocalServer(
             page,
-            serving_answers.answers(sides, pictures),
+            answers(sides, pictures),
             port,
             None if pictures is None else pictures.receive,
             host,

@@ -11,12 +11,6 @@ import typer
 from jumok.cli.scale.plan_tables import as_json_object, say_plan, say_table
 from jumok.cli.screen import console
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok import config as jumok_config
-    from jumok.planning import advice, cards, network, products
-    from jumok.planning import plan as planning
 
 EACH = 8
 """Cards of a node, unless more is known."""
@@ -93,21 +87,33 @@ def plan(
       jumok plan recipe.toml --gpus 8 --card cpu [dim]- on eight cores[/dim]
     """
     variables = {"JUMOK_DATA": "data", "JUMOK_RUNS": "runs", **os.environ}  # no file is read
-    config = jumok_config.load_config(recipe, changes or (), variables)
-    chosen = cards.card_named(card, None if memory is None else memory * 1e9)
+    from jumok.config import load_config
+
+    config = load_config(recipe, changes or (), variables)
+    from jumok.planning.cards import card_named
+
+    chosen = card_named(card, None if memory is None else memory * 1e9)
     sizes = shapes(counts_of(gpus), nodes, each, cores=chosen.name == "cpu")
     speed = None if bandwidth is None else bandwidth * 1e9
-    clusters = [network.Cluster(chosen, *size, speed) for size in sizes]
+    from jumok.planning.network import Cluster
+
+    clusters = [Cluster(chosen, *size, speed) for size in sizes]
+    from jumok.planning import plan as planning
+
     usual = planning.usual_lengths(config)
+    from jumok.planning.products import Lengths
+
     assumed = planning.Assumptions(
         share=share or chosen.share,
-        lengths=products.Lengths(source_length or usual.source, length or usual.target),
+        lengths=Lengths(source_length or usual.source, length or usual.target),
         vocabulary=vocabulary or planning.vocabulary_of(config),
         price=price,
     )
     model = planning.numbers_of(config, assumed.vocabulary, assumed.lengths)
     plans = [planning.plan(config, cluster, assumed) for cluster in clusters]
-    warned = [advice.warnings_of(config, model, *one) for one in zip(clusters, plans, strict=True)]
+    from jumok.planning.advice import warnings_of
+
+    warned = [warnings_of(config, model, *one) for one in zip(clusters, plans, strict=True)]
     if as_json:
         found = as_json_object(config.name, model, chosen, assumed, plans, warned)
         typer.echo(json.dumps(found, indent=2))

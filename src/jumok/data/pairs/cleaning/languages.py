@@ -18,13 +18,9 @@ import numpy.typing as npt
 
 from jumok.data.pairs.cleaning.characters import DAMAGE, LETTER, SMALL, Rows, Side
 from jumok.data.pairs.cleaning.identifier import Identifier
-from jumok.errors import MissingExtraError
+from jumok.errors import MissingExtraError, optional_import
 from jumok.kernels import texts as loops
 from jumok.kernels.texts import BEHIND, WordTable
-from jumok.late import late_imports
-
-with late_imports("telling languages apart", extra="clean"):
-    import fasttext
 
 _CYRILLIC = "av ba be bg ce cv kk kv ky mk mn os ru sah tg tt uk"
 _ARABIC = "ar arz azb ckb fa mzn pnb ps sd ug ur"
@@ -100,6 +96,8 @@ def same_language(one: str, other: str) -> bool:
 def identifier_installed() -> bool:
     """Whether the package that tells languages apart is installed."""
     try:
+        with optional_import("telling languages apart", extra="clean"):
+            import fasttext
         return bool(fasttext.load_model)
     except MissingExtraError:
         return False
@@ -124,6 +122,8 @@ def most_likely_plainly(texts: Sequence[str]) -> tuple[list[str], list[float]]:
 @functools.cache
 def _predictor() -> Callable[[str], tuple[Sequence[str], Sequence[float]]]:
     with _model_file() as file:
+        with optional_import("telling languages apart", extra="clean"):
+            import fasttext
         return fasttext.load_model(str(file)).predict
 
 

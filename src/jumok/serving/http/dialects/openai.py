@@ -7,7 +7,7 @@ import struct
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
@@ -16,7 +16,6 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from jumok.decoding import DecodingOptions
 from jumok.errors import JumokError
-from jumok.late import late_imports
 from jumok.serving.http.dialects.asking import (
     answered,
     check_count,
@@ -32,8 +31,9 @@ from jumok.serving.http.works import Continuation, EmbeddingTexts
 from jumok.systems.base import Facts, System
 from jumok.systems.embedding import Embedder, SourceReader
 
-with late_imports():
-    from jumok.systems import language_model, masked_model
+if TYPE_CHECKING:
+    from jumok.systems.language_model import LanguageModel
+
 
 router = APIRouter(prefix="/v1", tags=["OpenAI"])
 
@@ -123,8 +123,10 @@ async def chat() -> JSONResponse:
 async def completions(request: Request, asked: CompletionQuestion) -> Response:
     """Texts that continue prompts, at once or as events while they are written."""
     service = service_of(request)
-    model = service.able(asked.model, [language_model.LanguageModel], "complete prompts")
-    system = loaded(model, language_model.LanguageModel)
+    from jumok.systems.language_model import LanguageModel
+
+    model = service.able(asked.model, [LanguageModel], "complete prompts")
+    system = loaded(model, LanguageModel)
     _check_supported(asked)
     prompts = _prompts(service, system, asked.prompt, "prompt")
     count, most = asked.n or 1, service.settings.limits.alternatives
@@ -164,9 +166,7 @@ def _check_supported(asked: CompletionQuestion) -> None:
         raise invalid(f"stop has at most {MOST_STOPS} texts.", "stop")
 
 
-def _prompts(
-    service: Service, system: "language_model.LanguageModel", given: Prompt, name: str
-) -> list[str]:
+def _prompts(service: Service, system: "LanguageModel", given: Prompt, name: str) -> list[str]:
     """The prompts as texts; ids of tokens are decoded."""
     texts: list[str] = []
     if isinstance(given, str):
@@ -179,7 +179,7 @@ def _prompts(
     return texts
 
 
-def _decoded(system: "language_model.LanguageModel", ids: object, name: str) -> str:
+def _decoded(system: "LanguageModel", ids: object, name: str) -> str:
     known = isinstance(ids, list) and all(
         isinstance(each, int) and 0 <= each < system.tokenizer.size for each in ids
     )
@@ -190,7 +190,7 @@ def _decoded(system: "language_model.LanguageModel", ids: object, name: str) -> 
 
 
 def _continuations(
-    system: "language_model.LanguageModel", asked: CompletionQuestion, prompts: Sequence[str]
+    system: "LanguageModel", asked: CompletionQuestion, prompts: Sequence[str]
 ) -> list[Continuation]:
     """The texts to write, `n` for each prompt, each with a seed of its own."""
     stop = (asked.stop,) if isinstance(asked.stop, str) else tuple(asked.stop or ())
@@ -342,7 +342,9 @@ async def embeddings(request: Request, asked: EmbeddingQuestion) -> JSONResponse
         raise invalid("input is a text or an array of texts, not ids of tokens.", "input")
     check_count(service, len(texts), "input")
     check_whole(texts, "input")
-    model = service.able(asked.model, [SourceReader, masked_model.MaskedModel], "embed texts")
+    from jumok.systems.masked_model import MaskedModel
+
+    model = service.able(asked.model, [SourceReader, MaskedModel], "embed texts")
     system = loaded(model, System)
     assert isinstance(system, Embedder)
     costs = list(map(model.cost, texts))

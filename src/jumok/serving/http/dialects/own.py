@@ -12,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from jumok.alignment.setting import AlignmentSetting
-from jumok.late import late_imports
 from jumok.serving.http.dialects.asking import (
     Answered,
     answered,
@@ -37,15 +36,6 @@ from jumok.serving.http.works import (
 from jumok.systems.base import Facts
 from jumok.systems.languages import language_code
 from jumok.systems.translation.translator import Translator
-
-with late_imports():
-    from jumok.systems import (
-        captioner,
-        image_classifier,
-        language_model,
-        masked_model,
-        text_classifier,
-    )
 
 router = APIRouter(prefix="/v1", tags=["jumok"])
 
@@ -241,10 +231,12 @@ async def score(request: Request, asked: TextQuestion) -> JSONResponse:
             for each in found.answers
         ]
         return _response(_answer(model, found, facts), found)
-    model = service.able(asked.model, [language_model.LanguageModel], "score texts without targets")
+    from jumok.systems.language_model import LanguageModel
+
+    model = service.able(asked.model, [LanguageModel], "score texts without targets")
     costs = list(map(model.cost, texts))
     check_tokens(service, sum(costs), "text")
-    scoring = ScoringTexts(loaded(model, language_model.LanguageModel))
+    scoring = ScoringTexts(loaded(model, LanguageModel))
     found = await answered(request, model, scoring, texts, costs, deadline)
     facts = [
         {
@@ -267,15 +259,19 @@ async def classify(request: Request, asked: ClassifyQuestion) -> JSONResponse:
     deadline = deadline_of(request, asked.deadline_ms)
     if asked.text is not None:
         texts = _listed(service, asked.text, "text")
-        model = service.able(asked.model, [text_classifier.TextClassification], "classify texts")
+        from jumok.systems.text_classifier import TextClassification
+
+        model = service.able(asked.model, [TextClassification], "classify texts")
         costs = list(map(model.cost, texts))
         check_tokens(service, sum(costs), "text")
-        work = Classifying(loaded(model, text_classifier.TextClassification))
+        work = Classifying(loaded(model, TextClassification))
         found = await answered(request, model, work, texts, costs, deadline)
     else:
         pictures = _pictures(service, asked.image or [])
-        model = service.able(asked.model, [image_classifier.ImageClassification], "classify images")
-        looking = ClassifyingPictures(loaded(model, image_classifier.ImageClassification))
+        from jumok.systems.image_classifier import ImageClassification
+
+        model = service.able(asked.model, [ImageClassification], "classify images")
+        looking = ClassifyingPictures(loaded(model, ImageClassification))
         costs = [IMAGE_TOKENS] * len(pictures)
         found = await answered(request, model, looking, pictures, costs, deadline)
     facts = [each.facts(asked.top) for each in found.answers]
@@ -303,10 +299,12 @@ async def fill(request: Request, asked: FillQuestion) -> JSONResponse:
     """Candidates for the gaps of texts."""
     service = service_of(request)
     texts = _listed(service, asked.text, "text")
-    model = service.able(asked.model, [masked_model.MaskedModel], "fill gaps")
+    from jumok.systems.masked_model import MaskedModel
+
+    model = service.able(asked.model, [MaskedModel], "fill gaps")
     costs = list(map(model.cost, texts))
     check_tokens(service, sum(costs), "text")
-    work = Filling(loaded(model, masked_model.MaskedModel), asked.top)
+    work = Filling(loaded(model, MaskedModel), asked.top)
     deadline = deadline_of(request, asked.deadline_ms)
     found = await answered(request, model, work, texts, costs, deadline)
     facts = [each.facts() for each in found.answers]
@@ -318,10 +316,12 @@ async def caption(request: Request, asked: CaptionQuestion) -> JSONResponse:
     """Captions of images, on request with the attention weights of each word."""
     service = service_of(request)
     pictures = _pictures(service, asked.image)
-    model = service.able(asked.model, [captioner.Captioner], "caption images")
+    from jumok.systems.captioner import Captioner
+
+    model = service.able(asked.model, [Captioner], "caption images")
     _check_alternatives(service, asked.alternatives)
     nbest = asked.alternatives + 1
-    system = loaded(model, captioner.Captioner)
+    system = loaded(model, Captioner)
     work = Captioning(system, max(asked.beam, nbest), nbest, asked.looks)
     deadline = deadline_of(request, asked.deadline_ms)
     costs = [IMAGE_TOKENS] * len(pictures)
