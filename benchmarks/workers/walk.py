@@ -3,7 +3,8 @@
     python walk.py REPORT translate MODEL text.txt
 
 A hop is a call in another file than the call before it; importing a module and building a class
-are no calls. SIGUSR1 begins anew, so that of a server one request alone is counted.
+are no calls. SIGUSR1 begins and SIGUSR2 ends the counting, so that of a server one request alone
+is counted.
 """
 
 import json
@@ -23,6 +24,7 @@ class Walk:
     def __init__(self, source: str) -> None:
         self.source = source
         self.paths: dict[CodeType, str | None] = {}
+        self.ended = False
         self.begin()
 
     def begin(self) -> None:
@@ -40,7 +42,7 @@ class Walk:
         return path if wanted and code.co_name != "<module>" else None
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
-        if event != "call":
+        if event != "call" or self.ended:
             return
         code = frame.f_code
         if code not in self.paths:
@@ -52,6 +54,9 @@ class Walk:
         self.functions.add(code)
         self.hops += path != self.last
         self.last = path
+
+    def end(self) -> None:
+        self.ended = True
 
     def report(self) -> dict[str, object]:
         return {
@@ -67,6 +72,7 @@ def main(report: str, *arguments: str) -> None:
 
     walk = Walk(str(Path(package).parent))
     signal.signal(signal.SIGUSR1, lambda *_: walk.begin())
+    signal.signal(signal.SIGUSR2, lambda *_: walk.end())
     sys.argv = ["jumok", *arguments]
     threading.setprofile(walk)
     sys.setprofile(walk)
