@@ -70,9 +70,7 @@ class _Page:
         for number, wanted in enumerate(content.split("\n"), start=line):
             start, end = self.starts[number], self.starts[number + 1]
             if self.cell:
-                raw = re.escape(wanted).replace(r"\|", r"\\?\|")
-                match = re.compile(raw).search(self.text, self.at, end)
-                place = match.start() if match else -1
+                place = self.text.find(wanted.replace("|", r"\|"), self.at, end)
             else:  # marks of a quotation or an item precede it
                 place = self.text.rfind(wanted, start, end)
             if place < 0:
@@ -125,6 +123,7 @@ def _groups(block: "Token") -> Iterator[tuple[list[Piece], int]]:
 _GAP = re.compile(r"[ \t]*")
 _BREAK = re.compile(r"(?:\\|[ \t]*)\n[ \t]*")
 _SPACE = re.compile(r"[ \t\n]*")
+_TICKS = re.compile("`+")
 _LABEL = re.compile(r"\]\[[^\]]++\]")
 
 
@@ -140,7 +139,7 @@ class _Inlines:
         rest = iter(children)
         for child in rest:
             if child.type in ("softbreak", "hardbreak"):
-                raw = self._take(_BREAK)
+                raw = self._take(_BREAK.match(self.content, self.at))
                 yield Piece("text", raw, " ", "break" if child.type == "hardbreak" else "")
                 continue
             gap = self._gap(child)
@@ -160,7 +159,7 @@ class _Inlines:
         wanted = child.content if child.type in ("text", "html_inline") else child.markup
         if wanted and self.content.startswith(wanted, self.at):
             return ""
-        return self._take(_GAP)
+        return self._take(_GAP.match(self.content, self.at))
 
     def _piece(self, child: "Token") -> Piece:
         if child.type == "text":
@@ -168,9 +167,9 @@ class _Inlines:
         if child.type == "text_special":
             return Piece("text", self._slice(self.at + len(child.markup)), child.content)
         if child.type == "code_inline":
-            mark = re.escape(child.markup)
-            end = re.compile(f"(?<!`){mark}(?!`)").search(self.content, self.at + len(child.markup))
-            raw = self._slice(end.end() if end else len(self.content))
+            marks = _TICKS.finditer(self.content, self.at + len(child.markup))
+            end = next((each.end() for each in marks if each[0] == child.markup), None)
+            raw = self._slice(len(self.content) if end is None else end)
             return Piece("frozen", raw, child.content)
         if child.type == "image":
             label = _label_end(self.content, self.at + 2)
@@ -197,8 +196,7 @@ class _Inlines:
         raw = self._slice(self.at + (3 if self.content.startswith("][]", self.at) else 1))
         return Piece("close", raw, name="a", write=f"][{label}]")
 
-    def _take(self, pattern: re.Pattern[str]) -> str:
-        match = pattern.match(self.content, self.at)
+    def _take(self, match: re.Match[str] | None) -> str:
         return self._slice(match.end()) if match else ""
 
     def _slice(self, end: int) -> str:
@@ -225,26 +223,25 @@ def _address_end(content: str, at: int) -> int | None:
     None: the label is the address's name, as in [label] and [label][].
     """
     if content.startswith("](", at):
-        start = end = _behind(_SPACE, content, at + 2)
+        start = end = _behind_space(content, at + 2)
         with optional_import("reading Markdown", extra="documents"):
-            import markdown_it
-        address = markdown_it.helpers.parseLinkDestination(content, start, len(content))
+            from markdown_it import helpers
+            from markdown_it.common import normalize_url
+        address = helpers.parseLinkDestination(content, start, len(content))
         if address.ok:
-            with optional_import("reading Markdown", extra="documents"):
-                from markdown_it.common import normalize_url
             if normalize_url.validateLink(normalize_url.normalizeLink(address.str)):
                 end = address.pos
-            start = _behind(_SPACE, content, end)
-            title = markdown_it.helpers.parseLinkTitle(content, start, len(content))
-            end = _behind(_SPACE, content, title.pos) if title.ok and start > end else start
+            start = _behind_space(content, end)
+            title = helpers.parseLinkTitle(content, start, len(content))
+            end = _behind_space(content, title.pos) if title.ok and start > end else start
         if content.startswith(")", end):
             return end + 1
     label = _LABEL.match(content, at)
     return label.end() if label else None
 
 
-def _behind(pattern: re.Pattern[str], content: str, at: int) -> int:
-    match = pattern.match(content, at)
+def _behind_space(content: str, at: int) -> int:
+    match = _SPACE.match(content, at)
     return match.end() if match else at
 
 

@@ -16,7 +16,8 @@ from jumok.documents.segment import DocumentSegment, Paragraph, Translated, para
 from jumok.errors import DataError, Place, optional_import
 
 PLACEHOLDER = re.compile(
-    r"%(?:\([\w.]+\))?(?:\d+\$)?[-+#0']*(?:\d+|\*)?(?:\.\d+)?(?:hh|h|ll|l|q|z|j|t|L)?[diouxXeEfgGcsra%@]"
+    r"%(?:\([\w.]+\))?+(?:\d+\$)?+[-+#0']*+(?:\d+|\*)?+(?:\.\d+)?+(?:hh|h|ll|l|q|z|j|t|L)?"
+    r"[diouxXeEfgGcsra%@]"
     r"|%\([\w.]+\)|%%|\$?\{[^{}\s]*\}|\{\{[^{}]*\}\}|%\d+"
 )
 """Placeholders that a program fills in: %s, %(name)d, %1$s, {name}, ${name}, {{ name }}."""

@@ -30,16 +30,17 @@ EXTRAS = {
 }
 """Each extra with what it brings."""
 
-_REQUIREMENT = re.compile(r"^([\w.-]+).*?(?:extra\s*==\s*['\"]([\w-]+)['\"])?\s*$")
+_PACKAGE = re.compile(r"[\w.-]+")
+_EXTRA = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]\s*$")
 
 
 def required() -> dict[str, list[str]]:
     """The packages of each extra; of "" those that jumok always needs."""
     found: dict[str, list[str]] = {"": []}
     for line in requires("jumok") or ():
-        match = _REQUIREMENT.match(line)
-        if match is not None:
-            found.setdefault(match[2] or "", []).append(match[1])
+        package, extra = _PACKAGE.match(line), _EXTRA.search(line)
+        if package is not None:
+            found.setdefault(extra[1] if extra else "", []).append(package[0])
     return found
 
 

@@ -18,10 +18,12 @@ from jumok.systems.translation.keeping import Keep
 from jumok.systems.translation.result import Translation
 
 TAG = re.compile(
-    r"<!--.*?-->"
+    r"<!--(?:[^<\n-]|-(?!->)|<(?!!--))*+-->"
     r"|</?(?P<name>[A-Za-z][\w:.-]*)"
     r"(?:\s+[\w:@.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'<>=]+))?)*\s*/?>"
 )
+
+MARK = re.compile(r"[^\w\s]")
 
 
 @dataclass
@@ -197,7 +199,8 @@ class Placing:
         (start, _), (_, end) = self.target_words[min(first, last)], self.target_words[last]
         if element.end < len(self.source) and self.source[element.end] != " ":
             # What follows the closing tag in the source, such as a comma, follows it here.
-            end -= len(re.search(r"[^\w\s]*\Z", self.target[start:end])[0])  # type: ignore[index]
+            while end > start and MARK.match(self.target, end - 1):
+                end -= 1
         return start, max(end, start)
 
     def _point(self, offset: int) -> int:
