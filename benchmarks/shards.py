@@ -20,7 +20,7 @@ import time
 from itertools import chain, islice, repeat
 from pathlib import Path
 
-from jumok import smallworld
+import smallworld
 from jumok.data.files.manifest import MANIFEST, parse_manifest, write_manifest_file
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.pairs.shards import SHARD_PAIRS, shard_name, write_manifest, write_shard

@@ -18,7 +18,7 @@ from jumok.cli.main import app
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "jumok"
-MODULES = sorted(SOURCE.rglob("*.py"))
+MODULES = sorted((ROOT / "src").rglob("*.py"))
 EVERYTHING = sorted(
     path
     for folder in ("src", "tests", "benchmarks")
@@ -175,7 +175,7 @@ def functions(path: Path) -> list[Function]:
 
 
 def is_verb(path: Path) -> bool:
-    return SOURCE / "cli" in path.parents
+    return bool({"cli", "verbs"} & {*path.relative_to(ROOT).parts})
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -346,7 +346,7 @@ def test_environment_is_read_by_the_command_line_and_one_module():
     readers = [
         place(path, node)
         for path in MODULES
-        if SOURCE / "cli" not in path.parents and path != SOURCE / "environment.py"
+        if not is_verb(path) and path != SOURCE / "environment.py"
         for node in ast.walk(tree(path))
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv", "expandvars")
     ]
@@ -374,7 +374,8 @@ def test_nothing_is_left_to_do_later():
 
 
 def test_tests_mirror_the_house():
-    rooms = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
+    packages = [*SOURCE.iterdir(), ROOT / "src" / "smallworld", ROOT / "src" / "jumok_lectures"]
+    rooms = {path.name for path in packages if (path / "__init__.py").exists()}
     tested = {path.parent.name for path in (ROOT / "tests").glob("*/test_*.py")}
     assert rooms - tested == set()
 

@@ -14,8 +14,8 @@ from jumok.data.files.atomic import atomic_file
 from jumok.data.files.images import read_image
 from jumok.decoding import DecodingOptions
 from jumok.errors import ConfigError, DataError, JumokError
-from jumok.smallworld.corpus import distinct, pairs
 from jumok.systems.device import choose_device
+from smallworld.corpus import distinct, pairs
 
 
 def call(*arguments: str | Path, given: bytes | str = "the cat\n") -> Result:
@@ -130,14 +130,14 @@ def test_smallworld_beside_a_file_of_that_name(tmp_path: Path) -> None:
 
 
 def test_sentences_that_there_are_no_more_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jumok.smallworld.corpus.PATIENCE", 300)
+    monkeypatch.setattr("smallworld.corpus.PATIENCE", 300)
     stream = distinct(cycle(islice(pairs("train", 1, 3, 16), 7)))
     found = list(islice(stream, 7))
     with pytest.raises(ConfigError) as caught:
         next(stream)
     assert "there are no more distinct sentences of these lengths" in str(caught.value)
     assert f"{len(found)} different sentences" in str(caught.value)
-    monkeypatch.setattr("jumok.smallworld.corpus.split_of", lambda _: "nowhere")
+    monkeypatch.setattr("smallworld.corpus.split_of", lambda _: "nowhere")
     with pytest.raises(
         ConfigError, match="there are no more distinct sentences of these lengths in train"
     ):

@@ -34,7 +34,6 @@ jumok look runs/a/model "I am a student." [dim]- see what it attended to[/dim]
 Help for each command: jumok translate --help"""
 
 MAKE, USE, JUDGE, INSIDE = "Train a model", "Use a model", "Evaluate a model", "Look inside"
-LEARN = "Test the claims of the lectures"
 
 
 class Verbs(LateGroup):
@@ -65,7 +64,6 @@ class Verbs(LateGroup):
         "explain": LateVerb("jumok.cli.verbs.inside.explain:explain", INSIDE),
         "align": LateVerb("jumok.cli.verbs.inside.align:align", INSIDE),
         "heads": LateVerb("jumok.cli.verbs.inside.heads:heads", INSIDE),
-        "lab": LateVerb("jumok.cli.verbs.lab:lab", LEARN),
         "recipes": LateVerb("jumok.cli.verbs.recipes:recipes", MAKE),
     }
 

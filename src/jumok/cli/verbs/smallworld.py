@@ -55,7 +55,7 @@ def smallworld(
     if scenes is not None:
         _write_scenes(folder, scenes, held_out, seed)
         return
-    from jumok.smallworld import SPLITS, write
+    from smallworld import SPLITS, write
 
     sizes = {split: held_out for split in SPLITS if held_out} | {"train": pairs}
     write(folder, sizes, seed, minimum_words, maximum_words, counted)
@@ -64,7 +64,7 @@ def smallworld(
 
 
 def _write_scenes(folder: Path, pictures: int, held_out: int, seed: int) -> None:
-    from jumok.smallworld.scenes import SPLITS, write
+    from smallworld.scenes import SPLITS, write
 
     sizes = {split: held_out for split in SPLITS if held_out} | {"train": pictures}
     for path in write(folder, sizes, seed).values():

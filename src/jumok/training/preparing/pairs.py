@@ -76,7 +76,7 @@ def write_world(world: SmallworldConfig, seed: int, folder: Path, say: Reporter)
             "test": world.test_pairs,
         }
         with atomic_folder(home) as partial:
-            from jumok.smallworld import write
+            from smallworld import write
 
             write(partial, sizes, seed, world.minimum_words, world.maximum_words)
         say(f"smallworld: {world.pairs:,} pairs written to {home}")

@@ -9,9 +9,9 @@ import typer
 from rich.table import Table
 
 from jumok.cli import options as option
+from jumok.cli.late_verbs import load_attached
 from jumok.cli.saved_trace import saved_trace
 from jumok.cli.screen import console
-from jumok.cli.verbs.inside.lecture import list_examples, show_lecture
 from jumok.cli.verbs.inside.look import Beams
 from jumok.errors import ConfigError
 
@@ -105,10 +105,7 @@ def explain(
     if lecture:
         _check_lecture({"TEXT": given, "--row": row, "--part": part, "--layer": layer,
             "--head": head, "--read-at": read_at, "--target": target, "--beam": beam})  # fmt: skip
-        if model is None:
-            list_examples(lang)
-        else:
-            show_lecture(model, lang, save)
+        load_attached("jumok.explain", "lecture")(model, lang, save)
         return
     if save is not None:
         raise ConfigError(
