@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import inf
 from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin
 
 from jumok.errors import ConfigError
 
@@ -124,9 +124,8 @@ class OptionField:
 def options_of(kind: type[Any]) -> dict[str, OptionField]:
     """The options of a dataclass by their names, in its order."""
     if kind not in _OPTIONS:
-        hints = get_type_hints(kind)
         _OPTIONS[kind] = {
-            each.name: OptionField(each.name, hints[each.name], each.default, each.metadata[KEY])
+            each.name: OptionField(each.name, each.type, each.default, each.metadata[KEY])
             for each in fields(kind)
             if KEY in each.metadata
         }

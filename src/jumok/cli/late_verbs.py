@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import typer
 from typer.core import TyperGroup
 
+from jumok.cli.groups import flat
 from jumok.errors import ConfigError
 from jumok.places import resolve
 
@@ -39,7 +40,7 @@ class LateVerb(NamedTuple):
         if isinstance(found, typer.Typer):
             holder.add_typer(found, name=name, rich_help_panel=self.panel)
         else:
-            holder.command(name, rich_help_panel=self.panel)(found)
+            holder.command(name, rich_help_panel=self.panel)(flat(found))
         return typer.main.get_group(holder).commands[name]
 
 

@@ -187,11 +187,10 @@ class DecodingOptions:
         if all(getattr(self, name) == value for name, value in given.items()):
             return self
         options = replace(self, **given)
-        known = options_of(DecodingOptions)
         idle = [
             name
-            for name, value in given.items()
-            if known[name].option.panel == SAMPLING and value != known[name].default
+            for name in options.differing
+            if name != "sample" and options_of(DecodingOptions)[name].option.panel == SAMPLING
         ]
         if idle and not options.sample:
             raise ConfigError(
@@ -201,6 +200,13 @@ class DecodingOptions:
                 "them out",
             )
         return options
+
+    @property
+    def differing(self) -> dict[str, Any]:
+        """The options that are not `DecodingOptions()`'s."""
+        known = options_of(DecodingOptions).items()
+        values = {name: getattr(self, name) for name, _ in known}
+        return {name: values[name] for name, each in known if values[name] != each.default}
 
     def seeded(self, place: int) -> "DecodingOptions":
         """These options for the texts from this place on, which have samples of their own."""
@@ -279,3 +285,9 @@ FOR_CAPTIONS = DecodingOptions()
 
 FOR_CONTINUATION = DecodingOptions(beam=1, sample=True)
 """The defaults of language models."""
+
+NOT_FOR_CONTINUATION = (
+    *("nbest", "coverage_penalty", "minimum_length", "maximum_length", "maximum_ratio"),
+    "maximum_extra",
+)
+"""The options that language models do not have: their texts are as long as `max_tokens` says."""

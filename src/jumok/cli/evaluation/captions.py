@@ -60,7 +60,7 @@ def evaluate_captions(asked: Evaluation) -> Judged:
     scores = score_captions(texts, references, tokenizer=tokenizer, meteor=with_meteor)
     if pointing:
         scores += _pointing(boxes, captioner.language, files, pictures, captions)
-    return Judged(tuple(scores), texts, f"{len(pictures):,} images, beam {asked.beam}")
+    return Judged(tuple(scores), texts, f"{len(pictures):,} images, beam {asked.decoding.beam}")
 
 
 def caption_columns(named: str) -> "tuple[Column, Column]":
@@ -100,10 +100,10 @@ def _write(
 
     from jumok.data.captions.store import Item, read_item
 
-    while chunk := list(islice(stream, asked.batch)):
+    while chunk := list(islice(stream, asked.machine.batch)):
         items = (Item(files, each.file, Place(asked.needs_data(), each.line)) for each in chunk)
         read = [torch.from_numpy(read_item(item, captioner.reader)) for item in items]
-        yield from captioner.caption(read, options, looks=looks, batch_size=asked.batch)
+        yield from captioner.caption(read, options, looks=looks, batch_size=asked.machine.batch)
 
 
 def _pointing(

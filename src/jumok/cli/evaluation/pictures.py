@@ -34,7 +34,7 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
     for picture in labelled_pictures(system, counted(pictures), "--skip-damaged leaves it out"):
         truth.append(picture.label)
         waiting.append(picture.pixels)
-        if len(waiting) == asked.batch:
+        if len(waiting) == asked.machine.batch:
             found += [each.label for each in system.classify_fitted(np.stack(waiting))]
             waiting.clear()
     if waiting:

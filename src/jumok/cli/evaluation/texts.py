@@ -35,7 +35,7 @@ def evaluate_guesses(asked: Evaluation) -> Judged:
     with system.at_work():
         from jumok.data.texts.batches import batches_of_guesses
 
-        batches = counted(batches_of_guesses(ids, asked.batch, masking))
+        batches = counted(batches_of_guesses(ids, asked.machine.batch, masking))
         from jumok.evaluation.masked_lm import score_masked_lm
 
         guesses = score_masked_lm(system.model, batches)
@@ -58,7 +58,7 @@ def evaluate_labels(asked: Evaluation) -> Judged:
 
     truth = [label_number(example, system.labels) for example in examples]
     texts = [example.text for example in examples]
-    found = system.probabilities(texts, asked.batch).argmax(dim=1).tolist()
+    found = system.probabilities(texts, asked.machine.batch).argmax(dim=1).tolist()
     from jumok.evaluation.classification import ClassifiedExamples, confusion_lines
 
     labelled = ClassifiedExamples.of(truth, found)

@@ -40,7 +40,7 @@ def evaluate_translation(asked: Evaluation) -> Judged:
         (pair.source for pair in pairs),
         asked.search(FOR_TRANSLATION),
         alignments=False,
-        batch_size=asked.batch,
+        batch_size=asked.machine.batch,
         split="length",  # measures the model alone, line by line like the references
         keep=False,
     )
@@ -48,7 +48,9 @@ def evaluate_translation(asked: Evaluation) -> Judged:
     scores = _scores(asked, hypotheses, pairs, parts, translator.target_language)
     note = tokenizer_note(translator.target_language)
     told = (note,) if note and asked.tokenize is None and asked.metrics == "text" else ()
-    return Judged(tuple(scores), hypotheses, f"{len(pairs):,} sentences, beam {asked.beam}", told)
+    return Judged(
+        tuple(scores), hypotheses, f"{len(pairs):,} sentences, beam {asked.decoding.beam}", told
+    )
 
 
 def _scores(

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from jumok.cli.columns import linked_pairs_of, named_columns
+from jumok.cli.options import DATA, GOLD, GOLD_COLUMNS, IMAGES, MOST
 from jumok.cli.output.streams import read_lines
 from jumok.cli.screen import counted
 from jumok.errors import ConfigError
 from jumok.kinds import KINDS
+from jumok.options import option
 
 if TYPE_CHECKING:
     from jumok.evaluation.alignment_settings import AlignedPair
@@ -29,17 +31,23 @@ class CorpusArgs:
 
     Attributes:
         task: the task of the models.
-        most: the maximum number of pairs, texts or images; None: all.
     """
 
-    task: str
-    source: Path | None
-    target: Path | None
-    data: Path | None
-    images: Path | None
-    columns: str | None
-    gold: Path | None
-    most: int | None
+    source: Path | None = option(None, "Text, one sentence per line.", "--source", "-s")
+    target: Path | None = option(None, "Its translation, line-aligned.", "--target", "-t")
+    data: Path | None = option(None, DATA, "--data", "-d")
+    images: Path | None = option(None, IMAGES)
+    columns: str | None = option(None, GOLD_COLUMNS)
+    gold: Path | None = option(None, GOLD)
+    most: int | None = option(
+        None,
+        "Use only the first N pairs, texts or images.",
+        "--sentences",
+        minimum=1,
+        maximum=MOST,
+        metavar="N",
+    )
+    task: str = ""
 
     def one_file(self, expected: str) -> Path:
         """The one file that --data, or --source, names.

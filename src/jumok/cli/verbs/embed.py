@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from jumok.cli import options as option
+from jumok.cli.options import MOST, Machine, Output, Text
 from jumok.cli.output.cells import JSON, as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output, read_lines
 from jumok.cli.screen import console, counted
 from jumok.data.files.atomic import atomic_file
 from jumok.errors import BundleError, ConfigError, Place
+from jumok.options import option
 
 if TYPE_CHECKING:
     from jumok.shapes import Tensor
@@ -24,16 +25,34 @@ if TYPE_CHECKING:
 
 ASK, DIGITS, AHEAD = "Questions about words", 6, 16
 
-Top = Annotated[
-    int,
-    typer.Option(
-        min=1, max=option.MOST, help="Number of neighbours to print.", rich_help_panel=ASK
-    ),
-]
-
-
 VECTORS = (".npy", ".csv", ".txt", *JSON)
 """What --output writes."""
+
+
+@dataclass(frozen=True)
+class WordQuestions:
+    """Questions about words and texts."""
+
+    nearest: str | None = option(
+        None,
+        "Print the nearest neighbours of this word; with --corpus, of this text.",
+        panel=ASK,
+    )
+    analogy: tuple[str, str, str] | None = option(
+        None, "Solve an analogy: king man woman = king - man + woman.", panel=ASK
+    )
+    evaluate: list[Path] | None = option(
+        None, "Analogy or word-similarity file; repeatable.", panel=ASK
+    )
+    corpus: Path | None = option(
+        None, "File whose lines --nearest searches, instead of words.", panel=ASK
+    )
+    top: int = option(10, "Number of neighbours to print.", minimum=1, maximum=MOST, panel=ASK)
+
+    @property
+    def any(self) -> bool:
+        """Whether there is one."""
+        return bool(self.evaluate or self.analogy or self.nearest)
 
 
 def embed(
@@ -41,43 +60,14 @@ def embed(
         Path,
         typer.Argument(help="A bundle, or a file of vectors: word2vec, GloVe or fastText."),
     ],
-    file: option.Text = None,
-    nearest: Annotated[
-        str | None,
-        typer.Option(
-            help="Print the nearest neighbours of this word; with --corpus, of this text.",
-            rich_help_panel=ASK,
-        ),
-    ] = None,
-    analogy: Annotated[
-        tuple[str, str, str] | None,
-        typer.Option(
-            help="Solve an analogy: king man woman = king - man + woman.", rich_help_panel=ASK
-        ),
-    ] = None,
-    evaluate: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Analogy or word-similarity file; repeatable.",
-            rich_help_panel=ASK,
-        ),
-    ] = None,
-    corpus: Annotated[
-        Path | None,
-        typer.Option(
-            help="File whose lines --nearest searches, instead of words.", rich_help_panel=ASK
-        ),
-    ] = None,
+    file: Text = None,
     words: Annotated[
         bool, typer.Option("--words", help="Also write a contextual vector for each word.")
     ] = False,
-    top: Top = 10,
-    as_json: option.Json = False,
-    output: option.Output = None,
-    batch: option.Batch = 32,
-    device: option.Device = "auto",
-    precision: option.Precision = "fp32",
-    threads: option.Threads = 0,
+    *,
+    asked: Annotated[WordQuestions, WordQuestions()],
+    written: Annotated[Output, Output()],
+    machine: Annotated[Machine, Machine()],
 ) -> None:
     """Turn texts into vectors: one JSON object per line, or a matrix in NAME.npy or NAME.csv.
 
@@ -90,45 +80,43 @@ def embed(
 
       jumok embed glove.txt --analogy king man woman
     """
-    _check_asked(corpus, nearest, bool(evaluate or analogy or nearest), file, output)
-    embedder = load_embedder(model, device, precision, threads)
-    if evaluate:
-        _evaluate(embedder, evaluate, as_json)
-    if analogy is not None:
-        _show(embedder.word_space().analogy(*analogy, top), as_json)
-    if nearest is not None and corpus is not None:
-        _show(nearest_lines(embedder, nearest, corpus, top, batch), as_json)
-    elif nearest is not None:
-        _show(embedder.word_space().nearest(nearest, top), as_json)
-    if file is not None or not (evaluate or analogy or nearest):
+    output, as_json, batch = written.output, written.as_json, machine.batch
+    _check_asked(asked, file, output)
+    embedder = load_embedder(model, machine)
+    if asked.evaluate:
+        _evaluate(embedder, asked.evaluate, as_json)
+    if asked.analogy is not None:
+        _show(embedder.word_space().analogy(*asked.analogy, asked.top), as_json)
+    if asked.nearest is not None and asked.corpus is not None:
+        found = nearest_lines(embedder, asked.nearest, asked.corpus, asked.top, batch)
+        _show(found, as_json)
+    elif asked.nearest is not None:
+        _show(embedder.word_space().nearest(asked.nearest, asked.top), as_json)
+    if file is not None or not asked.any:
         write_vectors(embedder, counted(read_lines(file)), words, batch, output)
 
 
-def _check_asked(
-    corpus: Path | None, nearest: str | None, asked: bool, file: Path | None, output: Path | None
-) -> None:
+def _check_asked(asked: WordQuestions, file: Path | None, output: Path | None) -> None:
     """Raises ConfigError if an option would have no effect; otherwise as `check_output`."""
-    if corpus is not None and nearest is None:
+    if asked.corpus is not None and asked.nearest is None:
         raise ConfigError("--corpus needs --nearest.", do="add --nearest TEXT")
-    if output is not None and file is None and asked:
+    if output is not None and file is None and asked.any:
         raise ConfigError("--output needs a file of texts.", do="name a file of texts, too")
     form_of(output, as_json=output is not None and output.suffix in JSON, writes=VECTORS)
     check_output(output, file)
 
 
-def load_embedder(
-    model: Path, device: str, precision: option.Precisions, threads: int
-) -> "Embedder":
+def load_embedder(model: Path, machine: Machine) -> "Embedder":
     """The model in this folder, or the vectors in this file.
 
     Raises:
         BundleError: a bundle that cannot be read, or that has no vectors for texts.
         DataError: a file of vectors that cannot be read.
     """
-    if threads:
+    if machine.threads:
         import torch
 
-        torch.set_num_threads(threads)
+        torch.set_num_threads(machine.threads)
     # A missing path with a suffix is meant as a file, one without as a bundle: the errors differ.
     from jumok.systems.embedding import Embedder, GivenVectors
 
@@ -138,7 +126,7 @@ def load_embedder(
         return GivenVectors(read_vectors(model))
     from jumok.systems.catalog import load
 
-    system = load(model, device=device, precision=precision, engine="torch")
+    system = load(model, device=machine.device, precision=machine.precision, engine="torch")
     if not isinstance(system, Embedder):
         raise BundleError(
             "this model cannot embed texts.",

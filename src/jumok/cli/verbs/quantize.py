@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.table import Table
 
-from jumok.cli import options as option
+from jumok.cli.groups import Without
+from jumok.cli.options import Beam, Machine, OneModel, Output
 from jumok.cli.quality.check import ComparedModels, QualityCheck
 from jumok.cli.screen import console
 from jumok.errors import BundleError, ConfigError, Place
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def quantize(
-    model: option.OneModel,
+    model: OneModel,
     to: Annotated[
         Literal["int8", "bf16"],
         typer.Option("--to", help="Number format of the matrices of the new model."),
@@ -47,7 +48,7 @@ def quantize(
     columns: Annotated[
         str | None, typer.Option(help="In --data: columns of the text and of its translation.")
     ] = None,
-    beam: option.Beam = 5,
+    beam: Beam = 5,
     force: Annotated[
         str | None,
         typer.Option(
@@ -55,9 +56,9 @@ def quantize(
             metavar="REASON",
         ),
     ] = None,
-    as_json: option.Json = False,
-    batch: option.Batch = 32,
-    threads: option.Threads = 0,
+    *,
+    printed: Annotated[Output, Output(), Without("output")],
+    machine: Annotated[Machine, Machine(), Without("device", "precision")],
 ) -> None:
     """Make a model smaller and faster: its matrices in int8 or bfloat16.
 
@@ -68,10 +69,10 @@ def quantize(
 
       jumok quantize MODEL --to int8 --output SMALL --check test.en test.de
     """
-    if threads:
+    if machine.threads:
         import torch
 
-        torch.set_num_threads(threads)
+        torch.set_num_threads(machine.threads)
     from jumok.bundle.reading import read_bundle
 
     bundle = read_bundle(Path(model))
@@ -84,7 +85,7 @@ def quantize(
         compared = None
         if kind is not None and kind.quality is not None:
             given = columns or kind.columns
-            asked = QualityCheck(bundle, small, check, data, given, beam, batch)
+            asked = QualityCheck(bundle, small, check, data, given, beam, machine.batch)
             compared = kind.entry("quality")(asked)
         quality = _quality(bundle, to, compared)
         faults = _faults(bundle, compared, quality)
@@ -101,7 +102,7 @@ def quantize(
         notes = (*bundle.card.notes, f"the scores are those before the weights became {to}")
         card = replace(bundle.card, quality=quality, notes=notes)
         write_quantised(output, bundle, to, card)
-    _say(bundle, read_bundle(output), compared, as_json)
+    _say(bundle, read_bundle(output), compared, printed.as_json)
 
 
 def _refuse(bundle: "Bundle", to: str, output: Path, force: str | None) -> None:

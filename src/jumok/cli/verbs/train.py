@@ -6,18 +6,19 @@ import shlex
 import sys
 import tomllib
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from jumok.cli import options as option
 from jumok.cli.columns import named_columns, pairs_of
 from jumok.cli.machine import say_what_is_missing
+from jumok.cli.options import DATA, SKIP_DAMAGED, TO
 from jumok.cli.training.processes import Processes, in_processes, ranks_of, to_start
-from jumok.cli.training.start import From, Mix, is_text, model_and_language, start_overrides
+from jumok.cli.training.start import FROM, MIX, is_text, model_and_language, start_overrides
 from jumok.errors import ConfigError
+from jumok.options import option
 from jumok.plugins import digests_of
 from jumok.shipped import recipe_names
 
@@ -34,37 +35,6 @@ Recipe = Annotated[
         "--source and --target, --data, or --text."
     ),
 ]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Change a key of the recipe: training.steps=2000. Repeatable."),
-]
-Resume = Annotated[bool, typer.Option("--resume", help="Resume from the last checkpoint.")]
-Source = Annotated[
-    Path | None,
-    typer.Option(help="Train without a recipe: sentences, one per line (.gz, .zst too)."),
-]
-Target = Annotated[Path | None, typer.Option(help="Their translations, line-aligned.")]
-Text = Annotated[
-    list[Path] | None,
-    typer.Option(
-        help="Train a language model without a recipe: plain text (.gz, .zst too). Repeatable."
-    ),
-]
-Documents = Annotated[
-    Literal["file", "line", "blank-line"] | None,
-    typer.Option(
-        help="A document of --text: a whole file, a line, or the lines between two blank ones "
-        "(default: file)."
-    ),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        help="In --data: columns of the text and of its translation (default: those of --from and "
-        "--to, or 0,1)."
-    ),
-]
-Name = Annotated[str | None, typer.Option(help="Name of the run (default: the recipe's).")]
 Runs = Annotated[Path, typer.Option(help="Folder of all runs.", envvar="JUMOK_RUNS")]
 
 AsJson = Annotated[
@@ -72,24 +42,73 @@ AsJson = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class TrainingFiles:
+    """What is trained on, where no recipe says it."""
+
+    source: Path | None = option(
+        None, "Train without a recipe: sentences, one per line (.gz, .zst too)."
+    )
+    target: Path | None = option(None, "Their translations, line-aligned.")
+    data: Path | None = option(None, DATA, "--data", "-d")
+    from_: list[str] | None = option(None, FROM)
+    to: str | None = option(None, TO)
+    columns: str | None = option(
+        None,
+        "In --data: columns of the text and of its translation (default: those of --from and --to, "
+        "or 0,1).",
+    )
+    text: list[Path] | None = option(
+        None,
+        "Train a language model without a recipe: plain text (.gz, .zst too). Repeatable.",
+    )
+    documents: Literal["file", "line", "blank-line"] | None = option(
+        None,
+        "A document of --text: a whole file, a line, or the lines between two blank ones (default: "
+        "file).",
+    )
+    mix: float | None = option(None, MIX)
+    skip_damaged: bool = option(False, SKIP_DAMAGED)
+
+    @property
+    def pair(self) -> tuple[Path | None, Path | None, Path | None]:
+        """The files of pairs."""
+        return self.source, self.target, self.data
+
+    def check(self, recipe: Path | None) -> None:
+        """Raises ConfigError unless there is either a recipe or one kind of files."""
+        if self.documents is not None and not self.text:
+            raise ConfigError("--documents needs --text.", do="a recipe has the key data.documents")
+        ways = [
+            *(recipe is not None, self.source is not None, self.data is not None, bool(self.text)),
+        ]
+        if sum(ways) != 1 or (self.source is None) != (self.target is None):
+            raise ConfigError(
+                "give a recipe, or the files to train on.",
+                do="jumok train smallworld-en-ko, or jumok train --source a.en --target a.ko, "
+                "or jumok train --data a.tmx --from en --to ko, or jumok train --text book.txt",
+            )
+
+
+@dataclass(frozen=True)
+class RunArgs:
+    """The run."""
+
+    name: str | None = option(None, "Name of the run (default: the recipe's).")
+    changes: list[str] | None = option(
+        None, "Change a key of the recipe: training.steps=2000. Repeatable.", "--set"
+    )
+    resume: bool = option(False, "Resume from the last checkpoint.")
+
+
 def train(
     recipe: Recipe = None,
-    source: Source = None,
-    target: Target = None,
-    data: option.Pairs = None,
-    from_: From = None,
-    to: option.To = None,
-    columns: Columns = None,
-    text: Text = None,
-    documents: Documents = None,
-    mix: Mix = None,
-    skip_damaged: option.SkipDamaged = False,
-    name: Name = None,
     runs: Runs = Path("runs"),
-    changes: Set = None,
-    resume: Resume = False,
     processes: Processes = 1,
     as_json: AsJson = False,
+    *,
+    files: Annotated[TrainingFiles, TrainingFiles()],
+    asked: Annotated[RunArgs, RunArgs()],
 ) -> None:
     """Train a model; the best one becomes the bundle runs/NAME/model.
 
@@ -112,48 +131,58 @@ def train(
     """
     if to_start(processes, os.environ):
         raise typer.Exit(in_processes(processes, sys.argv[1:], os.environ))
-    overrides = [*(changes or []), *([f'name="{name}"'] if name else [])]
-    overrides += ["data.skip_damaged=true"] if skip_damaged else []
-    files = (source, target, data)
-    model, language = model_and_language(from_ or (), data is not None)
-    overrides += start_overrides(model, mix)
-    if documents is not None and not text:
-        raise ConfigError("--documents needs --text.", do="a recipe has the key data.documents")
-    files = (source, target, data)
-    ways = [recipe is not None, source is not None, data is not None, bool(text)]
-    if sum(ways) != 1 or (source is None) != (target is None):
-        raise ConfigError(
-            "give a recipe, or the files to train on.",
-            do="jumok train smallworld-en-ko, or jumok train --source a.en --target a.ko, "
-            "or jumok train --data a.tmx --from en --to ko, or jumok train --text book.txt",
-        )
-    bare = recipe is None or is_folder(recipe) or is_text(recipe)
+    model, language = model_and_language(files.from_ or (), files.data is not None)
+    overrides = [*(asked.changes or []), *([f'name="{asked.name}"'] if asked.name else [])]
+    overrides += ["data.skip_damaged=true"] if files.skip_damaged else []
+    overrides += start_overrides(model, files.mix)
+    files.check(recipe)
     with ranks_of(os.environ) as ranks:
-        if model is not None and bare:
-            from jumok.cli.training.further import Files, further_config
-
-            given = Files(recipe, *files, tuple(text or ()), documents, columns, language, to)
-            config = further_config(given, model, name, runs, overrides, resume)
-        elif text:
-            _check_text_alone(columns, language, to, skip_damaged)
-            from jumok.cli.training.text import make_text_recipe
-
-            config = make_text_recipe(text, documents or "file", name, runs, overrides, resume)
-        elif recipe is not None:
-            named_columns(None, columns, language, to)  # a recipe names its columns itself
-            config = read_config(recipe, name, runs, overrides, resume)
-        else:
-            named = _columns(data, columns, language, to)
-            corpus = replace(pairs_of(*files, named), skip_damaged=skip_damaged)
-            config = make_recipe(corpus, (language, to), name, runs, overrides, resume)
+        config = _config(recipe, files, asked, runs, overrides, (model, language))
         say_what_is_missing()
         from jumok.training.screen import screen
 
         with closing(screen()) as live:
             from jumok.training import run
 
-            result = run.train(config, runs, live, resume=resume, ranks=ranks)
+            result = run.train(config, runs, live, resume=asked.resume, ranks=ranks)
         say_result(result, as_json)
+
+
+def _config(
+    recipe: Path | None,
+    files: TrainingFiles,
+    asked: RunArgs,
+    runs: Path,
+    overrides: list[str],
+    started: tuple[Path | None, str | None],
+) -> "Config":
+    """The config of the run.
+
+    Args:
+        started: the model that is trained further, and the language of the source.
+    """
+    model, language = started
+    columns, to, name, resume = files.columns, files.to, asked.name, asked.resume
+    if model is not None and (recipe is None or is_folder(recipe) or is_text(recipe)):
+        from jumok.cli.training.further import Files, further_config
+
+        given = Files(
+            recipe, *files.pair, tuple(files.text or ()), files.documents, columns, language, to
+        )
+        return further_config(given, model, name, runs, overrides, resume)
+    if files.text:
+        _check_text_alone(columns, language, to, files.skip_damaged)
+        from jumok.cli.training.text import make_text_recipe
+
+        return make_text_recipe(
+            files.text, files.documents or "file", name, runs, overrides, resume
+        )
+    if recipe is not None:
+        named_columns(None, columns, language, to)  # a recipe names its columns itself
+        return read_config(recipe, name, runs, overrides, resume)
+    named = _columns(files.data, columns, language, to)
+    corpus = replace(pairs_of(*files.pair, named), skip_damaged=files.skip_damaged)
+    return make_recipe(corpus, (language, to), name, runs, overrides, resume)
 
 
 def _check_text_alone(

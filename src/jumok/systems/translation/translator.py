@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -359,8 +360,14 @@ class Translator(TranslationModels, FileTranslator):
         longest = options.maximum_length
         if self.longest_target is not None:
             longest = min(longest, self.longest_target)
-        given = {"beam": beam, "nbest": nbest, "maximum_length": longest}
-        return options.changed({key: value for key, value in given.items() if value is not None})
+        if beam is None and nbest is None and longest == options.maximum_length:
+            return options
+        return replace(
+            options,
+            beam=options.beam if beam is None else beam,
+            nbest=options.nbest if nbest is None else nbest,
+            maximum_length=longest,
+        )
 
 
 def _refuse_glossary(terms: Glossary | None) -> None:

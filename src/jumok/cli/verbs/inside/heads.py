@@ -2,15 +2,17 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
 from rich.console import Console
 
-from jumok.cli import options as option
+from jumok.cli.groups import Without
 from jumok.cli.head_cards.corpora import CorpusArgs, HeadCorpus, PairsCorpus
 from jumok.cli.head_cards.table import ModelCards, show_cards, show_curves, write_cells
+from jumok.cli.options import Machine, Output, model_folders
 from jumok.cli.output.cells import SEPARATORS
 from jumok.cli.output.streams import check_output, open_output
 from jumok.errors import ConfigError
@@ -28,23 +30,6 @@ Models = Annotated[
     typer.Argument(
         help="A bundle; several with the same heads are printed side by side, such as stages of "
         "one training run."
-    ),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        help="In --data: columns of source, target and, optionally, gold links (default: 0,1). "
-        "Captions: columns of the file and the caption (default: 0,2)."
-    ),
-]
-Gold = Annotated[
-    Path | None,
-    typer.Option(help="Gold alignments, one line per pair (0-0 = sure, 1p2 = possible)."),
-]
-Sentences = Annotated[
-    int | None,
-    typer.Option(
-        min=1, max=option.MOST, help="Use only the first N pairs, texts or images.", metavar="N"
     ),
 ]
 Prune = Annotated[
@@ -67,21 +52,13 @@ SCORERS = {"bleu": "BLEU, greedy", "likelihood": "log-probability, nats per toke
 
 def heads(
     models: Models,
-    source: option.Source = None,
-    target: option.Target = None,
-    data: option.Pairs = None,
-    images: option.Images = None,
-    columns: Columns = None,
-    gold: Gold = None,
-    sentences: Sentences = None,
     prune: Prune = False,
     score: Scorer = "bleu",
     save: Save = None,
-    as_json: option.Json = False,
-    output: option.Output = None,
-    batch: option.Batch = 64,
-    device: option.Device = "auto",
-    threads: option.Threads = 0,
+    *,
+    data: Annotated[CorpusArgs, CorpusArgs()],
+    written: Annotated[Output, Output()],
+    machine: Annotated[Machine, Machine(batch=64), Without("precision")],
 ) -> None:
     """Summarise what each attention head does over a parallel corpus.
 
@@ -105,19 +82,19 @@ def heads(
     if score != "bleu" and not prune:
         raise ConfigError("--score needs --prune.", do="add --prune, or leave out --score")
     folders = _folders(models, prune, save)
-    kind = _kind(output, as_json)
-    for written in (output, save):
-        check_output(written, source, target, data, gold)
+    kind, output, batch = _kind(written.output, written.as_json), written.output, machine.batch
+    for file in (output, save):
+        check_output(file, data.source, data.target, data.data, data.gold)
     opened = _opened(folders)
     task, kind_of = next((each.task, each.kind) for each in opened.values())
     make: Callable[[CorpusArgs], HeadCorpus] = kind_of.entry("corpus")
-    corpus = make(CorpusArgs(task, source, target, data, images, columns, gold, sentences))
+    corpus = make(replace(data, task=task))
     if prune and not isinstance(corpus, PairsCorpus):
         raise ConfigError("--prune needs a translation model.", got=models[0])
     measured: dict[str, list[AnyHeadCard]] = {}
     curves: dict[str, list[PrunedPoint]] = {}
     for model in folders:
-        system = option.load_system(opened[model], kind_of.verb, device, "fp32", threads)
+        system = machine.load(opened[model], kind_of.verb)
         measured[model] = corpus.cards(system, batch)
         if prune and isinstance(corpus, PairsCorpus):
             curves = _curves(system, measured[model], list(corpus.pairs()), score, batch)
@@ -215,7 +192,7 @@ def _folders(models: Sequence[str], prune: bool, save: Path | None) -> dict[str,
     """
     folders = {}
     for model in models:
-        named = option.model_folders(model)
+        named = model_folders(model)
         if len(named) > 1:
             raise ConfigError(
                 "head cards need single models, not an ensemble.",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from jumok.cli import options as option
+from jumok.cli.options import OneModel
 from jumok.decoding.options import FOR_TRANSLATION
 from jumok.errors import BundleError, ConfigError, Place
 
@@ -31,7 +31,7 @@ Beam = Annotated[int, typer.Option("--beam", "-b", min=1, max=100, help="Beam si
 
 
 def export(
-    model: option.OneModel,
+    model: OneModel,
     output: Output,
     to: To = "web",
     title: Title = None,
