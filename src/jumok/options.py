@@ -93,7 +93,8 @@ class OptionField:
         text = f"{below}{self.name}" + ("" if known.maximum is None else f" <= {known.maximum}")
         if known.maximum is None and below:  # "beam >= 1" is more usual than "1 <= beam"
             text = f"{self.name} >{'=' * ('=' in below)} {below.split(' ')[0]}"
-        text = " or ".join(self.choices) or text
+        choices = ("True", "False") if self.kind is bool else self.choices
+        text = " or ".join(choices) or text
         return f"{text}, or None" if self.optional else text
 
     def check(self, value: Any) -> None:

@@ -13,7 +13,7 @@ from jumok.options import OptionField, options_of
 
 
 @dataclass(frozen=True)
-class Group:
+class OptionGroup:
     """A parameter of a command that is a dataclass of options.
 
     Attributes:
@@ -46,7 +46,7 @@ def flat(verb: Callable[..., object]) -> Callable[..., object]:
     has the defaults of this command.
     """
     signature = inspect.signature(verb, eval_str=True)
-    groups: dict[str, Group] = {}
+    groups: dict[str, OptionGroup] = {}
     parameters: list[inspect.Parameter] = []
     for name, parameter in signature.parameters.items():
         group = _group(parameter.annotation)
@@ -66,7 +66,7 @@ def flat(verb: Callable[..., object]) -> Callable[..., object]:
     return command
 
 
-def _group(annotation: Any) -> Group | None:
+def _group(annotation: Any) -> OptionGroup | None:
     """The group of this annotation; None: it is that of one option or argument."""
     if get_origin(annotation) is not Annotated:
         return None
@@ -77,10 +77,10 @@ def _group(annotation: Any) -> Group | None:
     without = {name for each in known if isinstance(each, Without) for name in each.names}
     options = options_of(type(default))
     fields = [each for each in options.values() if not {each.name, each.option.panel} & without]
-    return Group(default, fields)
+    return OptionGroup(default, fields)
 
 
-def _parameter(group: Group, known: OptionField) -> inspect.Parameter:
+def _parameter(group: OptionGroup, known: OptionField) -> inspect.Parameter:
     return inspect.Parameter(
         known.name,
         inspect.Parameter.KEYWORD_ONLY,

@@ -43,7 +43,8 @@ class DecodingOptions:
     )
     patience: float | None = option(
         1.0,
-        "The search ends when it has finished this number times --beam hypotheses.",
+        "The search ends when it has finished this number times --beam hypotheses (None: when no "
+        "better one is possible).",
         above=0,
         panel=SEARCH,
     )

@@ -144,29 +144,17 @@ def serve(
     SIGTERM or Ctrl-C lets the running requests finish. The path /openapi.json
     describes all routes.
     """
-    with optional_import("serving models over HTTP", extra="serve"):
-        from jumok.serving.http.access import check_address, own_names, read_keys
-
-    keys = () if access.key_file is None else read_keys(access.key_file)
-    check_address(access.host, keys, access.open_)
     copies.check()
-    if limits.queue_tokens < limits.tokens:
-        raise ConfigError(
-            "--queue-tokens is less than --max-tokens: such a request would never be accepted.",
-            got=f"--queue-tokens {limits.queue_tokens} --max-tokens {limits.tokens}",
-        )
-    names = own_names(access.host, access.allow_host or ())
-    cors = tuple(access.cors or ())
-    chosen = ServeSettings(limits, keys, cors, names, grace, access.log_texts)
     with optional_import("serving models over HTTP", extra="serve"):
         from jumok.serving.http.models import named_models, split_name
-    named = [split_name(each) for each in given]
+        from jumok.serving.http.processes import serve_processes
+        from jumok.serving.http.running import Serving
     from jumok.systems.catalog import open_model
 
+    chosen = _settings(access, limits, grace)
+    named = [split_name(each) for each in given]
     opened = [(name, open_model(*model_folders(folders))) for name, folders in named]
     plugins = tuple(each.file for each in LOADED.values())
-    with optional_import("serving models over HTTP", extra="serve"):
-        from jumok.serving.http.running import Serving
     serving = Serving(
         named_models(opened), chosen, machine.device, machine.precision, machine.threads,
         plugins, computing=machine.engine,
@@ -181,6 +169,23 @@ def serve(
         with optional_import("serving on a cluster of Ray", extra="ray"):
             from jumok.serving.http.cluster import serve_on_ray
         return serve_on_ray(serving, address, (copies.replicas, most), announce)
-    with optional_import("serving models over HTTP", extra="serve"):
-        from jumok.serving.http.processes import serve_processes
     raise typer.Exit(serve_processes(serving, address, copies.processes, announce))
+
+
+def _settings(access: Access, limits: ServeLimits, grace: float) -> ServeSettings:
+    """The settings of the server.
+
+    Raises:
+        ConfigError: they contradict one another, or the keys cannot be read.
+    """
+    from jumok.serving.http.access import check_address, own_names, read_keys
+
+    keys = () if access.key_file is None else read_keys(access.key_file)
+    check_address(access.host, keys, access.open_)
+    if limits.queue_tokens < limits.tokens:
+        raise ConfigError(
+            "--queue-tokens is less than --max-tokens: such a request would never be accepted.",
+            got=f"--queue-tokens {limits.queue_tokens} --max-tokens {limits.tokens}",
+        )
+    names = own_names(access.host, access.allow_host or ())
+    return ServeSettings(limits, keys, tuple(access.cors or ()), names, grace, access.log_texts)

@@ -39,7 +39,7 @@ LEVEL: Literal["qk"] = "qk"
 
 
 @dataclass(frozen=True)
-class Shown:
+class PageArgs:
     """What is shown of a text or an image, and where."""
 
     save: Path | None = option(None, "Save a page (.html) that works offline, or a trace (.npz).")
@@ -73,7 +73,7 @@ def look(
     tour: tour_options.Wanted = None,
     tours: tour_options.Listed = False,  # noqa: ARG001 (answered when it is read)
     *,
-    shown: Annotated[Shown, Shown()],
+    shown: Annotated[PageArgs, PageArgs()],
     second: Annotated[Beside, Beside()],
     figure: Annotated[FigureArgs, FigureArgs()],
     machine: Annotated[Machine, Machine(threads=1), Without("batch")],
@@ -99,23 +99,19 @@ def look(
 
     Without a text the page opens with examples: validation data of the model,
     or sentences of the built-in corpus if it has the model's language.
-
-      jumok look runs/demo/model
     """
-    save, level = shown.save, shown.level
+    from jumok.cli.way_in import report_of
+    from jumok.inspection.page import document
+
+    save = shown.save
     _check_save(save, two=bool(second.against or second.model))
     _check_live(save is None and not figure.wanted, shown.port, shown.host)
     guide = tour_options.wanted_tour(tour, save, figure.figure)
     family, name = machine.load_family(model)
     kept = _saved(family, given, shown, second, figure, beam)
     options = family.options if beam is None else replace(family.options, beam=beam)
-    traced = partial(family.trace, options=options, level=level, name=name)
-    second.check(model)
-    other_text = second.against or given or ""
-    beside = load_beside(second.model, other_text, options, level, machine)
-    from jumok.tracing.comparison import Comparison
-
-    sides = Comparison(traced, beside, level, second.before is not None)
+    traced = partial(family.trace, options=options, level=shown.level, name=name)
+    sides = _sides(model, traced, options, shown, second, given, machine)
     examples = _examples(model, family) if given is None else []
     first = given if given is not None or not examples else examples[0]
     trace, other = (
@@ -127,9 +123,6 @@ def look(
     named = given if kept or family.reads == "picture" else None
     searched = None if beam is None else options
     origin = _origin(model, named, shown.target, searched, second.model, kept is not None)
-    from jumok.cli.way_in import report_of
-    from jumok.inspection.page import document
-
     page = partial(
         document.page, trace, other=other, examples=examples, before=sides.before,
         run=report_of(model, given if kept is None else None), origin=origin,
@@ -143,10 +136,28 @@ def look(
         serve(page, live, shown.port, shown.browser, pictures, shown.host)
 
 
+def _sides(
+    model: str,
+    traced: "Callable[..., Trace]",
+    options: "DecodingOptions",
+    shown: PageArgs,
+    second: Beside,
+    given: str | None,
+    machine: Machine,
+) -> "Comparison":
+    """What traces the model, and what it is compared with."""
+    from jumok.tracing.comparison import Comparison
+
+    second.check(model)
+    text = second.against or given or ""
+    beside = load_beside(second.model, text, options, shown.level, machine)
+    return Comparison(traced, beside, shown.level, second.before is not None)
+
+
 def _saved(
     family: "Family",
     given: str | None,
-    shown: Shown,
+    shown: PageArgs,
     second: Beside,
     figure: FigureArgs,
     beam: int | None,
