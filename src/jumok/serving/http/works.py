@@ -6,13 +6,13 @@ requests at once. Importing it imports no torch: a translator may run on the nat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
 
 from jumok.data.texts.certain import BROKEN, CertainText
 from jumok.decoding import DecodingOptions
-from jumok.decoding.options import FOR_TRANSLATION
+from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION
 from jumok.documents.catalog import read_document, translated
 from jumok.documents.document import Languages
 from jumok.documents.segment import Translated
@@ -32,21 +32,37 @@ if TYPE_CHECKING:
     from jumok.systems.masked_model import Filled, MaskedModel
     from jumok.systems.text_classifier import TextClassification
 
+Given = TypeVar("Given")
+Answer = TypeVar("Answer")
+
+
+def in_batches(
+    run: Callable[[Sequence[Given]], list[Answer]],
+    given: Sequence[Given],
+    options: DecodingOptions,
+) -> list[Answer]:
+    """An answer for each; samples one by one, for those of a batch depend on each other."""
+    if not options.sample:
+        return run(given)
+    return [answer for each in given for answer in run([each])]
+
 
 @dataclass(frozen=True)
 class Translating:
     """Lines of text, each with the forced beginning of its translation."""
 
     system: Translator
-    beam: int = 5
-    nbest: int = 1
+    options: DecodingOptions = FOR_TRANSLATION
     alignments: bool = False
 
     def run(self, given: Sequence[tuple[str, str]]) -> list[Translation]:
+        return in_batches(self._translated, given, self.options)
+
+    def _translated(self, given: Sequence[tuple[str, str]]) -> list[Translation]:
         texts, prefixes = [text for text, _ in given], [prefix for _, prefix in given]
         return self.system.translate(
             texts,
-            replace(FOR_TRANSLATION, beam=self.beam, nbest=self.nbest),
+            self.options,
             alignments=self.alignments,
             prefixes=prefixes if any(prefixes) else None,
         )
@@ -57,8 +73,12 @@ class TranslatingPages:
     """Texts with HTML in them, whose markup stays."""
 
     system: Translator
+    options: DecodingOptions = FOR_TRANSLATION
 
     def run(self, given: Sequence[str]) -> list[str]:
+        return in_batches(self._translated, given, self.options)
+
+    def _translated(self, given: Sequence[str]) -> list[str]:
         system = self.system
         languages = Languages(system.source_language, system.target_language)
         pages = [read_document(each.encode(), "html", languages) for each in given]
@@ -66,7 +86,7 @@ class TranslatingPages:
         texts: list[str] = []
         for page in pages:
             texts += [segment.text for segment in page.segments if segment.text]
-        all_of_them = iter(system.translate(texts, alignments=system.aligns))
+        all_of_them = iter(system.translate(texts, self.options, alignments=system.aligns))
 
         def next_ones(wanted: list[str]) -> list[Translated]:
             some = [next(all_of_them) for _ in wanted]
@@ -81,6 +101,7 @@ class TranslatingFiles:
     """Documents: the bytes of each, its format, and its name."""
 
     system: Translator
+    options: DecodingOptions = FOR_TRANSLATION
 
     def run(self, given: Sequence[tuple[bytes, str, str]]) -> list[bytes]:
         return [
@@ -89,7 +110,7 @@ class TranslatingFiles:
         ]
 
     def _lines(self, texts: Iterable[str]) -> list[Translation]:
-        return self.system.translate(list(texts))
+        return self.system.translate(list(texts), self.options)
 
 
 @dataclass(frozen=True)
@@ -139,13 +160,15 @@ class Captioning:
     """Captions of images, given as the bytes of their files."""
 
     system: Captioner
-    beam: int = 5
-    nbest: int = 1
+    options: DecodingOptions = FOR_CAPTIONS
     looks: bool = False
 
     def run(self, given: Sequence[bytes]) -> list[Caption]:
+        return in_batches(self._captioned, given, self.options)
+
+    def _captioned(self, given: Sequence[bytes]) -> list[Caption]:
         pictures = [self.system.reader.read(each, "the image") for each in given]
-        return self.system.caption(pictures, beam=self.beam, nbest=self.nbest, looks=self.looks)
+        return self.system.caption(pictures, self.options, looks=self.looks)
 
 
 @dataclass(frozen=True)
