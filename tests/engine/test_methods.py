@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from jumok.attention.observe import sites_of
 from jumok.data.pairs.batches import source_batch
 from jumok.decoding import DecodingOptions, decode
-from jumok.decoding.coverage import read_attention
-from jumok.decoding.steps.methods import decode_natively
+from jumok.decoding.coverage import covering
+from jumok.decoding.native import decode_natively
 from jumok.engine.structures import library
 from jumok.errors import ConfigError, JumokError, ModelError
 from tests.engine import test_recurrent, test_transformer
@@ -68,11 +67,8 @@ def models(kind):
 def by_torch(model, sources, options, prefixes=None, constraints=None, same=None):
     batch = source_batch([source[:-1] for source in sources], list(range(len(sources))))
     memory = model.encode(batch.tokens, batch.allowed)
-    given = options, prefixes
-    if not options.coverage_penalty:
-        return decode(model.decoder, memory, *given, None, constraints, same)
-    with read_attention(model, sites_of(model, "cross").__contains__) as attention:
-        return decode(model.decoder, memory, *given, attention, constraints, same)
+    cover = covering([model], [memory]) if options.coverage_penalty else None
+    return decode(model.decoder, memory, options, prefixes, constraints, same, cover)
 
 
 def agree(kind, keys, **given):

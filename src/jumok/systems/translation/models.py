@@ -47,10 +47,6 @@ class TranslationModels(BesideTorch[EngineSearcher], GivenTranslations):
         from jumok.alignment.aligner import Aligner
 
         self.aligner = Aligner(models, readings, self.tokenizer)
-        decoders = [model.decoder for model in models]
-        from jumok.decoding.ensemble import Ensemble
-
-        self.decoder = decoders[0] if len(decoders) == 1 else Ensemble(decoders)
 
     def _begin_natively(self, bundle: Bundle) -> None:
         self.readings, self._unread = [reading_on_engine(bundle)], (bundle,)

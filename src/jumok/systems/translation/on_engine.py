@@ -14,8 +14,8 @@ from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.constraints import Constraints
 from jumok.decoding.hypothesis import Same
 from jumok.decoding.limits import Prefixes
+from jumok.decoding.native import decode_natively
 from jumok.decoding.rank import Ranker
-from jumok.decoding.steps.methods import decode_natively
 from jumok.engine.forced import WatchedAttention
 from jumok.engine.native import NativeModel
 from jumok.engine.searching import SearchRules, Source
@@ -223,7 +223,7 @@ def hypotheses_of(
 
     Args:
         sources: their tokens, END included, or Memories.
-        prefixes, constraints, same: see `decode_natively`.
+        prefixes, constraints, same: see `decode_with`.
     """
     if any(prefixes or ()) or any(constraints or ()) or not _is_plain(options):
         return decode_natively(model, sources, options, prefixes, constraints, same)

@@ -1,6 +1,6 @@
 """Steps of a language model on the engine whose texts may be longer than its context.
 
-What is in the context is what `decoding/window.py` says, the twin on torch.
+What is in the context is what `decoding/window.py` says, the same on torch.
 """
 
 from collections.abc import Sequence
@@ -9,15 +9,16 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from jumok.decoding.steps.sentence import Reading, Scores
+from jumok.decoding.native import column_of, mean_log_probability
+from jumok.decoding.stepper import Reading, Rows, Scores, Step, Stepper, reduced
 from jumok.engine.request import Request
 from jumok.engine.steps import StepRow, read_rows
 
 Slots = npt.NDArray[np.int32]
 
 
-class WindowedSteps:
-    """Reads for the searches of one text: see `decoding/steps/sentence.py`, `ReadStep`.
+class WindowedStepper(Stepper[Scores]):
+    """Reads for the searches of one text.
 
     All rows of a step are at one place. When the context is full, each hypothesis reads the last
     half of it again, in a slot of its own.
@@ -28,17 +29,29 @@ class WindowedSteps:
 
     def __init__(self, session: int, request: Request, context: int, vocabulary: int) -> None:
         self._session, self._request = session, request
-        self._context, self._vocabulary = context, vocabulary
+        self._context, self.vocabulary = context, vocabulary
         self._tokens: dict[tuple[int, int], int] = {}
         self._first = 0  # the first place in the context
         self._begun = 0  # from this place on hypotheses have branched; before it none has
 
-    def __call__(self, rows: Sequence[tuple[int, Reading]]) -> Scores:
-        """The log-probabilities after each row."""
-        readings = [one for _, one in rows]
+    def scores(self, rows: Rows) -> Scores:
+        columns = [
+            self._after([column_of(one, column) for _, one in rows])
+            for column in range(len(rows[0][1].tokens))
+        ]
+        return np.stack(columns, axis=1)
+
+    def reduced(self, scores: Scores, readings: Sequence[Reading]) -> Step:
+        return reduced(scores, readings)
+
+    def mean(self, members: Sequence[Scores]) -> Scores:
+        return mean_log_probability(members)
+
+    def _after(self, readings: Sequence[Reading]) -> Scores:
+        """The log-probabilities after single tokens."""
         place = readings[0].place
         for one in readings:
-            self._tokens[place, one.slot] = one.token
+            self._tokens[place, one.slot] = one.tokens[0]
         if place - self._first == self._context:
             self._first, self._begun = place - self._context // 2, place
             for earlier in range(self._first, place):
@@ -49,7 +62,7 @@ class WindowedSteps:
         """The token that a hypothesis has at an earlier place, in the slot of its last one."""
         slots = self._all_slots(one)
         token = self._tokens[place, int(slots[place])]
-        return Reading(token, place, one.slot, np.full(place - self._first, one.slot, np.int32))
+        return Reading((token,), place, one.slot, np.full(place - self._first, one.slot, np.int32))
 
     def _slots(self, one: Reading) -> Slots:
         """The slots of what the context has of a hypothesis before this token."""
@@ -63,7 +76,9 @@ class WindowedSteps:
 
     def _read(self, readings: Sequence[Reading]) -> Scores:
         rows = [
-            StepRow(self._request, 0, one.token, one.place - self._first, one.slot, one.ancestors)
+            StepRow(
+                self._request, 0, one.tokens[0], one.place - self._first, one.slot, one.ancestors
+            )
             for one in readings
         ]
-        return read_rows(self._session, rows, self._vocabulary)
+        return read_rows(self._session, rows, self.vocabulary)
