@@ -7,7 +7,7 @@ import torch
 
 from jumok.decoding import DecodingOptions
 from jumok.decoding.limits import Limits
-from jumok.decoding.stepper import Reading, Step, reduced
+from jumok.decoding.stepper import NextTokens, Reading, reduced
 from jumok.decoding.torch_stepper import lengths_of
 from jumok.decoding.writing import WrittenText
 from jumok.errors import ConfigError
@@ -16,13 +16,13 @@ from jumok.models.memory import Memory
 OPTIONS = DecodingOptions(beam=1)
 
 
-def step(**reading: object) -> Step:
+def step(**reading: object) -> NextTokens:
     """Of probabilities 0.1, 0.2, 0.1, 0.4 and 0.2."""
     scores = np.log(np.array([[[0.1, 0.2, 0.1, 0.4, 0.2]]], np.float32))
     return reduced(scores, [Reading((2,), 0, 0, **reading)])
 
 
-def probabilities(found: Step) -> list[float]:
+def probabilities(found: NextTokens) -> list[float]:
     assert found.whole is not None
     return [round(float(value), 4) for value in np.exp(found.whole[0])]
 

@@ -5,7 +5,7 @@ from math import inf, nan
 import pytest
 
 from jumok.decoding import DecodingOptions, decode
-from jumok.decoding.beam import Candidate
+from jumok.decoding.beam import BeamCandidate
 from jumok.errors import ConfigError
 from jumok.options import options_of
 from tests.decoding.tables import CachedTable, log_softmax, mixed_logits, sentences
@@ -19,7 +19,7 @@ def table() -> CachedTable:
 
 def test_the_candidates_of_a_beam_of_one_are_reported() -> None:
     """Greedy decoding has no candidates: where they are wanted, a beam of one is searched."""
-    seen: list[tuple[int, Sequence[Candidate]]] = []
+    seen: list[tuple[int, Sequence[BeamCandidate]]] = []
     options = DecodingOptions(beam=1, maximum_length=6)
     found = decode(table(), MEMORY, options, report=lambda *step: seen.append(step))
     assert [best.tokens for (best,) in found] == [
@@ -38,7 +38,7 @@ def test_the_candidates_of_a_beam_of_one_are_reported() -> None:
 
 def test_candidates_are_the_search() -> None:
     """Totals are sums of log-probabilities, and what is kept or ends is among the best of them."""
-    seen: list[Sequence[Candidate]] = []
+    seen: list[Sequence[BeamCandidate]] = []
     options = DecodingOptions(beam=3, nbest=3, maximum_length=6)
     decode(table(), sentences(4), options, report=lambda _, step: seen.append(step))
     before = [0.0]

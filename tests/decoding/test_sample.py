@@ -5,9 +5,8 @@ from math import exp, nan
 import numpy as np
 import pytest
 
-from jumok.decoding.drawing import Draws
 from jumok.decoding.limits import Limits
-from jumok.decoding.sampling import Sampling, draw
+from jumok.decoding.sampling import Draws, Sampling, draw
 from jumok.errors import ModelError
 from tests.decoding.searches import sample
 from tests.decoding.tables import (

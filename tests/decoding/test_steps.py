@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jumok.decoding import DecodingOptions, Hypothesis, decode
 from jumok.decoding.methods import decode_with, searches_of
 from jumok.decoding.search import SentenceSearch, run
-from jumok.decoding.stepper import Reading, Rows, Scores, Step, Stepper, reduced
+from jumok.decoding.stepper import NextTokens, Reading, Rows, Scores, Stepper, reduced
 from jumok.errors import JumokError
 from jumok.halting import halted_by
 from tests.decoding.tables import CachedTable, sentences
@@ -78,7 +78,7 @@ class OnHost(Stepper[Scores]):
 
     vocabulary = VOCABULARY
 
-    def reduced(self, scores: Scores, readings: Sequence[Reading]) -> Step:
+    def reduced(self, scores: Scores, readings: Sequence[Reading]) -> NextTokens:
         return reduced(scores, readings)
 
     def mean(self, members: Sequence[Scores]) -> Scores:
@@ -202,7 +202,7 @@ class Countdown(SentenceSearch):
     def reading(self) -> Sequence[Reading]:
         return [Reading((self.left,), 0, 0, whole=True)] if self.left else []
 
-    def advance(self, step: Step) -> None:
+    def advance(self, step: NextTokens) -> None:
         self.seen += step.whole[:, 0].tolist()
         self.left -= 1
 

@@ -13,7 +13,7 @@ from jumok.decoding.pool import Pool
 from jumok.decoding.rank import Ranker, no_probability
 from jumok.decoding.sampling import repeats
 from jumok.decoding.search import SentenceSearch
-from jumok.decoding.stepper import Reading, Scores, Step
+from jumok.decoding.stepper import NextTokens, Reading, Scores
 
 Cover = Callable[[int, Sequence[Sequence[int]]], list[float]]
 """From (number of a sentence, whole hypotheses of it) to the log coverage of each."""
@@ -35,7 +35,7 @@ class Extended:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class BeamCandidate:
     """A hypothesis that a step of the search considers.
 
     Attributes:
@@ -47,7 +47,7 @@ class Candidate:
     finished: bool
 
 
-Report = Callable[[int, Sequence[Candidate]], None]
+Report = Callable[[int, Sequence[BeamCandidate]], None]
 """Receives the number of a sentence and the candidates of a step, best first."""
 
 
@@ -139,7 +139,7 @@ class SentenceBeam(SentenceSearch):
             )
         return readings
 
-    def advance(self, step: Step) -> None:
+    def advance(self, step: NextTokens) -> None:
         """Extends every hypothesis in the beam by every token, and keeps the best."""
         self._read = self._length + 1
         if step.begun.size:
@@ -174,13 +174,13 @@ class SentenceBeam(SentenceSearch):
             return []
         return [repeats(each.tokens, count) for each in self._live]
 
-    def _force(self, step: Step) -> None:
+    def _force(self, step: NextTokens) -> None:
         """The forced token follows, even if it is forbidden; it keeps its own log-probability."""
         token, value = self._forced[self._length], float(step.asked[0, 0])  # nothing has branched
         total = float(np.float32(self._live[0].total) + np.float32(value))
         self._extend([Extended(0, token, value, total)] if total > -inf else [])
 
-    def _permitted(self, step: Step) -> Scores:
+    def _permitted(self, step: NextTokens) -> Scores:
         """The log-probabilities of the best tokens, minus infinity where one may not follow."""
         values = step.values
         for token in self._limits.forbidden:
@@ -190,7 +190,7 @@ class SentenceBeam(SentenceSearch):
                 values[row, np.isin(step.tokens[row], banned)] = -inf
         return values
 
-    def _extensions(self, step: Step) -> list[Extended]:
+    def _extensions(self, step: NextTokens) -> list[Extended]:
         """The best 2 * beam hypotheses with one token more, best first."""
         values = self._permitted(step)
         before = np.array([each.total for each in self._live], np.float32)
@@ -205,7 +205,7 @@ class SentenceBeam(SentenceSearch):
             if each[3] > -inf
         ]
 
-    def _branch(self, step: Step) -> None:
+    def _branch(self, step: NextTokens) -> None:
         beam, end = self.slots, self._limits.end
         candidates = self._extensions(step)
         self._finish(step, [each.parent for each in candidates[:beam] if each.token == end])
@@ -221,7 +221,7 @@ class SentenceBeam(SentenceSearch):
         if self._rules.report is not None:
             end = self._limits.end
             reported = [
-                Candidate(each, each in kept, each.token == end and each in may_end)
+                BeamCandidate(each, each in kept, each.token == end and each in may_end)
                 for each in candidates
             ]
             self._rules.report(self._row, reported)
@@ -250,12 +250,12 @@ class SentenceBeam(SentenceSearch):
         bound = np.array([best], np.float32) / penalty
         return bool(self._pool.settled(np.zeros(1, np.int64), bound)[0])
 
-    def _finish(self, step: Step, parents: Sequence[int]) -> None:
+    def _finish(self, step: NextTokens, parents: Sequence[int]) -> None:
         """Moves these to the pool, with END."""
         ends = step.asked[:, 0]
         self._add([(self._live[parent], float(ends[parent])) for parent in parents])
 
-    def _close(self, step: Step) -> None:
+    def _close(self, step: NextTokens) -> None:
         """Moves all to the pool, at the maximum length: cut, but where END is the most probable."""
         values, end = self._permitted(step), self._limits.end
         rows = np.arange(len(values))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from jumok.decoding.beam import BeamRules, Extended, SentenceBeam
 from jumok.decoding.constraints import ConstraintAutomaton, Constraints, Ways
-from jumok.decoding.stepper import Step
+from jumok.decoding.stepper import NextTokens
 
 WIDEST = 24
 """A row's beam is one wider than the number of its constraints' tokens, up to this size."""
@@ -124,11 +124,11 @@ class ConstrainedBeam(SentenceBeam):
         # at the maximum length all hypotheses are complete
         return [] if self._length == self._longest else super()._repeating()
 
-    def _force(self, step: Step) -> None:
+    def _force(self, step: NextTokens) -> None:
         self._follow(self._forced[self._length])
         super()._force(step)
 
-    def _branch(self, step: Step) -> None:
+    def _branch(self, step: NextTokens) -> None:
         end = self._limits.end
         options = self._options(step)
         totals = {place: each.total for place, each in options.items()}
@@ -142,7 +142,7 @@ class ConstrainedBeam(SentenceBeam):
         self._ways = [each.ways for each in live]
         self._extend([options[each.parent, each.token] for each in live])
 
-    def _options(self, step: Step) -> dict[tuple[int, int], Extended]:
+    def _options(self, step: NextTokens) -> dict[tuple[int, int], Extended]:
         """The best extensions, and those that constraints need next, which may repeat n-grams."""
         options = {(each.parent, each.token): each for each in self._extensions(step)}
         for parent, each in enumerate(self._live):

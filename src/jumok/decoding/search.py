@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jumok.decoding.hypothesis import Hypothesis
-from jumok.decoding.stepper import Reading, Step, Stepper
+from jumok.decoding.stepper import NextTokens, Reading, Stepper
 from jumok.halting import heed
 
 
@@ -23,7 +23,7 @@ class SentenceSearch(ABC):
         """What has to be read next; nothing when the search is over."""
 
     @abstractmethod
-    def advance(self, step: Step) -> None:
+    def advance(self, step: NextTokens) -> None:
         """One step.
 
         Args:

@@ -57,7 +57,7 @@ Rows = Sequence[tuple[int, Reading]]
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class NextTokens:
     """What may follow each row.
 
     Attributes:
@@ -66,7 +66,7 @@ class Step:
         asked: those of the tokens that were asked for: (rows asked).
         begun: those of the tokens that were read, but the first: (rows read-1); nothing if the
             stepper has the log-probabilities after the last alone.
-        whole: those of all tokens, which may be overwritten; None: nobody wants them.
+        whole: those of all tokens, which may be overwritten; None: not wanted.
     """
 
     tokens: npt.NDArray[np.int64]
@@ -75,11 +75,11 @@ class Step:
     begun: Scores
     whole: Scores | None
 
-    def part(self, first: int, last: int) -> Step:
+    def part(self, first: int, last: int) -> NextTokens:
         """The rows of one search."""
         at = slice(first, last)
         whole = None if self.whole is None else self.whole[at]
-        return Step(self.tokens[at], self.values[at], self.asked[at], self.begun[at], whole)
+        return NextTokens(self.tokens[at], self.values[at], self.asked[at], self.begun[at], whole)
 
 
 class Stepper(ABC, Generic[Device]):
@@ -99,14 +99,14 @@ class Stepper(ABC, Generic[Device]):
         """
 
     @abstractmethod
-    def reduced(self, scores: Device, readings: Sequence[Reading]) -> Step:
+    def reduced(self, scores: Device, readings: Sequence[Reading]) -> NextTokens:
         """What the readings want of these log-probabilities."""
 
     @abstractmethod
     def mean(self, members: Sequence[Device]) -> Device:
         """The logarithm of the mean probability over several models."""
 
-    def step(self, rows: Rows) -> Step:
+    def step(self, rows: Rows) -> NextTokens:
         """Reads tokens."""
         return self.reduced(self.scores(rows), [reading for _, reading in rows])
 
@@ -136,14 +136,14 @@ class Ensemble(Stepper[Device]):
     def scores(self, rows: Rows) -> Device:
         return self.mean([member.scores(rows) for member in self.members])
 
-    def reduced(self, scores: Device, readings: Sequence[Reading]) -> Step:
+    def reduced(self, scores: Device, readings: Sequence[Reading]) -> NextTokens:
         return self.members[0].reduced(scores, readings)
 
     def mean(self, members: Sequence[Device]) -> Device:
         return self.members[0].mean(members)
 
 
-def reduced(scores: npt.NDArray[np.float32], readings: Sequence[Reading]) -> Step:
+def reduced(scores: npt.NDArray[np.float32], readings: Sequence[Reading]) -> NextTokens:
     """What the readings want of log-probabilities (rows new vocabulary) on the host."""
     last = scores[:, -1]
     _take_out(last, [one.without for one in readings])
@@ -153,7 +153,7 @@ def reduced(scores: npt.NDArray[np.float32], readings: Sequence[Reading]) -> Ste
     read = np.array([one.tokens[1:more] for one in readings], np.int64).reshape(len(readings), -1)
     begun = np.take_along_axis(scores[:, :-1], read[..., None], axis=2)[..., 0]
     whole = last if any(one.whole for one in readings) else None
-    return Step(tokens, values, last[places, asked], begun, whole)
+    return NextTokens(tokens, values, last[places, asked], begun, whole)
 
 
 def asked_tokens(

@@ -13,7 +13,7 @@ from jumok.decoding.hypothesis import Hypothesis, Same
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.methods import decode_with
 from jumok.decoding.options import DecodingOptions
-from jumok.decoding.stepper import Reading, Rows, Step, Stepper, asked_tokens, reduced
+from jumok.decoding.stepper import NextTokens, Reading, Rows, Stepper, asked_tokens, reduced
 from jumok.models.memory import Decoder, Memory, read
 from jumok.shapes import Float, Int, Tensor
 
@@ -73,6 +73,7 @@ class TorchStepper(Stepper[Tensor], Generic[State]):
 
     @torch.inference_mode()
     def scores(self, rows: Rows) -> Float[Tensor, "rows new vocabulary"]:
+        """The log-probabilities after each token that is read."""
         device = self._memory.states.device
         tokens = torch.tensor([reading.tokens for _, reading in rows], device=device)
         if self._state is None:
@@ -118,7 +119,7 @@ class TorchStepper(Stepper[Tensor], Generic[State]):
             self._rows[place] = row
         return at, state
 
-    def reduced(self, scores: Tensor, readings: Sequence[Reading]) -> Step:
+    def reduced(self, scores: Tensor, readings: Sequence[Reading]) -> NextTokens:
         if scores.device.type == "cpu":
             return reduced(scores.numpy(), readings)
         return reduced_on_device(scores, readings)
@@ -129,7 +130,7 @@ class TorchStepper(Stepper[Tensor], Generic[State]):
 
 def reduced_on_device(
     scores: Float[Tensor, "rows new vocabulary"], readings: Sequence[Reading]
-) -> Step:
+) -> NextTokens:
     """What the readings want, of which only that is copied to the host; see `stepper.reduced`."""
     last, device = scores[:, -1], scores.device
     closed = [(row, one.without) for row, one in enumerate(readings) if one.without is not None]
@@ -145,7 +146,7 @@ def reduced_on_device(
     floats = torch.cat([values, last[rows, asked], begun], dim=1).cpu().numpy()
     whole = last.cpu().numpy() if any(one.whole for one in readings) else None
     values_here, asked_here, begun_here = np.split(floats, [count, count + asked.shape[1]], axis=1)
-    return Step(best.cpu().numpy(), values_here, asked_here, begun_here, whole)
+    return NextTokens(best.cpu().numpy(), values_here, asked_here, begun_here, whole)
 
 
 def largest(

@@ -5,13 +5,12 @@ from math import isfinite
 
 import numpy as np
 
-from jumok.decoding.drawing import Draws
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.options import DecodingOptions
 from jumok.decoding.rank import no_probability
-from jumok.decoding.sampling import Sampling, WrittenCounts, draw, repeats
+from jumok.decoding.sampling import Draws, Sampling, WrittenCounts, draw, repeats
 from jumok.decoding.search import SentenceSearch
-from jumok.decoding.stepper import Reading, Scores, Step
+from jumok.decoding.stepper import NextTokens, Reading, Scores
 
 Watch = Callable[[Scores], None]
 """Receives the log-probabilities of a step, (vocabulary), when its token is chosen, unless that is
@@ -69,7 +68,7 @@ class WrittenText(SentenceSearch):
         best = 0 if self._whole else 1 + len(self._banned)
         return [Reading(unread, place, self._slot, None, best, (), self._whole, without)]
 
-    def advance(self, step: Step) -> None:
+    def advance(self, step: NextTokens) -> None:
         """Writes a token, or ends the text.
 
         Raises:
@@ -102,7 +101,7 @@ class WrittenText(SentenceSearch):
         """The text, with the model's own log-probabilities."""
         return [self._options.ranker.rate(self.tokens, self._values)]
 
-    def _best(self, step: Step) -> tuple[int, float]:
+    def _best(self, step: NextTokens) -> tuple[int, float]:
         """The most probable token that is permitted, the lower id of equals."""
         (tokens,), (values,) = step.tokens, step.values
         for token, value in zip(tokens.tolist(), values.tolist(), strict=True):
@@ -110,7 +109,7 @@ class WrittenText(SentenceSearch):
                 return token, value
         return self._limits.end, -np.inf
 
-    def _drawn(self, step: Step) -> tuple[int, float]:
+    def _drawn(self, step: NextTokens) -> tuple[int, float]:
         """The token that is chosen from all log-probabilities, lowered by penalties."""
         assert step.whole is not None
         (scores,) = step.whole

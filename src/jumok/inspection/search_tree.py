@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from jumok.decoding.beam import Candidate
+from jumok.decoding.beam import BeamCandidate
 from jumok.inspection.findings import Fate, SearchLeaf, SearchNode, SearchTree
 
 Map = npt.NDArray[np.float64]
@@ -83,7 +83,7 @@ class SearchWatch:
         self.built = SearchTreeBuilder()
         self._beam = [-1]
 
-    def __call__(self, candidates: Sequence[Candidate]) -> None:
+    def __call__(self, candidates: Sequence[BeamCandidate]) -> None:
         """Adds the candidates of one step."""
         beam = []
         for each in candidates:

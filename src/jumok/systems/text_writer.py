@@ -6,14 +6,14 @@ from typing import Any, Protocol, runtime_checkable
 
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.methods import searches_of
+from jumok.decoding.native import WindowedStepper
 from jumok.decoding.search import run
-from jumok.decoding.stepper import Reading, Step, Stepper, reduced
-from jumok.decoding.windowed import WindowedStepper
+from jumok.decoding.stepper import NextTokens, Reading, Stepper, reduced
 from jumok.decoding.writing import Watch, WrittenText
 from jumok.engine.language import NativeCausal, Passes, PassReader
 from jumok.halting import heed
 
-Read = Callable[[Reading], Passes[Step]]
+Read = Callable[[Reading], Passes[NextTokens]]
 """Reads tokens of a text, by passes that others make."""
 
 
@@ -68,7 +68,7 @@ def native_writer(
     """
     growing = engine.begin()
 
-    def read(reading: Reading) -> Passes[Step]:
+    def read(reading: Reading) -> Passes[NextTokens]:
         values = yield from growing.read(reading.tokens)
         return reduced(values[None, None], [reading])
 
@@ -80,7 +80,7 @@ def writer_of(
 ) -> TextWriter:
     """A writer whose steps are made at once."""
 
-    def read(reading: Reading) -> Passes[Step]:
+    def read(reading: Reading) -> Passes[NextTokens]:
         yield from ()
         return stepper.step([(0, reading)])
 
@@ -116,7 +116,7 @@ def _alone(reading: Passes[int | None]) -> int | None:
     except StopIteration as over:
         token: int | None = over.value
         return token
-    raise AssertionError("a pass was asked for, and nobody makes it")
+    raise AssertionError("a writer on torch asks for no pass")
 
 
 class WrittenElsewhere:

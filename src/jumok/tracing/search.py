@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jumok.data.tokenizer import END
-from jumok.decoding.beam import Candidate
+from jumok.decoding.beam import BeamCandidate
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.methods import decode_with
 from jumok.decoding.stepper import Stepper
@@ -40,7 +40,7 @@ def searched(
     watched = SearchWatch()
     prefix, extras = asked.prefix, asked.extras
 
-    def report(_: int, candidates: Sequence[Candidate]) -> None:
+    def report(_: int, candidates: Sequence[BeamCandidate]) -> None:
         extras.check_cancelled()
         if extras.search_tree:
             watched(candidates)
