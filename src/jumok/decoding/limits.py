@@ -3,21 +3,12 @@
 Importing it imports no torch: the native engine follows the same limits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor
-from typing import TYPE_CHECKING
 
 from jumok.data.tokenizer import END, PAD, START
 from jumok.errors import ConfigError, ModelError
-
-if TYPE_CHECKING:
-    import torch
-
-    from jumok.models.memory import Memory
-    from jumok.shapes import Float, Int
 
 Prefixes = Sequence[Sequence[int]]
 
@@ -38,6 +29,9 @@ class Limits:
         start: the first token that a decoder reads.
         end: the last token that a decoder writes.
         no_repeat_ngram: an n-gram of this size never occurs twice in a hypothesis; 0: it may.
+        minimum_length: below it END is removed before the softmax, as in CTranslate2, so the other
+            tokens share its probability. If it were removed afterwards, as in Hugging Face,
+            hypotheses with a probable END would lose that probability, and others would win.
         forbidden: tokens that are never chosen. They keep their probability: that of the others is
             not raised in compensation, so scores agree with `score_pairs`.
 
@@ -66,81 +60,6 @@ class Limits:
             return self.maximum_length
         by_source = floor(self.maximum_ratio * length) + self.maximum_extra
         return min(max(by_source, self.minimum_length, 1), self.maximum_length)
-
-    def longest(self, memory: Memory) -> Int[torch.Tensor, " batch"]:
-        """The maximum length of every row: `longest_of` its real positions."""
-        batch, positions, _ = memory.states.shape
-        import torch
-
-        if memory.lengths is not None:
-            real = memory.lengths
-        elif memory.allowed is None:
-            real = torch.full((batch,), positions, device=memory.states.device)
-        else:
-            real = memory.allowed.sum(1)
-        if self.maximum_ratio is None:
-            return torch.full_like(real, self.maximum_length)
-        by_source = (real.double() * self.maximum_ratio).floor().long() + self.maximum_extra
-        return by_source.clamp(max(self.minimum_length, 1), self.maximum_length)
-
-    def log_probabilities(
-        self,
-        logits: Float[torch.Tensor, "batch vocabulary"],
-        length: int,
-        forced: Int[torch.Tensor, " batch"] | None = None,
-        written: Int[torch.Tensor, "batch length"] | None = None,
-    ) -> Float[torch.Tensor, "batch vocabulary"]:
-        """The log-probability, in float32, of every token that may follow `length` tokens.
-
-        Below the minimum length END is removed before the softmax, as in CTranslate2, so the other
-        tokens share its probability. If it were removed afterwards, as in Hugging Face, hypotheses
-        with a probable END would lose that probability, and others would win the beam.
-
-        Args:
-            forced: the one token that may follow in each row, even if forbidden; FREE where
-                nothing is forced. It keeps its own log-probability.
-            written: those tokens, for `no_repeat_ngram`.
-        """
-        logits = logits.float()
-        from jumok.decoding.filters import FREE, forbid, force, no_repeat
-
-        if length < self.minimum_length:
-            logits = forbid((self.end,))(logits)
-        everything = logits.log_softmax(1)
-        allowed = forbid(self.forbidden)(everything)
-        if self.no_repeat_ngram and written is not None:
-            allowed = no_repeat(written, self.no_repeat_ngram)(allowed)
-        if forced is None:
-            return allowed
-        import torch
-
-        return torch.where((forced == FREE)[:, None], allowed, force(forced)(everything))
-
-    def forced_tokens(
-        self,
-        prefixes: Prefixes | None,
-        longest: Int[torch.Tensor, " batch"],
-        vocabulary_size: int,
-    ) -> Int[torch.Tensor, "batch prefix"]:
-        """The table of forced tokens: row i begins with `prefixes[i]`, then FREE.
-
-        Args:
-            prefixes: one a row, without START; an empty one forces nothing. None: no prefixes.
-
-        Raises:
-            ModelError: a prefix is missing, too long, or has tokens that cannot be in a sentence.
-        """
-        import torch
-
-        if prefixes is None:
-            return torch.empty((len(longest), 0), dtype=torch.long, device=longest.device)
-        check_prefixes(prefixes, self, longest.tolist(), vocabulary_size)
-        width = max(map(len, prefixes), default=0)
-        from jumok.decoding.filters import FREE
-
-        padded = [[*prefix, *[FREE] * (width - len(prefix))] for prefix in prefixes]
-        table = torch.tensor(padded, dtype=torch.long, device=longest.device)
-        return table.view(len(prefixes), width)
 
 
 def check_prefixes(

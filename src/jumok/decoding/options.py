@@ -14,7 +14,6 @@ from jumok.errors import ConfigError
 from jumok.options import check_options, documented, option, options_of
 
 if TYPE_CHECKING:
-    from jumok.decoding.filters import Filter, Penalties
     from jumok.decoding.limits import Limits
     from jumok.decoding.rank import Ranker
 
@@ -234,13 +233,6 @@ class DecodingOptions:
         return bool(self.frequency_penalty or self.presence_penalty)
 
     @cached_property
-    def penalties(self) -> "Penalties":
-        """The penalties on tokens that were written before."""
-        from jumok.decoding.filters import Penalties
-
-        return Penalties(self.frequency_penalty, self.presence_penalty)
-
-    @cached_property
     def limits(self) -> "Limits":
         """The limits of every hypothesis."""
         from jumok.decoding.limits import Limits
@@ -261,20 +253,6 @@ class DecodingOptions:
 
         rules = {"google": google_length_penalty, "power": power_length_penalty}
         return Ranker(rules[self.length_rule](self.length_penalty), self.coverage_penalty)
-
-    @cached_property
-    def filters(self) -> "list[Filter]":
-        """The filters before sampling: temperature, then top_k, top_p and min_p."""
-        from jumok.decoding import filters
-
-        found = [filters.temperature(self.temperature)]
-        if self.top_k is not None:
-            found.append(filters.top_k(self.top_k))
-        if self.top_p is not None:
-            found.append(filters.top_p(self.top_p))
-        if self.min_p is not None:
-            found.append(filters.min_p(self.min_p))
-        return found
 
 
 FOR_TRANSLATION = DecodingOptions(maximum_ratio=3.0)

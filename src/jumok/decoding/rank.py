@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import fsum, isfinite
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.decoding.hypothesis import Hypothesis, Same
 from jumok.errors import ConfigError, ModelError
-
-if TYPE_CHECKING:
-    import torch
-
-    from jumok.shapes import Bool, Float
 
 LengthPenalty: TypeAlias = Callable[[int], float]
 """From a length (END counts) to the positive divisor of the log-probability; monotone."""
@@ -56,18 +51,19 @@ def no_attention() -> ConfigError:
 
 
 def log_coverage(
-    attention: Float[torch.Tensor, "*rows source"],
-    allowed: Bool[torch.Tensor, "*rows source"] | None,
-) -> Float[torch.Tensor, "*rows"]:
+    attention: npt.NDArray[np.float32], real: npt.NDArray[np.bool_] | None
+) -> npt.NDArray[np.float32]:
     """Sum over the real source positions of log(min(attention, 1)), 0 where all were attended.
 
     Attention below 1e-6 counts as 1e-6. Source: Wu et al. 2016, section 7, equation 14.
 
     Args:
-        attention: the sum over all steps, END's included, for each source position.
+        attention: the sum over all steps, END's included, for each source position: (rows source).
+        real: which positions are no padding, (source); None: all.
     """
-    terms = attention.clamp(LEAST_ATTENTION, 1.0).log()
-    return (terms if allowed is None else terms.masked_fill(~allowed, 0.0)).sum(-1)
+    terms = np.log(attention.clip(LEAST_ATTENTION, 1.0))
+    total: npt.NDArray[np.float32] = (terms if real is None else terms[:, real]).sum(axis=1)
+    return total
 
 
 NO_LENGTH_PENALTY = google_length_penalty(0.0)
@@ -117,3 +113,17 @@ class Ranker:
         """The length penalty of the lengths 0 to `maximum_length` + 1 (END counts)."""
         lengths = range(1, maximum_length + 2)
         return np.array([1.0, *map(self.length_penalty, lengths)], np.float32)
+
+
+def joint_scores(members: Sequence[Sequence[Hypothesis]], ranker: Ranker) -> list[Hypothesis]:
+    """The same targets scored by an ensemble, whose probability of a token is the mean of theirs.
+
+    Args:
+        members: for each model the targets, scored.
+    """
+    scored = []
+    for of_target in zip(*members, strict=True):
+        values = np.array([each.token_log_probabilities for each in of_target])
+        mean = np.logaddexp.reduce(values, axis=0) - np.log(len(of_target))
+        scored.append(ranker.rate(of_target[0].tokens, mean.tolist()))
+    return scored

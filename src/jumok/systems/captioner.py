@@ -234,7 +234,7 @@ class Captioner(BesideTorch[NativeModel]):
             memories = list(memory.states.float().numpy())
             longest = [options.limits.longest_of(len(each)) for each in memories]
             if engine.positions is None or max(longest, default=0) < engine.positions:
-                return hypotheses_of(engine, memories, options)
+                return hypotheses_of([engine], memories, options)
         return decode(self.model.decoder, memory, options)
 
     def _caption(self, hypothesis: Hypothesis, looks: Looks | None) -> Caption:

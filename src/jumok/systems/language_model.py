@@ -20,6 +20,7 @@ from jumok.data.texts.tokenizer import TextTokenizer, load_text_tokenizer
 from jumok.data.tokenizer import END, PAD, START, UNKNOWN
 from jumok.decoding import DecodingOptions
 from jumok.decoding.options import FOR_CONTINUATION
+from jumok.decoding.writing import Watch
 from jumok.engine.language import NativeCausal
 from jumok.errors import BundleError, DataError, ModelError, Place
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, at_work, known_origin
@@ -27,15 +28,15 @@ from jumok.systems.device import EngineName, EnginePrecision, choose_device, dty
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.loading import check_size, model_of, only_one, read_bundles
 from jumok.systems.native.beside_torch import BesideTorch
-from jumok.systems.native.language import (
-    NativeWriter,
-    TokenWriter,
-    Watch,
-    WrittenElsewhere,
-    next_tokens,
-    searched,
-)
 from jumok.systems.native.models import native_causal
+from jumok.systems.text_writer import (
+    TokenWriter,
+    WrittenElsewhere,
+    native_writer,
+    searched,
+    tokens_of,
+    writer_of,
+)
 from jumok.systems.translation.on_engine import choose_engine, precision_of
 
 if TYPE_CHECKING:
@@ -245,10 +246,10 @@ class LanguageModel(BesideTorch[NativeCausal]):
                 not in beam search.
         """
         ids, options = self._asked(prompt, options, max_tokens)
-        engine = self._writing_engine(options)
-        if engine is not None:
-            return next_tokens(engine, ids, options, watch)
-        return self._written(ids, options, watch)
+        engine = self.engine
+        if engine is None:
+            return self.each_at_work(self._on_torch(ids, options, watch))
+        return tokens_of(self._on_engine(engine, ids, options, watch), engine.pass_reader())
 
     def writer(
         self,
@@ -265,10 +266,10 @@ class LanguageModel(BesideTorch[NativeCausal]):
             MemoryError: there is not enough memory.
         """
         ids, options = self._asked(prompt, options, max_tokens)
-        engine = self._writing_engine(options)
-        if engine is not None:
-            return NativeWriter(engine, ids, options, watch)
-        return WrittenElsewhere(self._written(ids, options, watch))
+        engine = self.engine
+        if engine is None:
+            return WrittenElsewhere(self.each_at_work(self._on_torch(ids, options, watch)))
+        return self._on_engine(engine, ids, options, watch)
 
     def _asked(
         self, prompt: str, options: DecodingOptions, max_tokens: int
@@ -280,33 +281,30 @@ class LanguageModel(BesideTorch[NativeCausal]):
             maximum_ratio=None, forbidden=(PAD, UNKNOWN, START),
         )  # fmt: skip
 
-    def _writing_engine(self, options: DecodingOptions) -> NativeCausal | None:
-        """The native engine, if it is there and the text is written token by token."""
-        return self.engine if options.sample or options.beam == 1 else None
-
-    def _written(
-        self, prompt: list[int], options: DecodingOptions, watch: Watch | None
-    ) -> Iterator[int]:
-        """Tokens that torch writes, or that a search finds."""
-        if self.engine is None:
-            return self.each_at_work(self._tokens(prompt, options, watch))
-        return self._found(self.engine, prompt, options)
-
-    def _found(
-        self, engine: NativeCausal, prompt: list[int], options: DecodingOptions
-    ) -> Iterator[int]:
-        yield from searched(engine, prompt, options)[0].tokens[len(prompt) :]
-
-    def _tokens(
-        self, prompt: list[int], options: DecodingOptions, watch: Watch | None
-    ) -> Iterator[int]:
-        given = self.model, self.decoder, prompt, options
-        from jumok.systems.language_on_torch import next_tokens_on_torch, searched_on_torch
-
+    def _on_engine(
+        self, engine: NativeCausal, prompt: list[int], options: DecodingOptions, watch: Watch | None
+    ) -> TokenWriter:
+        """What writes token by token, or what a search finds."""
         if options.sample or options.beam == 1:
-            yield from next_tokens_on_torch(*given, watch)
+            return native_writer(engine, prompt, options, watch)
+
+        def found() -> Iterator[int]:
+            yield from searched(engine, prompt, options)[0].tokens[len(prompt) :]
+
+        return WrittenElsewhere(found())
+
+    def _on_torch(
+        self, prompt: list[int], options: DecodingOptions, watch: Watch | None
+    ) -> Iterator[int]:
+        """Tokens as they are chosen, or what a search finds."""
+        from jumok.decoding.torch_stepper import TorchStepper, decode
+
+        decoder, nothing = self.decoder, self.model.nothing()
+        if options.sample or options.beam == 1:
+            stepper = TorchStepper(decoder, nothing)
+            yield from tokens_of(writer_of(stepper, prompt, options, watch), None)
             return
-        hypotheses = searched_on_torch(*given)
+        hypotheses = decode(decoder, nothing, options, [prompt])
         tell(self, FOUND, hypotheses)
         yield from hypotheses[0][0].tokens[len(prompt) :]
 
@@ -361,9 +359,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
             found = [row.tolist() for row in engine.score(texts)]
         else:
             with self.torch_at_work():
-                from jumok.systems.language_on_torch import scored_on_torch
-
-                found = scored_on_torch(self.model, texts)
+                found = _scored_on_torch(self.model, texts)
         for window, row in zip(windows, found, strict=True):
             new = row[window.scored - window.start : window.end - window.start]
             values[window.row][window.scored : window.end] = new
@@ -378,3 +374,20 @@ class _Span:
     start: int
     end: int
     scored: int
+
+
+def _scored_on_torch(
+    model: CausalLanguageModel, texts: Sequence[Sequence[int]]
+) -> list[list[float]]:
+    """The log-probability of each token of these texts but the first."""
+    import torch
+
+    device, width = model.decoder.embedding.table.device, max(map(len, texts))
+    # padding follows the tokens that are read, so no query attends to it
+    rows = [[*ids, *[END] * (width - len(ids))] for ids in texts]
+    with torch.inference_mode():
+        tokens = torch.tensor(rows, device=device)
+        logits = model.decoder.logits(model.hidden(tokens[:, :-1])).float()
+        values = logits.log_softmax(2).gather(2, tokens[:, 1:, None])
+    chosen: list[list[float]] = values[..., 0].tolist()
+    return chosen

@@ -14,6 +14,7 @@ from jumok.alignment.extract import cross_attention
 from jumok.attention.observe import heads_of
 from jumok.data.tokenizer import END, START
 from jumok.decoding.options import FOR_CAPTIONS
+from jumok.decoding.torch_stepper import TorchStepper, lengths_of
 from jumok.inspection.attribution import Measure
 from jumok.inspection.findings import Attributions, SearchTree
 from jumok.inspection.gradients_and_occlusion import occlude_patches, written_over
@@ -100,12 +101,14 @@ def _searched(
     check_tokens(asked.prefix, captioner.tokenizer.size)
     longest = min(asked.options.maximum_length, captioner.max_tokens)
     model = captioner.model
+    memory = model.encode(read)
+    (length,) = lengths_of(memory)
     return searched(
-        model.decoder,
-        model.encode(read),
+        TorchStepper(model.decoder, memory),
+        length,
         captioner.tokenizer,
         replace(asked, options=replace(asked.options, maximum_length=longest)),
-        None if captioner.reading is None else _Looks(captioner),
+        None if captioner.reading is None else partial(_looks, captioner, memory),
     )
 
 
@@ -142,22 +145,17 @@ def _patches(
     return {"patch": {"picture": costs.double().cpu().numpy()}}
 
 
-class _Looks:
-    """Computes the attention weights of captions, each with a row of the memory."""
-
-    def __init__(self, captioner: Captioner) -> None:
-        self._captioner = captioner
-
-    def __call__(
-        self, memory: Memory, paths: Sequence[Sequence[int]]
-    ) -> Float[Tensor, "rows tokens cells"]:
-        longest = max(map(len, paths))
-        tokens = torch.tensor(
-            [[START, *path, *[END] * (longest - len(path))] for path in paths],
-            device=memory.states.device,
-        )
-        assert self._captioner.reading is not None
-        return cross_attention(self._captioner.model, memory, tokens, self._captioner.reading)
+def _looks(
+    captioner: Captioner, memory: Memory, paths: Sequence[Sequence[int]]
+) -> Float[Tensor, "rows tokens cells"]:
+    """The attention weights of captions of the one image."""
+    longest, device = max(map(len, paths)), memory.states.device
+    tokens = torch.tensor(
+        [[START, *path, *[END] * (longest - len(path))] for path in paths], device=device
+    )
+    assert captioner.reading is not None
+    rows = torch.zeros(len(paths), dtype=torch.long, device=device)
+    return cross_attention(captioner.model, memory.select(rows), tokens, captioner.reading)
 
 
 def _gates(decoder: nn.Module, run: Callable[[], LogProbabilities]) -> list[float] | None:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, TypeVar
 from jumok.data.texts.certain import BROKEN, CertainText
 from jumok.decoding import DecodingOptions
 from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION
+from jumok.decoding.stepper import largest
 from jumok.documents.catalog import read_document, translated
 from jumok.documents.document import Languages
 from jumok.documents.segment import Translated
-from jumok.engine.choosing import largest
-from jumok.engine.language import Reading
+from jumok.engine.language import Passes
 from jumok.engine.packing import Array
 from jumok.systems.embedding import Embedder
 from jumok.systems.translation.result import Translation
@@ -235,7 +235,7 @@ class Continuation:
     _text: _TextInWriting | None = None
     _over: bool = False
 
-    def next_part(self) -> Reading[str | None]:
+    def next_part(self) -> Passes[str | None]:
         """What one more token makes certain of the text, perhaps nothing; None: it has ended."""
         if self._over:
             return None
@@ -260,7 +260,7 @@ class Continuation:
             self._text.writer.close()
 
     def _kept(self, token: int, values: Array, top: int, length: int) -> WrittenToken:
-        best = largest(values, min(top, len(values))) if top else values[:0].astype(int)
+        best = largest(values[None], top)[0][0]
         others = dict(zip(self._names(best.tolist()), values[best].tolist(), strict=True))
         (name,) = self._names([token])
         return WrittenToken(name, float(values[token]), others, length)

@@ -6,7 +6,7 @@ Importing it imports no torch.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jumok.alignment.words import links, merge_words_without_torch
 from jumok.attention.heard import tell
@@ -25,14 +25,13 @@ from jumok.systems.translation.segments import check_lengths
 if TYPE_CHECKING:
     from jumok.alignment.aligner import Aligner
     from jumok.data.pairs.batches import SourceBatch
-    from jumok.models.memory import Decoder, Memory
+    from jumok.models.memory import Memory
 
 
 class GivenTranslations(SourceReader):
     """Reads a source, and scores a given translation of it."""
 
     tokenizer: Tokenizer
-    decoder: Shown[Decoder[Any]] = Shown()
     aligner: Shown[Aligner] = Shown()
     longest_target: int | None
 
@@ -116,18 +115,12 @@ class GivenTranslations(SourceReader):
             )
 
     @torch_at_work
-    def read(self, batch: SourceBatch) -> Memory:
-        """The Memory that the encoders of all models write about these sources."""
+    def read(self, batch: SourceBatch) -> list[Memory]:
+        """What the encoder of each model writes about these sources."""
         import torch
 
-        with torch.inference_mode():
-            return self._memory_of(batch)
-
-    def _memory_of(self, batch: SourceBatch) -> Memory:
         device = next(self.models[0].parameters()).device
         tokens = batch.tokens.to(device)
         allowed = None if batch.allowed is None else batch.allowed.to(device)
-        memories = [model.encode(tokens, allowed) for model in self.models]
-        from jumok.decoding.ensemble import join_memories
-
-        return memories[0] if len(memories) == 1 else join_memories(memories)
+        with torch.inference_mode():
+            return [model.encode(tokens, allowed) for model in self.models]

@@ -47,18 +47,14 @@ class TranslationModels(BesideTorch[EngineSearcher], GivenTranslations):
         from jumok.alignment.aligner import Aligner
 
         self.aligner = Aligner(models, readings, self.tokenizer)
-        decoders = [model.decoder for model in models]
-        from jumok.decoding.ensemble import Ensemble
 
-        self.decoder = decoders[0] if len(decoders) == 1 else Ensemble(decoders)
-
-    def _begin_natively(self, bundle: Bundle) -> None:
-        self.readings, self._unread = [reading_on_engine(bundle)], (bundle,)
+    def _begin_natively(self, bundles: Sequence[Bundle]) -> None:
+        self.readings, self._unread = list(map(reading_on_engine, bundles)), tuple(bundles)
         self._engine = EngineSearcher(
-            native_model(bundle, self._precision),
+            [native_model(bundle, self._precision) for bundle in bundles],
             self.tokenizer,
-            looks_of(bundle),
-            reading_on_engine(bundle),
+            list(map(looks_of, bundles)),
+            self.readings,
             lambda: self.on_torch,
         )
 
@@ -83,9 +79,11 @@ class TranslationModels(BesideTorch[EngineSearcher], GivenTranslations):
     def search_together(self) -> RunningBatch | None:
         """From now on the searches of all threads are made in one batch: see `NativeModel`.
 
-        None: torch computes, which makes every search by itself.
+        None: torch computes, or several models, which make every search by itself.
         """
-        return None if self._engine is None else self._engine.model.search_together()
+        if self._engine is None or len(self._engine.models) > 1:
+            return None
+        return self._engine.models[0].search_together()
 
     @property
     def aligns(self) -> bool:

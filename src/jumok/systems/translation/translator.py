@@ -168,7 +168,7 @@ class Translator(TranslationModels, FileTranslator):
         system.longest_target = min(filter(None, map(positions_end, bundles)), default=None)
         system.threads, system._precision = threads or cores(), known
         if choice.native:
-            system._begin_natively(bundles[0])
+            system._begin_natively(bundles)
         else:
             dtype = dtype_of("bf16" if known == "bf16" else "fp32")
             system._read_models(bundles, choose_device(device), dtype)
