@@ -1,7 +1,7 @@
 from math import inf, log, nan
 
+import numpy as np
 import pytest
-import torch
 
 from jumok.decoding.rank import Ranker, google_length_penalty, log_coverage, power_length_penalty
 from jumok.errors import ModelError
@@ -21,8 +21,8 @@ def test_power_length_penalty_of_one_is_the_average() -> None:
 
 def test_log_coverage_by_hand() -> None:
     # Attention 1.5, 0.5, 0.25, and a padded position: log 1 + log 0.5 + log 0.25 = -2.0794
-    attention = torch.tensor([[1.5, 0.5, 0.25, 0.0]])
-    allowed = torch.tensor([[True, True, True, False]])
+    attention = np.array([[1.5, 0.5, 0.25, 0.0]], np.float32)
+    allowed = np.array([True, True, True, False])
     assert log_coverage(attention, allowed).item() == pytest.approx(log(0.125), abs=1e-6)
     # all four are real: the ignored one counts as 1e-6, log = -13.8155
     assert log_coverage(attention, None).item() == pytest.approx(-15.8950, abs=1e-4)
