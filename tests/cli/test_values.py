@@ -152,6 +152,20 @@ def test_sentences_that_there_are_no_more_of(monkeypatch: pytest.MonkeyPatch) ->
 HALF = "the \udcff cat"
 
 
+def test_a_glossary_may_be_a_pipe_and_a_plugin_may_not(tiny_bundle: Path, tmp_path: Path) -> None:
+    pipe, text = tmp_path / "pipe", tmp_path / "text"
+    os.mkfifo(pipe)
+    text.write_text("the cat\n")
+    writer = threading.Thread(target=lambda: pipe.write_text("cat\tk\n"))
+    writer.start()
+    limit = ("--maximum-length", "3")
+    done = call("translate", tiny_bundle, text, "--glossary", pipe, *limit)
+    writer.join()
+    assert (done.exit_code, "k" in done.stdout) == (0, True)
+    assert f"{pipe} is a pipe: jumok waits for its other end." in done.stderr
+    assert "the plugin is a pipe" in said("--plugin", pipe, "translate", tiny_bundle, text)
+
+
 def test_half_a_character_is_no_text(tiny_bundle: Path) -> None:
     for arguments in (
         ["translate", tiny_bundle, "--prefix", HALF],
@@ -173,7 +187,7 @@ def test_a_pipe_is_said_to_be_one_and_read(tiny_bundle: Path, tmp_path: Path) ->
     writer.join()
     assert done.exit_code == 0
     assert done.stdout.count("\n") == 1
-    assert f"{pipe} is a pipe: it is read until its writer closes it." in done.stderr
+    assert f"{pipe} is a pipe: jumok waits for its other end." in done.stderr
     with pytest.raises(DataError, match="this is a pipe, not an image"):
         read_image(pipe)
 

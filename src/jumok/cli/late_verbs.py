@@ -7,12 +7,14 @@ are read for `--help` and for a command that is not jumok's own.
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from jumok.cli.groups import flat
+from jumok.data.files.atomic import is_named_pipe
 from jumok.errors import ConfigError
 from jumok.places import resolve
 
@@ -21,6 +23,18 @@ if TYPE_CHECKING:
 
 ATTACHED = "jumok.verbs"
 """The group of entry points that are commands: their name is the entry point's."""
+
+
+class Verb(TyperCommand):
+    """A command, which reports on stderr what it may wait for: pipes that are given as files."""
+
+    def invoke(self, ctx: Any) -> object:
+        """Runs the command."""
+        for value in ctx.params.values():
+            for file in value if isinstance(value, list | tuple) else [value]:
+                if isinstance(file, Path) and is_named_pipe(file):
+                    typer.echo(f"{file} is a pipe: jumok waits for its other end.", err=True)
+        return super().invoke(ctx)
 
 
 class LateVerb(NamedTuple):
@@ -40,7 +54,7 @@ class LateVerb(NamedTuple):
         if isinstance(found, typer.Typer):
             holder.add_typer(found, name=name, rich_help_panel=self.panel)
         else:
-            holder.command(name, rich_help_panel=self.panel)(flat(found))
+            holder.command(name, cls=Verb, rich_help_panel=self.panel)(flat(found))
         return typer.main.get_group(holder).commands[name]
 
 

@@ -79,6 +79,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+NO_ROOM = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "your quota of the disk is used up",
+    errno.EFBIG: "it is larger than a file may be here (ulimit -f)",
+}
+
 # The messages of torch when there is no memory left, on a CPU and on a GPU.
 OUT_OF_MEMORY = re.compile("can't allocate memory|out of memory")
 
@@ -145,11 +151,11 @@ def run() -> None:
         )
         sys.exit(JumokError.exit_code)
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        if error.errno not in NO_ROOM:
             if error.filename is None:
                 raise
             # The system refused a file that the user named; a traceback would not help.
             typer.echo(f"error: {error.filename}: {error.strerror}", err=True)
             sys.exit(JumokError.exit_code)
-        typer.echo("error: the output cannot be written: the disk is full.", err=True)
+        typer.echo(f"error: the output cannot be written: {NO_ROOM[error.errno]}.", err=True)
         os._exit(JumokError.exit_code)  # flushing at exit would fail again

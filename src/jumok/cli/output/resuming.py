@@ -129,7 +129,8 @@ def open_steps(file: Path | None, command: Mapping[str, str], resume: bool) -> I
             stream.flush()
             os.fsync(stream.fileno())
         except BaseException as error:
-            stream.close()
+            with suppress(OSError):  # it flushes again what cannot be written
+                stream.close()
             _say_how_to_go_on(steps.done, part, error)
             if isinstance(error, KeyboardInterrupt):
                 raise typer.Exit(130) from None
@@ -282,4 +283,6 @@ def _say_how_to_go_on(done: Done, part: Path, error: BaseException) -> None:
 
 
 def _cannot_write(file: Path, error: OSError) -> DataError:
-    return DataError("the output cannot be written.", got=str(error.strerror), place=Place(file))
+    return DataError(
+        "the output cannot be written.", got=str(error.strerror or error), place=Place(file)
+    )

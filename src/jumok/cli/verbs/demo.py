@@ -52,7 +52,8 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0, open_: Open = Fa
     from jumok.config import load_config
     from jumok.shipped import shipped_recipe
 
-    config = load_config(shipped_recipe(RECIPE), [f"training.minutes={minutes}"])
+    length = [f"training.minutes={minutes}", "training.steps=1000000"]
+    config = load_config(shipped_recipe(RECIPE), length)
     home = folder / config.name
     _clear(home)
     say_what_is_missing()

@@ -287,10 +287,11 @@ def say_result(result: "Result", as_json: bool = False) -> None:
     if as_json:
         typer.echo(json.dumps(facts_of(result), ensure_ascii=False))
         if progress.untrained is not None:
-            say_untrained(progress.untrained, result.config)
+            say_untrained(progress.untrained, result.config, result.outcome.limit)
         return
+    limit = f" ({result.outcome.limit})" if result.outcome.limit else ""
     typer.echo(
-        f"{result.outcome.reason} after {progress.step:,} steps and {minutes:.1f} minutes; "
+        f"{result.outcome.reason} after {progress.step:,} steps and {minutes:.1f} minutes{limit}; "
         f"best at step {progress.best_step:,}"
     )
     from jumok.cli.training.further import gain_lines, gains_of
@@ -300,7 +301,7 @@ def say_result(result: "Result", as_json: bool = False) -> None:
         nl=False,
     )
     if progress.untrained is not None:
-        say_untrained(progress.untrained, result.config)
+        say_untrained(progress.untrained, result.config, result.outcome.limit)
     if result.model is not None:
         model = shlex.quote(str(result.model))
         program = shlex.join(["jumok", *plugins_of(result.config)])
@@ -319,12 +320,12 @@ def plugins_of(config: "Config") -> list[str]:
     ]
 
 
-def say_untrained(reason: str, config: "Config") -> None:
+def say_untrained(reason: str, config: "Config", limit: str) -> None:
     """Reports that a model has learnt next to nothing, and what to do."""
     training = config.training
     longer = (
         f"training.minutes={training.minutes * 5:g}"
-        if training.minutes is not None
+        if limit == "training.minutes" and training.minutes is not None
         else f"training.steps={training.steps * 5}"
     )
     typer.echo(
@@ -354,6 +355,7 @@ def facts_of(result: "Result") -> dict[str, object]:
         "run": str(result.folder),
         "model": str(result.model) if result.model else None,
         "outcome": result.outcome.reason,
+        "limit": result.outcome.limit,
         "steps": result.progress.step,
         "best_step": result.progress.best_step,
         "minutes": result.progress.seconds / 60.0,

@@ -69,12 +69,20 @@ def atomic_file(file: Path) -> Iterator[Path]:
             put_in_place(part, file)
     except OSError as error:
         raise DataError(
-            "the output cannot be written.", got=str(error.strerror), place=Place(file)
+            "the output cannot be written.", got=str(error.strerror or error), place=Place(file)
         ) from error
     finally:
         if not direct:
             with suppress(OSError):  # the error is reported above, where it matters
                 part.unlink(missing_ok=True)
+
+
+def is_named_pipe(file: Path) -> bool:
+    """Whether a file is a pipe with a name, and not one of a shell, as in <(ls)."""
+    try:
+        return file.is_fifo() and not str(file).startswith("/dev/fd/")
+    except (OSError, ValueError):  # not a valid name
+        return False
 
 
 def is_direct(file: Path) -> bool:

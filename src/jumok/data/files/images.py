@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from jaxtyping import UInt8
 
+from jumok.data.files.atomic import is_named_pipe
 from jumok.data.files.damage import ANYTHING
 from jumok.errors import DataError, Place, optional_import
 
@@ -200,7 +201,7 @@ class ImageSource:
 def _content(path: Path) -> bytes:
     try:
         _check_bytes(path.stat().st_size, path)
-        pipe = path.is_fifo() and not str(path).startswith("/dev/fd/")
+        pipe = is_named_pipe(path)
         if not path.is_char_device() and not pipe:
             return path.read_bytes()
         what = f"this is a {'pipe' if pipe else 'device'}, not an image."

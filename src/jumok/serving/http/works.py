@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from jumok.data.files.formats import HEAD
 from jumok.data.texts.certain import BROKEN, CertainText
 from jumok.decoding import DecodingOptions
 from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION
 from jumok.decoding.stepper import largest
-from jumok.documents.catalog import read_document, translated
+from jumok.documents.catalog import document_format, read_document, translated
 from jumok.documents.document import Languages
 from jumok.documents.segment import Translated
 from jumok.engine.language import Passes
@@ -98,16 +100,17 @@ class TranslatingPages:
 
 @dataclass(frozen=True)
 class TranslatingFiles:
-    """Documents: the bytes of each, its format, and its name."""
+    """Documents: the bytes of each, and its name, which tell the format."""
 
     system: Translator
     options: DecodingOptions = FOR_TRANSLATION
 
-    def run(self, given: Sequence[tuple[bytes, str, str]]) -> list[bytes]:
-        return [
-            self.system.translate_content(content, kind, self._lines, name)
-            for content, kind, name in given
-        ]
+    def run(self, given: Sequence[tuple[bytes, str]]) -> list[bytes]:
+        return [self._translated(content, name) for content, name in given]
+
+    def _translated(self, content: bytes, name: str) -> bytes:
+        kind = document_format(Path(name), content[:HEAD]) or "paragraphs"
+        return self.system.translate_content(content, kind, self._lines, name)
 
     def _lines(self, texts: Iterable[str]) -> list[Translation]:
         return self.system.translate(list(texts), self.options)

@@ -35,6 +35,8 @@ USUAL = (
 NUMBER = re.compile(r"(?<![A-Za-z_\d])\d+(?:[.,:'’\u00a0\u202f]\d+)*")
 LONGEST = 40  # characters of a number that languages write differently; a longer one is code
 GONE = "\0"  # never in normalised text
+SHORT = 64  # characters of a string that is looked up at each place of a text
+BEGINS, ENDS = re.compile(r"(?<!\d)(?<!\d[.,])"), re.compile(r"(?![.,]?\d)")
 DIGITS = re.compile(r"\d+")
 GLUED = re.compile("[A-Za-z0-9_]")
 GROUPING = ".,'’\u00a0\u202f "
@@ -150,11 +152,17 @@ def _take(taken: bytearray, span: Span) -> bool:
 
 
 def _occurrences(codes: Collection[str], text: str) -> dict[str, list[Span]]:
-    """The spans of each of these strings in a text, overlapping ones too."""
+    """The spans of each of these strings in a text, those of short ones overlapping too."""
     sizes: dict[str, set[int]] = {}
-    for code in codes:
-        sizes.setdefault(code[0], set()).add(len(code))
     places: dict[str, list[Span]] = {code: [] for code in codes}
+    for code in codes:
+        if len(code) <= SHORT:
+            sizes.setdefault(code[0], set()).add(len(code))
+            continue
+        end = 0
+        while (start := text.find(code, end)) >= 0:
+            end = start + len(code)
+            places[code].append((start, end))
     for start, letter in enumerate(text):
         for size in sizes.get(letter, ()):
             spans = places.get(text[start : start + size])
@@ -193,10 +201,12 @@ class _Standing:
 
     def _number(self, number: str) -> Iterator[Span]:
         """The same number, also in another notation, or with a word for its zeros."""
-        pattern = _same_number(number)
         for start in self._starts[_significant(number)]:
-            match = pattern.match(self._rest, start)
-            if match:
+            end = start + len(number)
+            unchanged = self._rest.startswith(number, start)  # most are: no pattern is compiled
+            if unchanged and BEGINS.match(self._rest, start) and ENDS.match(self._rest, end):
+                yield start, end
+            elif match := _same_number(number).match(self._rest, start):
                 yield match.span()
         yield from heapq.merge(*(self._with_unit.get(value, ()) for value in _values(number)))
 
@@ -262,7 +272,7 @@ def _same_number(number: str) -> re.Pattern[str]:
         rest = len(number) % 3
         grouped = [number[:rest]] * bool(rest) + re.findall("...", number[rest:])
         pattern = f"[{GROUPING}]?".join(grouped)
-    return re.compile(rf"(?<!\d)(?<!\d[.,]){pattern}(?![.,]?\d)")
+    return re.compile(BEGINS.pattern + pattern + ENDS.pattern)
 
 
 def _without_zeros(group: str) -> str:
