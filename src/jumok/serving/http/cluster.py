@@ -31,10 +31,6 @@ from jumok.serving.http.running import Serving
 from jumok.serving.http.settings import ServeSettings
 from jumok.systems.catalog import open_model
 
-with optional_import("serving on a cluster of Ray", extra="ray"):
-    import ray
-    from ray import serve
-
 LOCAL = "127.0.0.1"
 SECONDS = 10.0
 """Between two checks of a replica."""
@@ -137,6 +133,10 @@ def serve_on_ray(
     Raises:
         MissingExtraError: Ray is not installed.
     """
+    with optional_import("serving on a cluster of Ray", extra="ray"):
+        import ray
+        from ray import serve
+
     # Each replica takes a core of the cluster; one of its own may have fewer than the machine.
     named = cluster_named(f"{__name__}.{middleware.__name__}")
     cores = None if named else max(replicas[1], os.cpu_count() or 1)
@@ -161,6 +161,8 @@ def deployed(serving: Serving, least: int, most: int, ongoing: int = ONGOING) ->
     Args:
         ongoing: requests that a replica has at a time on average before another is added.
     """
+    from ray import serve
+
     deployment = serve.deployment(
         name="jumok",
         max_ongoing_requests=4 * ongoing,
