@@ -133,6 +133,8 @@ _WORKING: ContextVar[BesideTorch[Any] | None] = ContextVar("jumok_beside_torch",
 
 def _torch_is_hooked() -> bool:
     """Whether torch has hooks that receive all modules."""
+    if "torch" not in sys.modules:
+        return False
     from jumok.kernels.packed import GLOBAL
 
-    return "torch" in sys.modules and any(GLOBAL)
+    return any(GLOBAL)
