@@ -63,9 +63,9 @@ PARTS: dict[str, dict[str, str | Part]] = {
         "tsv": "jumok.data.files.tables:read_tsv",
         "jsonl": "jumok.data.files.tables:read_jsonl",
         "parquet": "jumok.data.files.tables:read_parquet",
-        "tmx": "jumok.data.files.translators:read_tmx",
-        "po": "jumok.data.files.translators:read_po",
-        "xliff": "jumok.data.files.xliff:read_xliff",
+        "tmx": "jumok.documents.tmx:read_tmx_pairs",
+        "po": "jumok.documents.po:read_po_pairs",
+        "xliff": "jumok.documents.xliff:read_xliff_pairs",
     },
     "positions": {
         "index": "jumok.positions.index:IndexPositions",

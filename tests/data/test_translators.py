@@ -1,4 +1,5 @@
 import gzip
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -140,21 +141,87 @@ def test_po_names_the_line_where_it_is_malformed(tmp_path: Path, tail: str, line
 def test_po_that_is_not_utf8_is_not_guessed_at(tmp_path: Path) -> None:
     file = tmp_path / "a.po"
     file.write_bytes(b'msgid "a"\nmsgstr "\xe9"\n')
-    with pytest.raises(DataError, match="line 2, byte 18: the text is not valid UTF-8"):
+    with pytest.raises(DataError, match="line 2: the file is not in the character set that it na"):
         list(read_pairs(Corpus(file=file)))
 
 
-@pytest.mark.parametrize(
-    ("module", "name", "what"),
-    [("lxml", "a.tmx", "TMX"), ("translate", "a.po", "PO")],
+def test_po_asks_for_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    uninstall(monkeypatch, "translate")
+    (tmp_path / "a.po").write_text("x", "utf-8")
+    with pytest.raises(MissingExtraError, match="reading PO files needs the extra 'formats'"):
+        list(read_pairs(tmx(tmp_path / "a.po")))
+
+
+ONE_UNIT = (
+    '<tmx><body><tu><tuv lang="en"><seg>tea</seg></tuv>'
+    '<tuv lang="ko"><seg>차</seg></tuv></tu></body></tmx>'
 )
-def test_translators_formats_ask_for_their_extra(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, name: str, what: str
+
+
+@pytest.mark.parametrize(
+    ("declared", "written"),
+    [
+        ("utf-16", "utf-16"),
+        ("UTF-16", "utf-16-le"),
+        (None, "utf-16-be"),
+        ("EUC-KR", "euc-kr"),
+        ("utf-8", "utf-8-sig"),
+        ("cp949", "cp949"),
+    ],
+)
+def test_tmx_is_in_the_character_set_that_it_names(
+    tmp_path: Path, declared: str | None, written: str
 ) -> None:
-    uninstall(monkeypatch, module)
-    (tmp_path / name).write_text("x", "utf-8")
-    with pytest.raises(MissingExtraError, match=f"reading {what} files needs the extra 'formats'"):
-        list(read_pairs(tmx(tmp_path / name)))
+    head = f'<?xml version="1.0" encoding="{declared}"?>\n' if declared else ""
+    (tmp_path / "a.tmx").write_bytes(f"{head}{ONE_UNIT}".encode(written))
+    (pair,) = read_pairs(tmx(tmp_path / "a.tmx"))
+    assert pair[:2] == ("tea", "차")
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        ('<?xml version="1.0" encoding="euc-kr"?>', "not in the character set that it names"),
+        ('<?xml version="1.0" encoding="klingon"?>', "a character set that does not exist"),
+        ('<?xml version="1.0" encoding="hex"?>', "a character set that does not exist"),
+        ("", "line 1: the file is not well-formed TMX"),
+    ],
+)
+def test_tmx_in_another_character_set_is_an_error(tmp_path: Path, head: str, said: str) -> None:
+    (tmp_path / "a.tmx").write_bytes(head.encode() + ONE_UNIT.replace("차", "é").encode("latin-1"))
+    with pytest.raises(DataError, match=said):
+        list(read_pairs(tmx(tmp_path / "a.tmx")))
+
+
+def test_entities_do_not_grow(tmp_path: Path) -> None:
+    laughs = "".join(f'<!ENTITY e{n + 1} "{f"&e{n};" * 10}">' for n in range(12))
+    head = f'<!DOCTYPE tmx [<!ENTITY e0 "ha">{laughs}]>'
+    (tmp_path / "a.tmx").write_text(
+        head + ONE_UNIT.replace("tea", "a &e12; &lt;b&gt; &#x41;"), "utf-8"
+    )
+    (pair,) = read_pairs(tmx(tmp_path / "a.tmx"))
+    assert pair.source == "a  <b> A"
+
+
+def test_cdata_is_text(tmp_path: Path) -> None:
+    (tmp_path / "a.tmx").write_text(ONE_UNIT.replace("tea", "a <![CDATA[<b> & ]]>c"), "utf-8")
+    (pair,) = read_pairs(tmx(tmp_path / "a.tmx"))
+    assert pair.source == "a <b> & c"
+
+
+def test_a_large_memory_is_read_in_little_memory(tmp_path: Path) -> None:
+    unit = ONE_UNIT[len("<tmx><body>") : -len("</body></tmx>")]
+    with (tmp_path / "a.tmx").open("w", encoding="utf-8") as file:
+        file.write("<tmx><body>")
+        for _ in range(200):
+            file.write(unit * 1000)
+        file.write("</body></tmx>")
+    assert (tmp_path / "a.tmx").stat().st_size > 15_000_000
+    tracemalloc.start()
+    assert sum(1 for _ in read_pairs(tmx(tmp_path / "a.tmx"))) == 200_000
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8_000_000
 
 
 XLIFF_2 = """<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0"

@@ -2,6 +2,8 @@
 
 import pytest
 
+from jumok.documents.catalog import translate_document
+from jumok.documents.document import Languages
 from jumok.errors import DataError
 from tests.documents.helpers import same, texts, upper
 
@@ -42,3 +44,33 @@ def test_subtitles_without_a_cue_are_refused() -> None:
     with pytest.raises(DataError, match="no cue that can be read"):
         same(cue.replace("\n", "\r"), "srt")
     assert same("WEBVTT\n", "vtt") == b"WEBVTT\n"
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "euc-kr", "utf-16"])
+def test_xml_keeps_its_character_set_and_every_other_byte(charset: str) -> None:
+    """Characters of one, two and three bytes stand before the places that are filled in."""
+    source = '<tuv xml:lang="ko"><seg>물</seg></tuv>'
+    head = f'<?xml version="1.0" encoding="{charset}"?>\n<!-- 물 ± --><tmx><body>'
+    unit = f"<tu>\n {source} </tu><!-- 불 -->"
+    before = f"{head}{unit * 3}</body></tmx>"
+    after = before.replace(source, f'{source}\n <tuv xml:lang="en"><seg>WATER</seg></tuv>')
+    written = translate_document(
+        before.encode(charset),
+        lambda texts: ["WATER"] * len(texts),
+        "tmx",
+        languages=Languages("ko", "en"),
+    )
+    assert written.decode(charset) == after
+
+
+def test_a_translation_outside_of_the_character_set_is_written_as_a_reference() -> None:
+    unit = "<trans-unit><source>a</source></trans-unit>"
+    page = f'<?xml version="1.0" encoding="us-ascii"?><xliff>{unit}</xliff>'
+    written = translate_document(page.encode(), lambda _: ["é"], "xliff")
+    assert b'<target state="needs-review-translation">&#233;</target>' in written
+
+
+def test_cdata_is_translated_as_text() -> None:
+    page = "<xliff><trans-unit><source><![CDATA[a <b> c]]></source></trans-unit></xliff>"
+    assert texts(page, "xliff") == ["a <b> c"]
+    assert ">A &lt;B&gt; C</target>" in upper(page, "xliff")

@@ -28,6 +28,8 @@ from jumok.data.report import CorpusReport
 from jumok.data.store import StoreWriter, read_store, write_store
 from jumok.data.texts.corpus import TextCorpus, documents, read_examples
 from jumok.data.tokenizer import Tokenizer
+from jumok.documents.catalog import translate_document
+from jumok.documents.document import Languages
 from jumok.errors import DataError
 from jumok.evaluation.alignment import read_gold
 from jumok.inspection.page.tours import read_tour, tours_folder
@@ -128,6 +130,25 @@ def captioned(file: Path) -> None:
 
 
 Reader = Callable[[Path], object]
+XLIFF = (
+    "<xliff><file source-language='en'><trans-unit><source>a <g id='1'>b</g><x id='2'/> c</source>"
+    "</trans-unit><x:segment><x:source>a<![CDATA[<b>]]></x:source><x:target>가</x:target>"
+    "</x:segment></file></xliff>"
+)
+
+
+def document(format: str) -> Reader:
+    """Reads a document and translates it into capitals."""
+
+    def read(file: Path) -> None:
+        translate_document(
+            file.read_bytes(),
+            lambda texts: [text.upper() for text in texts],
+            format,
+            languages=Languages("en", "fr"),
+        )
+
+    return read
 
 
 def kinds() -> dict[str, tuple[bytes, Reader]]:
@@ -140,6 +161,7 @@ def kinds() -> dict[str, tuple[bytes, Reader]]:
         "jsonl": (text["jsonl"], pairs),
         "tmx": (text["tmx"], pairs),
         "po": (text["po"], rows),
+        "xlf": (XLIFF.encode(), rows),
         "parquet": (parquet(), pairs),
         "txt.gz": (
             gzip.compress(text["tsv"] * 50),
@@ -165,6 +187,16 @@ def kinds() -> dict[str, tuple[bytes, Reader]]:
         "boxes": (json.dumps(boxes).encode(), lambda file: read_boxes(file, "en")),
         "captions": (b"0.png\ta cat\n0.png\ta dog\n", captioned),
         "tour": ((tours_folder() / "switch-off.toml").read_bytes(), read_tour),
+        **{
+            f"{name} document": (content, document(name))
+            for name, content in (
+                *((name, text[name]) for name in ("tmx", "po")),
+                ("xliff", XLIFF.encode()),
+                ("html", b"<html lang=en><p title='x'>a <b>b</b> &amp; c<br>d</p></html>"),
+                ("markdown", b"# a *b*\n\n- [c](d) `e`\n\n| f | g |\n|---|---|\n| h | i |\n"),
+                ("srt", b"1\n00:00:01,000 --> 00:00:02,000\n<i>Hello</i>\nthere\n"),
+            )
+        },
         "safetensors": (store(), columns),
         "spm": (Tokenizer.train(TINY_TEXT, "bpe", 350).model, encoded),
     }

@@ -13,7 +13,8 @@ from jumok.documents.plain import read_plain
 from jumok.documents.po import read_po
 from jumok.documents.segment import Translated
 from jumok.documents.subtitles import read_subtitles
-from jumok.documents.xml import read_tmx, read_xliff
+from jumok.documents.tmx import read_tmx
+from jumok.documents.xliff import read_xliff
 from jumok.errors import ConfigError, DataError, Place
 
 Translate = Callable[[list[str]], Sequence[Translated | str]]

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from jumok.data.files.tables import Column, Columns
 from jumok.documents.segment import DocumentSegment, Translated
-from jumok.errors import DataError
+from jumok.errors import ConfigError, DataError, Place
 
 
 class Languages(NamedTuple):
@@ -43,6 +45,33 @@ def check_language(said: str, model: str, side: str) -> None:
             got=said,
             do="use a model for this language, or correct the file",
         )
+
+
+def normal_code(language: str) -> str:
+    """ "en-gb" of "en_GB"."""
+    return language.lower().replace("_", "-")
+
+
+def is_language(code: str, asked: str) -> bool:
+    """Whether a language code matches: "en" also stands for "en-GB" and "EN_us"."""
+    return normal_code(code) == normal_code(asked) or normal_code(code).startswith(
+        f"{normal_code(asked)}-"
+    )
+
+
+def two_sides(file: Path, columns: Columns) -> tuple[Column, Column]:
+    """The columns of a format that has a source and a target, and nothing else.
+
+    Raises:
+        ConfigError: another number of columns is asked for.
+    """
+    if len(columns) != 2:
+        raise ConfigError(
+            "this format has two columns: the source and the target.",
+            got=", ".join(map(str, columns)),
+            place=Place(file),
+        )
+    return columns[0], columns[1]
 
 
 class Document(Protocol):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from jumok.data.files.damage import ANYTHING
-from jumok.data.files.elements import XmlElement
+from jumok.documents.elements import XmlElement
 from jumok.documents.segment import (
     DocumentSegment,
     Piece,

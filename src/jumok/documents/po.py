@@ -1,16 +1,21 @@
-"""PO (gettext): entries without a translation are filled in, and marked as fuzzy.
+"""PO (gettext): the pairs in a catalog, and a catalog whose missing translations are filled in.
 
-"Fuzzy" is gettext's own word for an entry that needs a review: msgfmt leaves it out without the
-option --use-fuzzy.
+They are marked as fuzzy, gettext's own word for an entry that needs a review: msgfmt leaves it out
+without the option --use-fuzzy.
 """
 
+import codecs
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
-from jumok.data.files.elements import PoUnit
-from jumok.documents.document import Languages, check_language
+from jumok.data.files.damage import ANYTHING, damaged
+from jumok.data.files.reading import one_line, open_bytes
+from jumok.data.files.tables import Column, Columns, Row, Rows
+from jumok.data.report import CorpusReport
+from jumok.documents.document import Languages, check_language, is_language, two_sides
 from jumok.documents.html import tagged_pieces
 from jumok.documents.segment import DocumentSegment, Paragraph, Translated, paragraph, rendered
 from jumok.errors import DataError, Place, optional_import
@@ -54,8 +59,40 @@ class _Message:
         return "\n".join(lines)
 
 
+@runtime_checkable  # the tests check annotations while they run
+class PoUnit(Protocol):
+    """An entry, as translate-toolkit reads it.
+
+    Attributes:
+        source, target: msgid and msgstr: strings with their plural forms.
+        line_number: its line in the file, from 1.
+    """
+
+    target: str
+
+    @property
+    def source(self) -> Any: ...
+
+    def hasplural(self) -> bool: ...
+
+    @property
+    def line_number(self) -> int: ...
+
+    def isheader(self) -> bool: ...
+
+    def isobsolete(self) -> bool: ...
+
+    def isfuzzy(self) -> bool: ...
+
+    def istranslated(self) -> bool: ...
+
+    def markfuzzy(self) -> None: ...
+
+
 class PoStore(Protocol):
     """A catalog, as translate-toolkit reads it."""
+
+    units: Sequence[PoUnit]
 
     def getheaderplural(self) -> Sequence[str | None]:
         """The number of plural forms, and the formula that chooses one."""
@@ -117,21 +154,11 @@ def read_po(content: bytes, languages: Languages) -> PoDocument:
         DataError: it is not PO, or not in the character set that it names, or for another language.
         MissingExtraError: translate-toolkit is not installed.
     """
-    with optional_import("reading PO files", extra="documents"):
-        from translate.storage import poparser, pypo
-
-    parse, fault = pypo.pofile.parsestring, poparser.PoParseError
-    _check_charset(content)  # the library would read anything as Latin-1
-    try:
-        store = parse(content)
-    except fault as error:
-        raise DataError(
-            "the file is not well-formed PO.", got=str(error), place=Place("PO")
-        ) from None
+    store = _catalog(content, "PO")
+    if (language := _language(store.units)) is not None:
+        check_language(language, languages.target, "target")
     entries = []
     for unit in store.units:
-        if unit.isheader() and (said := _LANGUAGE.search(str(unit.target))):
-            check_language(said[1], languages.target, "target")
         if unit.isheader() or unit.isobsolete() or (unit.istranslated() and not unit.isfuzzy()):
             continue
         forms = unit.source.strings if unit.hasplural() else [unit.source]
@@ -139,7 +166,64 @@ def read_po(content: bytes, languages: Languages) -> PoDocument:
     return PoDocument(content, store, entries)
 
 
-def _check_charset(content: bytes) -> None:
+def read_po_pairs(file: Path, columns: Columns, report: CorpusReport | None = None) -> Rows:
+    """Pairs of msgid and msgstr; of plural entries the first form of each.
+
+    The header, obsolete, fuzzy and untranslated entries are dropped. A PO file has one source and
+    one target, so the two columns need no names; where the first is the language of its header and
+    the second is not, the two sides are exchanged.
+    """
+    source, target = two_sides(file, columns)
+    with open_bytes(file) as stream:
+        units = _catalog(stream.read().removeprefix(codecs.BOM_UTF8), file).units
+    exchanged = _is_written_in(units, source) and not _is_written_in(units, target)
+    for unit in units:
+        if unit.isheader() or unit.isobsolete():
+            continue
+        line = unit.line_number
+        if unit.isfuzzy() or not unit.istranslated():
+            if report:
+                report.skip("fuzzy or untranslated", line)
+            continue
+        # Line breaks inside are how PO wraps text: nothing to report.
+        sides = [one_line(str(text), None, line) for text in (unit.source, unit.target)]
+        yield Row((sides[exchanged], sides[not exchanged]), line)
+
+
+def _language(units: Iterable[PoUnit]) -> str | None:
+    """The language of the translations, if the header says it."""
+    header = next((str(unit.target) for unit in units if unit.isheader()), "")
+    said = _LANGUAGE.search(header)
+    return said[1] if said else None
+
+
+def _is_written_in(units: Iterable[PoUnit], language: Column) -> bool:
+    """Whether the header says that the translations are in this language."""
+    code = _language(units)
+    return code is not None and is_language(code, str(language))
+
+
+def _catalog(content: bytes, file: Path | str) -> PoStore:
+    """The catalog in these bytes."""
+    with optional_import("reading PO files", extra="formats"):
+        from translate.storage import poparser, pypo
+
+    _check_charset(content, file)  # the library would read anything as Latin-1
+    try:
+        store: PoStore = pypo.pofile.parsestring(content)
+    except poparser.PoParseError as error:
+        message, line = str(error), re.search(r"on line (\d+)", str(error))
+        raise DataError(
+            "the file is not well-formed PO.",
+            got=message,
+            place=Place(file, int(line[1]) if line else None),
+        ) from None
+    except ANYTHING as error:
+        raise damaged(file, "PO", error) from error
+    return store
+
+
+def _check_charset(content: bytes, file: Path | str) -> None:
     """Raises DataError if the bytes are not in the character set that the header names."""
     found = _CHARSET.search(content)
     named = "utf-8" if found is None or found[1] == b"CHARSET" else found[1].decode()
@@ -153,5 +237,5 @@ def _check_charset(content: bytes) -> None:
             expected=named,
             got=f"byte {content[error.start]:#04x}",
             do="correct the charset in its header, or convert the file",
-            place=Place("PO", content.count(b"\n", 0, error.start) + 1),
+            place=Place(file, content.count(b"\n", 0, error.start) + 1),
         ) from None

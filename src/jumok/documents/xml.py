@@ -1,108 +1,261 @@
-"""XLIFF and TMX: missing translations are added, and every other byte is kept."""
+"""Tags of an XML file and where they are, block by block: of files larger than the memory, too.
 
+A parser's tree forgets how a file was written, and holds all of it. Here every tag comes with its
+place, and what is between two places is the file's own text.
+"""
+
+import codecs
 import html
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+from xml.parsers import expat
 
-from jumok.data.files.translators import is_language
-from jumok.data.files.xliff import UNFINISHED
-from jumok.documents.document import Languages, Slot, TextDocument, check_language
-from jumok.documents.markup import Token, attributes, escape, tokens
-from jumok.documents.segment import (
-    DocumentSegment,
-    Paragraph,
-    Piece,
-    Translated,
-    paragraph,
-    rendered,
-)
-from jumok.errors import DataError, Place, optional_import
+from jumok.documents.document import Slot, TextDocument
+from jumok.documents.markup import Token, attributes, tokens
+from jumok.documents.segment import Piece
+from jumok.errors import DataError, Place
 
 TEXT = {"g", "mrk", "pc", "hi", "sub"}  # elements whose content is text
 OPENS, CLOSES = {"bpt", "bx", "sc"}, {"ept", "ex", "ec"}  # two elements that enclose text
+BLANK = b" \t\r\n"
+CDATA = "<![CDATA["
+PART = 1 << 15  # bytes whose tags are known at once: a tag takes more memory than its text
+
+_DECLARED = re.compile(rb"\s*<\?xml[^>]*?encoding\s*=\s*[\"']([\w.:-]+)")
+_TAG = re.compile(rb"<[^<>\"']*(?:\"[^\"]*\"[^<>\"']*|'[^']*'[^<>\"']*)*>")
+_ATTRIBUTES = r"(?:\s[^<>\"']*(?:\"[^\"]*\"[^<>\"']*|'[^']*'[^<>\"']*)*)?"
+_PREFIX = r"(?:[\w.-]+:)?"
+_TEXT_TAG = re.compile(rf"</?{_PREFIX}(?:{'|'.join(sorted(TEXT))})(?=[\s/>]){_ATTRIBUTES}/?>")
+# A code without elements in it, and all of its content: the next end is its own.
+_LEAF = re.compile(
+    rf"<(?!{_PREFIX}(?:{'|'.join(sorted(TEXT))})[\s/>])[\w.:-]+(?=[\s/>]){_ATTRIBUTES}"
+    r"(?:/>|(?<!/)>[^<]*</[^<>]*>)"
+)
+_REFERENCE = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[A-Za-z_][\w.-]*);")
 
 
-def read_xliff(content: bytes, languages: Languages) -> TextDocument:
-    """Reads the units without a finished translation.
+class Tag(NamedTuple):
+    """The start or the end of an element.
 
-    A new translation gets the state "needs-review-translation" (1.2) or "translated" (2).
+    Attributes:
+        name: as written, with its prefix.
+        local: without it.
+        attributes: by their names as written; None: the end of an element.
+        start: its place, in bytes of UTF-8.
+        line: from 1.
     """
-    return _document(content, "XLIFF", partial(_xliff_slots, languages=languages))
+
+    name: str
+    local: str
+    attributes: Mapping[str, str] | None
+    start: int
+    line: int
 
 
-def read_tmx(content: bytes, languages: Languages) -> TextDocument:
-    """Reads the units that have the source language and not the target language, which is added.
+class XmlFile:
+    """The tags of some elements of a file, and what is between them.
 
-    Raises:
-        DataError: the target language is not known, or no unit is in the source language.
+    Args:
+        blocks: the bytes of the file; its declaration names their character set, UTF-8 by default.
+        names: of the elements, without prefixes.
+        form: what the file is, for errors: "TMX".
+
+    Attributes:
+        charset: that of the file, once its first tag is known.
     """
-    if not languages.target:
-        raise DataError(
-            "the model's target language is not known, and a TMX file needs it.",
-            do="train with data.target_language set, or translate another format",
-        )
-    return _document(content, "TMX", partial(_tmx_slots, languages=languages))
+
+    def __init__(
+        self, blocks: Iterable[bytes], names: frozenset[str], form: str, file: Path | str
+    ) -> None:
+        self.charset = "utf-8"
+        self._blocks, self._form, self._file = blocks, form, file
+        self._content, self._begin = bytearray(), 0
+        self._ready: list[Tag] = []
+        self._parser = self._parser_of(names)
+
+    def tags(self) -> Iterator[Tag]:
+        """In their order.
+
+        Raises:
+            DataError: the file is not well-formed, or not in its character set.
+        """
+        try:
+            for block in self._utf8():
+                self._content += block
+                for first in range(0, len(block), PART):
+                    self._parser.Parse(block[first : first + PART])
+                    yield from self._ready
+                    self._ready.clear()
+            self._parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            raise DataError(
+                f"the file is not well-formed {self._form}.",
+                got=expat.ErrorString(error.code),
+                place=Place(self._file, error.lineno),
+            ) from None
+        yield from self._ready
+
+    def between(self, start: int, end: int) -> str:
+        """What is written there."""
+        return self._content[start - self._begin : end - self._begin].decode()
+
+    def behind(self, tag: Tag) -> int:
+        """The place behind a tag."""
+        at = tag.start - self._begin
+        if tag.attributes is None and not self._content.startswith(b"</", at):
+            return tag.start  # the end of an element that is one tag
+        found = _TAG.match(self._content, at)
+        assert found is not None
+        return found.end() + self._begin
+
+    def space_before(self, place: int) -> str:
+        """The white space that ends there."""
+        start = place - self._begin
+        while start and self._content[start - 1] in BLANK:
+            start -= 1
+        return self.between(start + self._begin, place)
+
+    def forget(self, place: int) -> None:
+        """Nothing before this place is asked for any more."""
+        del self._content[: place - self._begin]
+        self._begin = place
+
+    def document(self, slots: list[Slot]) -> TextDocument:
+        """The file with slots, whose places are those of tags."""
+        slots.sort(key=lambda slot: slot.start)
+        byte = character = 0
+        places = []
+        for place in chain.from_iterable(slot[:2] for slot in slots):
+            character += len(self._content[byte:place].decode())
+            byte = place
+            places.append(character)
+        spans = zip(slots, places[::2], places[1::2], strict=True)
+        moved = [slot._replace(start=start, end=end) for slot, start, end in spans]
+        return TextDocument(self._content.decode(), moved, self._encoded)
+
+    def _encoded(self, text: str) -> bytes:
+        return text.encode(self.charset, errors="xmlcharrefreplace")
+
+    def _utf8(self) -> Iterator[bytes]:
+        """The file in UTF-8."""
+        blocks = iter(self._blocks)
+        first = next(blocks, b"")
+        self.charset = self._charset_of(first)
+        if self.charset == "utf-8":
+            yield first.removeprefix(codecs.BOM_UTF8)
+            yield from blocks
+            return
+        decoder = codecs.getincrementaldecoder(self.charset)()
+        try:
+            yield decoder.decode(first).encode()
+            for block in blocks:
+                yield decoder.decode(block).encode()
+            yield decoder.decode(b"", True).encode()
+        except UnicodeError as error:
+            raise DataError(
+                "the file is not in the character set that it names.",
+                expected=self.charset,
+                got=str(error),
+                do="correct the encoding in its first line, or convert the file",
+                place=Place(self._file),
+            ) from None
+
+    def _charset_of(self, head: bytes) -> str:
+        """The character set, by the first bytes."""
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        if head.startswith((b"<\0", b"\0<")):
+            return "utf-16-le" if head.startswith(b"<\0") else "utf-16-be"
+        declared = _DECLARED.match(head.removeprefix(codecs.BOM_UTF8))
+        name = declared[1].decode() if declared else "utf-8"
+        try:
+            charset = codecs.lookup(name).name
+            "".encode(charset)  # codecs such as "hex" are none of text
+        except LookupError:
+            raise DataError(
+                "the file names a character set that does not exist.",
+                got=name,
+                do="correct the encoding in its first line",
+                place=Place(self._file, 1),
+            ) from None
+        # In UTF-16 the name could not have been read here.
+        return "utf-8" if charset.startswith(("utf-16", "utf-32")) else charset
+
+    def _parser_of(self, names: frozenset[str]) -> expat.XMLParserType:
+        """A parser that adds the tags of these elements to `_ready`."""
+        parser, add, known = expat.ParserCreate("utf-8"), self._ready.append, dict[str, str]()
+
+        def tag(name: str, attributes: Mapping[str, str] | None = None) -> None:
+            local = known.get(name)
+            if local is None:
+                local = known[name] = name.rpartition(":")[2]
+            if local in names:
+                at, line = parser.CurrentByteIndex, parser.CurrentLineNumber
+                add(Tag(name, local, attributes, at, line))
+
+        parser.StartElementHandler = parser.EndElementHandler = tag
+        # With a handler for all else, no entity is replaced: they may name files, or grow.
+        parser.DefaultHandler = bool
+        return parser
 
 
-def _document(
-    content: bytes, name: str, slots: Callable[[str, list[Token]], Iterator[Slot]]
-) -> TextDocument:
-    with optional_import("reading XML files", extra="documents"):
-        from lxml import etree
-
-    try:
-        parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
-        tree = etree.fromstring(content, parser).getroottree()
-    except etree.XMLSyntaxError as error:
-        raise DataError(
-            f"the file is not well-formed {name}.", got=error.msg, place=Place(name, error.lineno)
-        ) from None
-    charset = tree.docinfo.encoding or "utf-8"
-    text = content.decode(charset)
-    found = sorted(slots(text, list(tokens(text))), key=lambda slot: slot.start)
-    return TextDocument(text, found, partial(_encoded, charset=charset))
+def unescaped(raw: str) -> str:
+    """The characters of text between tags; references to what the file defines are left out."""
+    if "&" not in raw:
+        return raw
+    return _REFERENCE.sub(_character, raw)
 
 
-def _encoded(text: str, charset: str) -> bytes:
-    return text.encode(charset, errors="xmlcharrefreplace")
+def _character(reference: re.Match[str]) -> str:
+    character = html.unescape(reference[0])
+    return "" if character == reference[0] else character
 
 
-def local(token: Token) -> str:
-    """A tag's name without its prefix."""
-    return token.name.rpartition(":")[2]
+def plain_text(raw: str) -> str:
+    """The text of a segment without its inline codes."""
+    left = _TEXT_TAG.sub("", _LEAF.sub("", raw)) if "<" in raw else raw
+    if "<" in left:  # codes within codes, comments and the like
+        return "".join(piece.text for piece in pieces_of(raw))
+    return unescaped(left)
 
 
-def pieces_of(text: str, inside: Sequence[Token]) -> list[Piece]:
+def pieces_of(raw: str) -> list[Piece]:
     """The parts of a segment's content."""
     pieces: list[Piece] = []
+    inside = list(tokens(raw))
     index = 0
     while index < len(inside):
         token = inside[index]
-        raw, name = text[token.start : token.end], local(token)
-        said = attributes(raw) if token.kind in ("open", "empty") else {}
+        written, name = raw[token.start : token.end], token.name.rpartition(":")[2]
+        said = attributes(written) if token.kind in ("open", "empty") else {}
         first, index = index, index + 1
         if token.kind == "text":
-            pieces.append(Piece("text", raw, html.unescape(raw)))
+            pieces.append(Piece("text", written, unescaped(written)))
+            continue
+        if written.startswith(CDATA):
+            pieces.append(Piece("text", written, written[len(CDATA) :].removesuffix("]]>")))
             continue
         if name in TEXT and "translate" not in said and token.kind in ("open", "close"):
-            pieces.append(Piece(token.kind, raw, name=name))
+            pieces.append(Piece(token.kind, written, name=name))
             continue
         if token.kind == "open":  # a code with all its content
             last = _end_of(inside, index, token.name)
-            raw, index = text[token.start : inside[last - 1].end], last
+            written, index = raw[token.start : inside[last - 1].end], last
         number = next(
             (said[key].value for key in ("i", "rid", "startref", "id") if key in said), ""
         )
         kind = "open" if name in OPENS else "close" if name in CLOSES else "point"
         frozen = name == "mrk"
         texts = [each for each in inside[first:index] if frozen and each.kind == "text"]
-        words = html.unescape("".join(text[each.start : each.end] for each in texts))
-        pieces.append(Piece("frozen" if frozen else kind, raw, words, f"code {number}"))
+        words = unescaped("".join(raw[each.start : each.end] for each in texts))
+        pieces.append(Piece("frozen" if frozen else kind, written, words, f"code {number}"))
     return pieces
 
 
-def _end_of(inside: Sequence[Token], index: int, name: str) -> int:
+def _end_of(inside: list[Token], index: int, name: str) -> int:
     depth = 1
     for place in range(index, len(inside)):
         if inside[place].name == name:
@@ -110,168 +263,3 @@ def _end_of(inside: Sequence[Token], index: int, name: str) -> int:
         if depth == 0:
             return place + 1
     return len(inside)
-
-
-@dataclass
-class _Side:
-    """A source or target: its tags, and the tokens between them."""
-
-    begin: Token
-    inside: list[Token] = field(default_factory=list)
-    end: Token | None = None
-
-    def stop(self) -> int:
-        """The index after it."""
-        return (self.end or self.begin).end
-
-
-def _paragraph(text: str, side: _Side) -> Paragraph | None:
-    return paragraph(pieces_of(text, side.inside))
-
-
-def _xliff_slots(text: str, found: list[Token], languages: Languages) -> Iterator[Slot]:
-    sides: dict[str, _Side] = {}
-    open_side: _Side | None = None
-    apart = 0  # depth of elements whose sources are not to be translated
-    unit: Token | None = None
-    for token in found:
-        name = local(token)
-        step = {"open": 1, "close": -1}.get(token.kind, 0)
-        if name in ("xliff", "file") and token.kind == "open":
-            yield from _target_language(text, token, languages)
-        if name in ("alt-trans", "matches", "originalData", "notes"):
-            apart += step
-        elif apart:
-            continue
-        elif name in ("trans-unit", "segment") and token.kind == "open":
-            sides, unit = {}, token
-        elif name in ("trans-unit", "segment") and token.kind == "close" and unit is not None:
-            yield from _unit(text, unit, sides)
-        elif name in ("source", "target", "seg-source") and token.kind != "close":
-            sides[name] = _Side(token)
-            open_side = sides[name] if token.kind == "open" else None
-        elif name in ("source", "target", "seg-source") and open_side is not None:
-            open_side.end, open_side = token, None
-        elif open_side is not None:
-            open_side.inside.append(token)
-
-
-def _target_language(text: str, token: Token, languages: Languages) -> Iterator[Slot]:
-    """Adds the target language if the file names only the source language.
-
-    Raises:
-        DataError: the file has other languages.
-    """
-    said = attributes(text[token.start : token.end])
-    for source, target in (("source-language", "target-language"), ("srclang", "trgLang")):
-        if source not in said:
-            continue
-        check_language(said[source].value, languages.source, "source")
-        if target.lower() in said:
-            check_language(said[target.lower()].value, languages.target, "target")
-        elif languages.target:
-            place = token.end - 1
-            yield Slot(
-                place,
-                place,
-                DocumentSegment(""),
-                partial(_said, said=f' {target}="{languages.target}"'),
-                keep=False,
-            )
-
-
-def _said(_: Translated, said: str) -> str:
-    return said
-
-
-def _unit(text: str, unit: Token, sides: dict[str, _Side]) -> Iterator[Slot]:
-    source, target = sides.get("source"), sides.get("target")
-    if source is None:
-        return
-    said = attributes(text[unit.start : unit.end])
-    if said.get("translate") and said["translate"].value == "no":
-        return
-    found = _paragraph(text, source)
-    if found is None:
-        return
-    old = local(unit) == "trans-unit"
-    prefix = source.begin.name.removesuffix("source")
-    if target is not None:
-        words = "".join(text[each.start : each.end] for each in target.inside)
-        state = attributes(text[target.begin.start : target.begin.end]).get("state")
-        known = state or said.get("state")
-        if words.strip() and not (known and known.value in UNFINISHED):
-            return
-    state_said = ' state="needs-review-translation"' if old else ""
-
-    def write(translated: Translated) -> str:
-        inside = f"{found.before}{rendered(found.segment, translated, escape)}{found.after}"
-        return f"{space}<{prefix}target{state_said}>{inside}</{prefix}target>"
-
-    if target is None:
-        after = sides.get("seg-source", source)
-        before = text[: source.begin.start]
-        space = before[len(before.rstrip()) :]
-        yield Slot(after.stop(), after.stop(), found.segment, write, keep=False)
-    else:
-        space = ""
-        yield Slot(target.begin.start, target.stop(), found.segment, write, keep=False)
-
-
-def _tmx_slots(text: str, found: list[Token], languages: Languages) -> Iterator[Slot]:
-    source = languages.source
-    variants: list[tuple[str, Token, _Side, Token]] = []
-    variant, code, segment = None, "", None
-    any_source = False
-    for token in found:
-        name, opens = local(token), token.kind == "open"
-        raw = text[token.start : token.end]
-        if name == "header" and token.kind != "close":
-            known = attributes(raw).get("srclang")
-            source = source or (known.value if known else "")
-        elif name == "tu" and opens:
-            variants = []
-        elif name == "tu":
-            any_source |= any(is_language(code, source) for code, *_ in variants)
-            yield from _tu(text, variants, source, languages.target)
-        elif name == "tuv" and opens:
-            said = attributes(raw)
-            value = said.get("xml:lang") or said.get("lang")
-            variant, code = token, value.value if value else ""
-        elif name == "tuv" and token.kind == "close" and variant and segment:
-            variants.append((code, variant, segment, token))
-            segment = None
-        elif name == "seg":
-            segment = segment if token.kind == "close" else _Side(token)
-        elif segment is not None:
-            segment.inside.append(token)
-    if not any_source:
-        raise DataError(
-            "no unit of the TMX file is in the model's source language.",
-            expected=source or "a language in the header: srclang",
-        )
-
-
-def _tu(
-    text: str, variants: list[tuple[str, Token, _Side, Token]], source: str, target: str
-) -> Iterator[Slot]:
-    given = next((each for each in variants if is_language(each[0], source)), None)
-    there = next((each for each in variants if is_language(each[0], target)), None)
-    if given is None or (there and any(each.kind == "text" for each in there[2].inside)):
-        return
-    found = _paragraph(text, given[2])
-    if found is None:
-        return
-    before = text[: given[1].start]
-    space = before[len(before.rstrip()) :]
-
-    def write(translated: Translated) -> str:
-        inside = f"{found.before}{rendered(found.segment, translated, escape)}{found.after}"
-        return f'{space}<tuv xml:lang="{target}"><seg>{inside}</seg></tuv>'
-
-    if there is None:
-        last = variants[-1][3].end
-        yield Slot(last, last, found.segment, write, keep=False)
-    else:
-        space = ""
-        yield Slot(there[1].start, there[3].end, found.segment, write, keep=False)

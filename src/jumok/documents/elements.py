@@ -1,4 +1,4 @@
-"""What lxml and translate-toolkit, which have no types of their own, give for parts of a file."""
+"""The elements of lxml, which has no types of its own."""
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Protocol, runtime_checkable
@@ -86,31 +86,3 @@ class XmlElement(Protocol):
     def makeelement(self, tag: str, attributes: Mapping[str, str] | None = None) -> "XmlElement":
         """A new element, in no file."""
         ...
-
-
-@runtime_checkable
-class PoUnit(Protocol):
-    """An entry of a PO file, as translate-toolkit reads it.
-
-    Attributes:
-        source, target: msgid and msgstr: strings with their plural forms.
-        line_number: its line in the file, from 1.
-    """
-
-    target: str
-
-    @property
-    def source(self) -> str: ...
-
-    @property
-    def line_number(self) -> int: ...
-
-    def isheader(self) -> bool: ...
-
-    def isobsolete(self) -> bool: ...
-
-    def isfuzzy(self) -> bool: ...
-
-    def istranslated(self) -> bool: ...
-
-    def markfuzzy(self) -> None: ...
