@@ -23,8 +23,8 @@ from jumok.data.tokenizer import END, PAD, START
 from jumok.decoding import DecodingOptions, decode
 from jumok.engine.language import NativeCausal
 from jumok.engine.native import NativeModel
-from jumok.engine.packing import Weights
 from jumok.engine.recurrent import NativeRecurrent
+from jumok.engine.tensors import Tensors
 from jumok.engine.transformer import NativeTransformer
 from jumok.kernels.linear import prepare_for_inference
 from jumok.kernels.packed import Packs
@@ -55,7 +55,7 @@ def main() -> None:
     weights.pop("positions", None)
     if given.engine == "native":
         arrays = {name: tensor.numpy() for name, tensor in weights.items()}
-        answer_requests(_on_engine(config, arrays, given.precision))
+        answer_requests(_on_engine(config, Tensors(arrays), given.precision))
         return
     model = _model(config, shape["vocabulary"]).eval()
     model.load_state_dict(weights)
@@ -64,12 +64,12 @@ def main() -> None:
         answer_requests(_on_torch(model))
 
 
-def _on_engine(config: Config, weights: Weights, precision: Precision) -> Decode:
+def _on_engine(config: Config, tensors: Tensors, precision: Precision) -> Decode:
     if isinstance(config, CausalConfig):
-        return partial(_write, NativeCausal(config, weights, config.max_length, precision))
+        return partial(_write, NativeCausal(config, tensors, config.max_length, precision))
     if isinstance(config, RecurrentConfig):
-        return partial(_search, NativeRecurrent(config, weights, precision))
-    return partial(_search, NativeTransformer(config, weights, precision))
+        return partial(_search, NativeRecurrent(config, tensors, precision))
+    return partial(_search, NativeTransformer(config, tensors, precision))
 
 
 def _model(config: Config, vocabulary: int) -> SequenceToSequence | CausalLanguageModel:

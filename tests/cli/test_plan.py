@@ -1,8 +1,6 @@
 """`jumok plan`: what it prints, and what it refuses."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -38,11 +36,11 @@ def rows(text: str) -> dict[str, list[str]]:
 def test_one_number_of_cards_is_shown_in_full():
     done = plan(*BASE, "--gpus", "8", "--price-per-hour", "2")
     assert done.exit_code == 0, done.output
-    assert "60.4 M parameters, 365.3 MFLOP a target token" in done.stdout
+    assert "60.5 M parameters, 365.3 MFLOP a target token" in done.stdout
     found = rows(done.stdout)
-    assert found["encoder: feed-forward"][2:] == [
-        *("12,582,912", "25.2", "M", "50.3", "M", "21%"),
-    ]
+    weights = 6 * (2 * 512 * 2048 + 2048 + 512)
+    assert found["encoder.blocks.feedforward"][1:] == [f"{weights:,}", "25.2", "M", "7%"]
+    assert found["gradients"][1:] == ["243.5", "M", "67%"]
     assert found["tokens of all"][-1] == "500,000"
     assert found["tokens of one card"][-1] == "62,500"
     assert found["sent to other nodes"][-2:] == ["0.0", "MB"]
@@ -68,7 +66,7 @@ def test_json_has_the_same_numbers():
     assert first["cost"] == pytest.approx(first["hours"] * 8 * 2)
     assert first["computing"] == pytest.approx(62_500 * found["model"]["flop"] / (0.5 * 989e12))
     assert {each["rule"] for each in second["warnings"]} == {"waiting", "starting"}
-    assert found["model"]["parameters"] == 60_424_192
+    assert found["model"]["parameters"] == 60_524_544
     assert first["memory_total"] > sum(first["memory"]["state"].values())
 
 
@@ -79,18 +77,6 @@ def test_every_recipe_that_comes_with_jumok_is_planned(name):
         assert "the sizes of this model are those of a pretrained one" in str(done.exception)
     else:
         assert done.exit_code == 0, done.output
-
-
-def test_neither_torch_nor_data_is_needed():
-    code = (
-        "import sys; from jumok.cli.main import app\n"
-        "try: app(['plan', 'multi30k-en-de', '--gpus', '8,64'])\n"
-        "finally: assert 'torch' not in sys.modules"
-    )
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    assert "warning (64)" in done.stdout
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(

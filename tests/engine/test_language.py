@@ -13,6 +13,7 @@ from jumok.decoding.window import Window
 from jumok.engine import language
 from jumok.engine.language import NativeCausal, TextPass
 from jumok.engine.structures import library
+from jumok.engine.tensors import Tensors
 from jumok.errors import ModelError
 from jumok.models.causal import CausalLanguageModel
 from jumok.systems.text_writer import native_writer, tokens_of
@@ -48,7 +49,7 @@ def model_of(**keys) -> tuple[CausalConfig, CausalLanguageModel]:
 
 def engine_of(config, model, kind="fp32", context=CONTEXT) -> NativeCausal:
     weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
-    return NativeCausal(config, weights, context, kind)
+    return NativeCausal(config, Tensors(weights), context, kind)
 
 
 def text_of(length: int, seed: int = 3) -> list[int]:

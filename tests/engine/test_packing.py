@@ -6,6 +6,7 @@ import pytest
 from jumok.engine.packing import Packed
 from jumok.engine.quantising import Quantised, quantised
 from jumok.engine.structures import library
+from jumok.engine.tensors import Tensors
 from jumok.engine.transformer import NativeTransformer
 from tests.engine.test_transformer import KINDS, OPTIONS, model_of, rules_of, sources_of
 
@@ -24,13 +25,13 @@ def packed_both_ways(keys) -> tuple[NativeTransformer, NativeTransformer]:
     if keys.get("tied", "all") != "none":  # stored once
         integers.pop("decoder.output.weight")
         weights.pop("decoder.output.weight")
-    given = NativeTransformer(config, weights, "int8")
+    given = NativeTransformer(config, Tensors(weights), "int8")
     tables_alone = {
         name: array
         for name, array in weights.items()
         if name not in integers or name.endswith("embedding.table")
     }
-    return given, NativeTransformer(config, tables_alone, "int8", integers)
+    return given, NativeTransformer(config, Tensors(tables_alone, integers), "int8")
 
 
 @pytest.mark.parametrize("keys", KINDS.values(), ids=KINDS)

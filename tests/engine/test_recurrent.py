@@ -14,6 +14,7 @@ from jumok.engine.forced import WatchedAttention
 from jumok.engine.quantising import quantised
 from jumok.engine.recurrent import NativeRecurrent, missing
 from jumok.engine.structures import library
+from jumok.engine.tensors import Tensors
 from jumok.errors import ModelError
 from jumok.models.recurrent import RecurrentModel
 from tests.engine.test_forced import LENGTHS, targets_of
@@ -87,7 +88,7 @@ def model_of(**keys) -> tuple[RecurrentConfig, RecurrentModel]:
 def engine_of(config: RecurrentConfig, model: RecurrentModel, kind="fp32") -> NativeRecurrent:
     assert missing(config) is None
     weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
-    return NativeRecurrent(config, weights, kind)
+    return NativeRecurrent(config, Tensors(weights), kind)
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
@@ -153,8 +154,8 @@ def test_a_given_memory_is_read_as_the_encoders_own(keys):
     config, model = model_of(**keys)
     sources, targets = sources_of(*LENGTHS), targets_of(9, 30, 0, 21, 8)
     weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
-    weights = {name: weight for name, weight in weights.items() if "decoder" in name}
-    decoder, whole = NativeRecurrent(config, weights), engine_of(config, model)
+    decoder = NativeRecurrent(config, Tensors(weights), encodes=False)
+    whole = engine_of(config, model)
     with torch.inference_mode():
         memories = [model.encode(torch.tensor([each])).states[0].numpy() for each in sources]
     rules = rules_of(DecodingOptions(beam=3, maximum_length=20), sources)
@@ -221,11 +222,11 @@ def test_matrices_that_are_int8_already_give_the_same_answers():
         for name, each in weights.items()
         if name not in integers or name.endswith("table")
     }
-    found = NativeRecurrent(config, floats, "int8", integers).search(sources, rules)
+    found = NativeRecurrent(config, Tensors(floats, integers), "int8").search(sources, rules)
     rounded = {
         name: integers[name].floats() if name in integers else weights[name] for name in weights
     }
-    assert found == NativeRecurrent(config, rounded, "int8").search(sources, rules)
+    assert found == NativeRecurrent(config, Tensors(rounded), "int8").search(sources, rules)
 
 
 def test_what_the_engine_does_not_have_is_named():

@@ -7,7 +7,7 @@ from torch import nn
 from jumok.config import Config, parse_config
 from jumok.models.catalog import DataSizes, build
 
-BATCH, SOURCE, TARGET, VOCABULARY, LABELS = 3, 7, 12, 53, 10
+BATCH, SOURCE, TARGET, VOCABULARY, LABELS = 40, 7, 12, 53, 10
 DATA = {
     "transformer": {"smallworld": {}},
     "rnn": {"smallworld": {}},

@@ -30,6 +30,7 @@ from jumok.decoding import DecodingOptions, decode
 from jumok.decoding.options import FOR_CONTINUATION
 from jumok.engine.language import NativeCausal
 from jumok.engine.structures import library
+from jumok.engine.tensors import Tensors
 from jumok.errors import BundleError, ConfigError
 from jumok.systems.language_model import LanguageModel
 from jumok.systems.text_writer import searched
@@ -172,7 +173,7 @@ def test_an_int8_bundle_writes_what_its_floats_do_in_int8(folder, tmp_path):
     assert system.computed_by == {"name": "native", "precision": "int8"}
     config = section_of(quantised)
     assert isinstance(config, CausalConfig)
-    floats = NativeCausal(config, read_arrays(quantised), CONTEXT, "int8")
+    floats = NativeCausal(config, Tensors(read_arrays(quantised)), CONTEXT, "int8")
     ids = [[START, *system.tokenizer.encode(text), END][: CONTEXT + 1] for text in TEXTS]
     assert system.engine is not None
     for ours, theirs in zip(system.engine.score(ids), floats.score(ids), strict=True):

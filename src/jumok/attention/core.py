@@ -13,7 +13,7 @@ import math
 
 import torch
 
-from jumok.attention import fused
+from jumok.attention import fused, outline
 from jumok.attention.masks import AttentionMask
 from jumok.kernels import attention as kernel
 from jumok.kernels.noise import DropoutMask
@@ -45,6 +45,8 @@ def attend(
     if allowed is not None and (first or queries == 1) and drop is None:  # a step of decoding
         key, value, allowed = key[:, :, first:], value[:, :, first:], allowed.after(first, queries)
         bias = None if bias is None else bias[..., first:]
+    if query.is_meta and drop is None:
+        return outline.attend(query, key, value, allowed, bias)
     if query.device.type != "cpu":
         found = fused.in_sentences(query, key, value, allowed, bias, drop, scale)
         if found is not None:

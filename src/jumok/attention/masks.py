@@ -149,6 +149,14 @@ class AttentionMask:
         """Whether queries may see different ranges of the keys."""
         return self.causal or self.window is not None or self.documents is not None
 
+    def most_keys(self, keys: int) -> int:
+        """The most keys that the ranges leave a query, as far as sizes tell."""
+        if self.window is not None:
+            keys = min(keys, self.window if self.causal else 2 * self.window - 1)
+        if self.documents is not None and self.documents.longest is not None:
+            keys = min(keys, self.documents.longest)
+        return keys
+
     def ranges(self, queries: int, keys: int, device: torch.device) -> Ranges | None:
         """The range of keys of each query, by all but `real` and `matrix`; None: all keys."""
         if not self.has_ranges:

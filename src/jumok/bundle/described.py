@@ -7,11 +7,7 @@ from pydantic import ValidationError
 from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle
 from jumok.config.models import model_config
 from jumok.config.section import ModelSection
-from jumok.errors import BundleError, ModelError, Place
-from jumok.models.size import BYTES, check_memory
-
-TABLES = 1 << 30
-"""The most bytes of tables that are computed, not stored: those of positions."""
+from jumok.errors import BundleError, Place
 
 
 def section_of(bundle: Bundle) -> ModelSection:
@@ -29,22 +25,6 @@ def section_of(bundle: Bundle) -> ModelSection:
             place=Place(bundle.folder / CONFIG),
             got="; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults),
             do="get an undamaged copy of the bundle",
-        ) from error
-
-
-def check_size(bundle: Bundle, config: ModelSection) -> None:
-    """Raises a BundleError for a model that is much larger than the weights."""
-    file = bundle.config
-    most = TABLES + 2 * BYTES * bundle.parameters
-    try:
-        check_memory(config, file.vocabulary_size, len(file.labels), most)
-    except ModelError as error:
-        raise BundleError(
-            "the sizes in config.json are not those of the weights.",
-            expected=f"the sizes of a model of {bundle.parameters:,} numbers",
-            got=f"{error.what} {error.got}",
-            do="get an undamaged copy: config.json and model.safetensors belong together",
-            place=Place(bundle.folder / CONFIG),
         ) from error
 
 

@@ -8,13 +8,20 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from jumok.bundle.arrays import read_arrays, unreadable
-from jumok.bundle.described import check_alignment, check_size, check_tensors, section_of, unfit
-from jumok.bundle.reading import WEIGHTS, Bundle
+from jumok.bundle.described import check_alignment, check_tensors, section_of, unfit
+from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle
 from jumok.bundle.room import check_room
 from jumok.config.section import ModelSection
+from jumok.errors import BundleError, ModelError, Place
+from jumok.machine_memory import total_memory
 from jumok.models.catalog import DataSizes, build
 from jumok.models.memory import SequenceToSequence
-from jumok.models.size import BYTES
+
+BYTES = 4
+"""The size of a float32 number."""
+
+TABLES = 1 << 30
+"""The most bytes of tables that are computed, not stored: those of positions."""
 
 
 def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
@@ -40,9 +47,18 @@ def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
 
 def _built(bundle: Bundle, config: ModelSection) -> nn.Module:
     """The model without its weights; sizes beyond those of the weights are refused."""
-    check_size(bundle, config)
-    file = bundle.config
-    model = build(config, DataSizes(file.vocabulary_size, len(file.labels)))
+    sizes = DataSizes(bundle.config.vocabulary_size, len(bundle.config.labels))
+    most = min(TABLES + 2 * BYTES * bundle.parameters, total_memory())
+    try:
+        model = build(config, sizes, most)
+    except ModelError as error:
+        raise BundleError(
+            "the sizes in config.json are not those of the weights.",
+            expected=f"the sizes of a model of {bundle.parameters:,} numbers",
+            got=f"{error.what} {error.got}",
+            do="get an undamaged copy: config.json and model.safetensors belong together",
+            place=Place(bundle.folder / CONFIG),
+        ) from error
     looks = len(model.cross_sites) if isinstance(model, SequenceToSequence) else 0
     check_alignment(bundle, looks)
     return model

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import model_validator
 
-from jumok.config.section import Count, Layers, ModelSection, Share, part_name
+from jumok.config.section import Layers, ModelSection, Share, Width, part_name
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 PARTS = {"rnn": 1, "gru": 1, "lstm": 2}
@@ -16,8 +16,8 @@ class RecurrentConfig(ModelSection):
 
     kind: Literal["rnn"] = "rnn"
     cell: Literal["rnn", "lstm", "gru"] = "gru"
-    dim: Count = 256
-    embedding: Count = 256
+    dim: Width = 256
+    embedding: Width = 256
     encoder_layers: Layers = 1
     bidirectional: bool = True
     decoder_layers: Layers = 1

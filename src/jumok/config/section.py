@@ -12,6 +12,8 @@ from jumok.parts import unknown
 
 Share = Annotated[float, Field(ge=0.0, lt=1.0)]
 Count = Annotated[int, Field(ge=1, lt=2**31)]
+Width = Annotated[int, Field(ge=1, le=65536)]
+"""Of vectors, and the number of heads: tables of positions are computed for each."""
 Layers = Annotated[int, Field(ge=1, le=1000)]
 """Each layer is built separately: a million of them would take minutes before the first error."""
 Side = Annotated[int, Field(ge=1, le=16384)]

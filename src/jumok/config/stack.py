@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from jumok.config.section import Count, ModelSection, Share, part_name
+from jumok.config.section import Count, ModelSection, Share, Width, part_name
 
 PositionKind = Annotated[str, part_name("positions", "none")]
 ActivationKind = Literal["relu", "relu2", "gelu", "silu"]
@@ -25,11 +25,11 @@ PRODUCTS = ("dot", "scaled-dot", "cosine")
 class StackConfig(ModelSection):
     """Blocks of attention and feed-forward: their width, their norm and their positions."""
 
-    dim: Count = 256
-    heads: Count = 4
-    head_dim: Count | None = None
-    value_dim: Count | None = None
-    kv_heads: Count | None = None
+    dim: Width = 256
+    heads: Width = 4
+    head_dim: Width | None = None
+    value_dim: Width | None = None
+    kv_heads: Width | None = None
     score: Annotated[str, part_name("score")] = "scaled-dot"
     score_cap: Cap | None = None
     sinks: bool = False

@@ -5,7 +5,6 @@ what is beyond the true width is zero in every vector. What is linear and comes 
 linear layer (a bilinear score, the scales of heads) is multiplied into it here.
 """
 
-from collections.abc import Mapping
 from typing import TypeVar
 
 import numpy as np
@@ -13,7 +12,8 @@ import numpy.typing as npt
 
 from jumok.config.stack import StackConfig
 from jumok.engine.embedding import FURTHEST, slopes, turns, vectors_of
-from jumok.engine.packing import Array, Kind, Packed, Weights
+from jumok.engine.packing import Array, Kind, Packed
+from jumok.engine.parts import ACTIVATIONS, FEEDFORWARDS, NORMS, SCORES
 from jumok.engine.quantising import Quantised, together
 from jumok.engine.structures import (
     BlockLayout,
@@ -22,11 +22,11 @@ from jumok.engine.structures import (
     NormLayout,
     ProcessLayout,
 )
+from jumok.engine.tensors import TABLES, Tensors
 
 Numbers = TypeVar("Numbers", Array, npt.NDArray[np.int8])
 
 LANES = 16
-ACTIVATIONS = ("relu", "gelu", "silu")
 Layer = tuple[Array | Quantised, Array]
 """(outputs inputs), and the biases"""
 
@@ -58,25 +58,26 @@ class PackedStacks:
         vocabulary: the number of tokens.
 
     Args:
-        weights: by their names in a bundle, float32; tied ones may be there once.
         blocks: the number of blocks of the encoder and of the decoder.
         cross: whether the decoder attends to a Memory.
-        integers: by their names, matrices that are already int8; of these `weights` needs only the
-            tables.
+        tied: the names of tables that are one.
+
+    Raises:
+        UnfitTensors: one is missing, or of another shape.
     """
 
     def __init__(
         self,
         config: StackConfig,
-        weights: Weights,
+        tensors: Tensors,
         kind: Kind,
         blocks: tuple[int, int],
         *,
         cross: bool,
-        integers: Mapping[str, Quantised] | None = None,
+        tied: tuple[str, ...],
     ) -> None:
-        self._packed, self._config = Packed(kind), config
-        self._weights, self._integers = weights, integers or {}
+        self._packed, self._config, self._tensors = Packed(kind), config, tensors
+        tensors.tie(tied)
         self._head_dim = config.head_dim or config.dim // config.heads
         self._value_dim = config.value_dim or self._head_dim
         self._kv_heads = config.kv_heads or config.heads
@@ -86,21 +87,22 @@ class PackedStacks:
             (BlockLayout * len(encoder))(*encoder),
             (BlockLayout * len(decoder))(*decoder),
         )
-        read = weights.get("encoder.embedding.table")
-        written = weights.get("decoder.embedding.table", read)
-        assert written is not None
+        written = tensors.floats(TABLES[1], None, config.dim)
         self.vocabulary = len(written)
+        read = tensors.floats(TABLES[0], self.vocabulary, config.dim) if blocks[0] else None
         self.positions: int | None = None
         self.layout = ModelLayout(
             filled(config.dim), config.heads, self._kv_heads, filled(self._head_dim),
             filled(self._value_dim), filled(config.feedforward), config.dim, self._head_dim,
             len(encoder), len(decoder), config.norm == "post",
-            ACTIVATIONS.index(config.activation), config.feedforward_kind == "gated",
-            config.norm_epsilon, self._head_dim**-0.5 if config.score == "scaled-dot" else 1.0,
+            ACTIVATIONS.index(config.activation), "gate" in FEEDFORWARDS[config.feedforward_kind],
+            config.norm_epsilon, self._head_dim**-0.5 if SCORES[config.score].scaled else 1.0,
         )  # fmt: skip
-        self._embed(read if blocks[0] else None, written)
-        self.layout.encoder_first = self._norm("encoder.first_norm")
-        self.layout.decoder_first = self._norm("decoder.first_norm")
+        self._embed(read, written)
+        if config.norm == "pre":
+            if encoder:
+                self.layout.encoder_first = self._norm("encoder.first_norm")
+            self.layout.decoder_first = self._norm("decoder.first_norm")
         self.layout.encoder, self.layout.decoder = self._blocks
         self.layout.output = self._output()
 
@@ -116,7 +118,7 @@ class PackedStacks:
         tied = read is not None and read.ctypes.data == written.ctypes.data
         sides = {"decoder": written} if read is None else {"decoder": written, "encoder": read}
         for side, table in sides.items():
-            vectors = vectors_of(config, self._matrix, side, table)
+            vectors = vectors_of(config, self._tensors.floats, side, table)
             target = side == "decoder"
             if not target and tied and config.positions_join == "add":
                 layout.source_table = layout.target_table
@@ -138,28 +140,17 @@ class PackedStacks:
         self.positions = min(reach, default=None)
 
     def _norm(self, name: str) -> NormLayout:
-        """The norm of this name; an empty one where the model has none."""
-        dim, gain = filled(self._config.dim), self._weights.get(f"{name}.weight")
-        bias = self._weights.get(f"{name}.bias")
-        return NormLayout(
-            0 if gain is None else self._packed.address(padded(gain, dim)),
-            0 if bias is None else self._packed.address(padded(bias, dim)),
+        """The norm of this name."""
+        dim = self._config.dim
+        weights = (
+            self._tensors.floats(f"{name}.{key}", dim) for key in NORMS[self._config.norm_kind]
         )
-
-    def _matrix(self, name: str) -> Array:
-        """The floats of this name."""
-        stored = self._integers.get(name)
-        return self._weights[name] if stored is None else stored.floats()
+        return NormLayout(*(self._packed.address(padded(each, filled(dim))) for each in weights))
 
     def _output(self) -> LinearLayout:
-        """From states to logits: tied weights are there once, under their first name."""
-        tables = ("decoder.output.weight", "decoder.embedding.table", "encoder.embedding.table")
-        for name in tables:
-            if name in self._integers or name in self._weights:
-                break
-        dim = self._config.dim
-        rows = len(self._integers[name].scales if name in self._integers else self._weights[name])
-        return self._packed.matrix(self._filled(name, (1, rows), (1, dim), exact=True))
+        """From states to logits."""
+        sizes = (1, self.vocabulary), (1, self._config.dim)
+        return self._packed.matrix(self._filled(TABLES[2], *sizes, exact=True))
 
     def _filled(
         self, name: str, outputs: tuple[int, int], inputs: tuple[int, int], *, exact: bool = False
@@ -173,10 +164,9 @@ class PackedStacks:
         high = width if exact else filled(width)
         sizes = groups, high, in_groups, filled(in_width)
         flat = groups * high, in_groups * sizes[3]
-        stored = self._integers.get(name)
-        if stored is None:
-            matrix = self._weights[name].reshape(*outputs, *inputs)
-            return padded(matrix, *sizes).reshape(flat)
+        stored = self._tensors.matrix(name, groups * width, in_groups * in_width)
+        if not isinstance(stored, Quantised):
+            return padded(stored.reshape(*outputs, *inputs), *sizes).reshape(flat)
         integers = padded(stored.integers.reshape(*outputs, *inputs), *sizes)
         scales = padded(stored.scales.reshape(outputs), groups, high)
         return Quantised(integers.reshape(flat), scales.ravel())
@@ -184,11 +174,13 @@ class PackedStacks:
     def _layer(self, name: str, outputs: tuple[int, int], inputs: tuple[int, int]) -> Layer:
         """A linear layer; see `_filled`."""
         matrix = self._filled(f"{name}.weight", outputs, inputs)
-        bias = self._weights.get(f"{name}.bias")
-        groups, width = outputs[0], filled(outputs[1])
-        if bias is None:
-            return matrix, np.zeros(groups * width, np.float32)
-        return matrix, padded(bias.reshape(outputs), groups, width).ravel()
+        if not self._config.bias:
+            return matrix, np.zeros(len(matrix), np.float32)
+        return matrix, self._biases(name, *outputs)
+
+    def _biases(self, name: str, groups: int, width: int) -> Array:
+        bias = self._tensors.floats(f"{name}.bias", groups * width)
+        return padded(bias.reshape(groups, width), groups, filled(width)).ravel()
 
     def _together(self, *layers: Layer) -> LinearLayout:
         """Several layers as one, their outputs one after the other."""
@@ -208,26 +200,27 @@ class PackedStacks:
         if what == "value":
             return self._layer(f"{name}.value", (self._kv_heads, self._value_dim), dim)
         key, biases = self._layer(f"{name}.key", (self._kv_heads, self._head_dim), dim)
-        if config.score != "bilinear":
+        if not SCORES[config.score].layers:
             return key, biases
-        square = (1, self._head_dim), (1, self._head_dim)
-        score, bias = self._layer(f"{name}.score.key", *square)
-        heads, width, matrix = self._kv_heads, filled(self._head_dim), floats_of(score)
+        square, score = (1, self._head_dim), f"{name}.score.key"
+        matrix = floats_of(self._filled(f"{score}.weight", square, square))
+        bias = self._biases(score, *square)
+        heads, width = self._kv_heads, filled(self._head_dim)
         return (
             (matrix @ floats_of(key).reshape(heads, width, -1)).reshape(heads * width, -1),
             (biases.reshape(heads, width) @ matrix.T + bias).ravel(),
         )
 
-    def _process(self, name: str, what: str, heads: int) -> ProcessLayout:
+    def _process(self, name: str, what: str) -> ProcessLayout:
         """What the heads of queries, or of keys, are put through."""
-        process = ProcessLayout()
-        gain = self._weights.get(f"{name}.process_{what}.0.weight")
-        if gain is not None:
+        process, config, tensors = ProcessLayout(), self._config, self._tensors
+        if config.process_heads:
+            gain = tensors.floats(f"{name}.process_{what}.0.weight", self._head_dim)
             process.gain = self._packed.address(padded(gain, filled(self._head_dim)))
-        sharpness = self._weights.get(f"{name}.score.sharpness")
-        if sharpness is not None:
+        if SCORES[config.score].sharpness:
+            sharpness = tensors.floats(f"{name}.score.sharpness", config.heads)
             keys = what == "keys"
-            unit = np.ones(heads) if keys else np.exp(np.minimum(sharpness, SHARPEST))
+            unit = np.ones(self._kv_heads) if keys else np.exp(np.minimum(sharpness, SHARPEST))
             process.unit = self._packed.address(unit.astype(np.float32))
         return process
 
@@ -241,17 +234,18 @@ class PackedStacks:
         whole = floats_of(matrix)
         by_head = whole.reshape(len(whole), config.heads, -1)
         for number in range(len(config.process_output)):
-            by_head = by_head * self._weights[f"{name}.process_output.{number}.gain"][:, None]
+            gain = self._tensors.floats(f"{name}.process_output.{number}.gain", config.heads)
+            by_head = by_head * gain[:, None]
         return self._packed.matrix(by_head.reshape(whole.shape), bias)
 
     def _block(self, side: str, number: int, cross: bool) -> BlockLayout:
-        config, kv_heads, name = self._config, self._kv_heads, f"{side}.blocks.{number}"
+        config, name = self._config, f"{side}.blocks.{number}"
         own, other = f"{name}.self_attention", f"{name}.cross_attention"
         block = BlockLayout(
             self._together(*(self._projection(own, what) for what in ("query", "key", "value"))),
             self._mixed(own),
-            self._process(own, "queries", config.heads),
-            self._process(own, "keys", kv_heads),
+            self._process(own, "queries"),
+            self._process(own, "keys"),
             self._norm(f"{name}.after_self.norm"),
         )
         if cross:
@@ -260,15 +254,19 @@ class PackedStacks:
                 *(self._projection(other, what) for what in ("key", "value"))
             )
             block.cross_output = self._mixed(other)
-            block.cross_queries = self._process(other, "queries", config.heads)
-            block.cross_keys = self._process(other, "keys", kv_heads)
+            block.cross_queries = self._process(other, "queries")
+            block.cross_keys = self._process(other, "keys")
             block.after_cross = self._norm(f"{name}.after_cross.norm")
         hidden, dim = (1, config.feedforward), (1, config.dim)
-        inner = ("gate", "inner") if config.feedforward_kind == "gated" else ("inner",)
+        forward = f"{name}.feedforward"
         block.inner = self._together(
-            *(self._layer(f"{name}.feedforward.{layer}", hidden, dim) for layer in inner)
+            *(
+                self._layer(f"{forward}.{layer}", hidden, dim)
+                for layer in FEEDFORWARDS[config.feedforward_kind]
+            )
         )
-        block.outer = self._together(self._layer(f"{name}.feedforward.outer", dim, hidden))
+        outer = self._layer(f"{forward}.outer", dim, hidden)
+        block.outer = self._together(outer)
         block.after_feedforward = self._norm(f"{name}.after_feedforward.norm")
         block.window = config.window_of(number) or 0
         return block

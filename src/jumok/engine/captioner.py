@@ -7,9 +7,10 @@ engine makes captions of several hypotheses, or of many words, faster, not the r
 from jumok.config.captioner import CaptionerConfig, RnnDecoderConfig
 from jumok.engine import recurrent
 from jumok.engine.native import NativeModel
-from jumok.engine.packing import Kind, Weights
+from jumok.engine.packing import Kind
+from jumok.engine.parts import missing_part
 from jumok.engine.recurrent import NativeRecurrent
-from jumok.engine.served import missing_part
+from jumok.engine.tensors import Tensors
 from jumok.engine.transformer import NativeDecoder
 
 
@@ -21,14 +22,10 @@ def missing(config: CaptionerConfig) -> str | None:
     return missing_part(decoder)
 
 
-def native_decoder(config: CaptionerConfig, weights: Weights, kind: Kind = "fp32") -> NativeModel:
-    """The decoder of a captioner, every source of which is a Memory.
-
-    Args:
-        weights: of the whole model, by their names, float32.
-    """
-    own = {name: each for name, each in weights.items() if name.startswith("decoder.")}
+def native_decoder(config: CaptionerConfig, tensors: Tensors, kind: Kind = "fp32") -> NativeModel:
+    """The decoder of a captioner, every source of which is a Memory."""
     decoder = config.decoder
     if isinstance(decoder, RnnDecoderConfig):
-        return NativeRecurrent(decoder.recurrent(looks=config.memory == "grid"), own, kind)
-    return NativeDecoder(decoder, own, kind)
+        config_of_rnn = decoder.recurrent(looks=config.memory == "grid")
+        return NativeRecurrent(config_of_rnn, tensors, kind, encodes=False)
+    return NativeDecoder(decoder, tensors, kind)

@@ -20,8 +20,8 @@ FURTHEST = 4096 + 2
 """Positions for which there are vectors or angles where the encoding itself has no limit."""
 
 
-Named = Callable[[str], Array]
-"""Gives the weights of a name."""
+Named = Callable[..., Array]
+"""Gives the weights of a name and a shape (`Tensors.floats`)."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,9 @@ def vectors_of(config: StackConfig, weights: Named, side: str, table: Array) -> 
     places = _places(config, weights, side)
     by_fraction = np.ones((1, 1), np.float32) if _by_length(config, side) else None
     if config.positions_join == "concatenate":
-        matrix = weights(f"{side}.embedding.positions.join.weight").T
-        bias = weights(f"{side}.embedding.positions.join.bias")
+        join, width = f"{side}.embedding.positions.join", _width(config)
+        matrix = weights(f"{join}.weight", config.dim, config.dim + width).T
+        bias = weights(f"{join}.bias", config.dim)
         of_words, of_places = matrix[: config.dim], matrix[config.dim :]
         words = words @ of_words + bias
         places = None if places is None else places @ of_places
@@ -73,13 +74,24 @@ def _places(config: StackConfig, weights: Named, side: str) -> Array | None:
     if config.positions == "fraction" and not _by_length(config, side):
         return place / np.float32(max(1, config.max_length - 1))
     if config.positions == "binary":
-        bits = max(1, (config.max_length - 1).bit_length())
-        return (np.arange(1 << bits)[:, None] >> np.arange(bits) & 1).astype(np.float32)
+        bits = _width(config)
+        rows = np.arange(min(1 << bits, FURTHEST))
+        return (rows[:, None] >> np.arange(bits) & 1).astype(np.float32)
     if config.positions == "sinusoidal":
         return _sinusoids(config.dim)
     if config.positions == "learned":
-        return weights(f"{side}.embedding.positions.encoding.table")
+        name = f"{side}.embedding.positions.encoding.table"
+        return weights(name, config.max_length, config.dim)
     return None
+
+
+def _width(config: StackConfig) -> int:
+    """The width of a place's vector."""
+    if config.positions in ("index", "fraction"):
+        return 1
+    if config.positions == "binary":
+        return max(1, (config.max_length - 1).bit_length())
+    return config.dim
 
 
 @functools.lru_cache(maxsize=1)

@@ -8,7 +8,7 @@ step, whose weights are read from memory once. A text's numbers are the same bit
 from __future__ import annotations
 
 import weakref
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
@@ -18,12 +18,12 @@ import numpy as np
 from jumok.config.causal import CausalConfig
 from jumok.engine.blocks import PackedStacks
 from jumok.engine.forced import Keeping
-from jumok.engine.packing import Array, Kind, Weights
-from jumok.engine.quantising import Quantised
+from jumok.engine.packing import Array, Kind
 from jumok.engine.request import Request, session_of
 from jumok.engine.searching import SearchRules
 from jumok.engine.steps import StepRow, read_rows
 from jumok.engine.structures import library
+from jumok.engine.tensors import TIED, Tensors
 from jumok.errors import ModelError
 
 LONGEST_PASS = 64
@@ -40,10 +40,6 @@ class NativeCausal:
         vocabulary: the number of tokens.
         context: the number of tokens that are read at once.
 
-    Args:
-        weights: by their names in a bundle, float32; tied ones may be there once.
-        integers: by their names, matrices that are already int8.
-
     Raises:
         ModelError: the model has fewer positions than the context has tokens.
     """
@@ -51,14 +47,13 @@ class NativeCausal:
     def __init__(
         self,
         config: CausalConfig,
-        weights: Weights,
+        tensors: Tensors,
         context: int,
         kind: Kind = "fp32",
-        integers: Mapping[str, Quantised] | None = None,
     ) -> None:
-        self._packed = PackedStacks(
-            config, weights, kind, (0, config.layers), cross=False, integers=integers
-        )
+        tied = TIED["target" if config.tied else "none"]
+        layers = 0, config.layers
+        self._packed = PackedStacks(config, tensors, kind, layers, cross=False, tied=tied)
         self._layers = config.layers
         self.vocabulary, self.context = self._packed.vocabulary, context
         reach = self._packed.positions

@@ -9,7 +9,6 @@ from jumok.engine.quantising import Quantised, quantised
 from jumok.engine.structures import LinearLayout
 
 Array = npt.NDArray[np.float32]
-Weights = dict[str, Array]
 Kind = Literal["fp32", "bf16", "int8"]
 
 PANEL = 64

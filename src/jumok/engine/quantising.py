@@ -28,6 +28,15 @@ class Quantised:
     integers: npt.NDArray[np.int8]
     scales: npt.NDArray[np.float32]
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the matrix."""
+        return self.integers.shape
+
+    def __len__(self) -> int:
+        """The number of its outputs."""
+        return len(self.integers)
+
     def floats(self) -> Matrix:
         """(outputs inputs): the weights that the integers stand for."""
         whole: Matrix = self.integers.astype(np.float32) * self.scales[:, None]

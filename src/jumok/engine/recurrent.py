@@ -1,7 +1,7 @@
 """Sequence to sequence with RNNs on the engine, or a decoder alone over a Memory that is given."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 import numpy as np
@@ -10,16 +10,15 @@ from jumok.config.recurrent import GATES, PARTS, RecurrentConfig
 from jumok.engine.blocks import Numbers, filled, padded
 from jumok.engine.forced import Depth
 from jumok.engine.native import NativeModel
-from jumok.engine.packing import Array, Kind, Packed, Weights
+from jumok.engine.packing import Array, Kind, Packed
+from jumok.engine.parts import SCORES, Score
 from jumok.engine.quantising import Quantised
 from jumok.engine.request import session_of
 from jumok.engine.structures import CellLayout, LinearLayout, RecurrentLayout, library
+from jumok.engine.tensors import TABLES, TIED, Tensors
 
 CELLS = ("rnn", "lstm", "gru")
 ORDERS = ("first-state", "every-step", "bahdanau", "luong", "feeding", "gnmt")
-SCORES = {"dot": 0, "scaled-dot": 0, "bilinear": 0, "cosine": 1, "additive": 2}
-"""Which of the engine's three scores each is: a product, that of unit vectors, or v . tanh(...)."""
-
 SHARPEST = math.log(100.0)
 """As in attention/cosine.py: the temperature is never below 0.01."""
 
@@ -52,45 +51,47 @@ class NativeRecurrent(NativeModel):
     """A sequence-to-sequence RNN. Its attention, if it has one, is layer 0 of "cross".
 
     Args:
-        weights: by their names in a bundle, float32; tied ones may be there once. Without those of
-            an encoder every source is a Memory.
-        integers: by their names, matrices that are already int8; of these `weights` needs only the
-            tables.
+        encodes: whether it has an encoder; without one every source is a Memory.
+
+    Raises:
+        TensorError: a tensor is missing, or of another shape.
     """
 
     def __init__(
         self,
         config: RecurrentConfig,
-        weights: Weights,
+        tensors: Tensors,
         kind: Kind = "fp32",
-        integers: Mapping[str, Quantised] | None = None,
+        *,
+        encodes: bool = True,
     ) -> None:
         assert missing(config) is None
-        self._packed, self._config = Packed(kind), config
-        self._weights, self._integers = weights, integers or {}
+        self._packed, self._config, self._tensors = Packed(kind), config, tensors
+        tensors.tie(TIED[config.tied if encodes else "target"])
         self._depth = Depth(0, 0, int(config.looks), heads=1)
         self.dim, ways = config.dim, 1 + config.bidirectional
-        source = weights.get("encoder.embedding.table")
-        target = weights.get("decoder.embedding.table", source)
-        assert target is not None
+        target = tensors.floats(TABLES[1], None, config.embedding)
         self.vocabulary, self.positions = len(target), None
-        encoder = [] if source is None else self._encoder()
+        source = tensors.floats(TABLES[0], *target.shape) if encodes else None
+        encoder = self._encoder() if encodes else []
         decoder = self._decoder()
         self._cells = (CellLayout * len(encoder))(*encoder), (CellLayout * len(decoder))(*decoder)
         score, dim, word = "decoder.attention.score", config.dim, config.embedding
-        states = config.decoder_layers * PARTS[config.cell]
+        states, layers = config.decoder_layers * PARTS[config.cell], self._score.layers
         self._model = RecurrentLayout(
             CELLS.index(config.cell), filled(dim), filled(word), filled(dim // ways), dim,
             dim // ways, config.encoder_layers, ways, not config.looks,
-            config.decoder_layers, ORDERS.index(_order(config)), SCORES.get(config.attention, 0),
+            config.decoder_layers, ORDERS.index(_order(config)), self._score.number,
             word**0.5, self._scale(), *self._tables(source, target), *self._cells,
             self._linear("decoder.first", (states, dim), dim),
-            self._linear(f"{score}.query", (1, dim), dim),
-            self._linear(f"{score}.key", (1, dim), dim),
-            self._linear("decoder.gate", (1, 1), dim),
+            *(
+                self._linear(f"{score}.{side}", (1, dim), dim) if side in layers else LinearLayout()
+                for side in ("query", "key")
+            ),
+            self._linear("decoder.gate", (1, 1), dim) if config.gate else LinearLayout(),
             self._linear("decoder.readout", (1, word), *config.readout_inputs),
             self._output(),
-            self._vector(f"{score}.energy"), self._vector(f"{score}.coverage"),
+            self._vector("energy"), self._vector("coverage"),
         )  # fmt: skip
 
     def _encoder(self) -> list[CellLayout]:
@@ -121,39 +122,30 @@ class NativeRecurrent(NativeModel):
         )
 
     def _linear(self, name: str, outputs: tuple[int, int], *inputs: int) -> LinearLayout:
-        """The layer of this name; an empty one where the model has none.
+        """The layer of this name.
 
         Args:
             outputs: how many vectors of which width.
             inputs: the widths of the vectors that it reads, side by side.
         """
-        matrix = self._matrix(f"{name}.weight", outputs, *inputs)
-        if matrix is None:
-            return LinearLayout()
-        bias = self._weights[f"{name}.bias"].reshape(outputs)
-        return self._packed.matrix(matrix, padded(bias, outputs[0], filled(outputs[1])).ravel())
-
-    def _matrix(
-        self, name: str, outputs: tuple[int, int], *inputs: int
-    ) -> Array | Quantised | None:
-        """With every width filled up to a multiple of 16; None where the model has none."""
-        if name in self._integers:
-            stored = self._integers[name]
-            scales = padded(stored.scales.reshape(outputs), outputs[0], filled(outputs[1]))
-            return Quantised(spaced(stored.integers, outputs, inputs), scales.ravel())
-        return spaced(self._weights[name], outputs, inputs) if name in self._weights else None
+        rows = outputs[0] * outputs[1]
+        matrix = self._tensors.matrix(f"{name}.weight", rows, sum(inputs))
+        bias = self._tensors.floats(f"{name}.bias", rows).reshape(outputs)
+        biases = padded(bias, outputs[0], filled(outputs[1])).ravel()
+        if not isinstance(matrix, Quantised):
+            return self._packed.matrix(spaced(matrix, outputs, inputs), biases)
+        scales = padded(matrix.scales.reshape(outputs), outputs[0], filled(outputs[1])).ravel()
+        integers = spaced(matrix.integers, outputs, inputs)
+        return self._packed.matrix(Quantised(integers, scales), biases)
 
     def _output(self) -> LinearLayout:
-        """From what a step shows to logits: tied weights are there once, under their first name."""
-        tables = ("decoder.output.weight", "decoder.embedding.table", "encoder.embedding.table")
-        for name in tables:
-            if name in self._integers:
-                stored, width = self._integers[name], filled(self._config.embedding)
-                whole = padded(stored.integers, len(stored.integers), width)
-                return self._packed.matrix(Quantised(whole, stored.scales))
-            if name in self._weights:
-                return self._packed.matrix(self._table(self._weights[name]))
-        raise KeyError(tables)
+        """From what a step shows to logits."""
+        width = self._config.embedding
+        matrix = self._tensors.matrix(TABLES[2], self.vocabulary, width)
+        if not isinstance(matrix, Quantised):
+            return self._packed.matrix(self._table(matrix))
+        integers = padded(matrix.integers, self.vocabulary, filled(width))
+        return self._packed.matrix(Quantised(integers, matrix.scales))
 
     def _table(self, table: Array) -> Array:
         return padded(table, len(table), filled(self._config.embedding))
@@ -166,18 +158,23 @@ class NativeRecurrent(NativeModel):
         tied = source.ctypes.data == target.ctypes.data
         return (here if tied else self._packed.address(self._table(source))), here
 
+    @property
+    def _score(self) -> Score:
+        return SCORES[self._config.attention] if self._config.looks else Score()
+
     def _vector(self, name: str) -> int:
-        vector = self._weights.get(name)
-        if vector is None:
+        """The address of a vector of the score; 0: it has none."""
+        config = self._config
+        if name not in self._score.vectors and not (name == "coverage" and config.coverage):
             return 0
-        return self._packed.address(padded(vector, filled(len(vector))))
+        vector = self._tensors.floats(f"decoder.attention.score.{name}", config.dim)
+        return self._packed.address(padded(vector, filled(config.dim)))
 
     def _scale(self) -> float:
-        config = self._config
-        if config.attention == "cosine":
-            (sharpness,) = self._weights["decoder.attention.score.sharpness"]
+        if self._score.sharpness:
+            (sharpness,) = self._tensors.floats("decoder.attention.score.sharpness", 1)
             return math.exp(min(float(sharpness), SHARPEST))
-        return float(config.dim**-0.5 if config.attention == "scaled-dot" else 1.0)
+        return float(self._config.dim**-0.5 if self._score.scaled else 1.0)
 
     def _session(self) -> AbstractContextManager[int]:
         engine = library()

@@ -1,6 +1,5 @@
 """An encoder-decoder Transformer on the engine: sources in, the best hypothesis of each out."""
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
 from jumok.config import TransformerConfig
@@ -9,47 +8,31 @@ from jumok.config.stack import StackConfig
 from jumok.engine.blocks import PackedStacks
 from jumok.engine.forced import Depth
 from jumok.engine.native import NativeModel
-from jumok.engine.packing import Kind, Weights
-from jumok.engine.quantising import Quantised
+from jumok.engine.packing import Kind
+from jumok.engine.parts import missing_part
 from jumok.engine.request import session_of
-from jumok.engine.served import missing_part
 from jumok.engine.structures import library
-
-
-def missing(config: TransformerConfig) -> str | None:
-    """What of this model the engine does not have; None if it serves the model."""
-    return missing_part(config)
+from jumok.engine.tensors import TIED, Tensors
 
 
 class NativeTransformer(NativeModel):
-    """An encoder-decoder Transformer.
+    """An encoder-decoder Transformer."""
 
-    Args:
-        weights: by their names in a bundle, float32; tied ones may be there once.
-        integers: by their names, matrices that are already int8; of these `weights` needs only the
-            tables.
-    """
-
-    def __init__(
-        self,
-        config: TransformerConfig,
-        weights: Weights,
-        kind: Kind = "fp32",
-        integers: Mapping[str, Quantised] | None = None,
-    ) -> None:
-        assert missing(config) is None
-        self._pack(config, weights, kind, (config.encoder_layers, config.decoder_layers), integers)
+    def __init__(self, config: TransformerConfig, tensors: Tensors, kind: Kind = "fp32") -> None:
+        layers = config.encoder_layers, config.decoder_layers
+        self._pack(config, tensors, kind, layers, TIED[config.tied])
 
     def _pack(
         self,
         config: StackConfig,
-        weights: Weights,
+        tensors: Tensors,
         kind: Kind,
         layers: tuple[int, int],
-        integers: Mapping[str, Quantised] | None = None,
+        tied: tuple[str, ...],
     ) -> None:
+        assert missing_part(config) is None
         self._depth = Depth(*layers, layers[1], config.heads)
-        self._packed = PackedStacks(config, weights, kind, layers, cross=True, integers=integers)
+        self._packed = PackedStacks(config, tensors, kind, layers, cross=True, tied=tied)
         self.positions, self.vocabulary = self._packed.positions, self._packed.vocabulary
         self.dim = config.dim
 
@@ -65,12 +48,7 @@ class NativeTransformer(NativeModel):
 
 
 class NativeDecoder(NativeTransformer):
-    """The decoder of a Transformer alone, every source of which is a Memory.
+    """The decoder of a Transformer alone, every source of which is a Memory."""
 
-    Args:
-        weights: by their names in a bundle, float32.
-    """
-
-    def __init__(self, config: StackDecoderConfig, weights: Weights, kind: Kind = "fp32") -> None:
-        assert missing_part(config) is None
-        self._pack(config, weights, kind, (0, config.layers))
+    def __init__(self, config: StackDecoderConfig, tensors: Tensors, kind: Kind = "fp32") -> None:
+        self._pack(config, tensors, kind, (0, config.layers), TIED["target"])

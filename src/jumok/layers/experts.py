@@ -127,8 +127,20 @@ class MixtureOfExperts(nn.Module):
         weights = (best / best.sum(dim=-1, keepdim=True)).to(rows.dtype)
         made = torch.zeros_like(rows)
         for number, expert in enumerate(self.experts):
-            places, which = (chosen == number).nonzero(as_tuple=True)
+            places, which = self._positions_of(number, chosen)
             if len(places):
                 found = expert(rows[places][None])[0]
                 made = made.index_add(0, places, found * weights[places, which][:, None])
         return made.view(states.shape)
+
+    def _positions_of(
+        self, expert: int, chosen: Int[Tensor, "positions used"]
+    ) -> tuple[Int[Tensor, " own"], Int[Tensor, " own"]]:
+        """The positions that chose an expert, and as which of theirs; where there are no numbers
+        but shapes (meta), an equal share.
+        """
+        if chosen.is_meta:
+            share = chosen.flatten()[: chosen.numel() // len(self.experts)]
+            return share, share
+        places, which = (chosen == expert).nonzero(as_tuple=True)
+        return places, which

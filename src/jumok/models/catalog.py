@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import torch
 from torch import nn
 
 from jumok.config.captioner import CaptionerConfig
@@ -15,6 +16,7 @@ from jumok.config.section import ModelSection
 from jumok.config.transformer import TransformerConfig
 from jumok.errors import ModelError
 from jumok.kinds import KINDS
+from jumok.machine_memory import total_memory
 from jumok.models.captioner import CaptionerModel
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.classifier import TextClassifier
@@ -22,7 +24,7 @@ from jumok.models.encoder_decoder import Transformer
 from jumok.models.image_classifier import ImageClassifier
 from jumok.models.masked import MaskedLanguageModel
 from jumok.models.recurrent import RecurrentModel
-from jumok.models.size import check_memory
+from jumok.models.size import MemoryLimit
 from jumok.narrowing import taking
 
 
@@ -69,14 +71,20 @@ def build(config: ModelSection, sizes: DataSizes, most: int | None = None) -> nn
     """The untrained model that a recipe's [model] section describes.
 
     Args:
-        most: the memory limit in bytes; None: the machine's memory.
+        most: the memory limit in bytes; None: the machine's memory, which the model may take only
+            when it is known to be enough.
 
     Raises:
         ModelError: the model would need more.
     """
-    check_memory(config, sizes.vocabulary, sizes.labels, most)
-    known = CATALOG.get(type(config))
-    return _build_of_plugin(config, sizes) if known is None else known(config, sizes)
+    made = CATALOG.get(type(config), _build_of_plugin)
+    if most is None:
+        limit = MemoryLimit(total_memory(), fills=False)
+        with torch.random.fork_rng(devices=[]), limit:
+            made(config, sizes)
+        return made(config, sizes)
+    with MemoryLimit(most):
+        return made(config, sizes)
 
 
 def _build_of_plugin(config: ModelSection, sizes: DataSizes) -> nn.Module:

@@ -5,7 +5,8 @@ from typing import get_args
 
 from jumok.config import Config, TrainingConfig
 from jumok.planning.network import Cluster
-from jumok.planning.plan import ModelNumbers, Plan, on_processors
+from jumok.planning.plan import Plan, on_processors
+from jumok.planning.products import ModelNumbers
 
 BUSY = 0.9
 LARGE_BATCH = 500_000

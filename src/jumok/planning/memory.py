@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from jumok.config import Config, TrainingConfig
 from jumok.config.stack import WriterConfig
 from jumok.kernels.card.sizes import logit_rows
-from jumok.planning.activations import kept_numbers
-from jumok.planning.products import Lengths, readings_of
+from jumok.planning.products import ModelNumbers, readings_of
 
 FRAMEWORK = 1e9
 """Bytes of the driver's context and of libraries on a card; an assumption."""
@@ -62,23 +61,8 @@ class CardMemory:
         return self.state.total + self.activations + self.loss + self.framework
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """What a model has of each.
-
-    Attributes:
-        parameters: all.
-        turned: the parameters that Muon updates: the matrices inside the model.
-        logits: the vocabulary, and the width of what it is predicted from.
-    """
-
-    parameters: int
-    turned: int
-    logits: tuple[int, int]
-
-
 def state_of(
-    training: TrainingConfig, numbers: Numbers, size: int, slices: int, shares: int
+    training: TrainingConfig, model: ModelNumbers, size: int, slices: int, shares: int
 ) -> State:
     """The state of one card.
 
@@ -87,23 +71,22 @@ def state_of(
         slices: the cards that share master weights, moments, averages and the summed gradient.
         shares: gradients that one card sums.
     """
-    own = numbers.parameters / slices
-    turned = numbers.turned / slices if training.optimizer == "muon" else 0.0
+    own = model.parameters / slices
+    inner = model.inner / slices if training.optimizer == "muon" else 0.0
     average = training.average
     averages = {"ema": 1, "last": average.last, "none": 0}[average.kind]
     return State(
-        weights=size * numbers.parameters,
-        gradients=shares * size * numbers.parameters + 4 * own,
+        weights=size * model.parameters,
+        gradients=shares * size * model.parameters + 4 * own,
         master=4 * own,
-        moments=8 * own - 4 * turned,
+        moments=8 * own - 4 * inner,
         average=4 * averages * own,
     )
 
 
 def memory_of(
     config: Config,
-    numbers: Numbers,
-    lengths: Lengths,
+    model: ModelNumbers,
     state: State,
     *,
     size: int,
@@ -121,8 +104,8 @@ def memory_of(
         on_cpu: whether the card is processors.
     """
     doubled = readings_of(config.training)
-    target = doubled * size * kept_numbers(config, lengths)
-    vocabulary, width = numbers.logits
+    target = size * model.kept
+    vocabulary, width = model.logits
     rows = min(logit_rows(max(1, vocabulary), on_cpu=on_cpu), doubled * micro_batch)
     each = _of_a_logit(config, size, doubled == 2 and not on_cpu)
     loss = rows * vocabulary * each + size * vocabulary * width

@@ -17,11 +17,11 @@ from jumok.config.families import (
     TextClassificationConfig,
     TranslationConfig,
 )
-from jumok.errors import ConfigError
 from jumok.planning.cards import Accelerator
-from jumok.planning.memory import FRAMEWORK, USABLE, CardMemory, Numbers, memory_of, state_of
+from jumok.planning.forward import Lengths
+from jumok.planning.memory import FRAMEWORK, USABLE, CardMemory, memory_of, state_of
 from jumok.planning.network import Cluster, Sending, exchange
-from jumok.planning.products import Lengths, Part, parts_of, readings_of
+from jumok.planning.products import ModelNumbers
 
 USUAL_LENGTH = 25
 """Tokens of a sentence, if nothing is known: about the mean of news."""
@@ -49,23 +49,6 @@ class Assumptions:
     lengths: Lengths
     vocabulary: int
     price: float | None = None
-
-
-@dataclass(frozen=True)
-class ModelNumbers:
-    """A model by arithmetic.
-
-    Attributes:
-        parameters: numbers in its matrices; biases and norms are left out.
-        parts: with FLOP for one target.
-        flop: forward and backward, for one target, all parts.
-        unit: the name of a target: "tokens", "images".
-    """
-
-    parameters: int
-    parts: tuple[Part, ...]
-    flop: float
-    unit: str
 
 
 @dataclass(frozen=True)
@@ -112,15 +95,15 @@ def usual_lengths(config: Config) -> Lengths:
     recipe allows fewer.
     """
     if isinstance(config.model, CausalConfig):
-        return Lengths(0.0, float(config.model.max_length))
+        return Lengths(0, config.model.max_length)
     if isinstance(config, ImageClassificationConfig):
-        return Lengths(1.0, 1.0)
+        return Lengths(1, 1)
     if isinstance(config, CaptionConfig):
-        return Lengths(0.0, float(min(USUAL_CAPTION, config.data.max_tokens)))
+        return Lengths(0, min(USUAL_CAPTION, config.data.max_tokens))
     if isinstance(config, TranslationConfig | MaskedLanguageModelConfig | TextClassificationConfig):
-        most = float(min(USUAL_LENGTH, config.data.max_tokens))
+        most = min(USUAL_LENGTH, config.data.max_tokens)
         return Lengths(most, most)
-    return Lengths(float(USUAL_LENGTH), float(USUAL_LENGTH))
+    return Lengths(USUAL_LENGTH, USUAL_LENGTH)
 
 
 def vocabulary_of(config: Config) -> int:
@@ -139,38 +122,8 @@ def vocabulary_of(config: Config) -> int:
     return 0
 
 
-def numbers_of(config: Config, vocabulary: int, lengths: Lengths) -> ModelNumbers:
-    """The model of a recipe.
-
-    Raises:
-        ConfigError: its products are not known, or it is trained further.
-    """
-    if config.start is not None:
-        raise ConfigError(
-            "the sizes of a model that is trained further are in its bundle.",
-            got=f"start.model = {config.start.model}",
-            do="plan the recipe that it was trained with: recipe.toml in the folder of its run",
-        )
-    if config.training.sharding == "full":
-        raise ConfigError(
-            "jumok plan computes the memory and the exchange of slices.",
-            got='training.sharding = "full"',
-            do="--set training.sharding=slices; a card of N then needs an N-th of the products' "
-            "weights and gradients instead of all, and sends them once more in every micro-batch",
-        )
-    parts = tuple(parts_of(config, vocabulary, lengths))
-    flop = readings_of(config.training) * sum(part.both for part in parts)
-    unit = "images" if isinstance(config, ImageClassificationConfig) else "tokens"
-    return ModelNumbers(sum(part.weights for part in parts), parts, flop, unit)
-
-
-def plan(config: Config, cluster: Cluster, assumed: Assumptions) -> Plan:
-    """The plan of a recipe on these cards.
-
-    Raises:
-        ConfigError: see `numbers_of`.
-    """
-    model = numbers_of(config, assumed.vocabulary, assumed.lengths)
+def plan(config: Config, model: ModelNumbers, cluster: Cluster, assumed: Assumptions) -> Plan:
+    """The plan of a recipe, whose model is counted, on these cards."""
     training, card = config.training, cluster.card
     size = bytes_of(config, card)
     rate = assumed.share * card.peak("fp32" if size == 4 else "bf16")
@@ -185,7 +138,7 @@ def plan(config: Config, cluster: Cluster, assumed: Assumptions) -> Plan:
     steps = float(training.steps)
     if training.minutes is not None:
         steps = 60.0 * training.minutes / update
-    memory, micro_batch = _memory(config, model, cluster, processes, assumed)
+    memory, micro_batch = _memory(config, model, cluster, processes)
     capacity = USABLE * card.memory * (cluster.count / processes.count)
     room = capacity - (memory.total - memory.activations)
     hours = steps * update / 3600.0
@@ -240,7 +193,6 @@ def _memory(
     model: ModelNumbers,
     cluster: Cluster,
     processes: Cluster,
-    assumed: Assumptions,
 ) -> tuple[CardMemory, float]:
     """The memory of one process, and the targets of its micro-batches."""
     training, size = config.training, bytes_of(config, cluster.card)
@@ -251,18 +203,10 @@ def _memory(
     shares = _shares(config, cluster, processes)
     if on_processors(cluster):
         micro_batch = float(training.tokens_per_micro_batch)
-    logits = next((part for part in model.parts if part.name == "embeddings and logits"), None)
-    # The logits' FLOP say their width: 2 vocabulary width.
-    width = 0
-    if logits is not None and assumed.vocabulary:
-        width = round(logits.forward / (2.0 * assumed.vocabulary))
-    turned = model.parameters - (logits.weights if logits is not None else 0)
-    numbers = Numbers(model.parameters, turned, (assumed.vocabulary, width))
     memory = memory_of(
         config,
-        numbers,
-        assumed.lengths,
-        state_of(training, numbers, size, processes.count, shares),
+        model,
+        state_of(training, model, size, processes.count, shares),
         size=size,
         micro_batch=micro_batch,
         at_once=min(threads, shares),

@@ -1,43 +1,50 @@
-"""The products of matrices in a training step, part by part.
+"""What a training step multiplies and keeps, counted while the model runs on the meta device.
 
-A product of an (m k) and a (k n) matrix takes 2 m k n FLOP. The backward pass takes twice those of
-the forward pass: one product for the gradient of each factor. Sums, norms, activations and
-softmaxes are not counted. Scores that a mask hides are: a row of T tokens has T^2 of them, but for
-those beyond a window. What blocks multiply is in `blocks.py`.
+The model is the real one, of shapes without numbers, so parts of plugins are counted as well. A
+product of an (m k) and a (k n) matrix takes 2 m k n FLOP; sums, norms, activations and softmaxes
+are not counted. What is kept is what autograd saves on the path without kernels of our own but for
+attention (`attention/outline.py`). A kernel that recomputes instead of saving needs less, so a plan
+is rather too high than too low.
 
-Source: Chowdhery et al. 2022 (PaLM), appendix B, has the same definition for decoders.
+Source: Chowdhery et al. 2022 (PaLM), appendix B, has the same definition for decoders; the idea of
+counting what is kept: Korthikanti et al. 2022, "Reducing activation recomputation in large
+Transformer models", section 4.1.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import torch
+from torch import nn
+from torch.autograd.graph import saved_tensors_hooks
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry  # FlopCounterMode itself is not needed
 
 from jumok.config import Config
-from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
-from jumok.config.captions import CaptionDataConfig
-from jumok.config.causal import CausalConfig
-from jumok.config.families import CaptionConfig, MaskedLanguageModelConfig
-from jumok.config.masked import EncoderConfig, MaskedConfig, TextClassifierConfig
-from jumok.config.pictures import ImageClassifierConfig
-from jumok.config.recurrent import GATES, PARTS, RecurrentConfig
-from jumok.config.section import ModelSection
-from jumok.config.stack import StackConfig
+from jumok.config.families import ImageClassificationConfig
+from jumok.config.masked import TextClassifierConfig
 from jumok.config.training import TrainingConfig, TranslationTrainingConfig
-from jumok.config.transformer import TransformerConfig
 from jumok.errors import ConfigError
-from jumok.models.size import TABLES, block_weights
-from jumok.narrowing import taking
-from jumok.planning.blocks import cross_attention, feedforward, keys_seen, self_attention
+from jumok.layers.dropout import Dropout
+from jumok.models.catalog import DataSizes, build
+from jumok.planning.forward import Lengths, run_of
+from jumok.shapes import Tensor
+from jumok.training.devices.memory import stacks_of
+from jumok.training.optimization.parameters import FlatParameters
 
 LABELS = 10
 """Labels of a classifier, which only the data knows; their number hardly matters."""
-KNOWN = {
-    "attention_kind": ("heads", "differential", "latent", "linear"),
-    "score": ("dot", "scaled-dot", "cosine", "bilinear", "additive"),
-    "process_heads": ("qk-norm",),
-    "process_output": ("head-scale", "head-gate", "element-gate"),
-    "feedforward_kind": ("plain", "gated"),
-}
-"""By key of a stack the parts whose products are counted here: those of jumok, not of plugins."""
+ROWS = 1000
+"""Rows of the batch that is counted: so many that shares of it are whole numbers."""
+INSIDE = nn.Linear | Dropout | nn.LayerNorm | nn.RMSNorm
+"""Modules that kernels compute together with others, unless they have hooks."""
+WIDTH = 4
+"""Bytes of a number in the counted model."""
 
 
 @dataclass(frozen=True)
@@ -45,93 +52,179 @@ class Part:
     """A part of a model.
 
     Attributes:
-        name: in words.
-        weights: the numbers in its matrices; biases and the gains of norms are left out.
+        name: of its modules, without the numbers of layers.
+        weights: its parameters; tables that several parts share are of the first one.
         forward: FLOP of its products for one target, forward.
-        backward: FLOP of their gradients.
-        again: FLOP of the products that are computed a second time, for the backward pass.
     """
 
     name: str
     weights: int
     forward: float
-    backward: float
-    again: float = 0.0
-
-    @property
-    def both(self) -> float:
-        """FLOP forward and backward."""
-        return self.forward + self.backward + self.again
 
 
 @dataclass(frozen=True)
-class Lengths:
-    """The mean numbers of tokens, END included, of a text and of its source.
+class ModelNumbers:
+    """A model and its training step, counted.
 
-    A classifier and a masked language model read `target` tokens; images count as one.
+    Attributes:
+        parameters: all of them.
+        inner: those that Muon updates: the matrices inside the model.
+        logits: the vocabulary, and the width of what it is predicted from; (0, 0) without one.
+        parts: with FLOP for one target.
+        forward: FLOP for one target, all parts.
+        backward: FLOP of their gradients.
+        again: FLOP of the products that are computed a second time, for the backward pass.
+        kept: the numbers kept for each target of a micro-batch, without the logits.
+        unit: the name of a target: "tokens", "images".
     """
 
-    source: float
-    target: float
+    parameters: int
+    inner: int
+    logits: tuple[int, int]
+    parts: tuple[Part, ...]
+    forward: float
+    backward: float
+    again: float
+    kept: float
+    unit: str
 
     @property
-    def ratio(self) -> float:
-        """Source tokens for each target token."""
-        return self.source / self.target
+    def flop(self) -> float:
+        """Forward and backward, for one target, all parts."""
+        return self.forward + self.backward + self.again
 
 
-def parts_of(config: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
-    """The parts of a recipe's model with their products for one target.
+def numbers_of(config: Config, vocabulary: int, lengths: Lengths) -> ModelNumbers:
+    """The model of a recipe, and what it computes for one target.
 
     A target is what `training.tokens_per_batch` counts: a target token, of a masked language model
-    and a text classifier a token, of an image classifier an image.
+    and a text classifier a token, of an image classifier an image. R-Drop computes each twice.
 
     Raises:
-        ConfigError: the kind of model or one of its parts is a plugin's, its sizes are in another
-            model, or it has no blocks that could be computed again.
+        ConfigError: the kind of model is a plugin's, its sizes are in another model, it has no
+            blocks that could be computed again, or its weights are not in slices.
     """
-    counted = _COUNTED.get(type(config.model))
-    if counted is None:
-        raise ConfigError(
-            "the products of this kind of model are not known.",
-            expected=", ".join(str(kind.model_fields["kind"].default) for kind in _COUNTED),
-            got=config.model.kind,
-        )
-    if isinstance(config.model, TextClassifierConfig) and config.model.pretrained is not None:
-        raise ConfigError(
-            "the sizes of this model are those of a pretrained one, which a plan does not read.",
-            got=f"model.pretrained = {config.model.pretrained}",
-            do="plan the recipe with its sizes: model.dim, model.layers, ...",
-        )
-    _check_parts(config.model)
-    found = counted(config.model, config, vocabulary, lengths)
-    if not config.training.recompute:
-        return [replace(part, again=0.0) for part in found]
-    if not any(part.again for part in found):
-        raise ConfigError(
-            "training.recompute computes blocks again, and this model has none.",
-            got="training.recompute = true",
-            do="leave it out; a lower training.tokens_per_micro_batch needs less memory, too",
-        )
-    return found
+    _check(config)
+    with torch.device("meta"):
+        model = build(config.model, DataSizes(vocabulary, LABELS), most=sys.maxsize).train()
+        again = {*chain.from_iterable(stacks_of(model))} if config.training.recompute else set()
+        step = _Step(model, again)
+        with step:
+            rows = ROWS * (getattr(config.model, "experts", None) or 1)
+            with saved_tensors_hooks(step.keep, lambda tensor: tensor):
+                run = run_of(model, config, lengths, rows)
+            width = run.output.weight.shape if run.output else (0, 0)
+            logits = run.states if run.output is None else run.output(run.states)
+            forward, repeated = Counter(step.flop), step.again
+            logits.sum().backward()
+    computed = readings_of(config.training) / run.targets
+    return ModelNumbers(
+        parameters=sum(each.numel() for each in model.parameters()),
+        inner=FlatParameters(model).hidden,
+        logits=(width[0], width[1]),
+        parts=_parts(model, forward, computed),
+        forward=computed * forward.total(),
+        backward=computed * (step.flop - forward).total(),
+        again=computed * repeated,
+        kept=computed * step.kept,
+        unit="images" if isinstance(config, ImageClassificationConfig) else "tokens",
+    )
 
 
-def _check_parts(model: ModelSection) -> None:
-    """Checks that no part of the model's blocks is a plugin's.
+class _Step(TorchDispatchMode):
+    """Counts what torch computes while it is entered, by the module at work.
 
-    Raises:
-        ConfigError: its products are not known.
+    Attributes:
+        flop: of products, by the module's name; of backward passes by "".
+
+    Args:
+        blocks: that are computed again for the backward pass.
     """
-    stack = getattr(model, "decoder", model)
-    for key, known in KNOWN.items() if isinstance(stack, StackConfig) else ():
-        value = getattr(stack, key)
-        for name in (value,) if isinstance(value, str) else value:
-            if name not in known:
-                raise ConfigError(
-                    "the products of this part are not known.",
-                    expected=", ".join(known),
-                    got=f"{key} = {name}",
-                )
+
+    def __init__(self, model: nn.Module, blocks: Collection[nn.Module]) -> None:
+        super().__init__()
+        self.flop = Counter[str]()
+        self._at, self._inputs = [""], set[int]()
+        self._weights = {_storage(each) for each in model.parameters()}
+        self._kept: dict[int, tuple[str, Tensor]] = {}
+        self._blocks = tuple(f"{name}." for name, each in model.named_modules() if each in blocks)
+        for name, module in model.named_modules():
+            if not isinstance(module, INSIDE):
+                module.register_forward_pre_hook(partial(self._enter, name))
+                module.register_forward_hook(self._leave)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = func(*args, **(kwargs or {}))
+        formula = flop_registry.get(func._overloadpacket)
+        if formula is not None:
+            self.flop[self._at[-1]] += formula(*args, **(kwargs or {}), out_val=found)
+        return found
+
+    def keep(self, tensor: Tensor) -> Tensor:
+        """Notes a tensor that is kept for the backward pass."""
+        if _storage(tensor) not in self._weights:
+            self._kept.setdefault(_storage(tensor), (self._at[-1], tensor))
+        return tensor
+
+    @property
+    def again(self) -> float:
+        """FLOP of the blocks that are computed again."""
+        return sum(flop for name, flop in self.flop.items() if self._block(name))
+
+    @property
+    def kept(self) -> float:
+        """The numbers that are kept: of blocks that are computed again their inputs, and what the
+        largest of them keeps while it is.
+        """
+        always, inside = 0.0, defaultdict[str, float](float)
+        for storage, (name, tensor) in self._kept.items():
+            size = tensor.untyped_storage().nbytes() / WIDTH
+            block = self._block(name)
+            if block is None or storage in self._inputs:
+                always += size
+            else:
+                inside[block] += size
+        return always + max(inside.values(), default=0.0)
+
+    def _block(self, name: str) -> str | None:
+        """The block that is computed again and has this module; None: none."""
+        return next((each for each in self._blocks if f"{name}.".startswith(each)), None)
+
+    def _enter(self, name: str, _: nn.Module, inputs: tuple[object, ...]) -> None:
+        self._at.append(name)
+        if f"{name}." in self._blocks:
+            tensors = (each for each in inputs if isinstance(each, Tensor))
+            self._inputs.update(map(_storage, tensors))
+
+    def _leave(self, *_: object) -> None:
+        self._at.pop()
+
+
+def _storage(tensor: Tensor) -> int:
+    """What identifies a tensor's memory, where no memory has an address."""
+    return tensor.untyped_storage()._cdata
+
+
+def _parts(model: nn.Module, flop: Mapping[str, int], computed: float) -> tuple[Part, ...]:
+    """The modules that have parameters or multiply, those of all layers together."""
+    weights, forward = Counter[str](), defaultdict[str, float](float)
+    names = [name for name, each in model.named_modules() if not isinstance(each, INSIDE)]
+    for name, parameter in model.named_parameters():
+        owner = max(
+            (each for each in names if f"{name}.".startswith(f"{each}.")), key=len, default=""
+        )
+        weights[_part(owner)] += parameter.numel()
+    for name, count in flop.items():
+        forward[_part(name)] += computed * count
+    order = dict.fromkeys(map(_part, names))
+    return tuple(
+        Part(name, weights[name], forward[name]) for name in order if weights[name] or forward[name]
+    )
+
+
+def _part(name: str) -> str:
+    """encoder.blocks.3.self_attention.score becomes encoder.blocks.self_attention."""
+    return ".".join([each for each in name.split(".") if not each.isdecimal()][:3])
 
 
 def readings_of(training: TrainingConfig) -> int:
@@ -140,230 +233,24 @@ def readings_of(training: TrainingConfig) -> int:
     return 2 if doubled else 1
 
 
-def _part(name: str, weights: int, forward: float) -> Part:
-    return Part(name, weights, forward, 2.0 * forward)
-
-
-def _block_part(name: str, weights: int, forward: float) -> Part:
-    """A part of blocks, which are computed again if the recipe says so."""
-    return Part(name, weights, forward, 2.0 * forward, forward)
-
-
-def _stack(
-    name: str, config: StackConfig, layers: int, length: float, positions: float, *, causal: bool
-) -> list[Part]:
-    """Blocks of self-attention.
-
-    Args:
-        length: of the text, in tokens.
-        positions: of the stack for each target.
-        causal: whether a token sees only those before it.
-    """
-    weights = block_weights(config)
-    keys = keys_seen(config, layers, length, causal=causal)
-    attention = sum(self_attention(config, each) for each in keys)
-    found = feedforward(config)
-    return [
-        _block_part(f"{name}: attention", layers * weights.own, positions * attention),
-        _block_part(
-            f"{name}: feed-forward", layers * weights.feedforward, layers * positions * found
-        ),
-    ]
-
-
-def _cross(config: StackConfig, layers: int, keys: float, positions: float) -> Part:
-    """Attention of a decoder to the Memory, which has `positions` for each target."""
-    forward = layers * cross_attention(config, keys, positions)
-    return _block_part("decoder: cross-attention", layers * block_weights(config).looking, forward)
-
-
-def _logits(vocabulary: int, width: int, tables: int, share: float = 1.0) -> Part:
-    """The tables of embeddings, of which the last one is a product."""
-    weights = tables * vocabulary * width
-    return _part("embeddings and logits", weights, share * 2.0 * vocabulary * width)
-
-
-def _learned(config: StackConfig) -> list[Part]:
-    """Position vectors, if they are learned."""
-    found = []
-    if config.positions == "learned":
-        found.append(Part("positions", config.max_length * config.dim, 0.0, 0.0))
-    if config.positions_join == "concatenate":
-        found.append(_part("positions", 2 * config.dim**2, 4.0 * config.dim**2))
-    return found
-
-
-def _transformer(
-    model: TransformerConfig, _: Config, vocabulary: int, lengths: Lengths
-) -> list[Part]:
-    source, target, ratio = lengths.source, lengths.target, lengths.ratio
-    return [
-        *_stack("encoder", model, model.encoder_layers, source, ratio, causal=False),
-        *_stack("decoder", model, model.decoder_layers, target, 1.0, causal=True),
-        _cross(model, model.decoder_layers, source, ratio),
-        _logits(vocabulary, model.dim, TABLES[model.tied]),
-        *2 * _learned(model),
-    ]
-
-
-def _causal(model: CausalConfig, _: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
-    blocks = _stack("blocks", model, model.layers, lengths.target, 1.0, causal=True)
-    return [*blocks, _logits(vocabulary, model.dim, 1 if model.tied else 2), *_learned(model)]
-
-
-def _masked(model: MaskedConfig, config: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
-    assert isinstance(config, MaskedLanguageModelConfig)
-    share = config.masking.share
-    head = _part("prediction head", model.dim**2, share * 2.0 * model.dim**2)
-    return [
-        *_encoder(model, lengths),
-        head,
-        _logits(vocabulary + 1, model.dim, 1, share),  # the mask is a token
-        *_learned(model),
-    ]
-
-
-def _texts(model: TextClassifierConfig, _: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
-    labels = LABELS * model.dim
-    return [
-        *_encoder(model, lengths),
-        _part("labels", labels, 2.0 * labels / lengths.target),
-        Part("embeddings", (vocabulary + 1) * model.dim, 0.0, 0.0),  # the mask is a token
-        *_learned(model),
-    ]
-
-
-def _encoder(model: EncoderConfig, lengths: Lengths) -> list[Part]:
-    return _stack("blocks", model, model.layers, lengths.target, 1.0, causal=False)
-
-
-def _recurrent(model: RecurrentConfig, _: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
-    gates, ratio = GATES[model.cell], lengths.ratio
-    reads = model.embedding + (model.encoder_layers - 1) * model.dim
-    each = model.dim // (1 + model.bidirectional)
-    encoder = gates * model.dim * (reads + model.encoder_layers * each)
-    tables = TABLES[model.tied]
-    return [
-        _part("encoder: cells", encoder, ratio * 2.0 * encoder),
-        *_writer(model, lengths.source, lengths.target, ratio),
-        _logits(vocabulary, model.embedding, tables),
-    ]
-
-
-def _writer(model: RecurrentConfig, source: float, target: float, ratio: float) -> list[Part]:
-    """The cells of an RNN decoder, its attention and its readout."""
-    gates, dim = GATES[model.cell], model.dim
-    widths = [sum(model.word_inputs), *[sum(model.upper_inputs)] * (model.decoder_layers - 1)]
-    cells = sum(gates * dim * (width + dim) for width in widths)
-    first = model.decoder_layers * PARTS[model.cell] * dim**2
-    readout = sum(model.readout_inputs) * model.embedding
-    found = [
-        _part("decoder: cells", cells + first, 2.0 * (cells + first / target)),
-        _part("decoder: readout", readout, 2.0 * readout),
-    ]
-    if not model.looks:
-        return found
-    queries = dim**2 if model.attention == "additive" or model.coverage else 0
-    keys = dim**2 if queries or model.attention == "bilinear" else 0
-    # An additive score is computed element by element; others are products, as the sum of values.
-    products = 1 if queries else 2
-    forward = 2.0 * (queries + ratio * keys + products * source * dim)
-    return [*found, _part("decoder: cross-attention", queries + keys, forward)]
-
-
-def _captioner(
-    model: CaptionerConfig, config: Config, vocabulary: int, lengths: Lengths
-) -> list[Part]:
-    assert isinstance(config, CaptionConfig)
-    encoder, decoder, dim = model.encoder, model.decoder, model.decoder.dim
-    images = 1.0 / (lengths.target * _captions(config.data))
-    cells, grid = encoder.grid[0] * encoder.grid[1], model.memory == "grid"
-    found = []
-    if isinstance(encoder, CnnConfig):
-        side = encoder.size // encoder.patch
-        found += _convolutions(encoder.channels, encoder.blocks, 3, encoder.patch, side, side)
-    if grid:
-        written = encoder.width * dim
-        found.append(_part("cells to states", written, 2.0 * written * cells))
-        reader, layers = model.reader.stack(dim), model.reader.layers
-        found += _stack("cells", reader, layers, cells, cells, causal=False)
-    else:
-        share = max(1, dim // 4)
-        joined = share * cells * 2 * dim + 2 * dim * dim
-        squeezed = encoder.width * share
-        forward = 2.0 * (squeezed * cells + joined)
-        found.append(_part("cells to one vector", squeezed + joined, forward))
-    found = [
-        replace(
-            each,
-            forward=images * each.forward,
-            backward=images * each.backward,
-            again=images * each.again,
+def _check(config: Config) -> None:
+    """Raises a ConfigError for what is not counted; see `numbers_of`."""
+    if config.start is not None:
+        raise ConfigError(
+            "the sizes of a model that is trained further are in its bundle.",
+            got=f"start.model = {config.start.model}",
+            do="plan the recipe that it was trained with: recipe.toml in the folder of its run",
         )
-        for each in found
-        if each.weights
-    ]
-    keys = cells if grid else 1
-    if isinstance(decoder, RnnDecoderConfig):
-        recurrent = decoder.recurrent(looks=grid)
-        written_by = _writer(recurrent, keys, lengths.target, keys / lengths.target)
-        return [*found, *written_by, _logits(vocabulary, decoder.embedding, 1)]
-    return [
-        *found,
-        *_stack("decoder", decoder, decoder.layers, lengths.target, 1.0, causal=True),
-        _cross(decoder, decoder.layers, keys, images * keys),
-        _logits(vocabulary, dim, 1),
-        *_learned(decoder),
-    ]
-
-
-def _captions(data: CaptionDataConfig) -> int:
-    """Captions for which an image is read once: those of a batch."""
-    return data.captions_per_picture
-
-
-def _convolutions(
-    channels: tuple[int, ...], blocks: int, colours: int, patch: int, rows: int, columns: int
-) -> list[Part]:
-    """The convolutions over one image, of which the first stage has these rows and columns."""
-    stem = colours * (2 * patch + 1) ** 2 * channels[0]
-    forward = 2.0 * rows * columns * stem
-    found = [Part("convolutions: first", stem, forward, forward)]  # pixels need no gradient
-    inner = None
-    for number, width in enumerate(channels, 1):
-        weights = blocks * 18 * width**2
-        if inner is not None:
-            rows, columns = -(-rows // 2), -(-columns // 2)
-            weights += 9 * inner * width
-        found.append(
-            _part(f"convolutions: stage {number}", weights, 2.0 * rows * columns * weights)
+    if isinstance(config.model, TextClassifierConfig) and config.model.pretrained is not None:
+        raise ConfigError(
+            "the sizes of this model are those of a pretrained one, which a plan does not read.",
+            got=f"model.pretrained = {config.model.pretrained}",
+            do="plan the recipe with its sizes: model.dim, model.layers, ...",
         )
-        inner = width
-    return found
-
-
-def _image(model: ImageClassifierConfig, *_: object) -> list[Part]:
-    rows, columns = -(-model.height // model.patch), -(-model.width // model.patch)
-    found = _convolutions(model.channels, model.blocks, model.colours, model.patch, rows, columns)
-    for stage, width in enumerate(model.channels, 1):
-        cells = rows * columns
-        if stage in model.attention_after:
-            forward = cells * (8.0 * width**2 + 4.0 * cells * width)
-            found.append(_part(f"attention after stage {stage}", 4 * width**2, forward))
-        if stage in model.mixing_after:
-            forward = 8.0 * cells * width**2
-            found.append(_part(f"mixing after stage {stage}", 4 * width**2, forward))
-        rows, columns = -(-rows // 2), -(-columns // 2)
-    labels = LABELS * model.channels[-1]
-    return [*found, _part("labels", labels, 2.0 * labels)]
-
-
-_COUNTED: dict[type[ModelSection], Callable[[ModelSection, Config, int, Lengths], list[Part]]] = {
-    TransformerConfig: taking(TransformerConfig, _transformer),
-    RecurrentConfig: taking(RecurrentConfig, _recurrent),
-    CaptionerConfig: taking(CaptionerConfig, _captioner),
-    CausalConfig: taking(CausalConfig, _causal),
-    MaskedConfig: taking(MaskedConfig, _masked),
-    TextClassifierConfig: taking(TextClassifierConfig, _texts),
-    ImageClassifierConfig: taking(ImageClassifierConfig, _image),
-}
+    if config.training.sharding == "full":
+        raise ConfigError(
+            "jumok plan computes the memory and the exchange of slices.",
+            got='training.sharding = "full"',
+            do="--set training.sharding=slices; a card of N then needs an N-th of the products' "
+            "weights and gradients instead of all, and sends them once more in every micro-batch",
+        )

@@ -22,9 +22,10 @@ class GridPositions(nn.Module):
 
     def __init__(self, dim: int, rows: int, columns: int) -> None:
         super().__init__()
-        row, column = sinusoids(rows, dim // 2), sinusoids(columns, dim // 2)
-        table = torch.cat([row.repeat_interleave(columns, 0), column.repeat(rows, 1)], dim=1)
-        self.register_buffer("table", table, persistent=False)
+        table, half = torch.empty(rows, columns, dim), dim // 2
+        table[..., :half] = sinusoids(rows, half)[:, None]
+        table[..., half:] = sinusoids(columns, half)
+        self.register_buffer("table", table.flatten(0, 1), persistent=False)
 
     def forward(self, like: Tensor) -> Float[Tensor, "cells dim"]:
         """All positions, in the number format of `like`."""

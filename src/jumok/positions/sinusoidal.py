@@ -13,7 +13,8 @@ from jumok.shapes import Float, Tensor
 
 def sinusoids(length: int, dim: int) -> Float[Tensor, "{length} {dim}"]:
     """The encoding of positions 0 to length - 1, in float32."""
-    return torch.from_numpy(waves(length, dim))
+    table = torch.empty(length, dim)  # first: of too many there is no memory
+    return table.copy_(torch.from_numpy(waves(length, dim)))
 
 
 class SinusoidalPositions(nn.Module):

@@ -23,11 +23,12 @@ from jumok.bundle.header import read_header
 from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle
 from jumok.bundle.theirs import TOKENIZER as THEIRS
 from jumok.bundle.theirs import refuse_other_kinds
+from jumok.bundle.weights import BYTES
 from jumok.config.masked import MaskedConfig
 from jumok.config.section import Count
 from jumok.data.pairs.batches import fill
 from jumok.data.tokenizer import writable
-from jumok.errors import BundleError, Place, optional_import
+from jumok.errors import BundleError, ModelError, Place, optional_import
 from jumok.kernels.noise import Noise
 from jumok.layers.block import Block
 from jumok.layers.embedding import embedding_table
@@ -35,7 +36,7 @@ from jumok.layers.feedforward import PlainFeedForward
 from jumok.layers.pooling import mean_of_real
 from jumok.models.encoder_decoder import TransformerEncoder
 from jumok.models.masked import text_encoder
-from jumok.models.size import numbers_in
+from jumok.models.size import MemoryLimit
 from jumok.shapes import Bool, Float, Int, Tensor
 from jumok.systems.base import GIVEN, ROWS, Facts, Shown, System, at_work
 from jumok.systems.device import PrecisionName, choose_device, dtype_of
@@ -215,14 +216,15 @@ def _read(folder: Path) -> tuple[_Sizes, TransformerEncoder, "Tokenizer"]:
         sizes = _Sizes.model_validate_json(file.read_bytes())
         section = _section(sizes)
         file = folder / WEIGHTS
-        _check_size(section, sizes, file)
-        table = embedding_table(sizes.vocab_size, sizes.hidden_size)
-        encoder = text_encoder(section, table, Noise())
+        stored = sum(math.prod(tensor.shape) for tensor in read_header(file).values())
+        with MemoryLimit(2 * BYTES * stored):
+            table = embedding_table(sizes.vocab_size, sizes.hidden_size)
+            encoder = text_encoder(section, table, Noise())
         file = folder / THEIRS
         tokenizer = _tokenizer(file, sizes.vocab_size)
         file = folder / WEIGHTS
         copy_bert(load_file(file), encoder)
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError, ModelError) as error:
         raise BundleError(
             "this BERT cannot be read.", got=_said(error), place=Place(file)
         ) from None
@@ -234,15 +236,9 @@ def _said(error: Exception) -> str:
     if isinstance(error, ValidationError):
         faults = error.errors(include_url=False, include_input=False)
         return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults)
+    if isinstance(error, ModelError):
+        return f"{CONFIG} describes a model of {error.got}"
     return f"no {error} in it" if isinstance(error, KeyError) else str(error).split("\n")[0]
-
-
-def _check_size(section: MaskedConfig, sizes: _Sizes, file: Path) -> None:
-    """Raises a ValueError if the weights cannot be those of a model of these sizes."""
-    stored = sum(math.prod(tensor.shape) for tensor in read_header(file).values())
-    needed = numbers_in(section, sizes.vocab_size, 0)
-    if needed > 2 * stored:
-        raise ValueError(f"{stored:,} numbers, and {CONFIG} describes about {needed:,}")
 
 
 def _tokenizer(file: Path, pieces: int) -> "Tokenizer":

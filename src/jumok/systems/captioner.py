@@ -22,6 +22,7 @@ from jumok.decoding import DecodingOptions, Hypothesis, decode
 from jumok.decoding.options import FOR_CAPTIONS
 from jumok.engine.captioner import native_decoder
 from jumok.engine.native import NativeModel
+from jumok.engine.tensors import Tensors
 from jumok.errors import DataError, ModelError
 from jumok.models.captioner import CaptionerModel as Model
 from jumok.models.memory import Memory
@@ -113,7 +114,7 @@ class Captioner(BesideTorch[NativeModel]):
         )
         if choice.native:
             weights = {name: each.numpy() for name, each in model.state_dict().items()}
-            system._engine = native_decoder(config, weights, known)
+            system._engine = native_decoder(config, Tensors(weights), known)
         system._packs.watched = False  # only the system refers to its model so far
         system._precision = known
         return known_origin(system, [bundle], device=device, precision=precision, engine=engine)

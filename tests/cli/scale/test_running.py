@@ -168,7 +168,7 @@ def test_memory_limits_the_number_of_runs(monkeypatch):
     wanted = [combination(number) for number in range(20)]
     assert usual_jobs(wanted, ["0", "1"]) == 2
     assert usual_jobs(wanted, []) <= cores()
-    monkeypatch.setattr("jumok.models.size.memory", lambda: int(bytes_of_run(CONFIG)))
+    monkeypatch.setattr("jumok.cli.scale.resources.total_memory", lambda: int(bytes_of_run(CONFIG)))
     assert usual_jobs(wanted, []) == 1
 
 

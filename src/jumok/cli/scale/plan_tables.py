@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from jumok.planning.advice import Warned
     from jumok.planning.cards import Accelerator
     from jumok.planning.network import Cluster
-    from jumok.planning.plan import Assumptions, ModelNumbers, Plan
+    from jumok.planning.plan import Assumptions, Plan
+    from jumok.planning.products import ModelNumbers
 
 
 def say_plan(
@@ -87,7 +88,7 @@ def as_json_object(
     ]
     return {
         "recipe": name,
-        "model": asdict(model),
+        "model": asdict(model) | {"flop": model.flop},
         "card": asdict(card),
         "assumptions": asdict(assumed),
         "plans": found,
@@ -104,18 +105,13 @@ def _model_line(config: "Config", model: "ModelNumbers") -> str:
 
 def _say_model(screen: Console, config: "Config", model: "ModelNumbers") -> None:
     screen.print(_model_line(config, model), soft_wrap=True)
-    again = ("again",) if config.training.recompute else ()
-    table = _table("part", "parameters", "forward", "backward", *again, "share")
-    whole = sum(part.both for part in model.parts) or 1.0
+    table = _table("part", "parameters", "FLOP", "share")
     for part in model.parts:
-        table.add_row(
-            part.name,
-            f"{part.weights:,}",
-            amount(part.forward),
-            amount(part.backward),
-            *(amount(part.again) for _ in again),
-            f"{part.both / whole:.0%}",
-        )
+        share = f"{part.forward / model.flop:.0%}"
+        table.add_row(part.name, f"{part.weights:,}", amount(part.forward), share)
+    for name, flop in (("gradients", model.backward), ("computed again", model.again)):
+        if flop:
+            table.add_row(name, "", amount(flop), f"{flop / model.flop:.0%}")
     screen.print(table)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from jumok import environment
 from jumok.cli.scale.grid import Combination
 from jumok.errors import ConfigError
+from jumok.machine_memory import total_memory
 from jumok.systems.device import cores
 
 if TYPE_CHECKING:
@@ -40,23 +41,22 @@ def usual_jobs(wanted: Sequence[Combination], of_cards: Sequence[str]) -> int:
     if of_cards:
         return len(of_cards)
     needed = max(bytes_of_run(each.config) for each in wanted)
-    from jumok.models.size import memory
-
-    room = int(ROOM * memory() / needed) if needed else len(wanted)
+    room = int(ROOM * total_memory() / needed) if needed else len(wanted)
     return max(1, min(len(wanted), cores(), room))
 
 
 def bytes_of_run(config: "Config") -> float:
     """The memory of a run in one thread, as it is planned; 0: it is not known."""
     try:
+        from jumok.planning.cards import card_named
+        from jumok.planning.network import Cluster
         from jumok.planning.plan import Assumptions, plan, usual_lengths, vocabulary_of
+        from jumok.planning.products import numbers_of
 
         usual = usual_lengths(config)
         assumed = Assumptions(1.0, usual, vocabulary_of(config))
-        from jumok.planning.cards import card_named
-        from jumok.planning.network import Cluster
-
+        model = numbers_of(config, assumed.vocabulary, usual)
         one = Cluster(card_named("cpu"), 1, 1)
-        return plan(config, one, assumed).memory.total
+        return plan(config, model, one, assumed).memory.total
     except ConfigError:  # a plugin's model
         return 0.0

@@ -22,6 +22,16 @@ def recompute(model: nn.Module) -> None:
     Raises:
         ConfigError: the model has no blocks.
     """
+    for stack in stacks_of(model):
+        stack.recompute = True
+
+
+def stacks_of(model: nn.Module) -> list[Stack]:
+    """The stacks of blocks that can be computed again.
+
+    Raises:
+        ConfigError: there are none.
+    """
     stacks = [module for module in model.modules() if isinstance(module, Stack) and len(module)]
     if not stacks:
         raise ConfigError(
@@ -29,8 +39,7 @@ def recompute(model: nn.Module) -> None:
             got="training.recompute = true",
             do="leave it out; a lower training.tokens_per_micro_batch needs less memory, too",
         )
-    for stack in stacks:
-        stack.recompute = True
+    return stacks
 
 
 def give_back_freed_memory() -> None:

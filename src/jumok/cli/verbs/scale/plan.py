@@ -1,4 +1,4 @@
-"""`jumok plan`: what a run will need, by arithmetic, before it is started."""
+"""`jumok plan`: what a run will need, counted before it is started."""
 
 import json
 import os
@@ -83,9 +83,10 @@ def plan(
 ) -> None:
     """Compute what a run needs on a number of cards: memory, time, communication.
 
-    Nothing is trained and no data is read. It is arithmetic from the recipe, the
-    data sheets of the cards and assumptions, which are printed. It names what
-    does not fit or would wait for the network, and what to change.
+    Nothing is trained and no data is read. The model is counted without its
+    numbers; the rest is arithmetic from the recipe, the data sheets of the cards
+    and assumptions, which are printed. It names what does not fit or would wait
+    for the network, and what to change.
 
       jumok plan multi30k-en-de --gpus 1 --card l4
 
@@ -98,7 +99,8 @@ def plan(
     from jumok.config import load_config
     from jumok.planning import plan as planning
     from jumok.planning.advice import warnings_of
-    from jumok.planning.products import Lengths
+    from jumok.planning.forward import Lengths
+    from jumok.planning.products import numbers_of
 
     variables = {"JUMOK_DATA": "data", "JUMOK_RUNS": "runs", **os.environ}  # no file is read
     config = load_config(recipe, changes or (), variables)
@@ -106,12 +108,14 @@ def plan(
     chosen, usual = clusters[0].card, planning.usual_lengths(config)
     assumed = planning.Assumptions(
         share=given.share or chosen.share,
-        lengths=Lengths(given.source_length or usual.source, given.length or usual.target),
+        lengths=Lengths(
+            round(given.source_length or usual.source), round(given.length or usual.target)
+        ),
         vocabulary=given.vocabulary or planning.vocabulary_of(config),
         price=cards.price_per_hour,
     )
-    model = planning.numbers_of(config, assumed.vocabulary, assumed.lengths)
-    plans = [planning.plan(config, cluster, assumed) for cluster in clusters]
+    model = numbers_of(config, assumed.vocabulary, assumed.lengths)
+    plans = [planning.plan(config, model, cluster, assumed) for cluster in clusters]
     warned = [warnings_of(config, model, *one) for one in zip(clusters, plans, strict=True)]
     if as_json:
         found = as_json_object(config.name, model, chosen, assumed, plans, warned)
