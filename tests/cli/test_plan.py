@@ -40,7 +40,7 @@ def test_one_number_of_cards_is_shown_in_full():
     found = rows(done.stdout)
     weights = 6 * (2 * 512 * 2048 + 2048 + 512)
     assert found["encoder.blocks.feedforward"][1:] == [f"{weights:,}", "25.2", "M", "7%"]
-    assert found["gradients"][1:] == ["243.5", "M", "67%"]
+    assert found["backward pass"][2:] == ["243.5", "M", "67%"]
     assert found["tokens of all"][-1] == "500,000"
     assert found["tokens of one card"][-1] == "62,500"
     assert found["sent to other nodes"][-2:] == ["0.0", "MB"]

@@ -7,7 +7,7 @@ from jumok.engine.structures import library
 
 
 @dataclass(frozen=True)
-class Score:
+class NativeScore:
     """What a score is to the engine.
 
     Attributes:
@@ -28,11 +28,11 @@ class Score:
 
 
 SCORES = {
-    "scaled-dot": Score(scaled=True),
-    "dot": Score(),
-    "bilinear": Score(layers=("key",)),
-    "cosine": Score(1, sharpness=True),
-    "additive": Score(2, in_blocks=False, layers=("query", "key"), vectors=("energy",)),
+    "scaled-dot": NativeScore(scaled=True),
+    "dot": NativeScore(),
+    "bilinear": NativeScore(layers=("key",)),
+    "cosine": NativeScore(1, sharpness=True),
+    "additive": NativeScore(2, in_blocks=False, layers=("query", "key"), vectors=("energy",)),
 }
 NORMS = {"layer": ("weight", "bias"), "rms": ("weight",)}
 """Each norm with its weights: without a bias, means are not subtracted."""

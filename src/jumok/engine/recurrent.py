@@ -11,7 +11,7 @@ from jumok.engine.blocks import Numbers, filled, padded
 from jumok.engine.forced import Depth
 from jumok.engine.native import NativeModel
 from jumok.engine.packing import Array, Kind, Packed
-from jumok.engine.parts import SCORES, Score
+from jumok.engine.parts import SCORES, NativeScore
 from jumok.engine.quantising import Quantised
 from jumok.engine.request import session_of
 from jumok.engine.structures import CellLayout, LinearLayout, RecurrentLayout, library
@@ -159,8 +159,8 @@ class NativeRecurrent(NativeModel):
         return (here if tied else self._packed.address(self._table(source))), here
 
     @property
-    def _score(self) -> Score:
-        return SCORES[self._config.attention] if self._config.looks else Score()
+    def _score(self) -> NativeScore:
+        return SCORES[self._config.attention] if self._config.looks else NativeScore()
 
     def _vector(self, name: str) -> int:
         """The address of a vector of the score; 0: it has none."""

@@ -36,7 +36,7 @@ class Lengths:
 
 
 @dataclass(frozen=True)
-class Run:
+class ForwardPass:
     """A forward pass.
 
     Attributes:
@@ -50,7 +50,7 @@ class Run:
     targets: int
 
 
-def run_of(model: nn.Module, config: Config, lengths: Lengths, rows: int) -> Run:
+def forward_pass(model: nn.Module, config: Config, lengths: Lengths, rows: int) -> ForwardPass:
     """The pass of so many texts, or images.
 
     Raises:
@@ -59,23 +59,25 @@ def run_of(model: nn.Module, config: Config, lengths: Lengths, rows: int) -> Run
     if isinstance(model, ImageClassifier):
         assert isinstance(config, ImageClassificationConfig)
         sizes = config.model
-        return Run(model(_pixels(rows, sizes.colours, sizes.height, sizes.width)), None, rows)
+        return ForwardPass(
+            model(_pixels(rows, sizes.colours, sizes.height, sizes.width)), None, rows
+        )
     if isinstance(model, CaptionerModel):
         assert isinstance(config, CaptionConfig)
         return _captions(model, config, lengths.target, rows)
     texts, targets = _tokens(rows, lengths.target), rows * lengths.target
     if isinstance(model, SequenceToSequence):
         memory = model.encode(_tokens(rows, lengths.source))
-        return Run(model.decoder.hidden(memory, texts), model.decoder.output, targets)
+        return ForwardPass(model.decoder.hidden(memory, texts), model.decoder.output, targets)
     if isinstance(model, CausalLanguageModel):
-        return Run(model.hidden(texts), model.decoder.output, targets)
+        return ForwardPass(model.hidden(texts), model.decoder.output, targets)
     if isinstance(model, MaskedLanguageModel):
         assert isinstance(config, MaskedLanguageModelConfig)
         states = model.encoder(texts).flatten(0, 1)
         masked = states[: round(config.masking.share * targets)]
-        return Run(model.head.transform(masked), model.head.output, targets)
+        return ForwardPass(model.head.transform(masked), model.head.output, targets)
     if isinstance(model, TextClassifier):
-        return Run(model(texts, torch.ones_like(texts, dtype=torch.bool)), None, targets)
+        return ForwardPass(model(texts, torch.ones_like(texts, dtype=torch.bool)), None, targets)
     raise ConfigError(
         "the passes of this kind of model are not known.",
         expected="a model that translates, captions, classifies, or writes or fills texts",
@@ -83,7 +85,7 @@ def run_of(model: nn.Module, config: Config, lengths: Lengths, rows: int) -> Run
     )
 
 
-def _captions(model: CaptionerModel, config: CaptionConfig, length: int, rows: int) -> Run:
+def _captions(model: CaptionerModel, config: CaptionConfig, length: int, rows: int) -> ForwardPass:
     """An image and the captions that share a batch with it, as in `objectives/captions.py`."""
     encoder, captions = config.model.encoder, config.data.captions_per_picture
     if isinstance(encoder, CnnConfig):
@@ -97,7 +99,7 @@ def _captions(model: CaptionerModel, config: CaptionConfig, length: int, rows: i
     else:
         memory = memory.select(torch.arange(rows).repeat_interleave(captions))
         states = model.decoder.hidden(memory, _tokens(rows * captions, length))
-    return Run(states, model.decoder.output, rows * captions * length)
+    return ForwardPass(states, model.decoder.output, rows * captions * length)
 
 
 def _tokens(rows: int, length: int) -> Tensor:

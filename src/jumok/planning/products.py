@@ -32,7 +32,7 @@ from jumok.config.training import TrainingConfig, TranslationTrainingConfig
 from jumok.errors import ConfigError
 from jumok.layers.dropout import Dropout
 from jumok.models.catalog import DataSizes, build
-from jumok.planning.forward import Lengths, run_of
+from jumok.planning.forward import Lengths, forward_pass
 from jumok.shapes import Tensor
 from jumok.training.devices.memory import stacks_of
 from jumok.training.optimization.parameters import FlatParameters
@@ -112,7 +112,7 @@ def numbers_of(config: Config, vocabulary: int, lengths: Lengths) -> ModelNumber
         with step:
             rows = ROWS * (getattr(config.model, "experts", None) or 1)
             with saved_tensors_hooks(step.keep, lambda tensor: tensor):
-                run = run_of(model, config, lengths, rows)
+                run = forward_pass(model, config, lengths, rows)
             width = run.output.weight.shape if run.output else (0, 0)
             logits = run.states if run.output is None else run.output(run.states)
             forward, repeated = Counter(step.flop), step.again

@@ -109,7 +109,7 @@ def _say_model(screen: Console, config: "Config", model: "ModelNumbers") -> None
     for part in model.parts:
         share = f"{part.forward / model.flop:.0%}"
         table.add_row(part.name, f"{part.weights:,}", amount(part.forward), share)
-    for name, flop in (("gradients", model.backward), ("computed again", model.again)):
+    for name, flop in (("backward pass", model.backward), ("computed again", model.again)):
         if flop:
             table.add_row(name, "", amount(flop), f"{flop / model.flop:.0%}")
     screen.print(table)
