@@ -1,4 +1,4 @@
-"""No text makes a pattern of the package run for long."""
+"""Short files that need exponential time if a pattern can divide them in many ways."""
 
 import subprocess
 import sys

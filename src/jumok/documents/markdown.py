@@ -228,23 +228,24 @@ def _address_end(content: str, at: int) -> int | None:
     None: the label is the address's name, as in [label] and [label][].
     """
     if content.startswith("](", at):
-        start = end = _behind(_SPACE, content, at + 2)
+        start = end = _after_space(content, at + 2)
         address = markdown_it.helpers.parseLinkDestination(content, start, len(content))
         if address.ok:
             if normalize_url.validateLink(normalize_url.normalizeLink(address.str)):
                 end = address.pos
-            start = _behind(_SPACE, content, end)
+            start = _after_space(content, end)
             title = markdown_it.helpers.parseLinkTitle(content, start, len(content))
-            end = _behind(_SPACE, content, title.pos) if title.ok and start > end else start
+            end = _after_space(content, title.pos) if title.ok and start > end else start
         if content.startswith(")", end):
             return end + 1
     label = _LABEL.match(content, at)
     return label.end() if label else None
 
 
-def _behind(pattern: re.Pattern[str], content: str, at: int) -> int:
-    match = pattern.match(content, at)
-    return match.end() if match else at
+def _after_space(content: str, at: int) -> int:
+    match = _SPACE.match(content, at)
+    assert match is not None, "no space is enough"
+    return match.end()
 
 
 def _escaped(text: str) -> str:
