@@ -10,15 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
 import jumok
-from jumok.cli.main import app
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "jumok"
-MODULES = sorted(SOURCE.rglob("*.py"))
+MODULES = sorted((ROOT / "src").rglob("*.py"))
 EVERYTHING = sorted(
     path
     for folder in ("src", "tests", "benchmarks")
@@ -30,132 +28,6 @@ EVERYTHING = sorted(
 MOST_LINES, MOST_FUNCTION_LINES, MOST_PARAMETERS, MOST_NAMES = 400, 60, 10, 27
 MOST_SILENT_LINES = 6
 MOST_FILES = 19  # in one folder
-
-MACHINE = {"--batch", "--device", "--precision", "--threads"}
-WRITTEN = {"--json", "--output", "-o"}
-OPTIONS = {
-    "demo": {"--folder", "--minutes", "--open"},
-    "train": {
-        *("recipe", "--source", "--target", "--name", "--runs", "--set", "--resume", "--json"),
-        *("--data", "-d", "--from", "--to", "--columns", "--skip-damaged"),
-        *("--text", "--documents", "--mix", "--processes"),
-    },
-    "export": {
-        *("model", "--output", "-o", "--to", "--title", "--precision", "--beam", "-b"),
-    },
-    "prepare": {
-        *("recipe", "--output", "-o", "--workers", "--tasks", "--at-once", "--shard-pairs"),
-        *("--slurm", "--set"),
-    },
-    "recipes": set(),
-    "sweep": {
-        *("recipe", "more", "--grid", "--set", "--output", "-o", "--jobs", "--threads"),
-        *("--resume", "--workers", "--figure", "--json"),
-    },
-    "plan": {
-        *("recipe", "--set", "--gpus", "--card", "--nodes", "--gpus-per-node", "--memory"),
-        *("--network", "--share", "--length", "--source-length", "--vocabulary"),
-        *("--price-per-hour", "--json"),
-    },
-    "plot": {"runs", "--to", "--over"},
-    "smallworld": {
-        *(
-            "folder",
-            "--pairs",
-            "--scenes",
-            "--held-out",
-            "--seed",
-            "--minimum-words",
-            "--maximum-words",
-        ),
-    },
-    "translate": {
-        *("model", "file", "--format", "--beam", "-b", "--nbest", "--alignments", "--scores"),
-        *(
-            "--length-penalty",
-            "--coverage-penalty",
-            "--minimum-length",
-            "--maximum-length",
-            "--no-repeat-ngram",
-            "--prefix",
-        ),
-        *("--split", "--keep", "--no-keep", "--glossary", "--confidence", "--flag-below"),
-        *("--sample", "--temperature", "--top-k", "--top-p", "--min-p", "--seed"),
-        *("--stream", "--resume", "--engine"),
-        *(WRITTEN | MACHINE),
-    },
-    "caption": {
-        *("model", "images", "--beam", "-b", "--nbest", "--length-penalty", "--scores", "--looks"),
-        *("--no-repeat-ngram", "--engine"),
-        *("--sample", "--temperature", "--top-k", "--top-p", "--min-p", "--seed"),
-        *(WRITTEN | MACHINE),
-    },
-    "generate": {
-        *("model", "prompt", "--max-tokens", "--samples", "--greedy", "--beam", "-b"),
-        *("--temperature", "--top-k", "--top-p", "--min-p", "--seed", "--output", "-o"),
-        *("--frequency-penalty", "--presence-penalty"),
-        *("--no-repeat-ngram", "--json", "--engine"),
-        *(MACHINE - {"--batch"}),
-    },
-    "classify": {"model", "items", "--top", *(WRITTEN | MACHINE)},
-    "embed": {
-        *("model", "file", "--nearest", "--analogy", "--evaluate", "--corpus", "--words", "--top"),
-        *(WRITTEN | MACHINE),
-    },
-    "fill": {"model", "file", "--top", *(WRITTEN | MACHINE)},
-    "evaluate": {
-        *("model", "--source", "-s", "--reference", "-r", "--beam", "-b"),
-        *("--data", "-d", "--columns", "--from", "--to", "--by", "--skip-damaged"),
-        *("--images", "--tokenize", "--lowercase", "--metrics", "--off"),
-        *("--length-penalty", "--no-repeat-ngram"),
-        *(WRITTEN | MACHINE),
-    },
-    "score": {
-        *("model", "--source", "-s", "--target", "-t", "--data", "-d", "--columns"),
-        *("--from", "--to"),
-        *WRITTEN,
-        *MACHINE,
-    },
-    "serve": {
-        *("given", "--port", "--host", "--key-file", "--open", "--cors"),
-        *("--max-body", "--max-texts", "--max-tokens", "--queue-requests", "--queue-tokens"),
-        *("--batch-tokens", "--deadline", "--grace", "--allow-host", "--log-texts", "--rate"),
-        "--engine",
-        *("--max-connections", "--processes", "--ray", "--replicas", "--max-replicas"),
-        *(MACHINE - {"--batch"}),
-    },
-    "quantize": {
-        *("model", "--to", "--output", "-o", "--check", "--data", "-d", "--columns"),
-        *("--beam", "-b", "--force", "--json", "--batch", "--threads"),
-    },
-    "info": {"model", "--json"},
-    "doctor": {"--json"},
-    "explain": {
-        *("model", "given", "--row", "--part", "--layer", "--head", "--target", "--beam", "-b"),
-        *("--read-at", "--device", "--lecture", "--save", "--lang"),
-    },
-    "look": {
-        *("model", "given", "--save", "--target", "--level", "--beam", "-b"),
-        *("--port", "--host", "--browser", "--against", "--with", "--before", "--gold"),
-        *("--figure", "--to", "--part", "--layer", "--head", "--row", "--tour", "--tours"),
-        *("--device", "--precision", "--threads"),
-    },
-    "align": {
-        *("model", "--source", "-s", "--target", "-t", "--data", "-d", "--columns", "--gold"),
-        *("--from", "--to"),
-        *("--layer", "--head", "--reading", "--norms"),
-        *(WRITTEN | MACHINE),
-    },
-    "heads": {
-        *("models", "--source", "-s", "--target", "-t", "--data", "-d", "--columns", "--gold"),
-        *("--images", "--sentences", "--prune", "--score", "--save"),
-        *(WRITTEN | MACHINE - {"--precision"}),
-    },
-    "lab": {
-        *("name", "--all", "--full", "--folder", "--page", "--lang", "--seed", "--encoder"),
-        *("--seeds", "--threads"),
-    },
-}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -175,7 +47,7 @@ def functions(path: Path) -> list[Function]:
 
 
 def is_verb(path: Path) -> bool:
-    return SOURCE / "cli" in path.parents
+    return bool({"cli", "verbs"} & {*path.relative_to(ROOT).parts})
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -346,7 +218,7 @@ def test_environment_is_read_by_the_command_line_and_one_module():
     readers = [
         place(path, node)
         for path in MODULES
-        if SOURCE / "cli" not in path.parents and path != SOURCE / "environment.py"
+        if not is_verb(path) and path != SOURCE / "environment.py"
         for node in ast.walk(tree(path))
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv", "expandvars")
     ]
@@ -374,23 +246,14 @@ def test_nothing_is_left_to_do_later():
 
 
 def test_tests_mirror_the_house():
-    rooms = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
+    packages = [*SOURCE.iterdir(), ROOT / "src" / "smallworld", ROOT / "src" / "jumok_lectures"]
+    rooms = {path.name for path in packages if (path / "__init__.py").exists()}
     tested = {path.parent.name for path in (ROOT / "tests").glob("*/test_*.py")}
     assert rooms - tested == set()
 
 
 def test_public_surface_is_small():
     assert len(jumok.__all__) <= MOST_NAMES
-
-
-def test_options_of_the_command_line_are_these():
-    """A new option is a decision; one that goes breaks somebody's script."""
-    verbs = typer.main.get_command(app).commands
-    found = {
-        name: {option for parameter in verb.params for option in parameter.opts}
-        for name, verb in verbs.items()
-    }
-    assert found == OPTIONS
 
 
 def test_no_room_is_crowded() -> None:

@@ -1,11 +1,13 @@
 """The table of kinds: every place that a record names is there, and nothing is left out."""
 
 import dataclasses
+import inspect
 import json
 
 import pytest
 
-from jumok.cli.verbs.evaluate import OPTIONAL
+from jumok.cli.groups import flat
+from jumok.cli.verbs.evaluate import evaluate, options_of_kind
 from jumok.config.families import RECIPES, TranslationConfig
 from jumok.errors import ConfigError
 from jumok.kinds import KINDS, Kind, page_facts, register_kind
@@ -32,8 +34,11 @@ def test_every_recipe_has_a_kind():
 
 
 def test_the_options_of_kinds_are_options_of_evaluate():
-    common = {"beam", "by", "columns", "from_", "images", "length_penalty", "lowercase"}
-    assert set(OPTIONAL) == common | {"no_repeat_ngram", "output", "skip_damaged", "to", "tokenize"}
+    options = set().union(*map(options_of_kind, KINDS.values()))
+    assert options - {"metrics"} <= inspect.signature(flat(evaluate)).parameters.keys() | {
+        *("nbest", "sample", "temperature", "top_k", "top_p", "min_p", "seed")  # not evaluated
+    }
+    assert {"beam", "patience"} <= options_of_kind(KINDS["captioning"])
 
 
 def test_a_name_that_is_taken_is_refused(monkeypatch):

@@ -21,13 +21,13 @@ from jumok import errors
 from jumok.cli.main import app
 
 ROOT = Path(__file__).parent.parent
-SOURCE = ROOT / "src" / "jumok"
+SOURCE = ROOT / "src"
 GLOSSARY = ROOT / "docs" / "glossary.md"
 SHOWN = ("help", "error", "text", "document", "recipe", "page")
 FORMAL = ("help", "error", "docstring", "comment")
 EVERYWHERE = ("help", "error", "text", "document", "recipe", "page", "docstring", "comment")
-LEXICONS = "src/jumok/smallworld/"
-QUOTES = ("src/jumok/lab/claims/", "docs/lab.", "docs/lectures.")  # the words of the notes
+LEXICONS = "src/smallworld/"
+QUOTES = ("src/jumok_lectures/claims/", "docs/lab.", "docs/lectures.")  # the words of the notes
 JUDGED = "docs/smallworld-judged.md"  # quotes sentences of the corpus
 
 

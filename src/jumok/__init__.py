@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from jumok.errors import JumokError
 
 if TYPE_CHECKING:
-    from jumok import lab, plot
+    from jumok import plot
     from jumok.config import Config, load_config
     from jumok.data.tokenizer import Tokenizer
     from jumok.decoding import DecodingOptions
@@ -52,7 +52,6 @@ __all__ = [
     "Translator",
     "changed",
     "from_transformers",
-    "lab",
     "load",
     "load_config",
     "load_plugin",
@@ -99,7 +98,7 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     """Imports a public name's module when the name is first used (PEP 562)."""
-    if name in ("lab", "plot"):
+    if name == "plot":
         return import_module(f"jumok.{name}")
     if name == "__version__":
         from importlib.metadata import version

@@ -38,7 +38,8 @@ class Kind:
             `jumok/models/catalog.py`.
         training: (config, home, cache, reporter) -> Task: what prepares its training.
         evaluate: (Evaluation) -> Judged. None: it is not evaluated.
-        options: the options of `jumok evaluate` that not all kinds have, and this one has.
+        options: the options of `jumok evaluate` that not all kinds have, and this one has;
+            "decoding": those of `DecodingOptions`.
         metrics: the values of --metrics.
         columns: the default of --columns.
         corpus: (CorpusArgs) -> HeadCorpus: what `jumok heads` measures. None: it has no head cards.
@@ -79,9 +80,7 @@ class Kind:
         return resolve(place)
 
 
-_WRITER = frozenset(
-    {"columns", "output", "beam", "length_penalty", "no_repeat_ngram", "tokenize", "metrics"}
-)
+_WRITER = frozenset({"columns", "output", "decoding", "tokenize", "metrics"})
 
 KINDS: dict[str, Kind] = {
     "translation": Kind(

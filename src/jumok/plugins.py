@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jumok import parts
+from jumok.data.files.atomic import is_named_pipe
 from jumok.errors import BundleError, ConfigError, JumokError, Place
 from jumok.kinds import Kind, register_kind
 
@@ -86,6 +87,8 @@ def load_plugin(file: Path | str) -> str:
         ConfigError: there is no such file, it raises an error, or another plugin has its name.
     """
     file = Path(file)
+    if is_named_pipe(file):  # it is read more than once
+        raise ConfigError("the plugin is a pipe, not a file.", place=Place(file))
     try:
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError as error:

@@ -27,7 +27,7 @@ def test_texts_in_turns_and_together_are_the_same(folder):
     options, found = replace(options, maximum_length=200), {}
     for way, write in writing.WAYS.items():
         writers = [
-            writing.NativeWriter(system.engine, prompt, replace(options, seed=number))
+            writing.native_writer(system.engine, prompt, replace(options, seed=number), None)
             for number in range(3)
         ]
         write(writers, 20, system)

@@ -99,11 +99,11 @@ def test_nothing_but_damaged_pictures_is_refused(folder, tmp_path):
 
 def test_a_damaged_store_says_to_delete_it(folder, tmp_path):
     stored = store_inputs(items(folder, "red.png"), pixel_reader(3), tmp_path / "c")
-    values = tmp_path / "c" / stored.key / "values"
-    values.write_bytes(values.read_bytes()[:-1])
-    with pytest.raises(DataError, match="the prepared images are damaged") as error:
+    file = tmp_path / "c" / f"{stored.key}.safetensors"
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(DataError, match="the prepared data are damaged") as error:
         store_inputs(items(folder, "red.png"), pixel_reader(3), tmp_path / "c")
-    assert "delete this folder" in str(error.value)
+    assert "delete this file" in str(error.value)
 
 
 def npy(array: np.ndarray) -> bytes:

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from jumok.decoding.drawing import Draws
+from jumok.decoding.sampling import Draws
 
 WORD = 2**64 - 1
 MULTIPLIERS = 0xD2E7470EE14C6C93, 0xCA5A826395121157

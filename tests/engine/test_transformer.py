@@ -15,7 +15,6 @@ from jumok.engine.searching import SearchRules, Written
 from jumok.engine.structures import library
 from jumok.engine.transformer import NativeTransformer, missing
 from jumok.models.encoder_decoder import Transformer
-from jumok.models.memory import Memory
 from jumok.parts import PARTS
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
@@ -99,13 +98,9 @@ def sources_of(*lengths: int) -> list[list[int]]:
 
 
 def rules_of(options: DecodingOptions, sources: Sequence[Sequence[int]]) -> SearchRules:
-    limits = options.limits()
-    lengths = torch.ones(len(sources), max(map(len, sources)), dtype=torch.bool)
-    for row, source in enumerate(sources):
-        lengths[row, len(source) :] = False
-    memory = Memory(torch.zeros(*lengths.shape, 1), lengths)
-    longest = limits.longest(memory).tolist()
-    penalties = options.ranker().penalties(max(longest)).tolist()
+    limits = options.limits
+    longest = [limits.longest_of(len(source)) for source in sources]
+    penalties = options.ranker.penalties(max(longest)).tolist()
     patience = options.patience
     enough = 0 if patience is None else max(1, ceil(options.beam * patience))
     return SearchRules(

@@ -26,20 +26,20 @@ from jumok.bundle.quantising import write_quantised
 from jumok.bundle.reading import read_bundle
 from jumok.config.causal import CausalConfig
 from jumok.data.tokenizer import END, START
-from jumok.decoding import DecodingOptions
+from jumok.decoding import DecodingOptions, decode
+from jumok.decoding.options import FOR_CONTINUATION
 from jumok.engine.language import NativeCausal
 from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError
-from jumok.systems.language_model import DEFAULTS, LanguageModel
-from jumok.systems.language_on_torch import searched_on_torch
-from jumok.systems.native.language import searched
+from jumok.systems.language_model import LanguageModel
+from jumok.systems.text_writer import searched
 from jumok.tracing.recording.record import record
 from tests.systems.lm import CONTEXT, write_lm
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
 
 TEXTS = ["a", "나는 학생이다.", "To be, or not to be\n"]
-SEEDED = replace(DEFAULTS, seed=1)
+SEEDED = replace(FOR_CONTINUATION, seed=1)
 WAYS = {
     "greedy": DecodingOptions(beam=1),
     "greedy, penalties": DecodingOptions(beam=1, frequency_penalty=0.7, presence_penalty=-0.1),
@@ -105,7 +105,7 @@ def test_the_engine_scores_texts_as_torch_does(native, on_torch):
 
 def test_what_is_written_at_the_same_time_changes_nothing(native):
     def stream(seed: int) -> Any:
-        return native.generate("ROM", replace(DEFAULTS, seed=seed), max_tokens=30)
+        return native.generate("ROM", replace(FOR_CONTINUATION, seed=seed), max_tokens=30)
 
     whole = ["".join(stream(seed)) for seed in (1, 2)]
     streams, texts = [stream(1), stream(2)], ["", ""]
@@ -200,7 +200,7 @@ def test_the_log_probabilities_of_beams_are_those_of_torch(native, on_torch):
     options = DecodingOptions(
         beam=4, nbest=4, maximum_length=len(prompt) + 30, minimum_length=20, forbidden=(0, 1, 2)
     )
-    (expected,) = searched_on_torch(on_torch.model, on_torch.decoder, prompt, options)
+    (expected,) = decode(on_torch.decoder, on_torch.model.nothing(), options, [prompt])
     assert native.engine is not None
     found = searched(native.engine, prompt, options)
     assert [each.tokens for each in found] == [each.tokens for each in expected]

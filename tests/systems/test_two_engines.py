@@ -6,6 +6,7 @@ import shutil
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def test_auto_is_the_engine_where_it_serves_the_model(folder, tmp_path):
     several = jumok.load(folder, folder, device="cpu")
     rnn = jumok.load(recurrent(tmp_path / "rnn", attention="dot"), device="cpu")
     additive = jumok.load(transformer(tmp_path / "additive", score="additive"), device="cpu")
-    assert several.computed_by["name"] == "torch"
+    assert several.computed_by["name"] == "native"
     assert rnn.computed_by == {"name": "native", "precision": "fp32"}
     assert additive.computed_by == {"name": "torch", "precision": "fp32"}
 
@@ -83,6 +84,43 @@ def test_scores_alignments_and_attention_are_those_of_torch(native, on_torch):
         assert ours.tokens == theirs.tokens
         values = ours.token_log_probabilities, theirs.token_log_probabilities
         assert values[0] == pytest.approx(values[1], abs=1e-5)
+    seen, looked = (one.attention(TEXTS[1], "나는 학생입니다.") for one in (native, on_torch))
+    torch.testing.assert_close(seen.weights, looked.weights, atol=1e-5, rtol=0)
+    assert native.computed_by["name"] == "native", "nothing has needed torch"
+
+
+@pytest.mark.parametrize("second", [recurrent, transformer])
+def test_an_ensemble_is_that_of_torch(folder, tmp_path, second):
+    """Texts, scores, alignments and attention, from beams, samples and constraints."""
+    other = (
+        second(tmp_path / "other", norm="pre")
+        if second is transformer
+        else second(tmp_path / "other", attention="dot")
+    )
+    native, on_torch = (
+        jumok.load(folder, other, kind=Translator, engine=engine, device="cpu")
+        for engine in ("native", "torch")
+    )
+    assert native.computed_by == {"name": "native", "precision": "fp32"}
+    ways = {
+        "beam": OPTIONS,
+        "coverage": replace(OPTIONS, nbest=2, coverage_penalty=0.3),
+        "samples": DecodingOptions(sample=True, nbest=2, seed=5, maximum_length=9),
+    }
+    for options in ways.values():
+        found, expected = (one.translate(TEXTS, options) for one in (native, on_torch))
+        for ours, theirs in zip(found, expected, strict=True):
+            assert (ours.text, ours.tokens, ours.alignment) == (
+                theirs.text, theirs.tokens, theirs.alignment
+            )  # fmt: skip
+            assert ours.score == pytest.approx(theirs.score, abs=1e-5)
+    terms = {"cat": "고양이"}
+    found, expected = (one.translate(TEXTS, OPTIONS, glossary=terms) for one in (native, on_torch))
+    assert [each.text for each in found] == [each.text for each in expected]
+    assert "고양이" in found[0].text
+    given, wanted = (one.score(TEXTS, ["sat", "", "나는", "the"]) for one in (native, on_torch))
+    for ours, theirs in zip(given, wanted, strict=True):
+        assert ours.score == pytest.approx(theirs.score, abs=1e-5)
     seen, looked = (one.attention(TEXTS[1], "나는 학생입니다.") for one in (native, on_torch))
     torch.testing.assert_close(seen.weights, looked.weights, atol=1e-5, rtol=0)
     assert native.computed_by["name"] == "native", "nothing has needed torch"

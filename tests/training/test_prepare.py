@@ -14,7 +14,8 @@ from jumok.cli.verbs.scale.prepare import plan_of
 from jumok.data.files.manifest import MANIFEST, parse_manifest
 from jumok.data.pairs.cleaning.surveyed import surveyed
 from jumok.data.pairs.corpus import read_pairs
-from jumok.data.pairs.store import open_store
+from jumok.data.pairs.store import PairStore
+from jumok.data.store import read_store
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, DataError, Place
 from jumok.training.preparing.shards.plan import CorpusPlan, begin
@@ -87,7 +88,7 @@ def shards(folder: Path) -> list[tuple[str, str]]:
     tokenizer = Tokenizer.load(folder / "tokenizer.model")
     found = []
     for record in manifest.shards:
-        store = open_store(folder / record.name, (manifest.vocabulary,) * 2)
+        store = PairStore.of(read_store(folder / record.name), (manifest.vocabulary,) * 2)
         assert len(store) == record.pairs
         found += [
             (
@@ -128,7 +129,7 @@ def test_shards_hold_what_training_would_read(whole: CorpusPlan, tmp_path: Path)
 def test_the_number_of_tasks_does_not_matter(recipe: Path, whole: CorpusPlan) -> None:
     many = planned(recipe, "many", tasks=5)
     run(many)
-    found = sorted(whole.folder.glob("shard-*/*"))
+    found = sorted(whole.folder.glob("shard-*"))
     assert found
     for file in (*found, whole.folder / "cleaning.json"):
         assert file.read_bytes() == (many.folder / file.relative_to(whole.folder)).read_bytes()

@@ -293,8 +293,14 @@ def test_a_time_budget_ends_a_run(tmp_path, make_config, recorder):
     config = make_config("training.minutes=0.01")
     result = train(config, tmp_path, screen)
     assert result.outcome.reason == "finished"
+    assert result.outcome.limit == "training.minutes"
     assert result.progress.seconds >= 0.6
     assert screen.steps[-1].learning_rate < config.training.learning_rate
+
+
+def test_the_first_of_steps_and_minutes_ends_a_run(tmp_path, make_config, recorder):
+    result = train(make_config("training.steps=3", "training.minutes=60"), tmp_path, recorder())
+    assert (result.progress.step, result.outcome.limit) == (3, "training.steps")
 
 
 def test_a_resumed_time_budget_goes_on_where_it_stood(tmp_path, make_config, recorder):

@@ -9,7 +9,6 @@ from jumok.alignment.extract import cross_attention
 from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import merge_words
 from jumok.data.tokenizer import END, START, Tokenizer
-from jumok.decoding.ensemble import JointMemory
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.shapes import Float, Tensor
 
@@ -32,18 +31,20 @@ class Aligner:
         return any(reading is not None for reading in self.readings)
 
     def between_pieces(
-        self, memory: Memory, targets: Sequence[Sequence[int]]
+        self, memories: Sequence[Memory], targets: Sequence[Sequence[int]]
     ) -> Float[Tensor, "batch target source"]:
         """How much each target token attended to each source position, END's included.
 
         At least one model has an attention.
+
+        Args:
+            memories: what each model wrote of the sources.
         """
         longest = max(map(len, targets))
         tokens = torch.tensor(
             [[START, *target, *[END] * (longest - len(target))] for target in targets],
-            device=memory.states.device,
+            device=memories[0].states.device,
         )
-        memories = memory.members if isinstance(memory, JointMemory) else (memory,)
         seen = [
             cross_attention(model, its, tokens, reading)
             for model, its, reading in zip(self.models, memories, self.readings, strict=True)

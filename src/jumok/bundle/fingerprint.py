@@ -16,6 +16,7 @@ import json
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +24,10 @@ import numpy.typing as npt
 from jumok.bundle.arrays import read_arrays
 from jumok.bundle.reading import WEIGHTS, Bundle, read_bundle
 from jumok.errors import BundleError, Place
-from jumok.late import late_imports
 
-with late_imports():
+if TYPE_CHECKING:
     import torch
-    from torch import nn
+    from torch.nn import Module
 
 OF_WEIGHTS, OF_CONFIG = 12, 4
 """The digits of each digest that are shown: 48 bits and 16."""
@@ -95,7 +95,7 @@ def _digest_of_arrays(arrays: Iterable[npt.NDArray[np.float32]]) -> str:
     return hashlib.sha256(b"".join(sorted(found))).hexdigest()[:OF_WEIGHTS]
 
 
-def fingerprint_of(model: nn.Module) -> str:
+def fingerprint_of(model: Module) -> str:
     """The fingerprint of a model in memory, whose config is not known.
 
     A model cast to bfloat16 is not the model that it was cast from.

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from jumok.bundle.header import StoredTensor
+from jumok.data.files.header import Entry
 from jumok.engine.quantising import MOST, Quantised
 from jumok.errors import BundleError, Place
 
@@ -23,12 +23,12 @@ SCALE = ".scale"
 COMPLETE = "copy or download the bundle again, or quantize the model again"
 
 
-def scales_of(tensors: Mapping[str, StoredTensor]) -> frozenset[str]:
+def scales_of(tensors: Mapping[str, Entry]) -> frozenset[str]:
     """The names of the tensors that are scales of others."""
     return frozenset(f"{name}{SCALE}" for name, tensor in tensors.items() if tensor.dtype == "I8")
 
 
-def check_header(tensors: Mapping[str, StoredTensor], digest: str | None, file: Path) -> None:
+def check_header(tensors: Mapping[str, Entry], digest: str | None, file: Path) -> None:
     """Every int8 matrix has its scales, one a row.
 
     Raises:

@@ -11,9 +11,10 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from jumok.bundle.card import BundleConfig, Card
-from jumok.bundle.header import StoredTensor, read_header
+from jumok.bundle.header import read_header
 from jumok.bundle.quantised import check_header, scales_of
 from jumok.bundle.theirs import READS, theirs
+from jumok.data.files.header import Entry
 from jumok.errors import BundleError, Place
 from jumok.plugins import require
 
@@ -55,11 +56,11 @@ class Bundle:
     config: BundleConfig
     card: Card
     jumok: str
-    stored: Mapping[str, StoredTensor] = field(repr=False)
+    stored: Mapping[str, Entry] = field(repr=False)
     digest: str | None = None
 
     @property
-    def tensors(self) -> dict[str, StoredTensor]:
+    def tensors(self) -> dict[str, Entry]:
         scales = scales_of(self.stored)
         return {name: tensor for name, tensor in self.stored.items() if name not in scales}
 

@@ -42,7 +42,7 @@ class Answers:
         """The translation of each of these lines; `done` lines came before them."""
         return self.translator.translate_lines(
             lines,
-            replace(self.options, seed=self.options.seed + done),
+            self.options.seeded(done),
             alignments=self.alignments,
             prefix=self.prefix,
             split=self.split,

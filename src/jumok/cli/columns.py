@@ -4,10 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.data.pairs import corpus
 
 if TYPE_CHECKING:
     from jumok.data.files.tables import Column
@@ -86,10 +82,12 @@ def pairs_of(
             "a text and its translation are needed.",
             do=f"--source FILE {target_option} FILE, or --data FILE.tmx --from en --to fr",
         )
+    from jumok.data.pairs.corpus import Corpus
+
     if data is None:
-        return corpus.Corpus(source=source, target=target)
+        return Corpus(source=source, target=target)
     first, second = two_columns(columns, "the text's and its translation's", "en,ko")
-    return corpus.Corpus(file=data, source_column=first, target_column=second)
+    return Corpus(file=data, source_column=first, target_column=second)
 
 
 def linked_pairs_of(

@@ -13,10 +13,10 @@ from jumok.config.text import TextCorpusConfig
 from jumok.data.pairs.corpus import read_pairs
 from jumok.data.texts.corpus import TextCorpus, read_examples
 from jumok.errors import JumokError
-from jumok.smallworld.corpus import pairs
 from jumok.training.folder import RECIPE, SMALLWORLD
 from jumok.training.preparing.pairs import corpus_of_pairs
 from jumok.training.preparing.texts import corpus_of
+from smallworld.corpus import pairs
 
 MOST = 5
 """The most examples."""

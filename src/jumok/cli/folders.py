@@ -6,10 +6,6 @@ from pathlib import Path
 import typer
 
 from jumok.errors import DataError, Place
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.data.files import images
 
 
 def pictures_in(items: Iterable[str | Path]) -> Iterator[Path]:
@@ -20,16 +16,18 @@ def pictures_in(items: Iterable[str | Path]) -> Iterator[Path]:
     Raises:
         DataError: a folder holds no image.
     """
+    from jumok.data.files.images import SUFFIXES
+
     for item in map(Path, items):
         if not item.is_dir():
             yield item
             continue
         found = sorted(path for path in item.rglob("*") if _is_plain(path, item))
-        pictures = [path for path in found if path.name.lower().endswith(images.SUFFIXES)]
+        pictures = [path for path in found if path.name.lower().endswith(SUFFIXES)]
         if not pictures:
             raise DataError(
                 "there is no image in this folder.",
-                expected=f"files that end in {', '.join(images.SUFFIXES)}",
+                expected=f"files that end in {', '.join(SUFFIXES)}",
                 got=f"{len(found):,} other files",
                 place=Place(item),
             )

@@ -5,25 +5,25 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from jumok.late import late_imports
-
-with late_imports():
-    from rich import console as rich_console
-    from rich import progress, table
-
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from jumok.bundle.card import Score
 
 Item = TypeVar("Item")
 
 
-def console() -> "rich_console.Console":
+def console() -> "Console":
     """Standard output; [brackets] in text are not markup."""
+    from rich import console as rich_console
+
     return rich_console.Console(markup=False, highlight=False)
 
 
 def print_scores(scores: "Sequence[Score]") -> None:
     """Prints each score with its confidence interval and its signature."""
+    from rich import table
+
     shown = table.Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("", "score", "95 %"):
         shown.add_column(heading, no_wrap=True, justify="right" if heading == "score" else "left")
@@ -53,10 +53,14 @@ def counted(
     if not sys.stderr.isatty() or (sys.stdout.isatty() and not beside):
         yield from items
         return
+    from rich import progress
+
     count = progress.TextColumn("{task.completed:,.0f} lines")
     columns = [progress.SpinnerColumn(), count, progress.TimeElapsedColumn()]
     if total is not None:
         columns[:1] = [progress.TextColumn(what), progress.BarColumn()]
+    from rich import console as rich_console
+
     terminal = rich_console.Console(stderr=True)
     with progress.Progress(*columns, console=terminal, transient=True) as bar:
         task = bar.add_task("", total=total)
@@ -77,8 +81,12 @@ def waiting(what: str) -> "Iterator[Callable[[], None]]":
     if not sys.stderr.isatty():
         yield lambda: None
         return
+    from rich import progress
+
     passes = progress.TextColumn("{task.completed:,.0f} passes")
     columns = [progress.SpinnerColumn(), progress.TextColumn(what), passes]
+    from rich import console as rich_console
+
     terminal = rich_console.Console(stderr=True)
     with progress.Progress(
         *columns, progress.TimeElapsedColumn(), console=terminal, transient=True

@@ -5,10 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.inspection.page import tours
 
 if TYPE_CHECKING:
     from jumok.inspection.page.tours import Tour
@@ -18,7 +14,9 @@ if TYPE_CHECKING:
 def _list(wanted: bool) -> None:
     if not wanted:
         return
-    for tour in tours.built_in():
+    from jumok.inspection.page.tours import built_in
+
+    for tour in built_in():
         typer.echo(f"{tour.name:18} {tour.text['en']}")
     raise typer.Exit
 
@@ -51,7 +49,9 @@ def wanted_tour(given: str | None, save: object, figure: object) -> "Tour | None
             "--tour is for a page.",
             do="leave it out, or save a page with --save FILE.html",
         )
-    return tours.find_tour(given)
+    from jumok.inspection.page.tours import find_tour
+
+    return find_tour(given)
 
 
 def fitting(tour: "Tour | None", trace: "Trace") -> "Tour | None":
@@ -62,6 +62,8 @@ def fitting(tour: "Tour | None", trace: "Trace") -> "Tour | None":
     """
     if tour is None or not trace.sites:
         return tour
+    from jumok.inspection.page import tours
+
     unmet = tours.unmet(tour, trace)
     if unmet is not None:
         others = [each.name for each in tours.built_in() if tours.unmet(each, trace) is None]

@@ -5,14 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumok.errors import JumokError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.bundle import reading
-    from jumok.data.files import run_log
-    from jumok.inspection.page import run_report
-    from jumok.systems import catalog
-    from jumok.training import folder as training_folder
 
 if TYPE_CHECKING:
     from jumok.inspection.page.run_report import RunReport
@@ -21,7 +13,9 @@ if TYPE_CHECKING:
 def run_of(model: Path) -> Path | None:
     """The folder of the run that a bundle belongs to: runs/NAME/model, or runs/NAME/steps/N."""
     folders = (model.absolute().parents[0], model.absolute().parents[1])
-    return next((folder for folder in folders if (folder / training_folder.RECIPE).is_file()), None)
+    from jumok.training.folder import RECIPE
+
+    return next((folder for folder in folders if (folder / RECIPE).is_file()), None)
 
 
 def report_of(model: Path | str, given: str | None = None) -> "RunReport | None":
@@ -35,11 +29,17 @@ def report_of(model: Path | str, given: str | None = None) -> "RunReport | None"
     if run is None:
         return None
     try:
+        from jumok.data.files import run_log
+
         log = run_log.run_log(run)
-        parameters = reading.read_bundle(Path(model)).parameters
+        from jumok.bundle.reading import read_bundle
+
+        parameters = read_bundle(Path(model)).parameters
     except JumokError:  # a run whose log was deleted; a folder in Hugging Face's format
         return None
-    return run_report.RunReport(log, commands(model, given), parameters=parameters)
+    from jumok.inspection.page.run_report import RunReport
+
+    return RunReport(log, commands(model, given), parameters=parameters)
 
 
 def commands(model: Path | str, given: str | None = None, program: str = "jumok") -> dict[str, str]:
@@ -50,7 +50,9 @@ def commands(model: Path | str, given: str | None = None, program: str = "jumok"
         program: how jumok is called, quoted for a shell.
     """
     place = shlex.quote(str(model))
-    kind = catalog.open_model(Path(model)).kind
+    from jumok.systems.catalog import open_model
+
+    kind = open_model(Path(model)).kind
     found = {"look": f"{program} look {place}"}  # of texts, the page has examples
     if kind.reads == "picture":
         found["look"] = look_of(Path(model), place, given, program)
@@ -61,14 +63,18 @@ def commands(model: Path | str, given: str | None = None, program: str = "jumok"
 
 def look_of(model: Path, place: str, given: str | None = None, program: str = "jumok") -> str:
     """The command that looks inside a bundle, with its folder as it is written there."""
-    reads = catalog.open_model(model).kind.reads
+    from jumok.systems.catalog import open_model
+
+    reads = open_model(model).kind.reads
     dots = "IMAGE" if reads == "picture" else '"..."'
     return f"{program} look {place} {dots if given is None else shlex.quote(given)}"
 
 
 def use_of(model: Path, place: str, given: str | None = None, program: str = "jumok") -> str:
     """The command that uses a bundle, with its folder as it is written there."""
-    kind = catalog.open_model(model).kind
+    from jumok.systems.catalog import open_model
+
+    kind = open_model(model).kind
     if kind.verb == "look":
         return look_of(model, place, given, program)
     command = f"{program} {kind.verb} {place}"

@@ -16,13 +16,15 @@ import numpy as np
 import numpy.typing as npt
 import sentencepiece
 
+from jumok.data import special_tokens
 from jumok.data.files.atomic import write_durably
 from jumok.data.pieces import read_pieces
 from jumok.data.sampling import MergeSampler, UnigramSampler, piece_sampler
 from jumok.data.word_ids import WordIds, words_decide
 from jumok.errors import ConfigError, DataError, Place
 
-PAD, UNKNOWN, START, END = 0, 1, 2, 3
+PAD, UNKNOWN = special_tokens.PAD, special_tokens.UNKNOWN
+START, END = special_tokens.START, special_tokens.END
 SPECIALS = {"pad_id": PAD, "unk_id": UNKNOWN, "bos_id": START, "eos_id": END}
 SPACE = "▁"  # how SentencePiece writes the space before a word
 NEWLINE = "<newline>"  # the token of a line break, which no text is encoded as

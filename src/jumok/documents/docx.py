@@ -23,11 +23,7 @@ from jumok.documents.segment import (
     paragraph,
     place,
 )
-from jumok.errors import DataError, Place
-from jumok.late import late_imports
-
-with late_imports("reading DOCX files", extra="documents"):
-    from lxml import etree
+from jumok.errors import DataError, Place, optional_import
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -146,6 +142,9 @@ class DocxDocument:
 
     @cached_property
     def _trees(self) -> dict[str, XmlElement]:
+        with optional_import("reading DOCX files", extra="documents"):
+            from lxml import etree
+
         parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
         with zipfile.ZipFile(io.BytesIO(self.content)) as archive:
             names = [name for name in archive.namelist() if _is_text(name)]
@@ -176,6 +175,8 @@ class DocxDocument:
             zipfile.ZipFile(io.BytesIO(self.content)) as old,
             zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new,
         ):
+            with optional_import("reading DOCX files", extra="documents"):
+                from lxml import etree
             for info in old.infolist():
                 data = old.read(info)
                 if info.filename in changed:
@@ -201,6 +202,9 @@ def read_docx(content: bytes) -> DocxDocument:
         DataError: it is not DOCX, or is damaged.
         MissingExtraError: lxml is not installed.
     """
+    with optional_import("reading DOCX files", extra="documents"):
+        from lxml import etree
+
     fault = etree.XMLSyntaxError
     document = DocxDocument(content)
     try:  # everything is read here, so that faults are found before anything is translated
@@ -299,6 +303,8 @@ def _look(run: XmlElement) -> bytes:
     for unimportant in ("lang", "noProof"):
         for each in kept.findall(f"{W}{unimportant}"):
             kept.remove(each)
+    with optional_import("reading DOCX files", extra="documents"):
+        from lxml import etree
     return bytes(etree.tostring(kept)) if len(kept) else b""
 
 

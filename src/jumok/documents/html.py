@@ -38,7 +38,7 @@ VOID = _names("area base br col embed hr img input link meta source track wbr")
 SPOKEN = ("alt", "title", "placeholder", "aria-label")
 """Attributes with text for readers."""
 
-_CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+_CHARSET = re.compile(rb"<meta[^<>]+charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,7 @@ from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import VOID, slots_of
 from jumok.documents.markup import tokens
 from jumok.documents.segment import DocumentSegment, Piece, Translated, paragraph, rendered
-from jumok.errors import DataError, Place
-from jumok.late import late_imports
-
-with late_imports("reading Markdown", extra="documents"):
-    import markdown_it
-    from markdown_it.common import normalize_url
+from jumok.errors import DataError, Place, optional_import
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -30,6 +25,8 @@ def read_markdown(content: bytes) -> TextDocument:
     text = content.decode("utf-8", errors="surrogateescape")
     front = FRONT_MATTER.match(text)
     start = front.end() if front else 0
+    with optional_import("reading Markdown", extra="documents"):
+        import markdown_it
     parser = (
         markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
     )
@@ -73,9 +70,7 @@ class _Page:
         for number, wanted in enumerate(content.split("\n"), start=line):
             start, end = self.starts[number], self.starts[number + 1]
             if self.cell:
-                raw = re.escape(wanted).replace(r"\|", r"\\?\|")
-                match = re.compile(raw).search(self.text, self.at, end)
-                place = match.start() if match else -1
+                place = self.text.find(wanted.replace("|", r"\|"), self.at, end)
             else:  # marks of a quotation or an item precede it
                 place = self.text.rfind(wanted, start, end)
             if place < 0:
@@ -128,6 +123,7 @@ def _groups(block: "Token") -> Iterator[tuple[list[Piece], int]]:
 _GAP = re.compile(r"[ \t]*")
 _BREAK = re.compile(r"(?:\\|[ \t]*)\n[ \t]*")
 _SPACE = re.compile(r"[ \t\n]*")
+_TICKS = re.compile("`+")
 _LABEL = re.compile(r"\]\[[^\]]++\]")
 
 
@@ -143,7 +139,7 @@ class _Inlines:
         rest = iter(children)
         for child in rest:
             if child.type in ("softbreak", "hardbreak"):
-                raw = self._take(_BREAK)
+                raw = self._take(_BREAK.match(self.content, self.at))
                 yield Piece("text", raw, " ", "break" if child.type == "hardbreak" else "")
                 continue
             gap = self._gap(child)
@@ -163,7 +159,7 @@ class _Inlines:
         wanted = child.content if child.type in ("text", "html_inline") else child.markup
         if wanted and self.content.startswith(wanted, self.at):
             return ""
-        return self._take(_GAP)
+        return self._take(_GAP.match(self.content, self.at))
 
     def _piece(self, child: "Token") -> Piece:
         if child.type == "text":
@@ -171,9 +167,9 @@ class _Inlines:
         if child.type == "text_special":
             return Piece("text", self._slice(self.at + len(child.markup)), child.content)
         if child.type == "code_inline":
-            mark = re.escape(child.markup)
-            end = re.compile(f"(?<!`){mark}(?!`)").search(self.content, self.at + len(child.markup))
-            raw = self._slice(end.end() if end else len(self.content))
+            marks = _TICKS.finditer(self.content, self.at + len(child.markup))
+            end = next((each.end() for each in marks if each[0] == child.markup), None)
+            raw = self._slice(len(self.content) if end is None else end)
             return Piece("frozen", raw, child.content)
         if child.type == "image":
             label = _label_end(self.content, self.at + 2)
@@ -200,8 +196,7 @@ class _Inlines:
         raw = self._slice(self.at + (3 if self.content.startswith("][]", self.at) else 1))
         return Piece("close", raw, name="a", write=f"][{label}]")
 
-    def _take(self, pattern: re.Pattern[str]) -> str:
-        match = pattern.match(self.content, self.at)
+    def _take(self, match: re.Match[str] | None) -> str:
         return self._slice(match.end()) if match else ""
 
     def _slice(self, end: int) -> str:
@@ -229,12 +224,15 @@ def _address_end(content: str, at: int) -> int | None:
     """
     if content.startswith("](", at):
         start = end = _after_space(content, at + 2)
-        address = markdown_it.helpers.parseLinkDestination(content, start, len(content))
+        with optional_import("reading Markdown", extra="documents"):
+            from markdown_it import helpers
+            from markdown_it.common import normalize_url
+        address = helpers.parseLinkDestination(content, start, len(content))
         if address.ok:
             if normalize_url.validateLink(normalize_url.normalizeLink(address.str)):
                 end = address.pos
             start = _after_space(content, end)
-            title = markdown_it.helpers.parseLinkTitle(content, start, len(content))
+            title = helpers.parseLinkTitle(content, start, len(content))
             end = _after_space(content, title.pos) if title.ok and start > end else start
         if content.startswith(")", end):
             return end + 1
@@ -244,8 +242,7 @@ def _address_end(content: str, at: int) -> int | None:
 
 def _after_space(content: str, at: int) -> int:
     match = _SPACE.match(content, at)
-    assert match is not None, "no space is enough"
-    return match.end()
+    return match.end() if match else at
 
 
 def _escaped(text: str) -> str:

@@ -48,7 +48,7 @@ def _slots(text: str) -> Iterator[Slot]:
     lines: list[_Line] = []
     for match in re.finditer(r"[^\n]*\n?", text):
         line = match[0].rstrip()
-        begin = re.match(ITEM, line)
+        begin = ITEM.match(line)
         column = begin.end() if begin else 0
         item = bool(line[:column].strip())
         if lines and (not line or item or column > lines[-1].column):

@@ -13,15 +13,11 @@ from jumok.data.files.elements import PoUnit
 from jumok.documents.document import Languages, check_language
 from jumok.documents.html import tagged_pieces
 from jumok.documents.segment import DocumentSegment, Paragraph, Translated, paragraph, rendered
-from jumok.errors import DataError, Place
-from jumok.late import late_imports
-
-with late_imports("reading PO files", extra="documents"):
-    from translate.misc import multistring
-    from translate.storage import poparser, pypo
+from jumok.errors import DataError, Place, optional_import
 
 PLACEHOLDER = re.compile(
-    r"%(?:\([\w.]+\))?(?:\d+\$)?[-+#0']*(?:\d+|\*)?(?:\.\d+)?(?:hh|h|ll|l|q|z|j|t|L)?[diouxXeEfgGcsra%@]"
+    r"%(?:\([\w.]+\))?+(?:\d+\$)?+[-+#0']*+(?:\d+|\*)?+(?:\.\d+)?+(?:hh|h|ll|l|q|z|j|t|L)?"
+    r"[diouxXeEfgGcsra%@]"
     r"|%\([\w.]+\)|%%|\$?\{[^{}\s]*\}|\{\{[^{}]*\}\}|%\d+"
 )
 """Placeholders that a program fills in: %s, %(name)d, %1$s, {name}, ${name}, {{ name }}."""
@@ -95,6 +91,8 @@ class PoDocument:
         if not self.entries:
             return self.content
         rest = list(translations)
+        with optional_import("reading PO files", extra="documents"):
+            from translate.misc import multistring
         for unit, forms in self.entries:
             written = [message.written(rest) for message in forms]
             if len(written) > 1:
@@ -119,6 +117,9 @@ def read_po(content: bytes, languages: Languages) -> PoDocument:
         DataError: it is not PO, or not in the character set that it names, or for another language.
         MissingExtraError: translate-toolkit is not installed.
     """
+    with optional_import("reading PO files", extra="documents"):
+        from translate.storage import poparser, pypo
+
     parse, fault = pypo.pofile.parsestring, poparser.PoParseError
     _check_charset(content)  # the library would read anything as Latin-1
     try:

@@ -1,6 +1,7 @@
 """Subtitles (SRT and WebVTT): a cue is a segment; its times are kept."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import partial
 
@@ -13,7 +14,9 @@ _TIME = r"(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
 # The line with the times, then the lines up to a blank one.
 CUE = re.compile(rf"^{_TIME}[ \t]*-->[ \t]*{_TIME}[^\n]*\n((?:[^\S\n]*\S[^\n]*(?:\n|\Z))+)", re.M)
 SPEAKER = re.compile(r"[ \t]*[-–—][ \t]?")  # two speakers in one cue, a line each
-STYLE = re.compile(r"\{\\[^}]*\}")  # {\an8}
+STYLE = re.compile(r"\{\\[^{}]*\}")  # {\an8}
+
+SPACE = re.compile(r"<[^<>]*>| ")
 
 
 def read_subtitles(content: bytes) -> TextDocument:
@@ -65,11 +68,13 @@ def _slot(text: str, lines: list[tuple[int, int]]) -> Iterator[Slot]:
 def _broken(translated: Translated, segment: DocumentSegment, lines: int, newline: str) -> str:
     """The translation with its markup, on the number of lines of the source, of similar lengths."""
     written = rendered(segment, translated)
-    for number in range(1, lines):
+    letters = list(written)
+    # Never inside of a tag.
+    spaces = [match.start() for match in SPACE.finditer(written) if match[0] == " "]
+    for number in range(1, min(lines, len(spaces) + 1)):
         wanted = len(written) * number // lines
-        # Never inside of a tag.
-        spaces = [match.start() for match in re.finditer(r" (?![^<]*>)", written)]
-        if spaces:
-            nearest = min(spaces, key=lambda place: abs(place - wanted))
-            written = f"{written[:nearest]}\n{written[nearest + 1 :]}"
-    return written.replace("\n", newline)
+        after = bisect_left(spaces, wanted)
+        near = range(max(after - 1, 0), min(after + 1, len(spaces)))
+        place = spaces.pop(min(near, key=lambda index: abs(spaces[index] - wanted)))
+        letters[place] = "\n"
+    return "".join(letters).replace("\n", newline)

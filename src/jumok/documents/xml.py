@@ -1,7 +1,6 @@
 """XLIFF and TMX: missing translations are added, and every other byte is kept."""
 
 import html
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,11 +17,7 @@ from jumok.documents.segment import (
     paragraph,
     rendered,
 )
-from jumok.errors import DataError, Place
-from jumok.late import late_imports
-
-with late_imports("reading XML files", extra="documents"):
-    from lxml import etree
+from jumok.errors import DataError, Place, optional_import
 
 TEXT = {"g", "mrk", "pc", "hi", "sub"}  # elements whose content is text
 OPENS, CLOSES = {"bpt", "bx", "sc"}, {"ept", "ex", "ec"}  # two elements that enclose text
@@ -53,6 +48,9 @@ def read_tmx(content: bytes, languages: Languages) -> TextDocument:
 def _document(
     content: bytes, name: str, slots: Callable[[str, list[Token]], Iterator[Slot]]
 ) -> TextDocument:
+    with optional_import("reading XML files", extra="documents"):
+        from lxml import etree
+
     try:
         parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
         tree = etree.fromstring(content, parser).getroottree()
@@ -83,7 +81,7 @@ def pieces_of(text: str, inside: Sequence[Token]) -> list[Piece]:
         token = inside[index]
         raw, name = text[token.start : token.end], local(token)
         said = attributes(raw) if token.kind in ("open", "empty") else {}
-        index += 1
+        first, index = index, index + 1
         if token.kind == "text":
             pieces.append(Piece("text", raw, html.unescape(raw)))
             continue
@@ -98,7 +96,8 @@ def pieces_of(text: str, inside: Sequence[Token]) -> list[Piece]:
         )
         kind = "open" if name in OPENS else "close" if name in CLOSES else "point"
         frozen = name == "mrk"
-        words = html.unescape(re.sub(r"<[^>]*>", "", raw)) if frozen else ""
+        texts = [each for each in inside[first:index] if frozen and each.kind == "text"]
+        words = html.unescape("".join(text[each.start : each.end] for each in texts))
         pieces.append(Piece("frozen" if frozen else kind, raw, words, f"code {number}"))
     return pieces
 

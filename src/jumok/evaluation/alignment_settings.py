@@ -110,7 +110,7 @@ class SettingTable:
                 sources, targets = (
                     list(map(words, side)) for side in (batch.sources, batch.targets)
                 )
-                settings = every_setting(model, batch.memory, batch.tokens, sources, targets)
+                settings = every_setting(model, batch.memories[0], batch.tokens, sources, targets)
                 for setting, linked in settings:
                     for row, places in zip(batch.rows, linked.tolist(), strict=True):
                         self._counts[setting].add(links_of(places), gold[row])

@@ -8,11 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from shutil import which
 from typing import Protocol, runtime_checkable
 
-from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports("METEOR", extra="meteor"):
-    from pycocoevalcap.meteor import meteor
+from jumok.errors import ConfigError, optional_import
 
 
 @runtime_checkable  # the tests check annotations while they run
@@ -53,6 +49,9 @@ def meteor_program() -> Callable[[], MeteorProgram]:
         MissingExtraError: the program is not installed.
         ConfigError: there is no Java to run it.
     """
+    with optional_import("METEOR", extra="meteor"):
+        from pycocoevalcap.meteor import meteor
+
     program = meteor.Meteor
     if which("java") is None:
         raise ConfigError(

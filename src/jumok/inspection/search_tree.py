@@ -4,12 +4,11 @@ A hypothesis is a node and its ancestors: parents are kept, not copies of the wh
 """
 
 from collections.abc import Callable, Sequence
-from math import inf
 
 import numpy as np
 import numpy.typing as npt
 
-from jumok.decoding.beam import Candidates
+from jumok.decoding.beam import BeamCandidate
 from jumok.inspection.findings import Fate, SearchLeaf, SearchNode, SearchTree
 
 Map = npt.NDArray[np.float64]
@@ -78,30 +77,19 @@ class SearchTreeBuilder:
 
 
 class SearchWatch:
-    """Records the search for the first sentence of a batch (event `decoding.beam.CANDIDATES`)."""
+    """Records the search for one sentence: see `decoding.beam.Report`."""
 
     def __init__(self) -> None:
         self.built = SearchTreeBuilder()
         self._beam = [-1]
 
-    def __call__(self, candidates: Candidates) -> None:
+    def __call__(self, candidates: Sequence[BeamCandidate]) -> None:
         """Adds the candidates of one step."""
-        row = candidates.sentences.tolist().index(0)
-        kept, finished = candidates.kept[row].tolist(), candidates.finished[row].tolist()
         beam = []
-        for place, (parent, token, value, total) in enumerate(
-            zip(
-                candidates.parents[row].tolist(),
-                candidates.tokens[row].tolist(),
-                candidates.log_probabilities[row].tolist(),
-                candidates.totals[row].tolist(),
-                strict=True,
-            )
-        ):
-            if total == -inf:
-                continue
-            fate: Fate = "kept" if kept[place] else "finished" if finished[place] else "lost"
-            node = self.built.add(self._beam[parent], token, value, fate, total)
-            if kept[place]:
+        for each in candidates:
+            fate: Fate = "kept" if each.kept else "finished" if each.finished else "lost"
+            one = each.extended
+            node = self.built.add(self._beam[one.parent], one.token, one.value, fate, one.total)
+            if each.kept:
                 beam.append(node)
         self._beam = beam

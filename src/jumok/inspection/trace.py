@@ -13,22 +13,23 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
-from typing import ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.attention.role import Part
 from jumok.data.files.atomic import atomic_file
+from jumok.errors import optional_import
 from jumok.inspection.changes import changes_here
 from jumok.inspection.findings import JUDGED, TraceFindings, findings_json
 from jumok.inspection.page.picture import TracePicture
 from jumok.inspection.walk import Walk
-from jumok.late import late_imports
 from jumok.places import resolve
 
-with late_imports("a trace as a table of pandas", extra="research"):
+if TYPE_CHECKING:
     import pandas
+
 
 Array = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
@@ -281,6 +282,9 @@ class Trace:
         Raises:
             MissingExtraError: pandas is not installed.
         """
+        with optional_import("a trace as a table of pandas", extra="research"):
+            import pandas
+
         frames = [pandas.DataFrame(self._columns(site)) for site in self.sites]
         return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
 

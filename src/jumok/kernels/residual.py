@@ -10,11 +10,7 @@ from jumok.kernels.card import serving
 from jumok.kernels.context import Context
 from jumok.kernels.noise import DropoutMask
 from jumok.kernels.plain import plain
-from jumok.late import late_imports
 from jumok.shapes import States, Tensor
-
-with late_imports():
-    from jumok.kernels.card import norm as card
 
 KnownNorm = nn.LayerNorm | nn.RMSNorm
 
@@ -36,8 +32,11 @@ def add_norm(
     assert epsilon is not None, "the kernel knows it"
     if stream.shape[-1] % native.LANES == 0 and native.serves(stream, update, norm.weight):
         return _AddNorm.apply(stream, update, norm.weight, bias, epsilon, drop)
-    if serving.serves(stream) and stream.shape[-1] <= card.WIDEST:
-        return card.add_norm(stream, update, norm.weight, bias, epsilon, drop)
+    if serving.serves(stream):
+        from jumok.kernels.card import norm as card
+
+        if stream.shape[-1] <= card.WIDEST:
+            return card.add_norm(stream, update, norm.weight, bias, epsilon, drop)
     return add_norm_plainly(stream, update, norm, drop)
 
 

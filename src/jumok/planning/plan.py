@@ -184,7 +184,7 @@ def plan(config: Config, cluster: Cluster, assumed: Assumptions) -> Plan:
     update = computing + optimizer + sent.seconds
     steps = float(training.steps)
     if training.minutes is not None:
-        steps = 60.0 * training.minutes / update
+        steps = min(steps, 60.0 * training.minutes / update)
     memory, micro_batch = _memory(config, model, cluster, processes, assumed)
     capacity = USABLE * card.memory * (cluster.count / processes.count)
     room = capacity - (memory.total - memory.activations)

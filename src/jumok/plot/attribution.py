@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jumok.errors import ModelError
+from jumok.errors import ModelError, optional_import
 from jumok.inspection.explain import readable
 from jumok.inspection.findings import Attributions, Numbers
 from jumok.inspection.trace import Trace
-from jumok.late import late_imports
 from jumok.plot.board import Unit
 from jumok.plot.maps import draw_over, pixels_of
 from jumok.plot.paper import INK, MUTED, colour_bar, draw_map, finish, new_figure, shade
 
-with late_imports("drawing figures", extra="plot"):
+with optional_import("drawing figures", extra="plot"):
     from matplotlib import patches
 
 if TYPE_CHECKING:

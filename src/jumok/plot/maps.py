@@ -11,11 +11,10 @@ from rich.cells import cell_len
 
 from jumok.alignment.words import Link
 from jumok.attention.role import Part
-from jumok.errors import ModelError
+from jumok.errors import ModelError, optional_import
 from jumok.inspection.explain import readable
 from jumok.inspection.page.picture import TracePicture
 from jumok.inspection.trace import Array, Trace
-from jumok.late import late_imports
 from jumok.plot import paper
 from jumok.plot.board import (
     Head,
@@ -35,7 +34,7 @@ from jumok.plot.board import (
 )
 from jumok.plot.paper import CELL, GOLD, INK, colour_bar, draw_map, finish, new_figure
 
-with late_imports("drawing figures", extra="plot"):
+with optional_import("drawing figures", extra="plot"):
     from matplotlib import patches
     from PIL import Image
 

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy.typing as npt
 
 from jumok.data.files.atomic import atomic_file
-from jumok.errors import ConfigError, DataError
+from jumok.errors import ConfigError, DataError, optional_import
 from jumok.inspection.page.source import source_folder
-from jumok.late import late_imports
 
-with late_imports("drawing figures", extra="plot"):
+with optional_import("drawing figures", extra="plot"):
     import matplotlib
     from matplotlib import colors, font_manager, text
     from matplotlib import figure as matplotlib_figure

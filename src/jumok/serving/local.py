@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from jumok.errors import JumokError
+from jumok.serving.origins import is_foreign
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -166,6 +167,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._send(HTTPStatus.OK, "text/html", self.server.page(self.server.token).encode())
 
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
     def do_POST(self) -> None:
         if self._refused(self.headers.get("X-Token", "")):
             return
@@ -252,6 +256,7 @@ class _Handler(BaseHTTPRequestHandler):
         if server.host:
             origins.add(f"https://{server.host}")  # a proxy may send HTTP/1.0
         here = host in server.hosts and origin in (None, *origins)
+        here = here and not is_foreign(self.headers.get, self.command, origins)
         if here and hmac.compare_digest(token.encode(), server.token.encode()):
             return False
         self.close_connection = True
@@ -269,7 +274,7 @@ class _Handler(BaseHTTPRequestHandler):
         return True
 
     def _fault(self, status: HTTPStatus, error: JumokError) -> None:
-        if self.command == "GET":  # read by the user, not by the page
+        if self.command in ("GET", "HEAD"):  # read by the user, not by the page
             self._send(status, "text/plain", f"{error}\n".encode())
             return
         self._send(status, "application/json", json.dumps({"error": parts_of(error)}).encode())
@@ -283,7 +288,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("X-Content-Type-Options", "nosniff")
             self.send_header("Referrer-Policy", "no-referrer")  # the link has the token in it
             self.end_headers()
-            self.wfile.write(body)
+            if self.command != "HEAD":
+                self.wfile.write(body)
         except ConnectionError:
             self.close_connection = True  # the page was closed in the meantime
 

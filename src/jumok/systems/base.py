@@ -12,20 +12,27 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Concatenate, Generic, ParamSpec, SupportsIndex, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    SupportsIndex,
+    TypeVar,
+    overload,
+)
 
 from jumok.bundle.fingerprint import Origin, fingerprint_of, together
 from jumok.bundle.reading import Bundle, Precision
 from jumok.errors import BundleError, ConfigError
-from jumok.late import late_imports
 from jumok.systems.device import EngineName, EnginePrecision, PrecisionName
 
-with late_imports():
-    import torch
-    from torch import nn
+if TYPE_CHECKING:
+    from torch.nn import Module
 
-    from jumok.kernels import digest as kernels_digest
-    from jumok.kernels import packed
+    from jumok.kernels.digest import Digest
+    from jumok.kernels.packed import Packs
 
 GIVEN, ROWS, FOUND = "given", "rows", "found"
 """The events that a system reports while it works (`jumok.attention.heard.tell`): how many texts
@@ -74,7 +81,7 @@ class System:
     task: str
     name: str = "model"
     _origins: tuple[Origin, ...] = ()
-    _loaded: tuple[kernels_digest.Digest, ...] | None = None
+    _loaded: tuple[Digest, ...] | None = None
     _options: Mapping[str, object] = MappingProxyType({})
     _precision: Precision = "fp32"
 
@@ -146,7 +153,7 @@ class System:
             *folders, device=device, precision="fp32" if precision == "auto" else precision
         )
 
-    def modules(self) -> Sequence[nn.Module]:
+    def modules(self) -> Sequence[Module]:
         """The models that work together."""
         raise NotImplementedError
 
@@ -161,6 +168,8 @@ class System:
         Modules that are not hooked or trained compute with copies of their weights
         (`jumok.kernels.packed`), which are checked first.
         """
+        import torch
+
         with torch.no_grad(), self._packs.at_work():
             yield
 
@@ -170,6 +179,8 @@ class System:
         The bytes of the weights are checked once, before the first thing.
         """
         thorough = True
+        import torch
+
         while True:
             with torch.no_grad(), self._packs.at_work(thorough):
                 try:
@@ -180,14 +191,18 @@ class System:
             yield thing
 
     @property
-    def _packs(self) -> packed.Packs:
-        found: packed.Packs = self.__dict__.setdefault("_copies", packed.Packs())
+    def _packs(self) -> Packs:
+        from jumok.kernels.packed import Packs
+
+        found: Packs = self.__dict__.setdefault("_copies", Packs())
         return found
 
     def _handed_out(self) -> None:
         """Notes that the models are requested, unless the system itself does so at its work."""
         packs = self._packs
-        if packs.watched or packed.AT_WORK.get() is packs:
+        from jumok.kernels.packed import AT_WORK
+
+        if packs.watched or AT_WORK.get() is packs:
             return
         packs.watched = True
         if self._origins:
@@ -250,11 +265,11 @@ def torch_at_work(
     return call  # type: ignore[return-value]  # self has no name for who calls
 
 
-def _digests(models: Sequence[nn.Module]) -> tuple[kernels_digest.Digest, ...]:
+def _digests(models: Sequence[Module]) -> tuple[Digest, ...]:
     """Digests of everything that the models compute with."""
-    return tuple(
-        kernels_digest.digest(tensor) for model in models for tensor in model.state_dict().values()
-    )
+    from jumok.kernels.digest import digest
+
+    return tuple(digest(tensor) for model in models for tensor in model.state_dict().values())
 
 
 def loaded_from(

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from pydantic import BaseModel, Field, ValidationError
@@ -27,9 +27,8 @@ from jumok.config.masked import MaskedConfig
 from jumok.config.section import Count
 from jumok.data.pairs.batches import fill
 from jumok.data.tokenizer import writable
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Place, optional_import
 from jumok.kernels.noise import Noise
-from jumok.late import late_imports
 from jumok.layers.block import Block
 from jumok.layers.embedding import embedding_table
 from jumok.layers.feedforward import PlainFeedForward
@@ -43,8 +42,8 @@ from jumok.systems.device import PrecisionName, choose_device, dtype_of
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.words import WordSpace
 
-with late_imports("reading a Hugging Face tokenizer", extra="huggingface"):
-    import tokenizers
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ class Bert(System):
         self,
         name: str,
         encoder: TransformerEncoder,
-        tokenizer: "tokenizers.Tokenizer",
+        tokenizer: "Tokenizer",
         max_tokens: int,
     ) -> None:
         self.name = name
@@ -203,7 +202,7 @@ class _Sizes(BaseModel):
     name_or_path: str = Field("", alias="_name_or_path")
 
 
-def _read(folder: Path) -> tuple[_Sizes, TransformerEncoder, "tokenizers.Tokenizer"]:
+def _read(folder: Path) -> tuple[_Sizes, TransformerEncoder, "Tokenizer"]:
     """The config, the encoder with its weights, and the tokenizer.
 
     Raises:
@@ -246,7 +245,10 @@ def _check_size(section: MaskedConfig, sizes: _Sizes, file: Path) -> None:
         raise ValueError(f"{stored:,} numbers, and {CONFIG} describes about {needed:,}")
 
 
-def _tokenizer(file: Path, pieces: int) -> "tokenizers.Tokenizer":
+def _tokenizer(file: Path, pieces: int) -> "Tokenizer":
+    with optional_import("reading a Hugging Face tokenizer", extra="huggingface"):
+        import tokenizers
+
     read = tokenizers.Tokenizer.from_file
     try:
         found = read(str(file))

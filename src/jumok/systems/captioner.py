@@ -19,6 +19,7 @@ from jumok.data.captions.store import InputReader, feature_reader, pixel_reader
 from jumok.data.files.images import content_of
 from jumok.data.tokenizer import END, START, Tokenizer, normalize, plain_words
 from jumok.decoding import DecodingOptions, Hypothesis, decode
+from jumok.decoding.options import FOR_CAPTIONS
 from jumok.engine.captioner import native_decoder
 from jumok.engine.native import NativeModel
 from jumok.errors import DataError, ModelError
@@ -33,7 +34,6 @@ from jumok.systems.loading import load_one, load_tokenizer, read_bundles, readin
 from jumok.systems.native.beside_torch import BesideTorch
 from jumok.systems.translation.on_engine import choose_engine, hypotheses_of, precision_of, serves
 
-DEFAULTS = DecodingOptions()
 FEATURE_AXES = 2  # cells and their width; pixels have three
 
 
@@ -142,7 +142,7 @@ class Captioner(BesideTorch[NativeModel]):
     def caption(
         self,
         pictures: Sequence[Path | str | np.ndarray | Tensor],
-        options: DecodingOptions = DEFAULTS,
+        options: DecodingOptions = FOR_CAPTIONS,
         *,
         beam: int | None = None,
         nbest: int | None = None,
@@ -181,7 +181,7 @@ class Captioner(BesideTorch[NativeModel]):
     def caption_files(
         self,
         files: Iterable[Path],
-        options: DecodingOptions = DEFAULTS,
+        options: DecodingOptions = FOR_CAPTIONS,
         *,
         looks: bool = False,
         batch_size: int = 32,
@@ -232,9 +232,9 @@ class Captioner(BesideTorch[NativeModel]):
         engine = self.engine if searched else None
         if engine is not None:
             memories = list(memory.states.float().numpy())
-            longest = [options.limits().longest_of(len(each)) for each in memories]
+            longest = [options.limits.longest_of(len(each)) for each in memories]
             if engine.positions is None or max(longest, default=0) < engine.positions:
-                return hypotheses_of(engine, memories, options)
+                return hypotheses_of([engine], memories, options)
         return decode(self.model.decoder, memory, options)
 
     def _caption(self, hypothesis: Hypothesis, looks: Looks | None) -> Caption:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from jumok.errors import ConfigError
-from jumok.late import late_imports
 
-with late_imports():
+if TYPE_CHECKING:
     import torch
 
 KINDS = ("cpu", "cuda")
@@ -24,6 +23,8 @@ DRIVERS = ("/dev/nvidiactl", "/dev/dxg", "/proc/driver/nvidia/version")
 
 def dtype_of(precision: PrecisionName) -> torch.dtype:
     """The number format of this name."""
+    import torch
+
     return torch.float32 if precision == "fp32" else torch.bfloat16
 
 
@@ -40,6 +41,8 @@ def has_gpu() -> bool:
     asked = "torch" in sys.modules or sys.platform == "win32"
     if not asked and not any(map(os.path.exists, DRIVERS)):
         return False
+    import torch
+
     return torch.cuda.is_available()
 
 
@@ -49,6 +52,8 @@ def choose_device(wanted: str) -> torch.device:
     Raises:
         ConfigError: the device does not exist.
     """
+    import torch
+
     if wanted == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     kind = wanted.partition(":")[0]

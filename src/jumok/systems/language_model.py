@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from jumok.attention.heard import tell
 from jumok.bundle.reading import CONFIG, TOKENIZER, Bundle
@@ -19,34 +19,32 @@ from jumok.data.texts.corpus import Rule
 from jumok.data.texts.tokenizer import TextTokenizer, load_text_tokenizer
 from jumok.data.tokenizer import END, PAD, START, UNKNOWN
 from jumok.decoding import DecodingOptions
+from jumok.decoding.options import FOR_CONTINUATION
+from jumok.decoding.writing import Watch
 from jumok.engine.language import NativeCausal
 from jumok.errors import BundleError, DataError, ModelError, Place
-from jumok.late import late_imports
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, at_work, known_origin
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, dtype_of
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.loading import check_size, model_of, only_one, read_bundles
 from jumok.systems.native.beside_torch import BesideTorch
-from jumok.systems.native.language import (
-    NativeWriter,
-    TokenWriter,
-    Watch,
-    WrittenElsewhere,
-    next_tokens,
-    searched,
-)
 from jumok.systems.native.models import native_causal
+from jumok.systems.text_writer import (
+    TokenWriter,
+    WrittenElsewhere,
+    native_writer,
+    searched,
+    tokens_of,
+    writer_of,
+)
 from jumok.systems.translation.on_engine import choose_engine, precision_of
 
-with late_imports():
+if TYPE_CHECKING:
     import torch
 
-    from jumok.decoding import window
-    from jumok.models import causal as models_causal
-    from jumok.models import decoder as models_decoder
-    from jumok.systems import language_on_torch
-
-DEFAULTS = DecodingOptions(beam=1, sample=True)
+    from jumok.decoding.window import Window
+    from jumok.models.causal import CausalLanguageModel
+    from jumok.models.decoder import TransformerState
 
 
 @dataclass(frozen=True)
@@ -130,12 +128,12 @@ class LanguageModel(BesideTorch[NativeCausal]):
     """
 
     task = "language-model"
-    model: Shown[models_causal.CausalLanguageModel] = Shown()
-    decoder: Shown[window.Window[models_decoder.TransformerState]] = Shown()
+    model: Shown[CausalLanguageModel] = Shown()
+    decoder: Shown[Window[TransformerState]] = Shown()
 
     def __init__(
         self,
-        model: models_causal.CausalLanguageModel,
+        model: CausalLanguageModel,
         tokenizer: TextTokenizer,
         *,
         context: int,
@@ -150,8 +148,10 @@ class LanguageModel(BesideTorch[NativeCausal]):
         self.tokenizer, self.context, self.documents = tokenizer, context, documents
         self._hold(model)
 
-    def _hold(self, model: models_causal.CausalLanguageModel) -> None:
-        self.model, self.decoder = model, window.Window(model.decoder, self.context)
+    def _hold(self, model: CausalLanguageModel) -> None:
+        from jumok.decoding.window import Window
+
+        self.model, self.decoder = model, Window(model.decoder, self.context)
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [{"text": "".join(self.generate(prompt))} for prompt in given]
@@ -199,13 +199,19 @@ class LanguageModel(BesideTorch[NativeCausal]):
         self, bundles: Sequence[Bundle], device: torch.device, dtype: torch.dtype
     ) -> None:
         (bundle,) = bundles
-        self._hold(model_of(bundle, models_causal.CausalLanguageModel, device, dtype))
+        from jumok.models.causal import CausalLanguageModel
 
-    def modules(self) -> Sequence[models_causal.CausalLanguageModel]:
+        self._hold(model_of(bundle, CausalLanguageModel, device, dtype))
+
+    def modules(self) -> Sequence[CausalLanguageModel]:
         return [self.model]
 
     def generate(
-        self, prompt: str = "", options: DecodingOptions = DEFAULTS, *, max_tokens: int = 256
+        self,
+        prompt: str = "",
+        options: DecodingOptions = FOR_CONTINUATION,
+        *,
+        max_tokens: int = 256,
     ) -> Iterator[str]:
         """The text that follows `prompt`, in parts, each as soon as it is final.
 
@@ -228,7 +234,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
     def generate_tokens(
         self,
         prompt: str = "",
-        options: DecodingOptions = DEFAULTS,
+        options: DecodingOptions = FOR_CONTINUATION,
         *,
         max_tokens: int = 256,
         watch: Watch | None = None,
@@ -240,15 +246,15 @@ class LanguageModel(BesideTorch[NativeCausal]):
                 not in beam search.
         """
         ids, options = self._asked(prompt, options, max_tokens)
-        engine = self._writing_engine(options)
-        if engine is not None:
-            return next_tokens(engine, ids, options, watch)
-        return self._written(ids, options, watch)
+        engine = self.engine
+        if engine is None:
+            return self.each_at_work(self._on_torch(ids, options, watch))
+        return tokens_of(self._on_engine(engine, ids, options, watch), engine.pass_reader())
 
     def writer(
         self,
         prompt: str = "",
-        options: DecodingOptions = DEFAULTS,
+        options: DecodingOptions = FOR_CONTINUATION,
         *,
         max_tokens: int = 256,
         watch: Watch | None = None,
@@ -260,10 +266,10 @@ class LanguageModel(BesideTorch[NativeCausal]):
             MemoryError: there is not enough memory.
         """
         ids, options = self._asked(prompt, options, max_tokens)
-        engine = self._writing_engine(options)
-        if engine is not None:
-            return NativeWriter(engine, ids, options, watch)
-        return WrittenElsewhere(self._written(ids, options, watch))
+        engine = self.engine
+        if engine is None:
+            return WrittenElsewhere(self.each_at_work(self._on_torch(ids, options, watch)))
+        return self._on_engine(engine, ids, options, watch)
 
     def _asked(
         self, prompt: str, options: DecodingOptions, max_tokens: int
@@ -275,31 +281,30 @@ class LanguageModel(BesideTorch[NativeCausal]):
             maximum_ratio=None, forbidden=(PAD, UNKNOWN, START),
         )  # fmt: skip
 
-    def _writing_engine(self, options: DecodingOptions) -> NativeCausal | None:
-        """The native engine, if it is there and the text is written token by token."""
-        return self.engine if options.sample or options.beam == 1 else None
-
-    def _written(
-        self, prompt: list[int], options: DecodingOptions, watch: Watch | None
-    ) -> Iterator[int]:
-        """Tokens that torch writes, or that a search finds."""
-        if self.engine is None:
-            return self.each_at_work(self._tokens(prompt, options, watch))
-        return self._found(self.engine, prompt, options)
-
-    def _found(
-        self, engine: NativeCausal, prompt: list[int], options: DecodingOptions
-    ) -> Iterator[int]:
-        yield from searched(engine, prompt, options)[0].tokens[len(prompt) :]
-
-    def _tokens(
-        self, prompt: list[int], options: DecodingOptions, watch: Watch | None
-    ) -> Iterator[int]:
-        given = self.model, self.decoder, prompt, options
+    def _on_engine(
+        self, engine: NativeCausal, prompt: list[int], options: DecodingOptions, watch: Watch | None
+    ) -> TokenWriter:
+        """What writes token by token, or what a search finds."""
         if options.sample or options.beam == 1:
-            yield from language_on_torch.next_tokens_on_torch(*given, watch)
+            return native_writer(engine, prompt, options, watch)
+
+        def found() -> Iterator[int]:
+            yield from searched(engine, prompt, options)[0].tokens[len(prompt) :]
+
+        return WrittenElsewhere(found())
+
+    def _on_torch(
+        self, prompt: list[int], options: DecodingOptions, watch: Watch | None
+    ) -> Iterator[int]:
+        """Tokens as they are chosen, or what a search finds."""
+        from jumok.decoding.torch_stepper import TorchStepper, decode
+
+        decoder, nothing = self.decoder, self.model.nothing()
+        if options.sample or options.beam == 1:
+            stepper = TorchStepper(decoder, nothing)
+            yield from tokens_of(writer_of(stepper, prompt, options, watch), None)
             return
-        hypotheses = language_on_torch.searched_on_torch(*given)
+        hypotheses = decode(decoder, nothing, options, [prompt])
         tell(self, FOUND, hypotheses)
         yield from hypotheses[0][0].tokens[len(prompt) :]
 
@@ -354,7 +359,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
             found = [row.tolist() for row in engine.score(texts)]
         else:
             with self.torch_at_work():
-                found = language_on_torch.scored_on_torch(self.model, texts)
+                found = _scored_on_torch(self.model, texts)
         for window, row in zip(windows, found, strict=True):
             new = row[window.scored - window.start : window.end - window.start]
             values[window.row][window.scored : window.end] = new
@@ -369,3 +374,20 @@ class _Span:
     start: int
     end: int
     scored: int
+
+
+def _scored_on_torch(
+    model: CausalLanguageModel, texts: Sequence[Sequence[int]]
+) -> list[list[float]]:
+    """The log-probability of each token of these texts but the first."""
+    import torch
+
+    device, width = model.decoder.embedding.table.device, max(map(len, texts))
+    # padding follows the tokens that are read, so no query attends to it
+    rows = [[*ids, *[END] * (width - len(ids))] for ids in texts]
+    with torch.inference_mode():
+        tokens = torch.tensor(rows, device=device)
+        logits = model.decoder.logits(model.hidden(tokens[:, :-1])).float()
+        values = logits.log_softmax(2).gather(2, tokens[:, 1:, None])
+    chosen: list[list[float]] = values[..., 0].tolist()
+    return chosen

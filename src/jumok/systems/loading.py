@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from jumok.alignment.setting import AlignmentSetting
 from jumok.bundle.card import BundleConfig
 from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import BundleError, DataError, Place
-from jumok.late import late_imports
 from jumok.systems.device import PrecisionName, choose_device, dtype_of
 
-with late_imports():
+if TYPE_CHECKING:
     import torch
-
-    from jumok.bundle import weights
-    from jumok.kernels import linear
 
 Model = TypeVar("Model")
 
@@ -89,7 +85,9 @@ def model_of(bundle: Bundle, kind: type[Model], device: torch.device, dtype: tor
     Raises:
         BundleError: the bundle is damaged, unsafe, or holds another kind of model.
     """
-    model = weights.load_model(bundle, str(device))
+    from jumok.bundle.weights import load_model
+
+    model = load_model(bundle, str(device))
     if not isinstance(model, kind):
         raise BundleError(
             "this bundle holds another kind of model.",
@@ -97,7 +95,9 @@ def model_of(bundle: Bundle, kind: type[Model], device: torch.device, dtype: tor
             expected=kind.__name__,
             got=type(model).__name__,
         )
-    linear.prepare_for_inference(model, dtype)
+    from jumok.kernels.linear import prepare_for_inference
+
+    prepare_for_inference(model, dtype)
     return model
 
 

@@ -13,6 +13,8 @@ from torch import nn
 from jumok.alignment.extract import cross_attention
 from jumok.attention.observe import heads_of
 from jumok.data.tokenizer import END, START
+from jumok.decoding.options import FOR_CAPTIONS
+from jumok.decoding.torch_stepper import TorchStepper, lengths_of
 from jumok.inspection.attribution import Measure
 from jumok.inspection.findings import Attributions, SearchTree
 from jumok.inspection.gradients_and_occlusion import occlude_patches, written_over
@@ -26,7 +28,7 @@ from jumok.models.captioner import GridWriter
 from jumok.models.memory import Memory
 from jumok.models.recurrent_decoder import GatedDecoder
 from jumok.shapes import Float, Int, Tensor
-from jumok.systems.captioner import DEFAULTS, Captioner
+from jumok.systems.captioner import Captioner
 from jumok.tracing.axes import LogProbabilities, steps_of, text_axis
 from jumok.tracing.checks import check_tokens, given_tokens
 from jumok.tracing.request import Tracer, TraceRequest
@@ -99,12 +101,14 @@ def _searched(
     check_tokens(asked.prefix, captioner.tokenizer.size)
     longest = min(asked.options.maximum_length, captioner.max_tokens)
     model = captioner.model
+    memory = model.encode(read)
+    (length,) = lengths_of(memory)
     return searched(
-        model.decoder,
-        model.encode(read),
+        TorchStepper(model.decoder, memory),
+        length,
         captioner.tokenizer,
         replace(asked, options=replace(asked.options, maximum_length=longest)),
-        None if captioner.reading is None else _Looks(captioner),
+        None if captioner.reading is None else partial(_looks, captioner, memory),
     )
 
 
@@ -141,22 +145,17 @@ def _patches(
     return {"patch": {"picture": costs.double().cpu().numpy()}}
 
 
-class _Looks:
-    """Computes the attention weights of captions, each with a row of the memory."""
-
-    def __init__(self, captioner: Captioner) -> None:
-        self._captioner = captioner
-
-    def __call__(
-        self, memory: Memory, paths: Sequence[Sequence[int]]
-    ) -> Float[Tensor, "rows tokens cells"]:
-        longest = max(map(len, paths))
-        tokens = torch.tensor(
-            [[START, *path, *[END] * (longest - len(path))] for path in paths],
-            device=memory.states.device,
-        )
-        assert self._captioner.reading is not None
-        return cross_attention(self._captioner.model, memory, tokens, self._captioner.reading)
+def _looks(
+    captioner: Captioner, memory: Memory, paths: Sequence[Sequence[int]]
+) -> Float[Tensor, "rows tokens cells"]:
+    """The attention weights of captions of the one image."""
+    longest, device = max(map(len, paths)), memory.states.device
+    tokens = torch.tensor(
+        [[START, *path, *[END] * (longest - len(path))] for path in paths], device=device
+    )
+    assert captioner.reading is not None
+    rows = torch.zeros(len(paths), dtype=torch.long, device=device)
+    return cross_attention(captioner.model, memory.select(rows), tokens, captioner.reading)
 
 
 def _gates(decoder: nn.Module, run: Callable[[], LogProbabilities]) -> list[float] | None:
@@ -174,4 +173,4 @@ def _rows(pixels: Tensor) -> np.ndarray:
     return pixels.permute(1, 2, 0).contiguous().numpy()
 
 
-CAPTION = Tracer(trace_caption, DEFAULTS)
+CAPTION = Tracer(trace_caption, FOR_CAPTIONS)

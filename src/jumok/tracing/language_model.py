@@ -8,6 +8,7 @@ import torch
 from jumok.attention.observe import heads_of
 from jumok.data.tokenizer import START
 from jumok.decoding import DecodingOptions
+from jumok.decoding.torch_stepper import TorchStepper
 from jumok.inspection.findings import SearchTree
 from jumok.inspection.gradients_and_occlusion import written_alone
 from jumok.inspection.hooks.intervene import changed
@@ -99,7 +100,8 @@ def _searched(
     )
     begun = replace(asked, options=options, prefix=[*prompt, *asked.prefix])
     model = system.model
-    whole, search = searched(model.decoder, model.nothing(), system.tokenizer, begun)
+    stepper = TorchStepper(model.decoder, model.nothing())
+    whole, search = searched(stepper, 0, system.tokenizer, begun)
     return whole[len(prompt) :], search
 
 

@@ -1,5 +1,6 @@
 """The trace of a translator's decisions on one sentence."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -8,7 +9,8 @@ import torch
 
 from jumok.attention.observe import heads_of
 from jumok.data.tokenizer import END, START, Tokenizer
-from jumok.decoding.ensemble import join_memories
+from jumok.decoding.options import FOR_TRANSLATION
+from jumok.decoding.torch_stepper import lengths_of
 from jumok.inspection.findings import SearchTree
 from jumok.inspection.gradients_and_occlusion import ForcedTarget, written_from
 from jumok.inspection.hooks.intervene import changed
@@ -20,7 +22,8 @@ from jumok.systems.catalog import open_model
 from jumok.systems.loading import read_bundles
 from jumok.systems.native.models import FURTHEST
 from jumok.systems.translation.on_engine import EngineSearcher, choose_engine
-from jumok.systems.translation.translator import DEFAULTS, Translator
+from jumok.systems.translation.on_torch import stepper_of
+from jumok.systems.translation.translator import Translator
 from jumok.tracing.axes import steps_of, text_axis
 from jumok.tracing.checks import check_length, check_tokens, given_tokens
 from jumok.tracing.request import Tracer, TraceRequest
@@ -103,9 +106,15 @@ def _searched(
     if asked.searcher is not None and not asked.change and not asked.extras.search_tree:
         return _searched_natively(asked.searcher, translator.longest_target, source, asked), None
     memories = [model.encode(source) for model in translator.models]
-    memory = memories[0] if len(memories) == 1 else join_memories(memories)
-    looks = translator.aligner.between_pieces if translator.aligner.aligns else None
-    return searched(translator.decoder, memory, translator.tokenizer, asked, looks)
+    aligner = translator.aligner
+
+    def looks(paths: Sequence[Sequence[int]]) -> Tensor:
+        rows = torch.zeros(len(paths), dtype=torch.long, device=source.device)
+        return aligner.between_pieces([memory.select(rows) for memory in memories], paths)
+
+    (length,) = lengths_of(memories[0])
+    stepper = stepper_of(translator.models, memories)
+    return searched(stepper, length, translator.tokenizer, asked, looks if aligner.aligns else None)
 
 
 def _searched_natively(
@@ -140,4 +149,4 @@ def load_searcher(*folders: Path | str, device: str = "auto") -> EngineSearcher 
     return Translator.load(*bundles, precision="fp32", engine="native", threads=1).engine
 
 
-TRANSLATION = Tracer(trace_translation, DEFAULTS)
+TRANSLATION = Tracer(trace_translation, FOR_TRANSLATION)

@@ -11,11 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from jumok.data.files.atomic import write_durably
 from jumok.data.files.run_log import read_log
-from jumok.errors import Place, TrainingError
-from jumok.late import late_imports
-
-with late_imports("training.tensorboard", extra="track"):
-    from torch.utils import tensorboard
+from jumok.errors import Place, TrainingError, optional_import
 
 try:
     import resource
@@ -193,6 +189,9 @@ class TensorBoardLog:
 
     def __init__(self, folder: Path, resumed_at: int) -> None:
         """Makes TensorBoard discard its records of steps after `resumed_at`."""
+        with optional_import("training.tensorboard", extra="track"):
+            from torch.utils import tensorboard
+
         self._writer = tensorboard.SummaryWriter(folder, purge_step=resumed_at + 1)
 
     def step(self, record: StepRecord) -> None:

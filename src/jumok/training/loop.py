@@ -75,18 +75,33 @@ class Progress:
     loss_tokens: int = 0
 
     def share(self, training: TrainingConfig) -> float:
-        """The finished share of the run, 0 to 1: of the minutes, if they are given."""
+        """The finished share of the run, 0 to 1: of its steps or minutes, whichever end first."""
+        return min(max(self._shares(training).values()), 1.0)
+
+    def end(self, training: TrainingConfig) -> str:
+        """The setting that ends the run, such as "training.steps"."""
+        shares = self._shares(training)
+        return max(shares, key=shares.__getitem__)
+
+    def _shares(self, training: TrainingConfig) -> dict[str, float]:
+        shares = {"training.steps": self.step / training.steps}
         if training.minutes is not None:
-            return min(self.seconds / (60.0 * training.minutes), 1.0)
-        return min(self.step / training.steps, 1.0)
+            shares["training.minutes"] = self.seconds / (60.0 * training.minutes)
+        return shares
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Why a run stopped, and the signal that stopped it, if any."""
+    """Why a run stopped.
+
+    Attributes:
+        signal: that stopped it, if any.
+        limit: the setting that ended it, "training.steps" or "training.minutes"; "": neither did.
+    """
 
     reason: Literal["finished", "no longer improving", "interrupted"]
     signal: int | None = None
+    limit: str = ""
 
 
 class Loop:
@@ -173,7 +188,9 @@ class Loop:
                     self._save()
                 if signal is not None and not self._over:
                     return Outcome("interrupted", signal)
-        return Outcome("no longer improving" if self._out_of_patience else "finished")
+        if self._out_of_patience:
+            return Outcome("no longer improving")
+        return Outcome("finished", limit=progress.end(self.config.training))
 
     @property
     def _over(self) -> bool:

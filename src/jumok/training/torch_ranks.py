@@ -10,12 +10,8 @@ from torch import distributed, nn
 
 from jumok.errors import ConfigError, TrainingError
 from jumok.json_types import JsonObject
-from jumok.late import late_imports
 from jumok.shapes import Tensor
 from jumok.training.shared_memory import Channel, channels
-
-with late_imports():
-    from torch.distributed import device_mesh, fsdp
 
 PATIENCE = timedelta(hours=12)
 """Ranks wait for the first one while it prepares data and validates. One that has died is noticed
@@ -109,6 +105,8 @@ class TorchRanks:
         Raises:
             ConfigError: torch is too old.
         """
+        from torch.distributed import fsdp
+
         if "set_reduce_scatter_unused_params" not in vars(fsdp.FSDPModule):
             raise ConfigError(
                 'training.sharding = "full" needs a newer torch: in this one the processes would '
@@ -117,6 +115,8 @@ class TorchRanks:
                 got=f"torch {torch.__version__}",
                 do="update torch, or --set training.sharding=slices",
             )
+        from torch.distributed import device_mesh
+
         mesh = device_mesh.init_device_mesh(device.type, (self.count,))
         # The model makes its inputs itself, in the precision of its weights.
         policy = fsdp.MixedPrecisionPolicy(

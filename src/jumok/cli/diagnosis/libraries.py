@@ -11,10 +11,6 @@ from jumok.kernels import texts
 from jumok.kernels.libraries import levels
 from jumok.kernels.libraries.building import Loaded, features, loaded
 from jumok.kernels.libraries.compiler import compilers
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.kernels import native
 
 INSTALL = "install jumok's wheel for this system, or gcc or clang, or: pip install ziglang"
 
@@ -24,7 +20,9 @@ def library_checks() -> Iterator[Check]:
     yield processor()
     yield of_library("engine", structures.SOURCES, "translation runs on PyTorch")
     try:
-        sources = native.SOURCES
+        from jumok.kernels.native import SOURCES
+
+        sources = SOURCES
     except (ImportError, OSError):
         yield Check("kernels", "note", "not looked at: PyTorch cannot be imported")
     else:

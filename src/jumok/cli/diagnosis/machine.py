@@ -9,11 +9,7 @@ from pathlib import Path
 from jumok.cli import browser
 from jumok.cli.diagnosis.check import Check
 from jumok.environment import cache_folder
-from jumok.errors import MissingExtraError
-from jumok.late import late_imports
-
-with late_imports("looking for fonts", extra="plot"):
-    from jumok.plot import paper
+from jumok.errors import MissingExtraError, optional_import
 
 GIGABYTE = 1e9
 LITTLE_MEMORY, LITTLE_DISK = 1.0, 1.0
@@ -83,7 +79,9 @@ def cache() -> Check:
 def fonts() -> Check:
     """A font with Hangul, which figures of Korean need."""
     try:
-        found = paper.hangul_font()
+        with optional_import("looking for fonts", extra="plot"):
+            from jumok.plot.paper import hangul_font
+        found = hangul_font()
     except MissingExtraError:
         return Check("fonts", "ok", "not looked at: figures need the extra plot")
     if found is None:

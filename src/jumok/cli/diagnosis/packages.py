@@ -8,10 +8,6 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from jumok.cli.diagnosis.check import Check
 from jumok.environment import threads
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    import torch
 
 EXTRAS = {
     "clean": "data.clean: the language of each sentence",
@@ -34,16 +30,17 @@ EXTRAS = {
 }
 """Each extra with what it brings."""
 
-_REQUIREMENT = re.compile(r"^([\w.-]+).*?(?:extra\s*==\s*['\"]([\w-]+)['\"])?\s*$")
+_PACKAGE = re.compile(r"[\w.-]+")
+_EXTRA = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]\s*$")
 
 
 def required() -> dict[str, list[str]]:
     """The packages of each extra; of "" those that jumok always needs."""
     found: dict[str, list[str]] = {"": []}
     for line in requires("jumok") or ():
-        match = _REQUIREMENT.match(line)
-        if match is not None:
-            found.setdefault(match[2] or "", []).append(match[1])
+        package, extra = _PACKAGE.match(line), _EXTRA.search(line)
+        if package is not None:
+            found.setdefault(extra[1] if extra else "", []).append(package[0])
     return found
 
 
@@ -75,6 +72,8 @@ def package_checks() -> Iterator[Check]:
 def torch_checks() -> Iterator[Check]:
     """PyTorch, its threads, and a GPU."""
     try:
+        import torch
+
         name, cores, cuda = torch.__version__, torch.get_num_threads(), torch.cuda.is_available()
         gpu = torch.cuda.get_device_name() if cuda else ""
         apple = torch.backends.mps.is_available()

@@ -8,21 +8,8 @@ from typing import TYPE_CHECKING
 from jumok.cli.columns import two_columns
 from jumok.cli.screen import counted
 from jumok.cli.verbs.evaluate import Evaluation, Judged
+from jumok.decoding.options import FOR_CAPTIONS
 from jumok.errors import ConfigError, Place
-from jumok.late import late_imports
-
-with late_imports():
-    import torch
-
-    from jumok.data.captions import boxes as captions_boxes
-    from jumok.data.captions import corpus as captions_corpus
-    from jumok.data.captions import store
-    from jumok.data.files import images as files_images
-    from jumok.evaluation import captioner as evaluation_captioner
-    from jumok.evaluation import captions as evaluation_captions
-    from jumok.evaluation import meteor
-    from jumok.evaluation import pointing as evaluation_pointing
-    from jumok.systems import captioner as systems_captioner
 
 if TYPE_CHECKING:
     from jumok.bundle.card import Score
@@ -44,31 +31,36 @@ def evaluate_captions(asked: Evaluation) -> Judged:
     """
     with_meteor = asked.metrics == "meteor"
     if with_meteor:
-        meteor.meteor_program()  # a missing program is reported before minutes of captioning
+        from jumok.evaluation.meteor import meteor_program
+
+        meteor_program()  # a missing program is reported before minutes of captioning
     table = asked.needs_data()
     images = images_of(asked.images, table, f"jumok evaluate {asked.model}")
     captioner: Captioner = asked.load("caption")
-    files = (
-        store.FeatureSource(images)
-        if captioner.reads_features
-        else files_images.ImageSource(images)
-    )
-    corpus = captions_corpus.CaptionCorpus(table, images, *caption_columns(asked.columns))
-    pictures = captions_corpus.read_captions(corpus, files, others=True)
+    from jumok.data.captions.store import FeatureSource
+    from jumok.data.files.images import ImageSource
+
+    files = FeatureSource(images) if captioner.reads_features else ImageSource(images)
+    from jumok.data.captions.corpus import CaptionCorpus, read_captions
+
+    corpus = CaptionCorpus(table, images, *caption_columns(asked.columns))
+    pictures = read_captions(corpus, files, others=True)
     boxes = table.parent / BOXES
     # Boxes are in pixels, and features do not hold the sizes of their images.
     boxed = boxes.is_file() and not captioner.reads_features
     pointing = boxed and captioner.reading is not None
     captions = list(counted(_write(asked, captioner, files, pictures, pointing)))
     texts = [caption.text for caption in captions]
-    tokenizer = asked.tokenize or evaluation_captioner.caption_tokenizer(captioner.language)
+    from jumok.evaluation.captioner import caption_tokenizer
+
+    tokenizer = asked.tokenize or caption_tokenizer(captioner.language)
     references = [picture.captions for picture in pictures]
-    scores = evaluation_captions.score_captions(
-        texts, references, tokenizer=tokenizer, meteor=with_meteor
-    )
+    from jumok.evaluation.captions import score_captions
+
+    scores = score_captions(texts, references, tokenizer=tokenizer, meteor=with_meteor)
     if pointing:
         scores += _pointing(boxes, captioner.language, files, pictures, captions)
-    return Judged(tuple(scores), texts, f"{len(pictures):,} images, beam {asked.beam}")
+    return Judged(tuple(scores), texts, f"{len(pictures):,} images, beam {asked.decoding.beam}")
 
 
 def caption_columns(named: str) -> "tuple[Column, Column]":
@@ -103,13 +95,15 @@ def _write(
     pictures: "list[Captioned]",
     looks: bool,
 ) -> Iterator["Caption"]:
-    options, stream = asked.search(systems_captioner.DEFAULTS), iter(pictures)
-    while chunk := list(islice(stream, asked.batch)):
-        items = (
-            store.Item(files, each.file, Place(asked.needs_data(), each.line)) for each in chunk
-        )
-        read = [torch.from_numpy(store.read_item(item, captioner.reader)) for item in items]
-        yield from captioner.caption(read, options, looks=looks, batch_size=asked.batch)
+    options, stream = asked.search(FOR_CAPTIONS), iter(pictures)
+    import torch
+
+    from jumok.data.captions.store import Item, read_item
+
+    while chunk := list(islice(stream, asked.machine.batch)):
+        items = (Item(files, each.file, Place(asked.needs_data(), each.line)) for each in chunk)
+        read = [torch.from_numpy(read_item(item, captioner.reader)) for item in items]
+        yield from captioner.caption(read, options, looks=looks, batch_size=asked.machine.batch)
 
 
 def _pointing(
@@ -120,12 +114,13 @@ def _pointing(
     captions: "list[Caption]",
 ) -> "list[Score]":
     names = [picture.file for picture in pictures]
-    gold = evaluation_pointing.Gold(captions_boxes.read_boxes(boxes, language), pictures)
-    pointed = evaluation_captioner.Pointed(
-        names, evaluation_captioner.sizes_of((files, name) for name in names), gold
-    )
+    from jumok.data.captions.boxes import read_boxes
+    from jumok.evaluation.pointing import Gold, score_pointing
+
+    gold = Gold(read_boxes(boxes, language), pictures)
+    from jumok.evaluation.captioner import Pointed, sizes_of
+
+    pointed = Pointed(names, sizes_of((files, name) for name in names), gold)
     texts = [caption.text for caption in captions]
     looks = list(pointed.looks(texts, [caption.looks for caption in captions]))
-    return (
-        evaluation_pointing.score_pointing(looks) if looks else []
-    )  # a poor captioner may not write any noun
+    return score_pointing(looks) if looks else []  # a poor captioner may not write any noun

@@ -21,12 +21,6 @@ import typer
 from jumok.cli.output.streams import STANDARD, open_output
 from jumok.data.files.atomic import atomic_file, behind_links, is_direct, put_in_place
 from jumok.errors import ConfigError, DataError, Place
-from jumok.late import late_imports
-
-with late_imports():
-    import fcntl
-
-    from jumok.data import cache
 
 FORMAT = 1
 
@@ -135,7 +129,8 @@ def open_steps(file: Path | None, command: Mapping[str, str], resume: bool) -> I
             stream.flush()
             os.fsync(stream.fileno())
         except BaseException as error:
-            stream.close()
+            with suppress(OSError):  # it flushes again what cannot be written
+                stream.close()
             _say_how_to_go_on(steps.done, part, error)
             if isinstance(error, KeyboardInterrupt):
                 raise typer.Exit(130) from None
@@ -166,13 +161,15 @@ def command_of(
 ) -> dict[str, str]:
     """What an output depends on, as strings: options, the files of the models, jumok's version."""
     facts = {"jumok": version}
+    from jumok.data.store import digest
+
     for name, value in parameters.items():
         if isinstance(value, Path) and value.is_file():
-            value = cache.digest(value)
+            value = digest(value)
         facts[name] = str(value)
     for number, model in enumerate(models, start=1):
         files = sorted(each for each in model.iterdir() if each.is_file())
-        known = "\n".join(f"{each.name} {cache.digest(each)}" for each in files)
+        known = "\n".join(f"{each.name} {digest(each)}" for each in files)
         facts[f"model {number}"] = hashlib.sha256(known.encode()).hexdigest()
     return facts
 
@@ -256,6 +253,8 @@ def _lock(stream: IO[str], part: Path) -> None:
     if not has_locks():
         return
     try:
+        import fcntl
+
         fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise busy from None
@@ -284,4 +283,6 @@ def _say_how_to_go_on(done: Done, part: Path, error: BaseException) -> None:
 
 
 def _cannot_write(file: Path, error: OSError) -> DataError:
-    return DataError("the output cannot be written.", got=str(error.strerror), place=Place(file))
+    return DataError(
+        "the output cannot be written.", got=str(error.strerror or error), place=Place(file)
+    )

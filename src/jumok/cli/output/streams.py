@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -35,18 +35,9 @@ def read_lines(file: Path | None, *, plain: bool = True) -> Iterator[str]:
         check_text(name, first_bytes(sys.stdin.buffer), plain=plain)
         yield from decoded(_lines_of(sys.stdin.buffer), name)
     elif not (os.path.isfile(file) and file.stat().st_size == 0):  # no lines in, no lines out
-        _say_if_a_pipe(file)
         with open_bytes(file) as stream:
             check_text(file, first_bytes(stream), plain=plain)
             yield from decoded(_lines_of(stream), file)
-
-
-def _say_if_a_pipe(file: Path) -> None:
-    """Reports on stderr that the file is a pipe, since reading waits for its writer."""
-    with suppress(OSError, ValueError):
-        if file.is_fifo() and not str(file).startswith("/dev/fd/"):
-            sys.stderr.write(f"{file} is a pipe: it is read until its writer closes it.\n")
-            sys.stderr.flush()
 
 
 def _lines_of(stream: BinaryIO) -> Iterator[bytes]:

@@ -6,11 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from jumok.errors import ConfigError, JumokError, Place
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.config import recipe
-    from jumok.training import folder as training_folder
 
 if TYPE_CHECKING:
     from jumok.bundle.card import Score
@@ -49,10 +44,14 @@ class QualityCheck:
             ConfigError: the run, or its data, is not there.
         """
         run = self.model.folder.resolve().parent
-        file, got = run / training_folder.RECIPE, f"no {training_folder.RECIPE} beside the model"
+        from jumok.training.folder import RECIPE
+
+        file, got = run / RECIPE, f"no {RECIPE} beside the model"
         if file.is_file():
             try:
-                found = find(recipe.load_config(file), run)
+                from jumok.config.recipe import load_config
+
+                found = find(load_config(file), run)
             except JumokError as error:
                 found, got = None, error.what
             else:

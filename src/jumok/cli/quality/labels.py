@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from jumok.bundle.reading import Bundle
+from jumok.cli.options import Machine
 from jumok.cli.quality.check import ComparedModels, QualityCheck
 from jumok.cli.verbs.evaluate import Evaluation, Judged
 from jumok.errors import ConfigError, Place
@@ -42,11 +43,11 @@ def _evaluated(asked: QualityCheck, bundle: Bundle) -> Judged:
     task = bundle.config.task
     judged: Judged = KINDS[task].entry("evaluate")(
         Evaluation(
-            opened=OpenedModel(task, (bundle,)), model=str(bundle.folder),
-            source=None, reference=None, data=asked.data, images=None, skip_damaged=False,
-            columns=asked.columns, by=None, beam=asked.beam, length_penalty=1.0,
-            no_repeat_ngram=0, tokenize=None, lowercase=False, metrics="text", batch=asked.batch,
-            device="cpu", precision="fp32", threads=0,
+            data=asked.data,
+            columns=asked.columns,
+            model=str(bundle.folder),
+            machine=Machine(asked.batch, "cpu"),
+            opened=OpenedModel(task, (bundle,)),
         )
-    )  # fmt: skip
+    )
     return judged

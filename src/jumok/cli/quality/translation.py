@@ -12,12 +12,13 @@ from jumok.cli.quality.check import ComparedModels, QualityCheck
 from jumok.cli.screen import counted
 from jumok.config import Config, TranslationConfig
 from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.decoding.options import FOR_TRANSLATION
 from jumok.errors import ConfigError
 from jumok.evaluation.agreement import Agreement, computing_in, translation_agreement
 from jumok.evaluation.text import score_text
 from jumok.models.memory import SequenceToSequence
 from jumok.systems.translation.result import Translation
-from jumok.systems.translation.translator import DEFAULTS, Translator
+from jumok.systems.translation.translator import Translator
 from jumok.training.folder import SMALLWORLD, TEST
 from jumok.training.preparing.pairs import corpus_of_pairs
 
@@ -59,7 +60,7 @@ def measure_translation(asked: QualityCheck) -> ComparedModels:
 def _translated(
     translator: Translator, sources: Sequence[str], beam: int, batch: int
 ) -> list[Translation]:
-    options = replace(DEFAULTS, beam=beam)
+    options = replace(FOR_TRANSLATION, beam=beam)
     lines = translator.translate_lines(
         sources, options, alignments=False, batch_size=batch, split="length", keep=False
     )

@@ -11,13 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumok.errors import ConfigError
-from jumok.late import late_imports
 from jumok.shipped import find_recipe
-
-with late_imports():
-    from jumok import config as jumok_config
-    from jumok.config import recipe as config_recipe
-    from jumok.training import start
 
 if TYPE_CHECKING:
     from jumok.config import Config
@@ -136,10 +130,16 @@ def _said(values: Mapping[str, str]) -> str:
 
 def _config(recipe: Path, overrides: Sequence[str]) -> "Config":
     """A recipe; one that trains a trained model further is completed from its bundle."""
-    further = "start" in config_recipe.read_recipe(find_recipe(recipe))
+    from jumok.config.recipe import read_recipe
+
+    further = "start" in read_recipe(find_recipe(recipe))
     if further or any(override.startswith("start.") for override in overrides):
-        return start.load(recipe, overrides, dict(os.environ))
-    return jumok_config.load_config(recipe, overrides)
+        from jumok.training.start import load
+
+        return load(recipe, overrides, dict(os.environ))
+    from jumok.config import load_config
+
+    return load_config(recipe, overrides)
 
 
 def run_name(values: Mapping[str, str]) -> str:

@@ -8,10 +8,6 @@ from rich.console import Console
 from rich.table import Table
 
 from jumok.json_types import JsonObject
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.planning import plan as planning
 
 if TYPE_CHECKING:
     from jumok.config import Config
@@ -171,7 +167,9 @@ def _say_assumptions(
     lengths = assumed.lengths
     texts = f"targets of {lengths.target:g} tokens"
     texts += f", sources of {lengths.source:g}" if lengths.source else ""
-    peak = card.peak("fp32" if planning.bytes_of(config, card) == 4 else "bf16")
+    from jumok.planning.plan import bytes_of
+
+    peak = card.peak("fp32" if bytes_of(config, card) == 4 else "bf16")
     reason = card.because if assumed.share == card.share else "as given"
     vocabulary = f"; {assumed.vocabulary:,} in the vocabulary" if assumed.vocabulary else ""
     for line in (

@@ -12,10 +12,6 @@ from rich.console import Console
 from jumok.cli.scale.running import Failure, SweepScreen
 from jumok.cli.scale.sweep_folder import SweepFolder
 from jumok.data.files.run_log import LOG
-from jumok.late import late_imports
-
-with late_imports():
-    from rich import progress
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -102,6 +98,8 @@ class LiveSweepScreen(PlainSweepScreen):
     """The same lines, and below them a bar for each run that runs."""
 
     def __init__(self, console: Console, folder: SweepFolder, count: int, metric: str) -> None:
+        from rich import progress
+
         self._bars = progress.Progress(
             progress.TextColumn("{task.description}"),
             progress.BarColumn(),

@@ -12,11 +12,7 @@ from typing import Any
 
 from jumok.cli.scale.workers import LEASH
 from jumok.environment import ray_is_named, with_variables
-from jumok.late import late_imports
-
-with late_imports("jumok sweep --workers ray", extra="ray"):
-    import ray
-    from ray import exceptions as ray_exceptions
+from jumok.errors import optional_import
 
 STOPPED = -signal.SIGTERM
 PAUSE = 0.2
@@ -61,7 +57,12 @@ class RayRun:
         self._code: int | None = None
 
     def poll(self) -> int | None:
+        with optional_import("jumok sweep --workers ray", extra="ray"):
+            import ray
+
         if self._code is None and ray.wait([self._task], timeout=0)[0]:
+            with optional_import("jumok sweep --workers ray", extra="ray"):
+                from ray import exceptions as ray_exceptions
             try:
                 self._code = ray.get(self._task)
             except ray_exceptions.TaskCancelledError:
@@ -75,6 +76,8 @@ class RayRun:
 
     def kill(self) -> None:
         self.interrupt()
+        with optional_import("jumok sweep --workers ray", extra="ray"):
+            import ray
         ray.cancel(self._task, force=True)
 
 
@@ -87,6 +90,8 @@ class RayWorkers:
 
     def __init__(self, cores: int, cards: int) -> None:
         named = ray_is_named()
+        with optional_import("jumok sweep --workers ray", extra="ray"):
+            import ray
         ray.init(
             address="auto" if named else None,
             logging_level="error",
@@ -102,4 +107,7 @@ class RayWorkers:
         return RayRun(task, log)
 
     def close(self) -> None:
+        with optional_import("jumok sweep --workers ray", extra="ray"):
+            import ray
+
         ray.shutdown()

@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING
 from jumok import environment
 from jumok.cli.scale.grid import Combination
 from jumok.errors import ConfigError
-from jumok.late import late_imports
 from jumok.systems.device import cores
-
-with late_imports():
-    from jumok.models import size
-    from jumok.planning import cards, network
-    from jumok.planning import plan as planning
 
 if TYPE_CHECKING:
     from jumok.config import Config
@@ -46,16 +40,23 @@ def usual_jobs(wanted: Sequence[Combination], of_cards: Sequence[str]) -> int:
     if of_cards:
         return len(of_cards)
     needed = max(bytes_of_run(each.config) for each in wanted)
-    room = int(ROOM * size.memory() / needed) if needed else len(wanted)
+    from jumok.models.size import memory
+
+    room = int(ROOM * memory() / needed) if needed else len(wanted)
     return max(1, min(len(wanted), cores(), room))
 
 
 def bytes_of_run(config: "Config") -> float:
     """The memory of a run in one thread, as it is planned; 0: it is not known."""
     try:
-        usual = planning.usual_lengths(config)
-        assumed = planning.Assumptions(1.0, usual, planning.vocabulary_of(config))
-        one = network.Cluster(cards.card_named("cpu"), 1, 1)
-        return planning.plan(config, one, assumed).memory.total
+        from jumok.planning.plan import Assumptions, plan, usual_lengths, vocabulary_of
+
+        usual = usual_lengths(config)
+        assumed = Assumptions(1.0, usual, vocabulary_of(config))
+        from jumok.planning.cards import card_named
+        from jumok.planning.network import Cluster
+
+        one = Cluster(card_named("cpu"), 1, 1)
+        return plan(config, one, assumed).memory.total
     except ConfigError:  # a plugin's model
         return 0.0

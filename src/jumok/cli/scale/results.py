@@ -15,11 +15,9 @@ from jumok.cli.scale.sweep_folder import SweepFolder
 from jumok.data.files.atomic import write_durably
 from jumok.data.files.run_log import number_in, run_log
 from jumok.errors import MissingExtraError
-from jumok.late import late_imports
 
-with late_imports():
-    from jumok import plot
-    from jumok.plot import learning_curves, spread
+if TYPE_CHECKING:
+    pass
 
 if TYPE_CHECKING:
     from jumok.data.files.run_log import RunLog
@@ -116,7 +114,9 @@ def table_of(groups: Sequence[RunGroup], metric: str) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for key in keys:
         table.add_column(key.rpartition(".")[2] if _alone(key, keys) else key, no_wrap=True)
-    for heading in (learning_curves.NAMES.get(metric, metric), "spread", "runs"):
+    from jumok.plot.learning_curves import NAMES
+
+    for heading in (NAMES.get(metric, metric), "spread", "runs"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("best run", overflow="fold")
     for group in groups:
@@ -179,15 +179,20 @@ def write_figures(
 ) -> tuple[list[Path], str]:
     """Draws the learning curves and the scores; also returns why not, if matplotlib is missing."""
     logs: list[RunLog] = [run_log(each.folder) for each in results]
-    title = f"validation {learning_curves.NAMES.get(metric, metric)}"
+    from jumok.plot.learning_curves import NAMES, draw
+
+    title = f"validation {NAMES.get(metric, metric)}"
+    from jumok.plot.spread import ScoreRow, draw_rows
+
     rows = [
-        spread.ScoreRow(_label(group.values), group.scores, group.mean, group.spread)
-        for group in groups
+        ScoreRow(_label(group.values), group.scores, group.mean, group.spread) for group in groups
     ]
     files = [folder.path / f"curves.{form}", folder.path / f"scores.{form}"]
     try:
-        plot.save(learning_curves.draw(logs, "steps"), files[0])
-        plot.save(spread.draw_rows(rows, title), files[1])
+        from jumok.plot import save
+
+        save(draw(logs, "steps"), files[0])
+        save(draw_rows(rows, title), files[1])
     except MissingExtraError as error:
         return [], str(error)
     return files, ""

@@ -17,12 +17,6 @@ import typer
 
 from jumok.environment import with_variables
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.systems import device
-    from jumok.training import ranks as training_ranks
-    from jumok.training import torch_ranks
 
 if TYPE_CHECKING:
     from jumok.training.ranks import Ranks
@@ -55,9 +49,13 @@ def ranks_of(variables: Mapping[str, str]) -> Iterator["Ranks"]:
     if variables.get("JUMOK_LEASH"):
         threading.Thread(target=_end_with_the_starter, daemon=True).start()
     if variables.get("WORLD_SIZE", "1") == "1":
-        yield training_ranks.ALONE
+        from jumok.training.ranks import ALONE
+
+        yield ALONE
         return
-    with torch_ranks.joined(variables) as ranks, Path(os.devnull).open("w") as nowhere:
+    from jumok.training.torch_ranks import joined
+
+    with joined(variables) as ranks, Path(os.devnull).open("w") as nowhere:
         silent = ranks.index > 0
         with (
             redirect_stdout(nowhere) if silent else nullcontext(),
@@ -92,12 +90,14 @@ def in_processes(count: int, arguments: Sequence[str], variables: Mapping[str, s
         variables: the environment.
     """
     command = [sys.executable, "-m", "jumok", *arguments]
+    from jumok.systems.device import cores
+
     common = {
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(free_port()),
         "WORLD_SIZE": str(count),
         "JUMOK_LEASH": "1",
-        "JUMOK_THREADS": variables.get("JUMOK_THREADS") or str(max(1, device.cores() // count)),
+        "JUMOK_THREADS": variables.get("JUMOK_THREADS") or str(max(1, cores() // count)),
     }
     running: list[subprocess.Popen[bytes]] = []
 

@@ -3,28 +3,17 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from jumok.errors import ConfigError
 
-From = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--from",
-        help="A model to train further: the folder of its bundle. Or, in --data, the language of "
-        "the source or the name of its column. Repeatable, for both.",
-    ),
-]
-Mix = Annotated[
-    float | None,
-    typer.Option(
-        "--mix",
-        help="With --from MODEL: the share of each batch from the data that the model was trained "
-        "on, 0 to below 1 (default: 0).",
-    ),
-]
+FROM = (
+    "A model to train further: the folder of its bundle. Or, in --data, the language of the source "
+    "or the name of its column. Repeatable, for both."
+)
+MIX = (
+    "With --from MODEL: the share of each batch from the data that the model was trained on, 0 to "
+    "below 1 (default: 0)."
+)
 
 LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 

@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from jumok.cli import options as option
 from jumok.cli.folders import pictures_in
+from jumok.cli.options import MOST, Machine, Model, Output, open_models
 from jumok.cli.output.arriving import arriving
 from jumok.cli.output.cells import as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output
 from jumok.cli.screen import counted
 from jumok.errors import DataError, JumokError
-from jumok.late import late_imports
-
-with late_imports():
-    import numpy as np
 
 if TYPE_CHECKING:
     from jumok.data.pictures.corpus import Fitted
@@ -51,22 +47,17 @@ Items = Annotated[
 ]
 Top = Annotated[
     int,
-    typer.Option(
-        min=1, max=option.MOST, help="Labels to print for each item, best first.", metavar="N"
-    ),
+    typer.Option(min=1, max=MOST, help="Labels to print for each item, best first.", metavar="N"),
 ]
 
 
 def classify(
-    model: option.Model,
+    model: Model,
     items: Items = None,
     top: Top = 1,
-    as_json: option.Json = False,
-    output: option.Output = None,
-    batch: option.Batch = 32,
-    device: option.Device = "auto",
-    precision: option.Precision = "fp32",
-    threads: option.Threads = 0,
+    *,
+    written: Annotated[Output, Output()],
+    machine: Annotated[Machine, Machine()],
 ) -> None:
     """Classify images or texts.
 
@@ -78,13 +69,13 @@ def classify(
 
       ls photos/*.png | jumok classify runs/cifar10/model --json --top 3
     """
-    form = form_of(output, as_json)
+    form, output = form_of(written.output, written.as_json), written.output
     check_output(output, *map(Path, items or ()))
-    opened = option.open_models(model)
-    system = option.load_system(opened, "classify", device, precision, threads)
-    lists = [items] if items else arriving(None).chunks(batch)
+    opened = open_models(model)
+    system = machine.load(opened, "classify")
+    lists = [items] if items else arriving(None).chunks(machine.batch)
     function: Classify = opened.kind.entry("classify")
-    answers = function(system, lists, batch)
+    answers = function(system, lists, machine.batch)
     unread = total = 0
     write = WRITERS[form]
     with open_output(output) as stream:
@@ -149,6 +140,8 @@ def classify_pictures(
 ) -> Iterator[Prediction]:
     """Predictions for image files and folders; an image that cannot be read gets its error."""
     waiting: list[tuple[str, Fitted | DataError]] = []  # the fitted image, or its error
+
+    import numpy as np
 
     def flush() -> Iterator[Prediction]:
         good = [fitted for _, fitted in waiting if not isinstance(fitted, JumokError)]

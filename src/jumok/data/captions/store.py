@@ -1,5 +1,4 @@
-"""Images as arrays on disk: read and scaled once, memory-mapped, and found by a hash of their
-content.
+"""Images as arrays on disk: read and scaled once, and memory-mapped (`jumok.data.store`).
 
 A model's input for an image is one array of a fixed shape: its pixels at the model's size, or
 precomputed features.
@@ -20,13 +19,11 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load
 
-from jumok.data.cache import cached_folder, opened
 from jumok.data.files.damage import ANYTHING
 from jumok.data.files.images import PictureFiles, read_image, resize
+from jumok.data.store import StoreWriter, cached_store
 from jumok.errors import DataError, Place
 
-VERSION = 1
-VALUES = "values"
 FEATURE_SUFFIXES = (".npy", ".safetensors")
 
 Array = npt.NDArray[np.generic]
@@ -183,29 +180,38 @@ def store_inputs(
     """
     items = list(items)
     contents = [_digest(item) for item in items]
-    identity = ["inputs", VERSION, reader.shape, reader.kind, skip, contents]
-    folder = cached_folder(
-        cache, identity, lambda partial: _write(items, reader, partial, skip), "prepared images"
-    )
-    return _open(folder, reader, len(items))
+    identity = ["inputs", reader.shape, reader.kind, skip, contents]
+
+    def fill(writer: StoreWriter) -> dict[str, object]:
+        return _write(items, reader, writer, skip)
+
+    with cached_store(cache, identity, fill) as store:
+        rows = np.array(store.about["kept"], dtype=np.int64)
+        if rows[0] < 0 or rows[-1] >= len(items) or (np.diff(rows) <= 0).any():
+            raise ValueError(f"its description does not hold the rows 0 to {len(items) - 1}")
+        values = store.rows("values", reader.kind, reader.shape)
+        if len(values) != len(rows):
+            raise ValueError(f"values does not hold {len(rows)} rows")
+        return Inputs(values, tuple(rows.tolist()), tuple(store.about["faults"]), store.key)
 
 
 def _digest(item: Item) -> str:
     return hashlib.sha256(item.source.content(item.name)).hexdigest()
 
 
-def _write(items: list[Item], reader: InputReader, folder: Path, skip: bool) -> dict[str, object]:
-    """Writes the values of all items; returns the contents of `store.json`."""
+def _write(
+    items: list[Item], reader: InputReader, writer: StoreWriter, skip: bool
+) -> dict[str, object]:
+    """Writes the values of all items; returns the store's description."""
     rows, faults = [], []
-    with (folder / VALUES).open("wb") as file:
-        for index, item in enumerate(items):
-            try:
-                file.write(read_item(item, reader).tobytes())
-                rows.append(index)
-            except DataError as error:
-                if not skip:
-                    raise
-                faults.append(f"{item.place}: {error.what}")
+    for index, item in enumerate(items):
+        try:
+            writer.add("values", read_item(item, reader)[None])
+            rows.append(index)
+        except DataError as error:
+            if not skip:
+                raise
+            faults.append(f"{item.place}: {error.what}")
     if not rows:
         raise DataError("none of the images can be read.", got=faults[0])
     return {"kept": rows, "faults": faults}
@@ -224,13 +230,3 @@ def read_item(item: Item, reader: InputReader) -> Array:
             do=f"{error.do or 'repair the file'}, remove the row, or set data.skip_damaged = true",
             place=item.place,
         ) from None
-
-
-def _open(folder: Path, reader: InputReader, items: int) -> Inputs:
-    with opened(folder, "images are", "images") as about:
-        rows = np.array(about["kept"], dtype=np.int64)
-        if rows[0] < 0 or rows[-1] >= items or (np.diff(rows) <= 0).any():
-            raise ValueError(f"store.json does not hold the rows 0 to {items - 1} in order")
-        values = np.memmap(folder / VALUES, dtype=reader.kind, mode="r")
-        shaped = values.reshape(len(rows), *reader.shape)
-        return Inputs(shaped, tuple(rows.tolist()), tuple(about["faults"]), folder.name)

@@ -18,17 +18,26 @@ WINDOWS = sys.platform == "win32"
 
 
 @contextmanager
+def working_folder(path: Path) -> Iterator[Path]:
+    """A folder beside `path`, for this thread alone, that is removed behind the block."""
+    partial = partial_of(path)
+    partial = partial.with_name(f"{partial.name}-{threading.get_ident()}")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
 def atomic_folder(folder: Path) -> Iterator[Path]:
     """A folder to write into, which is renamed to `folder` when the block succeeds.
 
     Several processes may write the same folder at once: the first one to finish determines its
     content, and the output of the others is removed.
     """
-    partial = partial_of(folder)
-    partial = partial.with_name(f"{partial.name}-{threading.get_ident()}")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    try:
+    with working_folder(folder) as partial:
         yield partial
         for path in sorted(partial.rglob("*")):
             force_to_disk(path)
@@ -39,8 +48,6 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
             if not folder.is_dir():
                 raise
         force_to_disk(folder.parent)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 @contextmanager
@@ -62,12 +69,20 @@ def atomic_file(file: Path) -> Iterator[Path]:
             put_in_place(part, file)
     except OSError as error:
         raise DataError(
-            "the output cannot be written.", got=str(error.strerror), place=Place(file)
+            "the output cannot be written.", got=str(error.strerror or error), place=Place(file)
         ) from error
     finally:
         if not direct:
             with suppress(OSError):  # the error is reported above, where it matters
                 part.unlink(missing_ok=True)
+
+
+def is_named_pipe(file: Path) -> bool:
+    """Whether a file is a pipe with a name, and not one of a shell, as in <(ls)."""
+    try:
+        return file.is_fifo() and not str(file).startswith("/dev/fd/")
+    except (OSError, ValueError):  # not a valid name
+        return False
 
 
 def is_direct(file: Path) -> bool:

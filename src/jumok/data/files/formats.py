@@ -143,7 +143,7 @@ _ROOT = re.compile(rb"<(?![?!])(?:[\w.-]+:)?([\w.-]+)")
 _ROOTS = {b"tmx": "tmx", b"xliff": "xliff", b"html": "html"}
 _HTML = re.compile(rb"\s*(?:(?><!--.*?-->)\s*)*+<(?:!doctype\s+html|html)[\s>]", re.I | re.S)
 # Comments, then the header that every catalog begins with.
-_PO = re.compile(rb"(?:\s*#[^\n]*\n)*+\s*msgid\s+\"\"\s*\n\s*msgstr\s+\"")
+_PO = re.compile(rb"(?:\s*#[^\n]*\n)*+\s*msgid\s+\"\"[^\S\n]*\n\s*msgstr\s+\"")
 _TIMES = rb"(?:\d+:)?\d+:\d\d[,.]\d{1,3}[ \t]*-->[ \t]*(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
 _SRT = re.compile(rb"\s*\d+[ \t]*\r?\n" + _TIMES)
 

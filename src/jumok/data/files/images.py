@@ -18,12 +18,9 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from jaxtyping import UInt8
 
+from jumok.data.files.atomic import is_named_pipe
 from jumok.data.files.damage import ANYTHING
-from jumok.errors import DataError, Place
-from jumok.late import late_imports
-
-with late_imports("reading images", extra="images"):
-    from PIL import Image, ImageOps
+from jumok.errors import DataError, Place, optional_import
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -83,6 +80,9 @@ def resize(
     pixels: UInt8[np.ndarray, "old_height old_width 3"], height: int, width: int
 ) -> UInt8[np.ndarray, "{height} {width} 3"]:
     """The image at another size; a smaller one is averaged over all pixels (a triangle filter)."""
+    with optional_import("reading images", extra="images"):
+        from PIL import Image
+
     image = Image.fromarray(pixels)
     filtered = image.resize((width, height), Image.Resampling.BILINEAR)
     return np.array(filtered)
@@ -201,7 +201,7 @@ class ImageSource:
 def _content(path: Path) -> bytes:
     try:
         _check_bytes(path.stat().st_size, path)
-        pipe = path.is_fifo() and not str(path).startswith("/dev/fd/")
+        pipe = is_named_pipe(path)
         if not path.is_char_device() and not pipe:
             return path.read_bytes()
         what = f"this is a {'pipe' if pipe else 'device'}, not an image."
@@ -240,6 +240,8 @@ def _decode(content: bytes, name: str) -> Pixels:
             return _rounded(np.asarray(upright), name)
         if image.mode in ("LA", "PA", "RGBA") or "transparency" in image.info:
             layer = upright.convert("RGBA")
+            with optional_import("reading images", extra="images"):
+                from PIL import Image
             paper = Image.new("RGBA", layer.size, "white")
             return np.array(Image.alpha_composite(paper, layer).convert("RGB"))
         if image.mode not in ("F", "LAB"):
@@ -264,6 +266,9 @@ def _decode(content: bytes, name: str) -> Pixels:
 
 def _opened(content: bytes, name: str) -> "Picture":
     """The image after reading its header, and not its pixels."""
+    with optional_import("reading images", extra="images"):
+        from PIL import Image
+
     too_many, warned = Image.DecompressionBombError, Image.DecompressionBombWarning
     try:
         with warnings.catch_warnings():  # Pillow's warnings are checked below
@@ -308,6 +313,8 @@ def _too_large(got: str, name: str) -> DataError:
 def _turned(image: "Picture") -> "Picture":
     """The image in its EXIF orientation; unchanged if that cannot be read."""
     try:
+        with optional_import("reading images", extra="images"):
+            from PIL import ImageOps
         return ImageOps.exif_transpose(image)
     except DAMAGE:
         return image

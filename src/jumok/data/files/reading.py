@@ -16,11 +16,7 @@ from typing import BinaryIO
 
 from jumok.data.files.formats import HEAD, check_text
 from jumok.data.report import CorpusReport
-from jumok.errors import DataError, Place
-from jumok.late import late_imports
-
-with late_imports("reading .zst files", extra="formats"):
-    import zstandard
+from jumok.errors import DataError, Place, optional_import
 
 BLOCK = 1 << 20
 # Line separators of str.splitlines and most editors, except \n.
@@ -105,6 +101,9 @@ class _ZstdBytes(io.RawIOBase):
     """Decompressed zstd frames; unlike the library's own reader, it detects a truncated file."""
 
     def __init__(self, raw: BinaryIO) -> None:
+        with optional_import("reading .zst files", extra="formats"):
+            import zstandard
+
         self._new_frame = zstandard.ZstdDecompressor().decompressobj
         self._failure: type[Exception] = zstandard.ZstdError
         self._raw, self._frame, self._ready = raw, self._new_frame(), b""

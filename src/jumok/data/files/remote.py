@@ -1,32 +1,28 @@
 """Where the files of a prepared corpus come from: a folder of this machine, or an address.
 
 An address is a URL: s3://, gs://, http:// or whatever else fsspec reads. What is read from it is
-copied into the cache, a shard at a time, some shards ahead of training. Every file is checked
+copied into the cache, some shards ahead of training. Every file is checked
 against the manifest before it is used, wherever it is.
 """
 
-import hashlib
-import json
-import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from filelock import FileLock
 
-from jumok.data.files.atomic import atomic_folder
+from jumok.data.files.atomic import atomic_file, force_to_disk
 from jumok.data.files.manifest import MANIFEST, FileRecord, Manifest, ShardRecord
-from jumok.errors import DataError, MissingExtraError, Place
-from jumok.late import late_imports
+from jumok.errors import DataError, MissingExtraError, Place, optional_import
 
-with late_imports("reading a corpus from an address", extra="remote"):
+if TYPE_CHECKING:
     import fsspec
+
 
 Result = TypeVar("Result")
 
@@ -48,11 +44,7 @@ class CorpusFiles(Protocol):
         ...
 
     def file(self, name: str, record: FileRecord) -> Path:
-        """A file beside the shards, on this machine, after it was checked."""
-        ...
-
-    def shard(self, record: ShardRecord) -> Path:
-        """The folder of a shard on this machine, after all of its files were checked."""
+        """A file on this machine, after it was checked."""
         ...
 
     def expect(self, records: Sequence[ShardRecord]) -> None:
@@ -89,33 +81,29 @@ class LocalFiles:
             raise _no_corpus(place, str(error.strerror)) from None
 
     def check(self, manifest: Manifest) -> None:
-        check_sizes(self._folder, manifest.files)
+        for name, record in manifest.files.items():
+            _compare_size(self._folder / name, record)
         for shard in manifest.shards:
-            check_sizes(self._folder / shard.name, shard.files)
+            _compare_size(self._folder / shard.name, shard.file)
 
     def file(self, name: str, record: FileRecord) -> Path:
-        check_files(self._folder, {name: record})
+        if name not in self._checked:
+            _compare(self._folder / name, record)
+            self._checked.add(name)
         return self._folder / name
-
-    def shard(self, record: ShardRecord) -> Path:
-        folder = self._folder / record.name
-        if record.name not in self._checked:
-            check_files(folder, record.files)
-            self._checked.add(record.name)
-        return folder
 
     def expect(self, records: Sequence[ShardRecord]) -> None:
         """They are there already."""
 
 
 class RemoteFiles:
-    """Those at an address; processes with the same cache copy each shard once."""
+    """Those at an address; processes with the same cache copy each file once."""
 
     def __init__(self, address: str, cache: Path) -> None:
         self._address, self._cache = address.rstrip("/"), cache
-        self._shards: dict[str, Future[Path]] = {}
+        self._copies: dict[str, Future[Path]] = {}
         self._lock = Lock()
-        self._queue: SimpleQueue[tuple[ShardRecord, Future[Path]]] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[str, FileRecord, Future[Path]]] = SimpleQueue()
         self._threads: list[Thread] = []
 
     def manifest(self) -> tuple[bytes, Place]:
@@ -130,24 +118,21 @@ class RemoteFiles:
         """Nothing: asking for the size of each of thousands of files would take minutes."""
 
     def file(self, name: str, record: FileRecord) -> Path:
-        return self._copied({name: record}, "") / name
-
-    def shard(self, record: ShardRecord) -> Path:
-        return self._started(record).result()
+        return self._started(name, record).result()
 
     def expect(self, records: Sequence[ShardRecord]) -> None:
         for record in records:
-            self._started(record)
+            self._started(record.name, record.file)
 
-    def _started(self, record: ShardRecord) -> "Future[Path]":
-        """The copy of a shard, which is being made, or was."""
+    def _started(self, name: str, record: FileRecord) -> "Future[Path]":
+        """The copy of a file, which is being made, or was."""
         with self._lock:
-            known = self._shards.get(record.name)
+            known = self._copies.get(name)
             if known is not None and not (known.done() and known.exception()):
                 return known
             copy: Future[Path] = Future()
-            self._shards[record.name] = copy
-            self._queue.put((record, copy))
+            self._copies[name] = copy
+            self._queue.put((name, record, copy))
             if len(self._threads) < DOWNLOADS:
                 # A thread of a pool would let the end of the program wait for all copies.
                 self._threads.append(Thread(target=self._work, daemon=True))
@@ -156,73 +141,50 @@ class RemoteFiles:
 
     def _work(self) -> None:
         while True:
-            record, copy = self._queue.get()
+            name, record, copy = self._queue.get()
             try:
-                copy.set_result(self._copied(record.files, f"{record.name}/"))
+                copy.set_result(self._copied(name, record))
             except BaseException as error:
                 copy.set_exception(error)
 
-    def _copied(self, files: Mapping[str, FileRecord], within: str) -> Path:
-        """The folder in the cache with these files; its name is a digest of their content."""
-        content = json.dumps({name: asdict(each) for name, each in files.items()}, sort_keys=True)
-        folder = self._cache / hashlib.sha256(content.encode()).hexdigest()[:32]
+    def _copied(self, name: str, record: FileRecord) -> Path:
+        """The file in the cache, whose name there is a digest of its content."""
         self._cache.mkdir(parents=True, exist_ok=True)
-        lock = self._cache / f".{folder.name}.lock"
+        file = (self._cache / record.sha256[:32]).with_suffix(Path(name).suffix)
+        lock = self._cache / f".{file.name}.lock"
         with FileLock(lock, thread_local=False):
             try:
-                check_files(folder, files)
+                _compare(file, record)
             except DataError:  # it is not there yet, or the copy was damaged
-                shutil.rmtree(folder, ignore_errors=True)
-                self._copy(files, within, folder)
+                with atomic_file(file) as partial:
+                    _download(f"{self._address}/{name}", record, partial)
+                    force_to_disk(partial)
         with suppress(OSError):
             lock.unlink()
-        return folder
-
-    def _copy(self, files: Mapping[str, FileRecord], within: str, folder: Path) -> None:
-        try:
-            with atomic_folder(folder) as partial:
-                for name, record in files.items():
-                    address = f"{self._address}/{within}{name}"
-                    _download(address, record, partial / name)
-                    _compare(partial / name, record, Place(address))
-        except OSError as error:
-            raise DataError(
-                "the copy of a prepared corpus cannot be written.",
-                got=error.strerror,
-                do="free some space: a copy takes as much as the corpus",
-                place=Place(self._cache),
-            ) from error
+        return file
 
 
-def check_sizes(folder: Path, files: Mapping[str, FileRecord]) -> None:
-    """Raises DataError if a file is missing, or has another size than was written."""
-    for name, record in files.items():
-        _compare_size(folder / name, record, Place(folder / name))
-
-
-def check_files(folder: Path, files: Mapping[str, FileRecord]) -> None:
-    """Raises DataError if a file is missing, cut or changed."""
-    for name, record in files.items():
-        _compare(folder / name, record, Place(folder / name))
-
-
-def _compare(file: Path, record: FileRecord, place: Place) -> None:
+def _compare(file: Path, record: FileRecord, place: Place | None = None) -> None:
+    """Raises DataError if a file is missing, cut or changed; its place is `place`, if given."""
+    place = place or Place(file)
     _compare_size(file, record, place)
     try:
-        found = FileRecord.of(file)
+        read = FileRecord.of(file)
     except OSError as error:
         raise _unreadable(place, str(error.strerror)) from None
-    if found != record:
+    if read != record:
         raise DataError(
             "a file of the prepared corpus has changed since it was written.",
             expected=f"SHA-256 {record.sha256}, according to {MANIFEST}",
-            got=f"SHA-256 {found.sha256}",
+            got=f"SHA-256 {read.sha256}",
             do="copy the corpus again as a whole, or prepare it again: jumok prepare",
             place=place,
         )
 
 
-def _compare_size(file: Path, record: FileRecord, place: Place) -> None:
+def _compare_size(file: Path, record: FileRecord, place: Place | None = None) -> None:
+    """Raises DataError if a file is missing, or has another size than was written."""
+    place = place or Place(file)
     try:
         size = file.stat().st_size
     except OSError:
@@ -246,6 +208,8 @@ def _file_system(address: str) -> tuple["fsspec.AbstractFileSystem", str]:
     """
     protocol = address.partition("://")[0]
     try:
+        with optional_import("reading a corpus from an address", extra="remote"):
+            import fsspec
         files, path = fsspec.url_to_fs(address)
         return files, str(path)
     except ImportError as error:
@@ -273,6 +237,7 @@ def _download(address: str, record: FileRecord, to: Path) -> None:
         _tried(lambda: files.get_file(path, str(to)), address)
     except FileNotFoundError:
         raise _missing(Place(address), record) from None
+    _compare(to, record, Place(address))
 
 
 def _tried(read: Callable[[], Result], address: str) -> Result:

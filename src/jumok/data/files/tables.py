@@ -20,11 +20,7 @@ import numpy.typing as npt
 from jumok.data.files.damage import reading_as
 from jumok.data.files.reading import one_line, open_bytes, read_line_blocks, read_lines
 from jumok.data.report import CorpusReport
-from jumok.errors import DataError, Place
-from jumok.late import late_imports
-
-with late_imports("reading Parquet files", extra="formats"):
-    from pyarrow import parquet
+from jumok.errors import DataError, Place, optional_import
 
 MOST_COLUMNS = 100_000
 
@@ -218,6 +214,8 @@ def _batches(
 ) -> Iterator[list[list[object]]]:
     """The columns, batch by batch."""
     with reading_as("Parquet", file):
+        with optional_import("reading Parquet files", extra="formats"):
+            from pyarrow import parquet
         table = parquet.ParquetFile(stream)
         header = table.schema_arrow.names
     if not header:

@@ -9,14 +9,7 @@ from jumok.data.files.elements import PoUnit, XmlElement
 from jumok.data.files.reading import one_line, open_bytes, read_lines
 from jumok.data.files.tables import Column, Columns, Row, Rows
 from jumok.data.report import CorpusReport
-from jumok.errors import ConfigError, DataError, JumokError, Place
-from jumok.late import late_imports
-
-with late_imports("reading TMX files", extra="formats"):
-    from lxml import etree
-
-with late_imports("reading PO files", extra="formats"):
-    from translate.storage import poparser, pypo
+from jumok.errors import ConfigError, DataError, JumokError, Place, optional_import
 
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
@@ -33,6 +26,8 @@ def read_tmx(file: Path, columns: Columns, report: CorpusReport | None = None) -
     with open_bytes(file) as stream:
         # A translation memory can exceed the memory, so units are read and discarded one by one;
         # entities are not followed, as they may name files.
+        with optional_import("reading TMX files", extra="formats"):
+            from lxml import etree
         units = etree.iterparse(
             stream, tag="{*}tu", resolve_entities=False, no_network=True, huge_tree=True
         )
@@ -129,6 +124,8 @@ def read_po(file: Path, columns: Columns, report: CorpusReport | None = None) ->
     the second is not, the two sides are exchanged.
     """
     source, target = two_sides(file, columns)
+    with optional_import("reading PO files", extra="formats"):
+        from translate.storage import poparser, pypo
     parse, fault = pypo.pofile.parsestring, poparser.PoParseError
     # Read as UTF-8 here: the library would guess, and read damaged bytes as Latin-1.
     content = "\n".join(read_lines(file, report)).encode()

@@ -23,11 +23,7 @@ import numpy.typing as npt
 
 from jumok.data.files.damage import ANYTHING
 from jumok.data.files.reading import BLOCK, open_bytes
-from jumok.errors import DataError, Place
-from jumok.late import late_imports
-
-with late_imports("reading word vectors", extra="vectors"):
-    from gensim.models import fasttext, keyedvectors
+from jumok.errors import DataError, Place, optional_import
 
 FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
 HEADER = re.compile(rb"\d{1,15}[ \t]+\d{1,9}\s*")
@@ -89,6 +85,9 @@ def _looks_binary(rows: bytes, width: int) -> bool:
 
 
 def _read_word2vec(path: Path, binary: bool, header: bool) -> Vectors:
+    with optional_import("reading word vectors", extra="vectors"):
+        from gensim.models import keyedvectors
+
     load = keyedvectors.KeyedVectors.load_word2vec_format
     try:
         read = load(str(path), binary=binary, no_header=not header)
@@ -99,6 +98,9 @@ def _read_word2vec(path: Path, binary: bool, header: bool) -> Vectors:
 
 def _read_fasttext(path: Path) -> Vectors:
     """The words of a fastText model; its vectors of unseen words are not used."""
+    with optional_import("reading word vectors", extra="vectors"):
+        from gensim.models import fasttext
+
     load = fasttext.load_facebook_vectors
     try:
         read = load(str(path))

@@ -7,11 +7,7 @@ from jumok.data.files.reading import one_line, open_bytes
 from jumok.data.files.tables import Column, Columns, Row, Rows
 from jumok.data.files.translators import is_language, two_sides
 from jumok.data.report import CorpusReport
-from jumok.errors import ConfigError, DataError, Place
-from jumok.late import late_imports
-
-with late_imports("reading XLIFF files", extra="formats"):
-    from lxml import etree
+from jumok.errors import ConfigError, DataError, Place, optional_import
 
 # Elements in a segment whose content is text; that of the others is code.
 TEXT = {"g", "mrk", "pc", "sub"}
@@ -26,6 +22,8 @@ def read_xliff(file: Path, columns: Columns, report: CorpusReport | None = None)
     """
     source, target = two_sides(file, columns)
     with open_bytes(file) as stream:
+        with optional_import("reading XLIFF files", extra="formats"):
+            from lxml import etree
         events = etree.iterparse(
             stream, events=("start", "end"), resolve_entities=False, no_network=True, huge_tree=True
         )

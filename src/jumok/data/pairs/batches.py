@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from jumok.data.flat import Flat, StoredSequences
 from jumok.data.pairs.rows import batched_rows
 from jumok.data.pairs.sampler import Cursor, PairSampler, plan_epoch
 from jumok.data.pairs.store import PairCorpus
 from jumok.data.planned import Planned
+from jumok.data.store import Ragged, StoredSequences
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
 from jumok.shapes import Bool, Int, Tensor
 
@@ -209,7 +209,8 @@ class UpdateStream(Updates[Batch]):
     def _work(self, corpus: int, rows: npt.NDArray[np.int64]) -> int:
         # The plan of the block has read the lengths, so its shards are open.
         source, target = (
-            len(rows) * (max(int(each.lengths[own].max()) for each, _, own in side.parts(rows)) + 1)
+            len(rows)
+            * (max(int(each.lengths_of(own).max()) for each, _, own in side.parts(rows)) + 1)
             for side in (self._stores[corpus].source, self._stores[corpus].target)
         )
         return work_of(source, target)
@@ -310,7 +311,7 @@ def fill(rows: Sequence[Sequence[int]]) -> tuple[Ids, Ids]:
 
 def gather(side: StoredSequences, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids]:
     """The result of `fill`, read from the store in one step, or from each of its shards in one."""
-    found = [(places, *_gather(flat, own)) for flat, places, own in side.parts(rows)]
+    found = [(places, *_gather(part, own)) for part, places, own in side.parts(rows)]
     if len(found) == 1:
         return found[0][1:]
     lengths = np.empty(len(rows), dtype=np.int64)
@@ -321,11 +322,9 @@ def gather(side: StoredSequences, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids
     return ids, lengths
 
 
-def _gather(side: Flat, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids]:
-    # As plain arrays: those of numpy's class of mapped files take longer to index.
-    values, ends = np.asarray(side.values), np.asarray(side.ends)
-    lengths = np.asarray(side.lengths)[rows].astype(np.int64)
+def _gather(side: Ragged, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids]:
+    lengths = side.lengths_of(rows)
     positions = np.arange(int(lengths.max()))
     real = positions < lengths[:, None]  # rows, positions
-    places = np.where(real, (ends[rows] - lengths)[:, None] + positions, 0)
-    return np.where(real, values[places], PAD).astype(np.int64), lengths
+    places = np.where(real, side.offsets[rows][:, None] + positions, 0)
+    return np.where(real, side.values[places], PAD).astype(np.int64), lengths

@@ -14,6 +14,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from jumok.data.store import Ragged
+
 Lengths = npt.NDArray[np.int32]
 Rows = npt.NDArray[np.int64]
 
@@ -57,10 +59,10 @@ class PairLengths(Protocol):
 
 @dataclass(frozen=True)
 class StoredLengths:
-    """Those of one store, whose lengths may be mapped into memory and of any integer type."""
+    """Those of one store."""
 
-    source: npt.NDArray[np.integer]
-    target: npt.NDArray[np.integer]
+    source: Ragged
+    target: Ragged
 
     @property
     def shards(self) -> tuple[int, ...]:
@@ -68,22 +70,22 @@ class StoredLengths:
 
     @property
     def source_tokens(self) -> int:
-        return int(self.source.sum(dtype=np.int64))
+        return int(self.source.offsets[-1])
 
     @property
     def target_tokens(self) -> int:
-        return int(self.target.sum(dtype=np.int64))
+        return int(self.target.offsets[-1])
 
     @property
     def longest(self) -> int:
-        return max(int(self.source.max()), int(self.target.max()))
+        return max(self.source.longest, self.target.longest)
 
     def expect(self, stretches: Sequence[tuple[int, int]]) -> None:
         """They are on the disk."""
 
     def read(self, first: int, end: int) -> tuple[Lengths, Lengths]:
         """See `PairLengths`."""
-        source, target = self.source[first:end], self.target[first:end]
+        source, target = (side.lengths(first, end) for side in (self.source, self.target))
         return source.astype(np.int32), target.astype(np.int32)
 
 

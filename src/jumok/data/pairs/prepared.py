@@ -1,6 +1,5 @@
 """Reads a prepared corpus: its shards as one corpus, each opened when it is first needed."""
 
-import json
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,9 +9,7 @@ from threading import RLock
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from jumok.data.cache import STORE
 from jumok.data.files.manifest import (
     MANIFEST,
     TOKENIZER,
@@ -22,15 +19,15 @@ from jumok.data.files.manifest import (
     parse_manifest,
 )
 from jumok.data.files.remote import CorpusFiles, corpus_files
-from jumok.data.flat import Flat, Rows
 from jumok.data.pairs.blocks import Lengths
 from jumok.data.pairs.rows import spread
-from jumok.data.pairs.store import PairStore, map_pairs
+from jumok.data.pairs.store import PairStore
 from jumok.data.report import CorpusReport
+from jumok.data.store import Ids, Ragged, Rows, read_store
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError, Place
 
-OPEN = 4096  # shards: each is up to twelve mapped files, and Linux maps 65,530 for a process
+OPEN = 256  # shards: each is an open file, of which systems allow a process 1,024 and more
 SAMPLED = 8  # shards that examples are taken from: all of them may be far away
 
 
@@ -171,11 +168,11 @@ class ShardedPairs:
             first, number, start = self._firsts[number] + stop, number + 1, 0
 
     def _open(self, record: ShardRecord) -> PairStore:
-        folder = self._files.shard(record)
+        file = self._files.file(record.name, record.file)
         size, place = self.tokenizer.size, Place(f"{self._place.file}, {record.name}")
         try:
-            about = json.loads((folder / STORE).read_text("utf-8"))["about"]
-            store, written = map_pairs(folder, about, (size, size)), str(about["tokenizer"])
+            stored = read_store(file, verified=True)
+            store, written = PairStore.of(stored, (size, size)), str(stored.about["tokenizer"])
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise DataError(
                 "the shard does not hold what a shard holds.",
@@ -192,8 +189,8 @@ class ShardedPairs:
                 place=place,
             )
         said = record.pairs, record.source_tokens, record.target_tokens, record.longest
-        longest = max(store.source.lengths.max(), store.target.lengths.max())
-        found = len(store), len(store.source.values), len(store.target.values), int(longest)
+        lengths = store.lengths
+        found = len(store), lengths.source_tokens, lengths.target_tokens, lengths.longest
         if found != said:
             raise DataError(
                 "the manifest's numbers are not those of the shard.",
@@ -211,16 +208,16 @@ class _Side:
     def __init__(self, corpus: ShardedPairs, name: Literal["source", "target"]) -> None:
         self._corpus, self._name = corpus, name
 
-    def __getitem__(self, index: int) -> npt.NDArray[np.unsignedinteger]:
+    def __getitem__(self, index: int) -> Ids:
         number, row = self._corpus.located(index)
         return self._of(self._corpus.store(number))[row]
 
-    def parts(self, rows: Rows) -> Iterator[tuple[Flat, Rows, Rows]]:
+    def parts(self, rows: Rows) -> Iterator[tuple[Ragged, Rows, Rows]]:
         """See `StoredSequences`."""
         for store, places, own in self._corpus.parts(rows):
             yield self._of(store), places, own
 
-    def _of(self, store: PairStore) -> Flat:
+    def _of(self, store: PairStore) -> Ragged:
         return store.source if self._name == "source" else store.target
 
 

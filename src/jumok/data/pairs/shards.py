@@ -4,12 +4,9 @@ Several processes write shards at the same time, each with numbers of its own. W
 written, one process writes the manifest. A shard is written atomically, so what exists is complete.
 """
 
-import json
-import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from jumok.data.cache import STORE, write_store
 from jumok.data.files.manifest import (
     TOKENIZER,
     VALIDATION,
@@ -20,8 +17,9 @@ from jumok.data.files.manifest import (
 )
 from jumok.data.pairs.columns import PairColumns, columns_of
 from jumok.data.pairs.pair import Pair
-from jumok.data.pairs.store import CHUNK, Filters, PairEncoder
+from jumok.data.pairs.store import CHUNK, SIDES, Filters, PairEncoder
 from jumok.data.report import CorpusReport
+from jumok.data.store import SUFFIX, StoreWriter, read_store, write_store
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError, Place
 from jumok.json_types import JsonObject
@@ -31,8 +29,8 @@ SHARD_PAIRS = 500_000
 
 
 def shard_name(number: int) -> str:
-    """The folder of a shard in the folder of the corpus."""
-    return f"shard-{number:06}"
+    """The file of a shard in the folder of the corpus."""
+    return f"shard-{number:06}{SUFFIX}"
 
 
 def write_shard(
@@ -77,22 +75,20 @@ def write_shard_of(
     tokenizer = encoder.tokenizers[0]
     shard = folder / shard_name(number)
 
-    def fill(partial: Path) -> dict[str, object]:
-        source, target = encoder.write(partial, chunks, report)
+    def fill(writer: StoreWriter) -> Mapping[str, object]:
+        encoder.write(writer, chunks, report)
         if report.kept == 0:
             raise _NothingLeft
         return {
             "texts": encoder.keep_texts,
             "report": report.to_json(),
-            "tokens": [source.values, target.values],
-            "longest": max(source.longest, target.longest),
+            "tokens": [writer.sizes[side] for side in SIDES],
+            "longest": max(writer.longest[side] for side in SIDES),
             "tokenizer": tokenizer.hash,
-            "vocabulary": tokenizer.size,
         }
 
     try:
-        if shard.exists():
-            shutil.rmtree(shard)
+        shard.unlink(missing_ok=True)
         write_store(shard, fill)
     except _NothingLeft:
         return False
@@ -129,7 +125,7 @@ def write_manifest(
     """
     report = CorpusReport(name)
     vocabulary, texts, shards = tokenizer.size, [], []
-    for shard in sorted(folder.glob("shard-*")):
+    for shard in sorted(folder.glob(f"shard-*{SUFFIX}")):
         record, stored = _record(shard)
         if stored["tokenizer"] != tokenizer.hash:
             raise DataError(
@@ -156,7 +152,14 @@ def write_manifest(
         raise DataError(
             "the prepared corpus cannot be written.", got=error.strerror, place=Place(folder)
         ) from error
-    manifest = Manifest(tuple(shards), files, vocabulary, all(texts), report.to_json(), about or {})
+    manifest = Manifest(
+        shards=tuple(shards),
+        files=files,
+        vocabulary=vocabulary,
+        texts=all(texts),
+        report=report.to_json(),
+        about=about or {},
+    )
     write_manifest_file(folder, manifest)
     return manifest
 
@@ -166,18 +169,18 @@ class _NothingLeft(Exception):  # noqa: N818  # not an error
 
 
 def _record(shard: Path) -> tuple[ShardRecord, JsonObject]:
-    """A shard's entry in the manifest, and what its `store.json` says about it."""
+    """A shard's entry in the manifest, and its description."""
     try:
-        described = json.loads((shard / STORE).read_text("utf-8"))
-        about, digests = described["about"], described["files"]
-        files = {
-            each: FileRecord((shard / each).stat().st_size, digest)
-            for each, digest in digests.items()
-        }
-        files[STORE] = FileRecord.of(shard / STORE)
+        about = read_store(shard, verified=True).about
         source, target = about["tokens"]
-        pairs, longest = about["report"]["kept"], about["longest"]
-        return ShardRecord(shard.name, pairs, source, target, longest, files), about
+        record = ShardRecord(
+            name=shard.name,
+            pairs=about["report"]["kept"],
+            source_tokens=source,
+            target_tokens=target,
+            longest=about["longest"],
+            file=FileRecord.of(shard),
+        )
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise DataError(
             "the shard is incomplete.",
@@ -185,6 +188,7 @@ def _record(shard: Path) -> tuple[ShardRecord, JsonObject]:
             do="remove it, and write it again",
             place=Place(shard),
         ) from error
+    return record, about
 
 
 def _write_validation(folder: Path, pairs: Iterable[Pair]) -> None:

@@ -13,10 +13,10 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import UInt8
 
-from jumok.data.cache import digest
 from jumok.data.files.images import ImageSource, Pixels, archive_of, read_image, resize
 from jumok.data.files.tables import Rows, read_tsv
 from jumok.data.pictures.idx import read_idx
+from jumok.data.store import digest
 from jumok.errors import DataError, Place
 
 Fitted: TypeAlias = UInt8[np.ndarray, "rows columns colours"]

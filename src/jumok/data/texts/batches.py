@@ -74,7 +74,7 @@ def text_sampler(
     store: ExampleStore, update_tokens: int, micro_tokens: int, seed: int, shares: int = 1
 ) -> PairSampler:
     """Batches of texts of similar length, so that almost nothing is padded."""
-    lengths = StoredLengths(store.texts.lengths, store.texts.lengths)
+    lengths = StoredLengths(store.texts, store.texts)
     return PairSampler(
         [lengths], None, update_tokens, micro_tokens, seed, identity=store.key, shares=shares
     )
@@ -118,7 +118,7 @@ class LabelledUpdates(Updates[LabelledBatch]):
 
 def _positions(store: ExampleStore, rows: Rows) -> int:
     """The positions of a batch of these texts, with START, END and padding."""
-    return len(rows) * (int(store.texts.lengths[rows].max()) + 2)
+    return len(rows) * (int(store.texts.lengths_of(rows).max()) + 2)
 
 
 def masked_batch(
@@ -149,13 +149,13 @@ def labelled_batch(store: ExampleStore, rows: Rows) -> LabelledBatch:
     assert store.labels is not None
     ids, lengths = gather(store.texts, rows)
     tokens, allowed = framed(ids, lengths)
-    labels = torch.from_numpy(store.labels[rows].astype(np.int64))
+    labels = torch.from_numpy(store.labels[rows])
     return LabelledBatch(tokens, allowed, labels, int(lengths.sum()) + 2 * len(lengths))
 
 
 def every_text(store: ExampleStore, tokens: int) -> Iterator[Rows]:
     """The rows of every text once, in batches of similar length and of about `tokens` tokens."""
-    lengths = store.texts.lengths.astype(np.int32)
+    lengths = store.texts.lengths().astype(np.int32)
     plan = plan_epoch(lengths, lengths, tokens, np.random.default_rng(0))
     for first, end in zip(plan.starts, plan.starts[1:], strict=False):
         yield plan.order[first:end].astype(np.int64)

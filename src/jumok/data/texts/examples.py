@@ -1,7 +1,6 @@
 """The token ids of texts on disk, with or without the numbers of their labels."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -9,16 +8,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from jumok.data.cache import cached_folder, digest, opened
-from jumok.data.flat import Flat, FlatWriter, map_flat
 from jumok.data.report import CorpusReport
+from jumok.data.store import Ragged, StoreWriter, cached_store, digest, id_type
 from jumok.data.texts.corpus import Example, TextCorpus
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError, Place
 
-VERSION = 2
 CHUNK = 20_000  # texts encoded at once
-KIND = np.dtype(np.uint32)
 
 
 @dataclass(frozen=True)
@@ -33,12 +29,12 @@ class ExampleStore:
     """
 
     key: str
-    texts: Flat
-    labels: npt.NDArray[np.unsignedinteger] | None
+    texts: Ragged
+    labels: npt.NDArray[np.int64] | None
     report: CorpusReport
 
     def __len__(self) -> int:
-        return len(self.texts.lengths)
+        return len(self.texts)
 
 
 def label_names(texts: Iterable[Example]) -> tuple[str, ...]:
@@ -112,33 +108,28 @@ def prepare_examples(
         [digest(corpus.file), corpus.file.suffixes, str(replace(corpus, file=Path()))]
         for corpus in corpora
     ]
-    described = ["texts", VERSION, where, identity, tokenizer.hash, max_tokens, list(labels)]
+    described = ["texts", where, identity, tokenizer.hash, max_tokens, list(labels)]
 
-    def write(folder: Path) -> dict[str, object]:
+    def fill(writer: StoreWriter) -> dict[str, object]:
         rest = iter(texts)
-        with ExitStack() as stack:
-            ids, numbers = (
-                stack.enter_context(FlatWriter(folder, name, KIND)) for name in ("texts", "labels")
-            )
-            while chunk := list(islice(rest, CHUNK)):
-                rows = list(_rows(chunk, tokenizer, max_tokens, bool(labels), report))
-                lengths = np.array([len(row) for _, row in rows], dtype=np.int64)
-                flat = [id for _, row in rows for id in row]
-                ids.append(np.array(flat, dtype=np.uint32), lengths)
-                if labels:
-                    found = [label_number(text, labels) for text, _ in rows]
-                    numbers.append(np.array(found, dtype=np.uint32), np.ones_like(lengths))
+        while chunk := list(islice(rest, CHUNK)):
+            rows = list(_rows(chunk, tokenizer, max_tokens, bool(labels), report))
+            lengths = np.array([len(row) for _, row in rows], dtype=np.int64)
+            flat = [id for _, row in rows for id in row]
+            writer.add_sequences("texts", np.array(flat, id_type(tokenizer.size)), lengths)
+            if labels:
+                numbers = [label_number(text, labels) for text, _ in rows]
+                writer.add("labels", np.array(numbers, dtype=np.int64))
         if report.kept == 0:
             raise DataError("no text is left after the filters.", got=str(report))
         return {"report": report.to_json()}
 
-    folder = cached_folder(cache, described, write)
-    with opened(folder, "corpus is", "corpus") as about:
-        stored = map_flat(folder, "texts", KIND, tokenizer.size)
-        numbers = map_flat(folder, "labels", KIND, len(labels)).values if labels else None
-        if numbers is not None and len(numbers) != len(stored.ends):
-            raise ValueError("labels.values: not a label for each text")
-        return ExampleStore(folder.name, stored, numbers, CorpusReport.from_json(about["report"]))
+    with cached_store(cache, described, fill) as store:
+        stored = store.sequences("texts", tokenizer.size)
+        numbers = store.numbers("labels", len(stored), len(labels)) if labels else None
+        return ExampleStore(
+            store.key, stored, numbers, CorpusReport.from_json(store.about["report"])
+        )
 
 
 def _rows(

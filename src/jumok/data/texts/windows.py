@@ -79,7 +79,7 @@ def gather(store: TextStore, places: Indices, parts: Indices) -> TextBatch:
         places: (batch length), each token's index into the store's values; -1 is padding.
         parts: (batch length), the number of the part of each token.
     """
-    values, ends = store.tokens.values, store.tokens.ends
+    values, ends = store.tokens.values, store.tokens.offsets[1:]
     real = places >= 0
     # nothing follows the END of a document
     last = ends[np.searchsorted(ends, places, side="right")] == places + 1
@@ -147,7 +147,7 @@ class DrawnWindows:
     ) -> None:
         self._store, self._rows, self._seed = store, rows, seed
         self._context = min(context, len(store.tokens.values) - 1)
-        ends = store.tokens.ends
+        ends = store.tokens.offsets[1:]
         across = np.searchsorted(ends, ends + self._context) - np.arange(len(ends))
         self._most = int(across.max()) + 2 if alike else None  # a part on each side, and padding
         self._plan = f"text {store.key}, windows of {context}, {rows[0]} at once, seed {seed}"
@@ -169,7 +169,7 @@ class DrawnWindows:
 
         def collate(some: slice) -> TextBatch:
             places = starts[some, None] + np.arange(self._context)
-            parts = np.searchsorted(self._store.tokens.ends, places, side="right")
+            parts = np.searchsorted(self._store.tokens.offsets[1:], places, side="right")
             batch = gather(self._store, places, parts)
             batch.tokens[begins[some], 0] = START
             if self._most is None:
@@ -219,8 +219,8 @@ class DocumentChunks:
     @classmethod
     def of(cls, store: TextStore, context: int) -> "DocumentChunks":
         """All parts of all documents, in order."""
-        read = store.tokens.lengths.astype(np.int64) - 1
-        begins = store.tokens.ends - store.tokens.lengths
+        read = store.tokens.lengths() - 1
+        begins = store.tokens.offsets[:-1]
         counts = -(-read // context)
         document = np.repeat(np.arange(len(read)), counts)
         number = np.arange(len(document)) - np.repeat(np.cumsum(counts) - counts, counts)

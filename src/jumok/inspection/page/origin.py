@@ -1,7 +1,7 @@
 """How a page was made, as the Python code that its reader copies repeats it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from jumok.decoding import DecodingOptions
 
@@ -40,9 +40,5 @@ class PageOrigin:
 
 def options_code(options: DecodingOptions) -> str:
     """The options as Python code, those that differ from the usual ones."""
-    usual = DecodingOptions()
-    named = {each.name: getattr(options, each.name) for each in fields(options)}
-    differing = [
-        f"{name}={value!r}" for name, value in named.items() if value != getattr(usual, name)
-    ]
+    differing = [f"{name}={value!r}" for name, value in options.differing.items()]
     return f"jumok.DecodingOptions({', '.join(differing)})"

@@ -5,11 +5,12 @@ import hmac
 import ipaddress
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from jumok.errors import ConfigError, Place
 from jumok.serving.http.refusals import RequestRefused
+from jumok.serving.origins import is_foreign
 
 LONGEST_KEY = 4096
 
@@ -109,6 +110,25 @@ def check_host(hosts: frozenset[str] | None, header: str | None) -> None:
     if name not in hosts:
         text = "This server does not answer to this host name: start it with --allow-host NAME."
         raise RequestRefused(421, "host_not_allowed", text)
+
+
+def check_origin(allowed: Sequence[str], headers: Mapping[str, str], method: str) -> None:
+    """Checks that no page of another origin sent the request, unless it may.
+
+    Args:
+        allowed: the origins of `--cors`.
+
+    Raises:
+        RequestRefused: one did.
+    """
+    if is_foreign(headers.get, method, allowed):
+        origin = headers.get("origin", "ORIGIN")
+        named = origin if origin.isprintable() and len(origin) <= 100 else "ORIGIN"
+        text = (
+            "Web pages of other origins may not use this server: start it with --cors "
+            f"{named} to allow them."
+        )
+        raise RequestRefused(403, "origin_not_allowed", text)
 
 
 def own_names(host: str, further: Sequence[str]) -> frozenset[str] | None:

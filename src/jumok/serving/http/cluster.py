@@ -22,8 +22,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jumok.environment import cluster_named
-from jumok.errors import ConfigError
-from jumok.late import late_imports
+from jumok.errors import ConfigError, optional_import
 from jumok.serving.http.access import check_address, own_names, read_keys
 from jumok.serving.http.app import application
 from jumok.serving.http.logs import fault_of, log
@@ -31,10 +30,6 @@ from jumok.serving.http.models import Service, named_models, split_name
 from jumok.serving.http.running import Serving
 from jumok.serving.http.settings import ServeSettings
 from jumok.systems.catalog import open_model
-
-with late_imports("serving on a cluster of Ray", extra="ray"):
-    import ray
-    from ray import serve
 
 LOCAL = "127.0.0.1"
 SECONDS = 10.0
@@ -138,6 +133,10 @@ def serve_on_ray(
     Raises:
         MissingExtraError: Ray is not installed.
     """
+    with optional_import("serving on a cluster of Ray", extra="ray"):
+        import ray
+        from ray import serve
+
     # Each replica takes a core of the cluster; one of its own may have fewer than the machine.
     named = cluster_named(f"{__name__}.{middleware.__name__}")
     cores = None if named else max(replicas[1], os.cpu_count() or 1)
@@ -162,6 +161,8 @@ def deployed(serving: Serving, least: int, most: int, ongoing: int = ONGOING) ->
     Args:
         ongoing: requests that a replica has at a time on average before another is added.
     """
+    from ray import serve
+
     deployment = serve.deployment(
         name="jumok",
         max_ongoing_requests=4 * ongoing,

@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from jumok.engine.language import Reading, TextPass
+from jumok.engine.language import Passes, TextPass
 from jumok.serving.http.refusals import RequestRefused
 from jumok.stopwatch import Spent
 
@@ -29,7 +29,7 @@ class Writing(Protocol):
         """How many are written."""
         ...
 
-    def next_part(self) -> Reading[str | None]:
+    def next_part(self) -> Passes[str | None]:
         """What one more token makes certain of it, perhaps nothing; None: it has ended."""
         ...
 
@@ -92,7 +92,7 @@ class WritingJob:
     begun: float | None = None
     ended: float | None = None
     over: bool = False
-    reading: Reading[str | None] | None = None
+    reading: Passes[str | None] | None = None
     wanted: TextPass | None = None
     asked: int = 0
 

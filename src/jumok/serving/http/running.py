@@ -21,7 +21,6 @@ except ImportError:  # Windows has none
 
 from jumok.environment import give_torch_threads
 from jumok.errors import ConfigError, JumokError
-from jumok.late import late_imports
 from jumok.serving.http.admission.connection import connections
 from jumok.serving.http.admission.early import EarlyRefusals
 from jumok.serving.http.app import application
@@ -30,9 +29,6 @@ from jumok.serving.http.models import NO_FOLDERS, Folders, Service, serve_models
 from jumok.serving.http.settings import ServeSettings
 from jumok.systems.catalog import OpenedModel
 from jumok.systems.device import EngineName, EnginePrecision
-
-with late_imports():
-    import torch
 
 BROKEN = 70
 """The exit code after an engine's failure (EX_SOFTWARE), for whoever restarts the process."""
@@ -165,6 +161,8 @@ class Serving:
     def service(self, fatal: Callable[[BaseException], None]) -> Service:
         """The service, whose engines are not started."""
         if self.threads and "torch" in sys.modules:
+            import torch
+
             torch.set_num_threads(self.threads)
         elif self.threads:  # a model on the native engine needs no torch
             give_torch_threads(self.threads)

@@ -6,33 +6,47 @@ requests at once. Importing it imports no torch: a translator may run on the nat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
+from jumok.data.files.formats import HEAD
 from jumok.data.texts.certain import BROKEN, CertainText
 from jumok.decoding import DecodingOptions
-from jumok.documents.catalog import read_document, translated
+from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION
+from jumok.decoding.stepper import largest
+from jumok.documents.catalog import document_format, read_document, translated
 from jumok.documents.document import Languages
 from jumok.documents.segment import Translated
-from jumok.engine.choosing import largest
-from jumok.engine.language import Reading
+from jumok.engine.language import Passes
 from jumok.engine.packing import Array
-from jumok.late import late_imports
 from jumok.systems.embedding import Embedder
 from jumok.systems.translation.result import Translation
-from jumok.systems.translation.translator import DEFAULTS, Translator
+from jumok.systems.translation.translator import Translator
 
-with late_imports():
-    from jumok.data.files import images
-    from jumok.systems import (
-        caption,
-        captioner,
-        classification,
-        image_classifier,
-        language_model,
-        masked_model,
-        text_classifier,
-    )
+if TYPE_CHECKING:
+    from jumok.systems.caption import Caption
+    from jumok.systems.captioner import Captioner
+    from jumok.systems.classification import Classification
+    from jumok.systems.image_classifier import ImageClassification
+    from jumok.systems.language_model import LanguageModel, TextScore
+    from jumok.systems.masked_model import Filled, MaskedModel
+    from jumok.systems.text_classifier import TextClassification
+
+Given = TypeVar("Given")
+Answer = TypeVar("Answer")
+
+
+def in_batches(
+    run: Callable[[Sequence[Given]], list[Answer]],
+    given: Sequence[Given],
+    options: DecodingOptions,
+) -> list[Answer]:
+    """An answer for each; samples one by one, for those of a batch depend on each other."""
+    if not options.sample:
+        return run(given)
+    return [answer for each in given for answer in run([each])]
 
 
 @dataclass(frozen=True)
@@ -40,15 +54,17 @@ class Translating:
     """Lines of text, each with the forced beginning of its translation."""
 
     system: Translator
-    beam: int = 5
-    nbest: int = 1
+    options: DecodingOptions = FOR_TRANSLATION
     alignments: bool = False
 
     def run(self, given: Sequence[tuple[str, str]]) -> list[Translation]:
+        return in_batches(self._translated, given, self.options)
+
+    def _translated(self, given: Sequence[tuple[str, str]]) -> list[Translation]:
         texts, prefixes = [text for text, _ in given], [prefix for _, prefix in given]
         return self.system.translate(
             texts,
-            replace(DEFAULTS, beam=self.beam, nbest=self.nbest),
+            self.options,
             alignments=self.alignments,
             prefixes=prefixes if any(prefixes) else None,
         )
@@ -59,8 +75,12 @@ class TranslatingPages:
     """Texts with HTML in them, whose markup stays."""
 
     system: Translator
+    options: DecodingOptions = FOR_TRANSLATION
 
     def run(self, given: Sequence[str]) -> list[str]:
+        return in_batches(self._translated, given, self.options)
+
+    def _translated(self, given: Sequence[str]) -> list[str]:
         system = self.system
         languages = Languages(system.source_language, system.target_language)
         pages = [read_document(each.encode(), "html", languages) for each in given]
@@ -68,7 +88,7 @@ class TranslatingPages:
         texts: list[str] = []
         for page in pages:
             texts += [segment.text for segment in page.segments if segment.text]
-        all_of_them = iter(system.translate(texts, alignments=system.aligns))
+        all_of_them = iter(system.translate(texts, self.options, alignments=system.aligns))
 
         def next_ones(wanted: list[str]) -> list[Translated]:
             some = [next(all_of_them) for _ in wanted]
@@ -80,18 +100,20 @@ class TranslatingPages:
 
 @dataclass(frozen=True)
 class TranslatingFiles:
-    """Documents: the bytes of each, its format, and its name."""
+    """Documents: the bytes of each, and its name, which tell the format."""
 
     system: Translator
+    options: DecodingOptions = FOR_TRANSLATION
 
-    def run(self, given: Sequence[tuple[bytes, str, str]]) -> list[bytes]:
-        return [
-            self.system.translate_content(content, kind, self._lines, name)
-            for content, kind, name in given
-        ]
+    def run(self, given: Sequence[tuple[bytes, str]]) -> list[bytes]:
+        return [self._translated(content, name) for content, name in given]
+
+    def _translated(self, content: bytes, name: str) -> bytes:
+        kind = document_format(Path(name), content[:HEAD]) or "paragraphs"
+        return self.system.translate_content(content, kind, self._lines, name)
 
     def _lines(self, texts: Iterable[str]) -> list[Translation]:
-        return self.system.translate(list(texts))
+        return self.system.translate(list(texts), self.options)
 
 
 @dataclass(frozen=True)
@@ -108,9 +130,9 @@ class ScoringPairs:
 class ScoringTexts:
     """Texts by a language model."""
 
-    system: language_model.LanguageModel
+    system: LanguageModel
 
-    def run(self, given: Sequence[str]) -> list[language_model.TextScore]:
+    def run(self, given: Sequence[str]) -> list[TextScore]:
         return self.system.score(given)
 
 
@@ -118,9 +140,9 @@ class ScoringTexts:
 class Classifying:
     """The labels of texts."""
 
-    system: text_classifier.TextClassification
+    system: TextClassification
 
-    def run(self, given: Sequence[str]) -> list[classification.Classification]:
+    def run(self, given: Sequence[str]) -> list[Classification]:
         return self.system.classify(given)
 
 
@@ -128,34 +150,38 @@ class Classifying:
 class ClassifyingPictures:
     """The labels of images, given as the bytes of their files."""
 
-    system: image_classifier.ImageClassification
+    system: ImageClassification
 
-    def run(self, given: Sequence[bytes]) -> list[classification.Classification]:
-        return self.system.classify([images.read_image(each, "the image") for each in given])
+    def run(self, given: Sequence[bytes]) -> list[Classification]:
+        from jumok.data.files.images import read_image
+
+        return self.system.classify([read_image(each, "the image") for each in given])
 
 
 @dataclass(frozen=True)
 class Captioning:
     """Captions of images, given as the bytes of their files."""
 
-    system: captioner.Captioner
-    beam: int = 5
-    nbest: int = 1
+    system: Captioner
+    options: DecodingOptions = FOR_CAPTIONS
     looks: bool = False
 
-    def run(self, given: Sequence[bytes]) -> list[caption.Caption]:
+    def run(self, given: Sequence[bytes]) -> list[Caption]:
+        return in_batches(self._captioned, given, self.options)
+
+    def _captioned(self, given: Sequence[bytes]) -> list[Caption]:
         pictures = [self.system.reader.read(each, "the image") for each in given]
-        return self.system.caption(pictures, beam=self.beam, nbest=self.nbest, looks=self.looks)
+        return self.system.caption(pictures, self.options, looks=self.looks)
 
 
 @dataclass(frozen=True)
 class Filling:
     """Texts with gaps."""
 
-    system: masked_model.MaskedModel
+    system: MaskedModel
     top: int = 5
 
-    def run(self, given: Sequence[str]) -> list[masked_model.Filled]:
+    def run(self, given: Sequence[str]) -> list[Filled]:
         return self.system.fill(given, self.top)
 
 
@@ -200,7 +226,7 @@ class Continuation:
         ended: afterwards "stop", or "length" if `max_tokens` were written.
     """
 
-    system: language_model.LanguageModel
+    system: LanguageModel
     prompt: str
     options: DecodingOptions
     max_tokens: int
@@ -212,7 +238,7 @@ class Continuation:
     _text: _TextInWriting | None = None
     _over: bool = False
 
-    def next_part(self) -> Reading[str | None]:
+    def next_part(self) -> Passes[str | None]:
         """What one more token makes certain of the text, perhaps nothing; None: it has ended."""
         if self._over:
             return None
@@ -237,7 +263,7 @@ class Continuation:
             self._text.writer.close()
 
     def _kept(self, token: int, values: Array, top: int, length: int) -> WrittenToken:
-        best = largest(values, min(top, len(values))) if top else values[:0].astype(int)
+        best = largest(values[None], top)[0][0]
         others = dict(zip(self._names(best.tolist()), values[best].tolist(), strict=True))
         (name,) = self._names([token])
         return WrittenToken(name, float(values[token]), others, length)

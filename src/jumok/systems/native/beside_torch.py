@@ -12,19 +12,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from jumok.attention.heard import anyone_listens
 from jumok.attention.here import having_any
 from jumok.bundle.reading import Bundle
-from jumok.late import late_imports
 from jumok.systems.base import System
 from jumok.systems.device import EngineName, EnginePrecision
 
-with late_imports():
+if TYPE_CHECKING:
     import torch
-
-    from jumok.kernels import packed
 
 NativeOf = TypeVar("NativeOf")
 
@@ -75,6 +72,8 @@ class BesideTorch(System, Generic[NativeOf]):
         self, bundles: Sequence[Bundle], device: torch.device, dtype: torch.dtype
     ) -> None:
         # Whoever asks first may compute without gradients; the models are for everybody.
+        import torch
+
         with torch.inference_mode(False), torch.enable_grad():
             self._hold_bundles(bundles, device, dtype)
         self._packs.watched = False
@@ -85,9 +84,13 @@ class BesideTorch(System, Generic[NativeOf]):
                 if self._unread:
                     for origin in self._origins:
                         origin.check()
+                    import torch
+
                     self._read_models(self._unread, torch.device("cpu"), torch.float32)
                     self._unread = ()
-        if _WORKING.get() is self or packed.AT_WORK.get() is self._packs:
+        from jumok.kernels.packed import AT_WORK
+
+        if _WORKING.get() is self or AT_WORK.get() is self._packs:
             return
         self._engine = None  # who has the models may change them
         super()._handed_out()
@@ -130,4 +133,8 @@ _WORKING: ContextVar[BesideTorch[Any] | None] = ContextVar("jumok_beside_torch",
 
 def _torch_is_hooked() -> bool:
     """Whether torch has hooks that receive all modules."""
-    return "torch" in sys.modules and any(packed.GLOBAL)
+    if "torch" not in sys.modules:
+        return False
+    from jumok.kernels.packed import GLOBAL
+
+    return any(GLOBAL)

@@ -6,7 +6,7 @@ Importing it imports no torch.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from jumok.alignment.words import links, merge_words_without_torch
 from jumok.attention.heard import tell
@@ -14,7 +14,6 @@ from jumok.data.pairs.rows import batched_rows
 from jumok.data.tokenizer import Tokenizer, normalize, plain_words
 from jumok.decoding.rank import Ranker
 from jumok.errors import DataError, ModelError
-from jumok.late import late_imports
 from jumok.systems.base import GIVEN, ROWS, Shown, at_work, torch_at_work
 from jumok.systems.embedding import SourceReader
 from jumok.systems.given import text_of, texts_in
@@ -23,21 +22,17 @@ from jumok.systems.translation.result import Translation, WordAttention
 from jumok.systems.translation.searching import Searcher
 from jumok.systems.translation.segments import check_lengths
 
-with late_imports():
-    import torch
-
-    from jumok.alignment import aligner as alignment_aligner
-    from jumok.data.pairs import batches
-    from jumok.decoding import ensemble
-    from jumok.models import memory as models_memory
+if TYPE_CHECKING:
+    from jumok.alignment.aligner import Aligner
+    from jumok.data.pairs.batches import SourceBatch
+    from jumok.models.memory import Memory
 
 
 class GivenTranslations(SourceReader):
     """Reads a source, and scores a given translation of it."""
 
     tokenizer: Tokenizer
-    decoder: Shown[models_memory.Decoder[Any]] = Shown()
-    aligner: Shown[alignment_aligner.Aligner] = Shown()
+    aligner: Shown[Aligner] = Shown()
     longest_target: int | None
 
     @property
@@ -104,6 +99,8 @@ class GivenTranslations(SourceReader):
             weights[:, : len(read)], self.tokenizer.words(read), self.tokenizer.words(write)
         )
         source_words, target_words = map(plain_words, (normalize(source), normalize(target)))
+        import torch
+
         return WordAttention(
             tuple(source_words), tuple(target_words), torch.from_numpy(words), tuple(links(words))
         )
@@ -118,14 +115,12 @@ class GivenTranslations(SourceReader):
             )
 
     @torch_at_work
-    def read(self, batch: batches.SourceBatch) -> models_memory.Memory:
-        """The Memory that the encoders of all models write about these sources."""
-        with torch.inference_mode():
-            return self._memory_of(batch)
+    def read(self, batch: SourceBatch) -> list[Memory]:
+        """What the encoder of each model writes about these sources."""
+        import torch
 
-    def _memory_of(self, batch: batches.SourceBatch) -> models_memory.Memory:
         device = next(self.models[0].parameters()).device
         tokens = batch.tokens.to(device)
         allowed = None if batch.allowed is None else batch.allowed.to(device)
-        memories = [model.encode(tokens, allowed) for model in self.models]
-        return memories[0] if len(memories) == 1 else ensemble.join_memories(memories)
+        with torch.inference_mode():
+            return [model.encode(tokens, allowed) for model in self.models]

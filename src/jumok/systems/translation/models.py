@@ -6,12 +6,12 @@ Importing this imports no torch.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.bundle.reading import Bundle
 from jumok.engine.running import RunningBatch
 from jumok.errors import BundleError, Place
-from jumok.late import late_imports
 from jumok.systems.base import Shown
 from jumok.systems.loading import reading_of
 from jumok.systems.native.beside_torch import BesideTorch
@@ -20,15 +20,10 @@ from jumok.systems.translation.given_translations import GivenTranslations
 from jumok.systems.translation.on_engine import EngineSearcher, reading_on_engine
 from jumok.systems.translation.searching import Searcher
 
-with late_imports():
+if TYPE_CHECKING:
     import torch
 
-    from jumok.alignment import aligner as alignment_aligner
-    from jumok.bundle import weights
-    from jumok.decoding import ensemble
-    from jumok.kernels import linear
-    from jumok.models import memory as models_memory
-    from jumok.systems.translation import on_torch
+    from jumok.models.memory import SequenceToSequence
 
 
 class TranslationModels(BesideTorch[EngineSearcher], GivenTranslations):
@@ -39,27 +34,27 @@ class TranslationModels(BesideTorch[EngineSearcher], GivenTranslations):
         readings: the alignment setting of each model; None for one without attention.
     """
 
-    models: Shown[list[models_memory.SequenceToSequence]] = Shown()
+    models: Shown[list[SequenceToSequence]] = Shown()
     readings: list[AlignmentSetting | None]
 
     def _hold(
         self,
-        models: Sequence[models_memory.SequenceToSequence],
+        models: Sequence[SequenceToSequence],
         readings: Sequence[AlignmentSetting | None],
     ) -> None:
         self.models = list(models)
         self.readings = list(readings)
-        self.aligner = alignment_aligner.Aligner(models, readings, self.tokenizer)
-        decoders = [model.decoder for model in models]
-        self.decoder = decoders[0] if len(decoders) == 1 else ensemble.Ensemble(decoders)
+        from jumok.alignment.aligner import Aligner
 
-    def _begin_natively(self, bundle: Bundle) -> None:
-        self.readings, self._unread = [reading_on_engine(bundle)], (bundle,)
+        self.aligner = Aligner(models, readings, self.tokenizer)
+
+    def _begin_natively(self, bundles: Sequence[Bundle]) -> None:
+        self.readings, self._unread = list(map(reading_on_engine, bundles)), tuple(bundles)
         self._engine = EngineSearcher(
-            native_model(bundle, self._precision),
+            [native_model(bundle, self._precision) for bundle in bundles],
             self.tokenizer,
-            looks_of(bundle),
-            reading_on_engine(bundle),
+            list(map(looks_of, bundles)),
+            self.readings,
             lambda: self.on_torch,
         )
 
@@ -77,34 +72,42 @@ class TranslationModels(BesideTorch[EngineSearcher], GivenTranslations):
     @property
     def on_torch(self) -> Searcher:
         """Its models on torch."""
-        return on_torch.TorchSearcher(self)
+        from jumok.systems.translation.on_torch import TorchSearcher
+
+        return TorchSearcher(self)
 
     def search_together(self) -> RunningBatch | None:
         """From now on the searches of all threads are made in one batch: see `NativeModel`.
 
-        None: torch computes, which makes every search by itself.
+        None: torch computes, or several models, which make every search by itself.
         """
-        return None if self._engine is None else self._engine.model.search_together()
+        if self._engine is None or len(self._engine.models) > 1:
+            return None
+        return self._engine.models[0].search_together()
 
     @property
     def aligns(self) -> bool:
         """Whether any model has attention to extract alignments from."""
         return any(reading is not None for reading in self.readings)
 
-    def modules(self) -> Sequence[models_memory.SequenceToSequence]:
+    def modules(self) -> Sequence[SequenceToSequence]:
         return self.models
 
 
-def _load(
-    bundle: Bundle, device: torch.device, dtype: torch.dtype
-) -> models_memory.SequenceToSequence:
-    model = weights.load_model(bundle, str(device))
-    if not isinstance(model, models_memory.SequenceToSequence):
+def _load(bundle: Bundle, device: torch.device, dtype: torch.dtype) -> SequenceToSequence:
+    from jumok.bundle.weights import load_model
+
+    model = load_model(bundle, str(device))
+    from jumok.models.memory import SequenceToSequence
+
+    if not isinstance(model, SequenceToSequence):
         raise BundleError("this model does not translate.", place=Place(bundle.folder))
-    linear.prepare_for_inference(model, dtype)
+    from jumok.kernels.linear import prepare_for_inference
+
+    prepare_for_inference(model, dtype)
     return model
 
 
-def _reading(bundle: Bundle, model: models_memory.SequenceToSequence) -> AlignmentSetting | None:
+def _reading(bundle: Bundle, model: SequenceToSequence) -> AlignmentSetting | None:
     known = reading_of(bundle.config) if model.cross_sites else None
     return known or default_setting(len(model.cross_sites))

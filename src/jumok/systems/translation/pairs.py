@@ -27,13 +27,13 @@ class PairBatch:
 
     Attributes:
         rows: their indices in what was given.
-        memory: the Memory of the sources.
+        memories: what each model wrote of the sources.
         tokens: START and the targets' tokens, padded with PAD.
         sources, targets: the tokens of each pair.
     """
 
     rows: list[int]
-    memory: Memory
+    memories: list[Memory]
     tokens: Int[Tensor, "batch target"]
     sources: list[list[int]]
     targets: list[list[int]]
@@ -72,14 +72,14 @@ class Pairs:
             yield rows, collate(sources, targets)
 
     def batches(self, translator: Translator, batch_size: int) -> Iterator[PairBatch]:
-        """As `collated`, with the Memory of the sources."""
+        """As `collated`, with what the models wrote of the sources."""
         device = next(translator.models[0].parameters()).device
         for rows, batch in self.collated(batch_size):
-            memory = translator.read(SourceBatch(batch.source, batch.source_allowed, rows))
+            memories = translator.read(SourceBatch(batch.source, batch.source_allowed, rows))
             sources, targets = (
                 [side[row] for row in rows] for side in (self.sources, self.targets)
             )
-            yield PairBatch(rows, memory, batch.target_input.to(device), sources, targets)
+            yield PairBatch(rows, memories, batch.target_input.to(device), sources, targets)
 
 
 def encode_pairs(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> Pairs:
@@ -102,7 +102,7 @@ def align_pairs(
     words = translator.tokenizer.words
     with translator.at_work():
         for batch in pairs.batches(translator, batch_size):
-            weights = aligner.between_pieces(batch.memory, batch.targets)
+            weights = aligner.between_pieces(batch.memories, batch.targets)
             linked = word_links(
                 weights[:, None], list(map(words, batch.sources)), list(map(words, batch.targets))
             )

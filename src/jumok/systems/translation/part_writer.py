@@ -100,7 +100,7 @@ class PartWriter:
         otherwise the search would postpone strings that the model finds improbable, and lengthen
         the text until they hardly affect its score.
         """
-        limits = options.limits()
+        limits = options.limits
         room = [limits.longest_of(len(part.ids) + 1) for part in parts]
         groups: dict[int, list[tuple[int, Constraints, tuple[str, ...]]]] = {}
         for row, part in enumerate(parts):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from math import fsum
+from typing import TYPE_CHECKING
 
 from jumok.alignment.words import Link
-from jumok.late import late_imports
 from jumok.systems.base import Facts
 
-with late_imports():
+if TYPE_CHECKING:
     import torch
 
-    from jumok import shapes
+    from jumok.shapes import Float
 
 
 @dataclass(frozen=True)
@@ -81,5 +81,5 @@ class WordAttention:
 
     source_words: tuple[str, ...]
     target_words: tuple[str, ...]
-    weights: shapes.Float[torch.Tensor, "target_words source_words"]
+    weights: Float[torch.Tensor, "target_words source_words"]
     alignment: tuple[Link, ...]

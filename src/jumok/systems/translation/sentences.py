@@ -27,10 +27,10 @@ MARKS = re.compile(
     r"(?<![.!?…؟।])(?P<mark>[.!?…؟।]++)(?:[\"'”’»›)\]]|[\s]?[»](?=\s))*(?=\s)\s+"
     r"|(?P<wide>[。！？｡]+)[」』”’）》]*\s*"
 )
-OPENING = "\"'“‘«‹(["  # may precede a sentence's first letter
+OPENED = re.compile(r"[\"'“‘«‹(\[ ]*")  # may precede a sentence's first letter
 START = re.compile(r"[\"'“”‘’„‚«‹(\[¿¡「『（《*–—-]*\s?(?P<first>\S)")
 # What precedes a mark: letters and inner stops ("z.B", "U.S"), or digits.
-BEFORE = re.compile(r"(?P<word>[^\W\d_]+(?:[.'’-][^\W\d_]+)*|\d[\d.,:]*)\Z")
+BEFORE = re.compile(r"(?P<word>[^\W\d_]{1,24}+(?:[.'’-][^\W\d_]{1,24}+){0,12}|\d[\d.,:]{0,23}+)\Z")
 WORD = re.compile(r"\w+")
 REACH = 24  # no abbreviation is longer than that
 QUOTATION_GOES_ON = re.compile(r"[とって、，,]")
@@ -128,7 +128,7 @@ def _stop_ends(
     """Whether a full stop after `word` ends a sentence."""
     first = following["first"]
     if word[0].isdigit():
-        if text[start:place].strip(OPENING + " ") == "":
+        if OPENED.fullmatch(text, start, place):
             return False  # the number of a list's item
         ordinal = code in ORDINALS and len(word) < 3
         return not (ordinal or (code == "ko" and first.isdigit()))

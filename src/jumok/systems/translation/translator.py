@@ -19,6 +19,7 @@ from contextvars import copy_context
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.attention.heard import is_heard, tell
@@ -28,9 +29,9 @@ from jumok.data.pairs.rows import batched_rows
 from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.decoding.limits import Prefixes
+from jumok.decoding.options import FOR_TRANSLATION
 from jumok.errors import BundleError, ConfigError, ModelError, Place
 from jumok.halting import heed
-from jumok.late import late_imports
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, at_work, known_origin
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, cores, dtype_of
 from jumok.systems.given import texts_in
@@ -55,12 +56,8 @@ from jumok.systems.translation.segments import (
     join,
 )
 
-with late_imports():
-    from jumok.models import memory as models_memory
-
-# A target of three tokens for each source token is longer than any language needs; the limit ends
-# runaway repetition.
-DEFAULTS = DecodingOptions(maximum_ratio=3.0)
+if TYPE_CHECKING:
+    from jumok.models.memory import SequenceToSequence
 
 _COUNTING = threading.Lock()
 
@@ -95,7 +92,7 @@ class Translator(TranslationModels, FileTranslator):
 
     def __init__(
         self,
-        models: Sequence[models_memory.SequenceToSequence],
+        models: Sequence[SequenceToSequence],
         tokenizer: Tokenizer,
         *,
         max_tokens: int,
@@ -171,7 +168,7 @@ class Translator(TranslationModels, FileTranslator):
         system.longest_target = min(filter(None, map(positions_end, bundles)), default=None)
         system.threads, system._precision = threads or cores(), known
         if choice.native:
-            system._begin_natively(bundles[0])
+            system._begin_natively(bundles)
         else:
             dtype = dtype_of("bf16" if known == "bf16" else "fp32")
             system._read_models(bundles, choose_device(device), dtype)
@@ -182,7 +179,7 @@ class Translator(TranslationModels, FileTranslator):
     def translate(
         self,
         texts: Sequence[str],
-        options: DecodingOptions = DEFAULTS,
+        options: DecodingOptions = FOR_TRANSLATION,
         *,
         beam: int | None = None,
         nbest: int | None = None,
@@ -254,7 +251,7 @@ class Translator(TranslationModels, FileTranslator):
         def write(rows: list[int]) -> None:
             heed()  # a search that is one call into C cannot be ended within it
             # Every batch has samples of its own, which are the same whenever it is decoded again.
-            seeded = replace(options, seed=options.seed + rows[0])
+            seeded = options.seeded(rows[0])
             prefix = None if forced is None else [forced[row] for row in rows]
             here = [parts[row] for row in rows]
             tell(self, ROWS, [part.line for part in here])
@@ -314,14 +311,14 @@ class Translator(TranslationModels, FileTranslator):
             )
 
         return PartWriter(
-            self.tokenizer, options.ranker(), self.aligns, alignments,
+            self.tokenizer, options.ranker, self.aligns, alignments,
             self.longest_target, self.spaceless, keep, glossary, self.calibration,
         )  # fmt: skip
 
     def translate_lines(
         self,
         lines: Iterable[str],
-        options: DecodingOptions = DEFAULTS,
+        options: DecodingOptions = FOR_TRANSLATION,
         *,
         alignments: bool = True,
         prefix: str = "",
@@ -345,7 +342,7 @@ class Translator(TranslationModels, FileTranslator):
         while chunk := list(islice(stream, ahead * batch_size)):
             yield from self.translate(
                 chunk,
-                replace(options, seed=options.seed + done),
+                options.seeded(done),
                 alignments=alignments,
                 prefixes=[prefix] * len(chunk) if prefix else None,
                 batch_size=batch_size,
@@ -363,6 +360,8 @@ class Translator(TranslationModels, FileTranslator):
         longest = options.maximum_length
         if self.longest_target is not None:
             longest = min(longest, self.longest_target)
+        if beam is None and nbest is None and longest == options.maximum_length:
+            return options
         return replace(
             options,
             beam=options.beam if beam is None else beam,

@@ -17,6 +17,7 @@ from jumok.bundle.reading import Bundle
 from jumok.config import TransformerConfig
 from jumok.data.pieces import PieceTable, read_pieces
 from jumok.decoding import DecodingOptions
+from jumok.decoding.options import FOR_TRANSLATION
 from jumok.engine.image import ImageOf, MemoryImage, places_of
 from jumok.engine.packing import Kind
 from jumok.engine.structures import LinearLayout, ModelLayout
@@ -32,7 +33,6 @@ from jumok.systems.loading import load_tokenizer, reading_of
 from jumok.systems.native.models import FURTHEST, lacking, native_model
 from jumok.systems.reach import longest_part, positions_end
 from jumok.systems.translation.on_engine import rules_of
-from jumok.systems.translation.translator import DEFAULTS
 
 ENTRY = "exported.js"
 TABLES = ("source_table", "target_table")
@@ -69,7 +69,7 @@ class WebTranslator:
     """
 
     def __init__(
-        self, bundle: Bundle, kind: Kind = "int8", options: DecodingOptions = DEFAULTS
+        self, bundle: Bundle, kind: Kind = "int8", options: DecodingOptions = FOR_TRANSLATION
     ) -> None:
         self.config = exported_section(bundle)
         self.bundle, self.kind = bundle, kind

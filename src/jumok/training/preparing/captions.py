@@ -15,11 +15,11 @@ from jumok.data.files.images import ImageSource, PictureFiles
 from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer, normalize
 from jumok.errors import DataError, Place
-from jumok.smallworld import scenes
 from jumok.systems.captioner import reader_of
 from jumok.training.folder import SCENES, TEST
 from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import Reporter
+from smallworld import scenes
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from jumok.config import CorpusConfig, TranslationConfig
 from jumok.config.data import DataConfig, SmallworldConfig
-from jumok.data.cache import digest
 from jumok.data.files.atomic import atomic_folder, write_durably
 from jumok.data.pairs.batches import Batch, Resampling, Updates, UpdateStream, padding
 from jumok.data.pairs.cleaning.findings import CleaningReport
@@ -22,15 +21,12 @@ from jumok.data.pairs.sampler import PairSampler
 from jumok.data.pairs.store import Filters, PairCorpus, PairStore, digest_of_left, prepare_pairs
 from jumok.data.pairs.store import prepare as prepare_corpus
 from jumok.data.report import CorpusReport
+from jumok.data.store import digest
 from jumok.data.tokenizer import Tokenizer
-from jumok.late import late_imports
 from jumok.training.folder import CLEANING, SMALLWORLD, TEST
 from jumok.training.preparing.held_out import HeldOut
 from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import Reporter
-
-with late_imports():  # its tables take half a second
-    from jumok import smallworld
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,9 @@ def write_world(world: SmallworldConfig, seed: int, folder: Path, say: Reporter)
             "test": world.test_pairs,
         }
         with atomic_folder(home) as partial:
-            smallworld.write(partial, sizes, seed, world.minimum_words, world.maximum_words)
+            from smallworld import write
+
+            write(partial, sizes, seed, world.minimum_words, world.maximum_words)
         say(f"smallworld: {world.pairs:,} pairs written to {home}")
     return home
 

@@ -11,8 +11,8 @@ from torch import nn
 from jumok.bundle.card import BundleConfig, Score
 from jumok.bundle.writing import write_bundle
 from jumok.config.families import LanguageModelConfig
-from jumok.data.cache import digest
 from jumok.data.report import CorpusReport
+from jumok.data.store import digest
 from jumok.data.texts.corpus import HeldOutTail, TextCorpus, all_documents, read_examples
 from jumok.data.texts.store import TextStore, prepare_texts
 from jumok.data.texts.tokenizer import (

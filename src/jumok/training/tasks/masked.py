@@ -74,7 +74,7 @@ class MaskedLanguageModelTask:
     def describe(self, model: nn.Module) -> Iterator[str]:
         store, sizes = self._prepared.train, self._config.model
         yield model_line(model, sizes.summary)
-        tokens = int(store.texts.lengths.sum())
+        tokens = len(store.texts.values)
         yield (
             f"data: {len(store):,} texts, {tokens:,} tokens, in batches of "
             f"{self._config.training.tokens_per_batch:,}, {self._masking.share:.0%} masked"

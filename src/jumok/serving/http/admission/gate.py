@@ -6,7 +6,7 @@ from http import HTTPStatus
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from jumok.serving.http.access import bearer, check_host, check_key
+from jumok.serving.http.access import bearer, check_host, check_key, check_origin
 from jumok.serving.http.admission.overload import Overload
 from jumok.serving.http.admission.passage import ARRIVED, BODY, Passage
 from jumok.serving.http.logs import fault_of
@@ -43,6 +43,7 @@ def check_request(service: Service, overload: Overload, scope: Scope, headers: H
     if path.startswith("/health"):
         return
     check_host(service.settings.hosts, headers.get("host"))
+    check_origin(service.settings.cors, headers, scope["method"])
     if service.closed:
         raise RequestRefused(503, "stopping", "The server is stopping.", retry_after=5)
     dialect = dialect_of(path)
@@ -80,6 +81,8 @@ class Gate:
                 if passage.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
                     # the rest of the body stays unread
                     message["headers"].append((b"connection", b"close"))
+            elif scope["method"] == "HEAD":
+                message["body"] = b""
             await send(message)
 
         try:
@@ -102,7 +105,13 @@ class Gate:
             return
         if body is not None:
             scope[BODY] = body
-            await self.app(scope, _replayed(body, receive), send)
+            if scope["method"] != "HEAD":
+                await self.app(scope, _replayed(body, receive), send)
+                return
+            # The answer to HEAD is that to GET without a body.
+            inner: Scope = {**scope, "method": "GET"}
+            await self.app(inner, _replayed(body, receive), send)
+            scope["route"] = inner.get("route")
 
     async def _body(self, scope: Scope, headers: Headers, receive: Receive) -> bytes | None:
         """The whole body; None if the client closed the connection before its end."""

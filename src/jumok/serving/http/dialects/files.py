@@ -1,17 +1,14 @@
 """LibreTranslate's routes for files: a document comes in, and its translation can be fetched."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from jumok.data.files.formats import HEAD
-from jumok.documents.catalog import document_format
 from jumok.serving.http.dialects.asking import answered, check_tokens, deadline_of, service_of
 from jumok.serving.http.dialects.forms import SentFile, fields_of
-from jumok.serving.http.dialects.libretranslate import code_of, model_of
+from jumok.serving.http.dialects.libretranslate import code_of, model_of, options_in
 from jumok.serving.http.models import BYTES_OF_TOKEN, ServedModel, Service, loaded
 from jumok.serving.http.refusals import invalid
 from jumok.serving.http.works import TranslatingFiles
@@ -29,11 +26,11 @@ async def translate_file(request: Request) -> JSONResponse:
     if not isinstance(file, SentFile) or not file.content:
         raise invalid("Invalid request: missing file parameter", "file")
     model = _model(service, fields)
-    kind = document_format(Path(file.name), file.content[:HEAD]) or "paragraphs"
     cost = 1 + len(file.content) // BYTES_OF_TOKEN
     check_tokens(service, cost, "file")
-    work = TranslatingFiles(loaded(model, Translator))
-    given = [(file.content, kind, file.name)]
+    options = options_in(service, fields)
+    work = TranslatingFiles(loaded(model, Translator), options)
+    given = [(file.content, file.name)]
     found = await answered(request, model, work, given, [cost], deadline_of(request))
     known = service.downloads.keep(file.name, found.answers[0])
     headers = {"Server-Timing": found.timing}

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fastapi import APIRouter
+from pydantic import ValidationError, create_model
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
 from jumok.serving.http.dialects.asking import (
     Answered,
     answered,
@@ -18,6 +20,12 @@ from jumok.serving.http.dialects.asking import (
     check_whole,
     deadline_of,
     service_of,
+)
+from jumok.serving.http.dialects.decoding import (
+    decoding_fields,
+    decoding_of,
+    given_options,
+    tokens_of,
 )
 from jumok.serving.http.dialects.forms import fields_of, unified
 from jumok.serving.http.dialects.scripts import has_letters, likely_languages, name_of
@@ -33,7 +41,8 @@ SUFFIXES = (".txt", ".html", ".md", ".docx", ".srt", ".vtt", ".po", ".xlf", ".xl
 """The files that are translated, by their usual names."""
 
 ALIASES = {"pb": "pt", "zt": "zh"}
-BEAM = 5
+
+DecodingFields = create_model("DecodingFields", **decoding_fields(FOR_TRANSLATION, "nbest"))
 
 
 @router.post("/translate")
@@ -45,6 +54,7 @@ async def translate(request: Request) -> JSONResponse:
     texts = _texts_of(service, q)
     source, target = (code_of(fields, name) for name in ("source", "target"))
     alternatives = _alternatives(service, fields.get("alternatives", 0))
+    options = options_in(service, fields, alternatives)
     form = fields.get("format") or "text"
     if form not in ("text", "html"):
         raise invalid(f"{str(form)[:20]} format is not supported: expected text or html", "format")
@@ -53,11 +63,11 @@ async def translate(request: Request) -> JSONResponse:
         detected = _detected(service, texts)[0]
         source = str(detected["language"])
     if form == "html":
-        found = await _pages(request, service, texts, (source, target))
+        found = await _pages(request, service, texts, (source, target), options)
         alternatives = 0
         others: list[list[str]] = []
     else:
-        found, others = await _plain(request, service, texts, (source, target), alternatives)
+        found, others = await _plain(request, service, texts, (source, target), options)
     many = isinstance(q, list)
     body: dict[str, object] = {"translatedText": found.answers if many else found.answers[0]}
     if detected is not None:
@@ -82,6 +92,25 @@ def _texts_of(service: Service, q: object) -> list[str]:
     check_count(service, len(texts), "q")
     check_whole(texts, "q")
     return texts
+
+
+def options_in(
+    service: Service, fields: Mapping[str, object], alternatives: int = 0
+) -> DecodingOptions:
+    """The options of decoding among the fields, which a form has as texts.
+
+    Raises:
+        ConfigError: they contradict each other.
+        RequestRefused: one is out of range.
+    """
+    named = {name: fields[name] for name in DecodingFields.model_fields if name in fields}
+    try:
+        asked = DecodingFields.model_validate(named)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        raise invalid(f"Invalid request: {name}: {first['msg']}", name) from None
+    return decoding_of(service, given_options(asked), FOR_TRANSLATION, alternatives)
 
 
 def code_of(fields: Mapping[str, object], name: str) -> str:
@@ -129,7 +158,7 @@ async def _plain(
     service: Service,
     texts: Sequence[str],
     languages: tuple[str, str],
-    alternatives: int,
+    options: DecodingOptions,
 ) -> tuple[Answered, list[list[str]]]:
     """The translations of texts, line by line, and the alternatives of each.
 
@@ -138,15 +167,15 @@ async def _plain(
     if languages[0] == languages[1]:
         return Answered(list(texts), {}, set()), [[] for _ in texts]
     model = model_of(service, *languages)
-    nbest = alternatives + 1
-    work = Translating(loaded(model, Translator), max(BEAM, nbest), nbest)
+    nbest = options.nbest
+    work = Translating(loaded(model, Translator), options)
     lines = [
         (number, line)
         for number, text in enumerate(texts)
         for line in unified(text).split("\n")
         if has_letters(line)
     ]
-    costs = [model.cost(line) * nbest for _, line in lines]
+    costs = [tokens_of(model.cost(line), options) for _, line in lines]
     check_tokens(service, sum(costs), "q")
     given = [(line, "") for _, line in lines]
     if lines:
@@ -172,18 +201,22 @@ def _ranked(best: Translation, count: int) -> list[str]:
 
 
 async def _pages(
-    request: Request, service: Service, texts: Sequence[str], languages: tuple[str, str]
+    request: Request,
+    service: Service,
+    texts: Sequence[str],
+    languages: tuple[str, str],
+    options: DecodingOptions,
 ) -> Answered:
     """The translations of texts with HTML in them; what has no letters stays as it is."""
     if languages[0] == languages[1]:
         return Answered(list(texts), {}, set())
     model = model_of(service, *languages)
     given = [text for text in texts if has_letters(text)]
-    costs = list(map(model.cost, given))
+    costs = [tokens_of(model.cost(text), options) for text in given]
     check_tokens(service, sum(costs), "q")
     if not given:
         return Answered(list(texts), {}, set())
-    work = TranslatingPages(loaded(model, Translator))
+    work = TranslatingPages(loaded(model, Translator), options)
     found = await answered(request, model, work, given, costs, deadline_of(request))
     pages = iter(found.answers)
     whole = [next(pages) if has_letters(text) else text for text in texts]

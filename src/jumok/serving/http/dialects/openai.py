@@ -7,17 +7,20 @@ import struct
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from jumok.decoding import DecodingOptions
-from jumok.decoding.drawing import STRONGEST_PENALTY
-from jumok.errors import JumokError
-from jumok.late import late_imports
+from jumok.decoding.options import (
+    FOR_CONTINUATION,
+    NOT_FOR_CONTINUATION,
+    SAMPLING,
+    DecodingOptions,
+)
+from jumok.options import options_of
 from jumok.serving.http.dialects.asking import (
     answered,
     check_count,
@@ -26,26 +29,26 @@ from jumok.serving.http.dialects.asking import (
     deadline_of,
     service_of,
 )
+from jumok.serving.http.dialects.decoding import decoding_fields, decoding_of, given_options
 from jumok.serving.http.dialects.writing import TextsInWriting, collected
 from jumok.serving.http.models import ServedModel, Service, loaded
-from jumok.serving.http.refusals import RequestRefused, invalid, openai_error, refusal_of
+from jumok.serving.http.refusals import RequestRefused, invalid, openai_error
 from jumok.serving.http.works import Continuation, EmbeddingTexts
 from jumok.systems.base import Facts, System
 from jumok.systems.embedding import Embedder, SourceReader
 
-with late_imports():
-    from jumok.systems import language_model, masked_model
+if TYPE_CHECKING:
+    from jumok.systems.language_model import LanguageModel
+
 
 router = APIRouter(prefix="/v1", tags=["OpenAI"])
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
-Penalty = Annotated[Number, Field(ge=-STRONGEST_PENALTY, le=STRONGEST_PENALTY)]
 Prompt = str | list[str] | list[int] | list[list[int]]
 MOST_STOPS = 4
 MOST_LOGPROBS = 5
 SMALLEST_LOGPROB = -9999.0
 """What OpenAI's dialect sends for the logarithm of 0, since JSON has no infinity."""
-MOST_TOP = 10**6
 
 
 class StreamOptions(BaseModel):
@@ -54,10 +57,15 @@ class StreamOptions(BaseModel):
     include_usage: bool = False
 
 
-class CompletionQuestion(BaseModel):
-    """A request for completions; fields that jumok does not know are refused, not ignored."""
+Decoded: Any = create_model(
+    "Decoded",
+    __config__=ConfigDict(extra="forbid"),
+    **decoding_fields(FOR_CONTINUATION, "sample", "temperature", "seed", *NOT_FOR_CONTINUATION),
+)
 
-    model_config = ConfigDict(extra="forbid")
+
+class CompletionQuestion(Decoded):
+    """A request for completions; fields that jumok does not know are refused, not ignored."""
 
     model: str | None = None
     prompt: Prompt = ""
@@ -69,13 +77,8 @@ class CompletionQuestion(BaseModel):
     stream_options: StreamOptions | None = None
     echo: bool | None = False
     temperature: Annotated[Number | None, Field(ge=0, le=100)] = 1.0
-    top_p: Annotated[Number | None, Field(gt=0, le=1)] = 1.0
-    top_k: Annotated[int | None, Field(ge=1, le=MOST_TOP)] = None
-    min_p: Annotated[Number | None, Field(ge=0, le=1)] = None
     seed: int | None = None
     logprobs: Annotated[int | None, Field(ge=0, le=MOST_LOGPROBS)] = None
-    presence_penalty: Penalty | None = 0.0
-    frequency_penalty: Penalty | None = 0.0
     logit_bias: dict[str, float] | None = None
     suffix: str | None = None
     user: str | None = None
@@ -124,8 +127,10 @@ async def chat() -> JSONResponse:
 async def completions(request: Request, asked: CompletionQuestion) -> Response:
     """Texts that continue prompts, at once or as events while they are written."""
     service = service_of(request)
-    model = service.able(asked.model, [language_model.LanguageModel], "complete prompts")
-    system = loaded(model, language_model.LanguageModel)
+    from jumok.systems.language_model import LanguageModel
+
+    model = service.able(asked.model, [LanguageModel], "complete prompts")
+    system = loaded(model, LanguageModel)
     _check_supported(asked)
     prompts = _prompts(service, system, asked.prompt, "prompt")
     count, most = asked.n or 1, service.settings.limits.alternatives
@@ -133,7 +138,7 @@ async def completions(request: Request, asked: CompletionQuestion) -> Response:
         text = f"At most {most} texts are written for a prompt, and {count} were asked for."
         raise RequestRefused(400, "too_many_texts", text, parameter="n")
     check_count(service, len(prompts) * count, "prompt")
-    texts = _continuations(system, asked, prompts)
+    texts = _continuations(service, system, asked, prompts)
     costs = [model.cost(each.prompt) + each.max_tokens for each in texts]
     check_tokens(service, sum(costs), "max_tokens")
     writing = TextsInWriting(request, model, texts, costs, deadline_of(request))
@@ -154,6 +159,7 @@ def _check_supported(asked: CompletionQuestion) -> None:
     """
     unsupported = {
         "logprobs with echo": asked.logprobs is not None and bool(asked.echo),
+        "logprobs with beam": asked.logprobs is not None and (asked.beam or 1) > 1,
         "logit_bias": bool(asked.logit_bias),
         "suffix": bool(asked.suffix),
         "best_of": asked.best_of is not None and asked.best_of != (asked.n or 1),
@@ -165,9 +171,7 @@ def _check_supported(asked: CompletionQuestion) -> None:
         raise invalid(f"stop has at most {MOST_STOPS} texts.", "stop")
 
 
-def _prompts(
-    service: Service, system: "language_model.LanguageModel", given: Prompt, name: str
-) -> list[str]:
+def _prompts(service: Service, system: "LanguageModel", given: Prompt, name: str) -> list[str]:
     """The prompts as texts; ids of tokens are decoded."""
     texts: list[str] = []
     if isinstance(given, str):
@@ -180,7 +184,7 @@ def _prompts(
     return texts
 
 
-def _decoded(system: "language_model.LanguageModel", ids: object, name: str) -> str:
+def _decoded(system: "LanguageModel", ids: object, name: str) -> str:
     known = isinstance(ids, list) and all(
         isinstance(each, int) and 0 <= each < system.tokenizer.size for each in ids
     )
@@ -191,34 +195,17 @@ def _decoded(system: "language_model.LanguageModel", ids: object, name: str) -> 
 
 
 def _continuations(
-    system: "language_model.LanguageModel", asked: CompletionQuestion, prompts: Sequence[str]
+    service: Service, system: "LanguageModel", asked: CompletionQuestion, prompts: Sequence[str]
 ) -> list[Continuation]:
     """The texts to write, `n` for each prompt, each with a seed of its own."""
     stop = (asked.stop,) if isinstance(asked.stop, str) else tuple(asked.stop or ())
     seed = secrets.randbits(62) if asked.seed is None else asked.seed
-    temperature = 1.0 if asked.temperature is None else asked.temperature
-    try:
-        options = DecodingOptions(
-            beam=1,
-            frequency_penalty=asked.frequency_penalty or 0.0,
-            presence_penalty=asked.presence_penalty or 0.0,
-        )
-        if temperature > 0.0:
-            options = replace(
-                options,
-                sample=True,
-                temperature=temperature,
-                top_p=None if asked.top_p in (None, 1.0) else asked.top_p,
-                top_k=asked.top_k,
-                min_p=asked.min_p,
-            )
-    except JumokError as error:
-        raise refusal_of(error) from None
+    options = _options(service, asked)
     return [
         Continuation(
             system,
             prompt,
-            replace(options, seed=(seed + number) % 2**63),
+            replace(options, seed=(seed + number) % 2**64),
             asked.max_tokens or 16,
             tuple(filter(None, stop)),
             top=asked.logprobs,
@@ -226,6 +213,18 @@ def _continuations(
         for prompt in prompts
         for number in range(asked.n or 1)
     ]
+
+
+def _options(service: Service, asked: CompletionQuestion) -> DecodingOptions:
+    """The options of a request; with a temperature of 0 the others of sampling have no effect."""
+    known, given = options_of(DecodingOptions), given_options(asked)
+    if asked.temperature == 0:
+        given = {
+            name: value for name, value in given.items() if known[name].option.panel != SAMPLING
+        }
+    given.pop("seed", None)
+    given["sample"] = asked.temperature != 0 and given.get("beam", 1) == 1
+    return decoding_of(service, given, FOR_CONTINUATION)
 
 
 class _Reply:
@@ -343,7 +342,9 @@ async def embeddings(request: Request, asked: EmbeddingQuestion) -> JSONResponse
         raise invalid("input is a text or an array of texts, not ids of tokens.", "input")
     check_count(service, len(texts), "input")
     check_whole(texts, "input")
-    model = service.able(asked.model, [SourceReader, masked_model.MaskedModel], "embed texts")
+    from jumok.systems.masked_model import MaskedModel
+
+    model = service.able(asked.model, [SourceReader, MaskedModel], "embed texts")
     system = loaded(model, System)
     assert isinstance(system, Embedder)
     costs = list(map(model.cost, texts))

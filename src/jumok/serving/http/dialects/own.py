@@ -4,15 +4,15 @@ import base64
 import binascii
 import math
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from jumok.alignment.setting import AlignmentSetting
-from jumok.late import late_imports
+from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION
 from jumok.serving.http.dialects.asking import (
     Answered,
     answered,
@@ -22,9 +22,15 @@ from jumok.serving.http.dialects.asking import (
     deadline_of,
     service_of,
 )
+from jumok.serving.http.dialects.decoding import (
+    decoding_fields,
+    decoding_of,
+    given_options,
+    tokens_of,
+)
 from jumok.serving.http.dialects.explaining import LAST, Explaining, translation_facts
 from jumok.serving.http.models import ServedModel, Service, loaded
-from jumok.serving.http.refusals import RequestRefused, invalid
+from jumok.serving.http.refusals import invalid
 from jumok.serving.http.works import (
     Captioning,
     Classifying,
@@ -38,25 +44,13 @@ from jumok.systems.base import Facts
 from jumok.systems.languages import language_code
 from jumok.systems.translation.translator import Translator
 
-with late_imports():
-    from jumok.systems import (
-        captioner,
-        image_classifier,
-        language_model,
-        masked_model,
-        text_classifier,
-    )
-
 router = APIRouter(prefix="/v1", tags=["jumok"])
 
 IMAGE_TOKENS = 64
 """The cost of an image in the queue."""
 
-MOST_BEAM = 64
-
 Texts = str | list[str]
 Milliseconds = Annotated[float | None, Field(gt=0, allow_inf_nan=False)]
-BeamSize = Annotated[int, Field(ge=1, le=MOST_BEAM)]
 Wanted = Literal["tokens", "alignment", "confidence", "attention", "alternatives"]
 
 
@@ -87,17 +81,24 @@ class WhichAttention(BaseModel):
     head: Annotated[int | Literal["mean"], Field()] = "mean"
 
 
-class TranslateQuestion(Question):
+Translated: Any = create_model(
+    "Translated", __base__=Question, **decoding_fields(FOR_TRANSLATION, "nbest")
+)
+Captioned: Any = create_model(
+    "Captioned", __base__=Question, **decoding_fields(FOR_CAPTIONS, "nbest", "coverage_penalty")
+)
+
+
+class TranslateQuestion(Translated):
     """Texts to translate; each counts as one line."""
 
     text: Texts
     from_: Annotated[str | None, Field(alias="from")] = None
     to: str | None = None
-    beam: BeamSize = 5
     alternatives: Annotated[int, Field(ge=0)] = 0
     prefix: str | None = None
     attention: WhichAttention = WhichAttention()
-    return_: Annotated[list[Wanted], Field(alias="return")] = []
+    return_: Annotated[list[Wanted], Field(alias="return", default_factory=list)]
 
 
 class TextQuestion(Question):
@@ -122,11 +123,10 @@ class FillQuestion(Question):
     top: Annotated[int, Field(ge=1, le=100)] = 5
 
 
-class CaptionQuestion(Question):
+class CaptionQuestion(Captioned):
     """Images as base64 of their files."""
 
     image: Texts
-    beam: BeamSize = 5
     alternatives: Annotated[int, Field(ge=0)] = 0
     looks: bool = False
 
@@ -171,13 +171,11 @@ async def translate(request: Request, asked: TranslateQuestion) -> JSONResponse:
     texts = _listed(service, asked.text, "text")
     model = _translator(service, asked)
     system = loaded(model, Translator)
-    _check_alternatives(service, asked.alternatives)
+    options = decoding_of(service, given_options(asked), FOR_TRANSLATION, asked.alternatives)
     wanted = frozenset(asked.return_) | ({"alternatives"} if asked.alternatives else set())
-    nbest = asked.alternatives + 1
-    aligned = "alignment" in wanted
     setting = _setting(asked.attention) if "attention" in wanted else None
-    work = Explaining(Translating(system, max(asked.beam, nbest), nbest, aligned), setting)
-    costs = [model.cost(text) * nbest for text in texts]
+    work = Explaining(Translating(system, options, "alignment" in wanted), setting)
+    costs = [tokens_of(model.cost(text), options) for text in texts]
     check_tokens(service, sum(costs), "text")
     prefix = asked.prefix or ""
     check_whole([prefix], "prefix")
@@ -201,13 +199,6 @@ def _translator(service: Service, asked: TranslateQuestion) -> ServedModel:
             return service.able(model.id, [Translator], "translate")
     known = ", ".join(" to ".join(model.languages) for model in service.translators())
     raise invalid(f"No model translates between these languages. Known: {known}.", "from")
-
-
-def _check_alternatives(service: Service, count: int) -> None:
-    most = service.settings.limits.alternatives
-    if count > most:
-        text = f"At most {most} alternatives are returned, and {count} were asked for."
-        raise RequestRefused(400, "too_many_alternatives", text, parameter="alternatives")
 
 
 def _setting(asked: WhichAttention) -> AlignmentSetting:
@@ -241,10 +232,12 @@ async def score(request: Request, asked: TextQuestion) -> JSONResponse:
             for each in found.answers
         ]
         return _response(_answer(model, found, facts), found)
-    model = service.able(asked.model, [language_model.LanguageModel], "score texts without targets")
+    from jumok.systems.language_model import LanguageModel
+
+    model = service.able(asked.model, [LanguageModel], "score texts without targets")
     costs = list(map(model.cost, texts))
     check_tokens(service, sum(costs), "text")
-    scoring = ScoringTexts(loaded(model, language_model.LanguageModel))
+    scoring = ScoringTexts(loaded(model, LanguageModel))
     found = await answered(request, model, scoring, texts, costs, deadline)
     facts = [
         {
@@ -267,15 +260,19 @@ async def classify(request: Request, asked: ClassifyQuestion) -> JSONResponse:
     deadline = deadline_of(request, asked.deadline_ms)
     if asked.text is not None:
         texts = _listed(service, asked.text, "text")
-        model = service.able(asked.model, [text_classifier.TextClassification], "classify texts")
+        from jumok.systems.text_classifier import TextClassification
+
+        model = service.able(asked.model, [TextClassification], "classify texts")
         costs = list(map(model.cost, texts))
         check_tokens(service, sum(costs), "text")
-        work = Classifying(loaded(model, text_classifier.TextClassification))
+        work = Classifying(loaded(model, TextClassification))
         found = await answered(request, model, work, texts, costs, deadline)
     else:
         pictures = _pictures(service, asked.image or [])
-        model = service.able(asked.model, [image_classifier.ImageClassification], "classify images")
-        looking = ClassifyingPictures(loaded(model, image_classifier.ImageClassification))
+        from jumok.systems.image_classifier import ImageClassification
+
+        model = service.able(asked.model, [ImageClassification], "classify images")
+        looking = ClassifyingPictures(loaded(model, ImageClassification))
         costs = [IMAGE_TOKENS] * len(pictures)
         found = await answered(request, model, looking, pictures, costs, deadline)
     facts = [each.facts(asked.top) for each in found.answers]
@@ -303,10 +300,12 @@ async def fill(request: Request, asked: FillQuestion) -> JSONResponse:
     """Candidates for the gaps of texts."""
     service = service_of(request)
     texts = _listed(service, asked.text, "text")
-    model = service.able(asked.model, [masked_model.MaskedModel], "fill gaps")
+    from jumok.systems.masked_model import MaskedModel
+
+    model = service.able(asked.model, [MaskedModel], "fill gaps")
     costs = list(map(model.cost, texts))
     check_tokens(service, sum(costs), "text")
-    work = Filling(loaded(model, masked_model.MaskedModel), asked.top)
+    work = Filling(loaded(model, MaskedModel), asked.top)
     deadline = deadline_of(request, asked.deadline_ms)
     found = await answered(request, model, work, texts, costs, deadline)
     facts = [each.facts() for each in found.answers]
@@ -318,13 +317,13 @@ async def caption(request: Request, asked: CaptionQuestion) -> JSONResponse:
     """Captions of images, on request with the attention weights of each word."""
     service = service_of(request)
     pictures = _pictures(service, asked.image)
-    model = service.able(asked.model, [captioner.Captioner], "caption images")
-    _check_alternatives(service, asked.alternatives)
-    nbest = asked.alternatives + 1
-    system = loaded(model, captioner.Captioner)
-    work = Captioning(system, max(asked.beam, nbest), nbest, asked.looks)
+    from jumok.systems.captioner import Captioner
+
+    model = service.able(asked.model, [Captioner], "caption images")
+    options = decoding_of(service, given_options(asked), FOR_CAPTIONS, asked.alternatives)
+    work = Captioning(loaded(model, Captioner), options, asked.looks)
     deadline = deadline_of(request, asked.deadline_ms)
-    costs = [IMAGE_TOKENS] * len(pictures)
+    costs = [tokens_of(IMAGE_TOKENS, options)] * len(pictures)
     found = await answered(request, model, work, pictures, costs, deadline)
     facts = [each.facts() for each in found.answers]
     return _response(_answer(model, found, facts), found)

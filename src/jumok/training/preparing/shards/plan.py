@@ -1,6 +1,6 @@
 """What a corpus is prepared from, and the folder in which that happens.
 
-    FOLDER/manifest.json, shard-000000/, ...   the result (jumok.data.files.manifest)
+    FOLDER/manifest.json, shard-..., ...        the result (jumok.data.files.manifest)
     FOLDER/cleaning.json, test.tsv             what was left out; pairs for a test
     FOLDER/work/plan.json                      what all of it is made from
     FOLDER/work/logs/STAGE/completions/        an empty file for each task that has ended
@@ -19,11 +19,11 @@ from pathlib import Path
 
 from jumok.config import TranslationConfig
 from jumok.config.data import CleanConfig
-from jumok.data.cache import digest
 from jumok.data.files.atomic import write_durably
 from jumok.data.files.manifest import MANIFEST
 from jumok.data.pairs.cleaning.surveyed import VERSION
 from jumok.data.pairs.corpus import Corpus
+from jumok.data.store import digest
 from jumok.errors import ConfigError, DataError, Place
 from jumok.json_types import JsonObject
 from jumok.training.preparing.pairs import corpus_of_pairs
