@@ -111,7 +111,7 @@ class SpacingUpdates(Updates[MaskedBatch]):
 
     def _work(self, corpus, rows):
         del corpus  # there is one
-        return int(self._store.texts.lengths[rows].sum())
+        return int(self._store.texts.lengths()[rows].sum())
 
     def _batch(self, place, corpus, rows):
         del place, corpus  # nothing is drawn at random

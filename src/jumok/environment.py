@@ -1,4 +1,5 @@
-"""The environment variables of jumok, which only this module and the command line read.
+"""The environment variables of jumok, which only this module and the command line read; and named
+pipes.
 
 docs/cli.md has the same table; a test compares the two.
 """
@@ -127,3 +128,11 @@ def visible_cards() -> list[str] | None:
     """The graphics cards in CUDA_VISIBLE_DEVICES; None: it is not set."""
     given = os.environ.get("CUDA_VISIBLE_DEVICES")
     return None if given is None else [card for card in given.split(",") if card.strip()]
+
+
+def is_named_pipe(file: Path) -> bool:
+    """Whether a file is a pipe with a name, and not one of a shell, as in <(ls)."""
+    try:
+        return file.is_fifo() and not str(file).startswith("/dev/fd/")
+    except (OSError, ValueError):  # not a valid name
+        return False

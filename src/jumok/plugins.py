@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jumok import parts
-from jumok.data.files.atomic import is_named_pipe
+from jumok.environment import is_named_pipe
 from jumok.errors import BundleError, ConfigError, JumokError, Place
 from jumok.kinds import Kind, register_kind
 

@@ -18,7 +18,7 @@ Install = Callable[[str, str], None]
 
 def documented(file: str) -> tuple[str, str]:
     """The code of the section, and its entry point."""
-    section = (DOCS / file).read_text("utf-8").partition("jumok entropy MODEL TEXT")[2]
+    section = (DOCS / file).read_text("utf-8").partition("`entropy MODEL TEXT`")[2]
     [entry, *_] = re.findall(r"^    (entropy = .*)", section, re.MULTILINE)
     return section.split("```")[1].removeprefix("python\n"), entry.replace('"', "")
 

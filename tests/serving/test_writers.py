@@ -133,7 +133,7 @@ def test_texts_that_join_each_other_are_those_of_each_alone(letters):
         assert (ours.tokens, ours.ended, ours.steps) == (theirs.tokens, theirs.ended, theirs.steps)
     assert metric(made, "jumok_batch_rows_sum") > 3 * metric(lone, "jumok_batch_rows_sum")
     wait_until(lambda: metric(made, "jumok_running") == 0)
-    assert all(text._text.writer._text.closed for text in together)
+    assert all(text._text.writer.close.__self__.closed for text in together)
 
 
 def test_a_text_that_fails_hangs_up_or_is_late_ends_alone(damaged):
@@ -172,7 +172,7 @@ def test_a_text_that_fails_hangs_up_or_is_late_ends_alone(damaged):
     assert tokens == {number: given[number].tokens for number in ends}
     wait_until(lambda: made.queue.idle and metric(made, "jumok_running") == 0)
     assert metric(made, "jumok_engine_faults_total") == 1
-    assert all(text._text.writer._text.closed for text in given)
+    assert all(text._text.writer.close.__self__.closed for text in given)
     after = Received()
     made.queue.submit(jobs_of([Continuation(damaged, "a" * 9, SAMPLED, 90)], [after]))
     wait_until(lambda: after.end is OVER)

@@ -392,13 +392,3 @@ def test_a_validation_sentence_that_is_too_long_for_the_model_is_no_fault(
     }
     train(config.model_copy(update=changed), tmp_path, recorder())
     assert (tmp_path / "tiny" / "model").is_dir()
-
-
-def test_what_a_run_without_a_checkpoint_left_is_made_anew(tmp_path, make_config, recorder):
-    left = tmp_path / "tiny"
-    for folder in ("scenes", "smallworld"):
-        (left / folder).mkdir(parents=True)
-    (left / "test.tsv").write_text("of another corpus\n")
-    (left / "config.json").write_text('{"recipe": {}, "decisions": {}}')
-    train(make_config("training.steps=1"), tmp_path, recorder())
-    assert not {"scenes", "smallworld", "test.tsv"} & {each.name for each in left.iterdir()}

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from jumok.cli.groups import flat
-from jumok.data.files.atomic import is_named_pipe
+from jumok.environment import is_named_pipe
 from jumok.errors import ConfigError
 from jumok.places import resolve
 
@@ -25,7 +25,7 @@ ATTACHED = "jumok.verbs"
 """The group of entry points that are commands: their name is the entry point's."""
 
 
-class Verb(TyperCommand):
+class AnnouncedCommand(TyperCommand):
     """A command, which reports on stderr what it may wait for: pipes that are given as files."""
 
     def invoke(self, ctx: Any) -> object:
@@ -54,7 +54,7 @@ class LateVerb(NamedTuple):
         if isinstance(found, typer.Typer):
             holder.add_typer(found, name=name, rich_help_panel=self.panel)
         else:
-            holder.command(name, cls=Verb, rich_help_panel=self.panel)(flat(found))
+            holder.command(name, cls=AnnouncedCommand, rich_help_panel=self.panel)(flat(found))
         return typer.main.get_group(holder).commands[name]
 
 

@@ -84,7 +84,9 @@ class Progress:
         return max(shares, key=shares.__getitem__)
 
     def _shares(self, training: TrainingConfig) -> dict[str, float]:
-        shares = {"training.steps": self.step / training.steps}
+        shares = {}
+        if training.step_limit is not None:
+            shares["training.steps"] = self.step / training.step_limit
         if training.minutes is not None:
             shares["training.minutes"] = self.seconds / (60.0 * training.minutes)
         return shares

@@ -77,14 +77,6 @@ def atomic_file(file: Path) -> Iterator[Path]:
                 part.unlink(missing_ok=True)
 
 
-def is_named_pipe(file: Path) -> bool:
-    """Whether a file is a pipe with a name, and not one of a shell, as in <(ls)."""
-    try:
-        return file.is_fifo() and not str(file).startswith("/dev/fd/")
-    except (OSError, ValueError):  # not a valid name
-        return False
-
-
 def is_direct(file: Path) -> bool:
     """Whether the file is written to directly, and never replaced or removed.
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from jaxtyping import UInt8
 
-from jumok.data.files.atomic import is_named_pipe
 from jumok.data.files.damage import ANYTHING
+from jumok.environment import is_named_pipe
 from jumok.errors import DataError, Place, optional_import
 
 if TYPE_CHECKING:
