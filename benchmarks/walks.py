@@ -1,5 +1,6 @@
 """How many files a command passes through: a translated line, an HTTP request, a page."""
 
+import contextlib
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -77,6 +79,7 @@ def _served(name: str, source: Path, folder: Path, model: Path) -> Walk:
         )
     try:
         address = _address(log, server)
+        _wait_until_ready(address)
         body = json.dumps({"text": [TEXT]}).encode()
         request = urllib.request.Request(
             f"{address}/v1/translate", body, {"Content-Type": "application/json"}
@@ -104,6 +107,15 @@ def _address(log: Path, server: "subprocess.Popen[bytes]") -> str:
     if match is None:
         raise RuntimeError(f"the server did not start:\n{log.read_text('utf-8')}")
     return match.group()
+
+
+def _wait_until_ready(address: str) -> None:
+    """Until the model is loaded."""
+    for _ in range(SECONDS):
+        with contextlib.suppress(urllib.error.HTTPError):
+            urllib.request.urlopen(f"{address}/health/ready", timeout=SECONDS).read()
+            return
+        time.sleep(1)
 
 
 def _trained(source: Path, folder: Path) -> Path:
