@@ -31,7 +31,7 @@ def test_texts_in_turns_and_together_are_the_same(folder):
             for number in range(3)
         ]
         write(writers, 20, system)
-        found[way] = [each._written for each in writers]
+        found[way] = [each._text.tokens for each in writers]
         assert writing.engine_rate(system, way, 3, 20, options) > 0
     assert found["in turns"] == found["together"]
     assert len({tuple(each) for each in found["together"]}) == 3
