@@ -25,7 +25,7 @@ from jumok.cli.training.processes import to_start
 from jumok.config import TrainingConfig
 from jumok.errors import ConfigError
 from jumok.training import checkpoint, torch_ranks
-from jumok.training.ranks import Alone, halved
+from jumok.training.ranks import SingleProcess, tree_sum
 from jumok.training.run import decide, threads_of, usual_shares
 
 needs_proc = pytest.mark.skipif(not Path("/proc").exists(), reason="finds processes in /proc")
@@ -40,8 +40,8 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("count", [1, 2, 4, 8, 16])
 def test_parts_are_added_in_one_order_whoever_has_them(count):
     parts = list(torch.randn(16, 1000, generator=torch.Generator().manual_seed(3)))
-    own = [halved([part.bfloat16() for part in parts[rank::count]])[0] for rank in range(count)]
-    assert torch.equal(halved(own)[0], halved([part.bfloat16() for part in parts])[0])
+    own = [tree_sum([part.bfloat16() for part in parts[rank::count]])[0] for rank in range(count)]
+    assert torch.equal(tree_sum(own)[0], tree_sum([part.bfloat16() for part in parts])[0])
 
 
 TORCHRUN = ("torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m")
@@ -122,7 +122,7 @@ def test_processes_that_train_different_things_are_named(folder):
     assert not (folder / "runs").exists()
 
 
-class Count(Alone):
+class Count(SingleProcess):
     """So many processes, of which nothing else is known."""
 
     def __init__(self, count: int) -> None:

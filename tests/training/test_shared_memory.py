@@ -42,7 +42,7 @@ def swapped(ranks: TorchRanks) -> dict[str, object]:
                 own = random(ranks.index, other, given, dtype)
                 received = [torch.zeros(wanted, dtype=dtype) for _ in range(2)]
                 for way, theirs in zip((ranks, group), received, strict=True):
-                    way.swap(other, own, theirs)
+                    way.sendrecv(other, own, theirs)
                 expected = random(other, ranks.index, wanted, dtype)
                 found += 1
                 if not all(torch.equal(each, expected) for each in received):
@@ -57,7 +57,7 @@ def gathered(ranks: TorchRanks) -> bool:
     return all(
         torch.equal(one, other)
         for own in (torch.tensor(ranks.index), rows, rows.T, rows[:, ::2])
-        for one, other in zip(ranks.gather(own), group.gather(own), strict=True)
+        for one, other in zip(ranks.all_gather(own), group.all_gather(own), strict=True)
     )
 
 
@@ -77,7 +77,7 @@ def lost(ranks: TorchRanks) -> tuple[str, float]:
         os.kill(os.getpid(), signal.SIGKILL)
     begun = time.monotonic()
     with pytest.raises(TrainingError) as error:
-        ranks.swap(last, torch.ones(3), torch.zeros(3))
+        ranks.sendrecv(last, torch.ones(3), torch.zeros(3))
     return str(error.value), time.monotonic() - begun
 
 

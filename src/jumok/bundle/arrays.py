@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError, deserialize
 
+from jumok.bundle.free_memory import check_free_memory
 from jumok.bundle.quantised import COMPLETE, SCALE, as_quantised, scales_of
 from jumok.bundle.reading import WEIGHTS, Bundle
-from jumok.bundle.room import check_room
 from jumok.engine.quantising import Quantised
 from jumok.errors import BundleError, Place
 
@@ -55,7 +55,7 @@ def read_stored(bundle: Bundle) -> StoredWeights:
             they are not those that the bundle was written with; or too little memory is free.
     """
     file, scales = bundle.folder / WEIGHTS, scales_of(bundle.stored)
-    check_room(bundle, 2 * file.stat().st_size)  # the file, and the arrays
+    check_free_memory(bundle, 2 * file.stat().st_size)  # the file, and the arrays
     try:
         content = file.read_bytes()
         told = dict(deserialize(content))

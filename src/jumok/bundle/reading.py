@@ -11,10 +11,10 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from jumok.bundle.card import BundleConfig, Card
-from jumok.bundle.header import read_header
+from jumok.bundle.huggingface import READS, detect_huggingface
 from jumok.bundle.quantised import check_header, scales_of
-from jumok.bundle.theirs import READS, theirs
 from jumok.data.files.header import Entry
+from jumok.data.files.header import read_header as read_any_header
 from jumok.errors import BundleError, Place
 from jumok.plugins import require
 
@@ -144,7 +144,7 @@ def _check_files(folder: Path) -> None:
             if aside.is_dir()
             else "give the folder that training wrote, such as runs/NAME/model",
         )
-    found = theirs(folder)
+    found = detect_huggingface(folder)
     if found is not None:
         raise BundleError(
             f"this is {found.named}, and no bundle of jumok's.", do=READS, place=Place(folder)
@@ -230,3 +230,20 @@ def sha256(file: Path) -> str:
     """The SHA-256 digest of a file, in hexadecimal."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def read_header(file: Path) -> Mapping[str, Entry]:
+    """The tensors of a safetensors file by their names, from its header alone.
+
+    Raises:
+        BundleError: not safetensors, or truncated.
+    """
+    try:
+        return read_any_header(file).entries
+    except ValueError as error:
+        raise BundleError(
+            "the weights cannot be read.",
+            got=str(error),
+            do="copy or download the bundle again",
+            place=Place(file),
+        ) from error

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from jumok.alignment.gold import GoldLinks
-from jumok.alignment.words import Link
+from jumok.alignment.words import GoldLinks, Link
 from jumok.data.files.reading import read_lines
 from jumok.errors import DataError, Place
 from jumok.inspection.trace import Trace

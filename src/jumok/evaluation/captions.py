@@ -9,8 +9,10 @@ punctuation. `caption_words` does the same without Java: on the 5,625 captions o
 thousand photographs and of 125 from COCO, not one differs.
 """
 
+import math
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
@@ -21,13 +23,18 @@ from sacrebleu.metrics.bleu import BLEU
 
 from jumok.bundle.card import Score
 from jumok.errors import DataError
-from jumok.evaluation.cider import LONGEST, SIGMA, cider_d
 from jumok.evaluation.meteor import meteor_score
 from jumok.evaluation.text import check_tokenizer
 
 Words: TypeAlias = list[str]
 RESAMPLES, SEED = 1000, 12345
 BETA = 1.2  # of ROUGE-L: the weight of recall against precision
+LONGEST = 4  # words of an n-gram
+SIGMA = 6.0  # of CIDEr-D: words
+
+NGram = tuple[str, ...]
+Counts = list[Counter[NGram]]
+Vector = list[dict[NGram, float]]
 
 TOKEN = re.compile(r"'(?:s|m|d|ll|re|ve)\b|\d+(?:[.,:]\d+)+|\w+(?:[-'./&]\w+)*|\.\.\.|--|[^\w\s]")
 CLITIC = re.compile(r"(?<=\w)(?:n't|'s|'m|'d|'ll|'re|'ve)$")
@@ -220,3 +227,68 @@ def _common(first: Words, second: Words) -> int:
                 before + 1 if word == other else max(row[index], row[index - 1]),
             )
     return row[-1]
+
+
+def cider_d(
+    outputs: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]
+) -> Float[np.ndarray, " pictures"]:
+    """CIDEr-D of every image's caption, given as words, with the factor 10.
+
+    The corpus score is the mean. Weights are computed from `references`; for a single image they
+    are all log 1 = 0, and so is its score.
+    """
+    counted = [[_counts(each) for each in group] for group in references]
+    described = _described(counted)
+    pictures = math.log(len(references))
+
+    def vector(counts: Counts) -> Vector:
+        return [
+            {
+                ngram: count * (pictures - math.log(max(1, described[ngram])))
+                for ngram, count in each.items()
+            }
+            for each in counts
+        ]
+
+    scores = []
+    for output, group in zip(outputs, counted, strict=True):
+        counts = _counts(output)
+        written = vector(counts)
+        alike = [
+            _alike(written, vector(each)) * _penalty(counts[1].total() - each[1].total())
+            for each in group
+        ]
+        scores.append(10 * sum(alike) / len(alike))
+    return np.array(scores)
+
+
+def _counts(words: Sequence[str]) -> Counts:
+    """The n-grams of a caption, for n = 1 to LONGEST."""
+    return [
+        Counter(tuple(words[start : start + n]) for start in range(len(words) - n + 1))
+        for n in range(1, LONGEST + 1)
+    ]
+
+
+def _described(counted: Iterable[Iterable[Counts]]) -> "Counter[NGram]":
+    """For each n-gram the number of images whose references have it."""
+    found: Counter[NGram] = Counter()
+    for group in counted:
+        found.update({ngram for counts in group for each in counts for ngram in each})
+    return found
+
+
+def _alike(written: Vector, reference: Vector) -> float:
+    """The mean over n of the clipped cosine."""
+    cosines = []
+    for mine, theirs in zip(written, reference, strict=True):
+        product = sum(
+            min(mine[each], theirs[each]) * theirs[each] for each in mine if each in theirs
+        )
+        norms = math.hypot(*mine.values()) * math.hypot(*theirs.values())
+        cosines.append(product / norms if norms else 0.0)
+    return sum(cosines) / len(cosines)
+
+
+def _penalty(difference: int) -> float:
+    return math.exp(-(difference**2) / (2 * SIGMA**2))

@@ -10,8 +10,7 @@ import torch.nn.functional as F
 
 from jumok.bundle.card import Score
 from jumok.data.texts.batches import LabelledBatch
-from jumok.evaluation.bootstrap import RESAMPLES, SEED, interval
-from jumok.evaluation.intervals import wilson
+from jumok.evaluation.intervals import RESAMPLES, SEED, interval, wilson
 from jumok.models.classifier import TextClassifier
 
 Numbers = npt.NDArray[np.int64]

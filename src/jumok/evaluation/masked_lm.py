@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from jumok.bundle.card import Score
 from jumok.data.texts.batches import MaskedBatch
-from jumok.evaluation.bootstrap import RESAMPLES, SEED, interval
+from jumok.evaluation.intervals import RESAMPLES, SEED, interval
 from jumok.models.masked import MaskedLanguageModel
 
 Sums = npt.NDArray[np.float64]

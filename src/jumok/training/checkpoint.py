@@ -28,7 +28,7 @@ from jumok.errors import BundleError, Place, TrainingError
 from jumok.json_types import JsonObject
 from jumok.shapes import Tensor
 from jumok.training.optimization.slices import Range
-from jumok.training.ranks import ALONE, Ranks, told_by_all
+from jumok.training.ranks import SINGLE_PROCESS, Ranks, all_gather_object
 
 CURRENT = "checkpoint.json"
 PREVIOUS = "checkpoint.previous.json"
@@ -93,7 +93,7 @@ class _Slice:
         )
 
 
-def save(folder: Path, checkpoint: Checkpoint, ranks: Ranks = ALONE) -> None:
+def save(folder: Path, checkpoint: Checkpoint, ranks: Ranks = SINGLE_PROCESS) -> None:
     """Writes the folder's checkpoint atomically; all processes call it, each with its own state.
 
     Raises:
@@ -103,7 +103,7 @@ def save(folder: Path, checkpoint: Checkpoint, ranks: Ranks = ALONE) -> None:
         told: JsonObject = {"slice": vars(_write_slice(folder, checkpoint, ranks))}
     except (OSError, SafetensorError) as error:
         told = {"refused": str(error) if ranks.count == 1 else f"rank {ranks.index}: {error}"}
-    every = told_by_all(ranks, told)
+    every = all_gather_object(ranks, told)
     for each in every:
         if "refused" in each:
             raise _not_written(folder, each["refused"])
@@ -173,7 +173,7 @@ def remove_unused(folder: Path) -> None:
 
 
 def load(
-    folder: Path, wanted: Wanted | None = None, ranks: Ranks = ALONE
+    folder: Path, wanted: Wanted | None = None, ranks: Ranks = SINGLE_PROCESS
 ) -> tuple[Checkpoint, str | None]:
     """The newest complete checkpoint, and a message for the user if a damaged one was skipped.
 
@@ -193,7 +193,9 @@ def load(
             found = read(path, wanted, ranks)
         except BundleError as error:
             problem = error
-        problems = [each["damage"] for each in told_by_all(ranks, {"damage": _as_json(problem)})]
+        problems = [
+            each["damage"] for each in all_gather_object(ranks, {"damage": _as_json(problem)})
+        ]
         first = [_from_json(each) for each in problems if each]
         if first or found is None:
             damage = damage or problem or first[0]
@@ -217,7 +219,7 @@ def exists(folder: Path) -> bool:
     return any(True for _ in _candidates(folder))
 
 
-def read(path: Path, wanted: Wanted | None = None, ranks: Ranks = ALONE) -> Checkpoint:
+def read(path: Path, wanted: Wanted | None = None, ranks: Ranks = SINGLE_PROCESS) -> Checkpoint:
     """One checkpoint by its index, its slices checked tensor by tensor.
 
     Args:

@@ -27,7 +27,7 @@ from jumok.errors import BundleError, ConfigError, DataError, Place
 from jumok.shapes import Tensor
 from jumok.training import checkpoint
 from jumok.training.folder import EARLIER, RECIPE, START
-from jumok.training.start import StartModel, earlier_recipe, refuse_other_sizes
+from jumok.training.start import PretrainedModel, earlier_recipe, refuse_other_sizes
 from jumok.training.task import MicroBatch, Reporter, RunStats, Scores, Task, UpdateSource
 from jumok.training.tasks import catalog
 
@@ -103,7 +103,7 @@ class MixedUpdates:
         return counts[0] / sum(counts)
 
 
-class FurtherTask:
+class FineTuning:
     """A task whose model starts from a trained one.
 
     Args:
@@ -116,7 +116,7 @@ class FurtherTask:
     """
 
     def __init__(
-        self, config: Config, home: Path, start: StartModel, task: Task, earlier: Task | None
+        self, config: Config, home: Path, start: PretrainedModel, task: Task, earlier: Task | None
     ) -> None:
         self._config, self._home, self.start = config, home, start
         self._task, self._earlier = task, earlier
@@ -138,11 +138,11 @@ class FurtherTask:
 
     def _fill(self, model: nn.Module) -> None:
         bundle = read_bundle(_model_of(self._config))
-        if StartModel.of(bundle).fingerprint != self.start.fingerprint:
+        if PretrainedModel.of(bundle).fingerprint != self.start.fingerprint:
             raise BundleError(
                 "the model to start from has changed since the run began.",
                 expected=str(self.start),
-                got=str(StartModel.of(bundle)),
+                got=str(PretrainedModel.of(bundle)),
                 do="start a new run under another name: --name OTHER",
                 place=Place(bundle.folder),
             )
@@ -207,7 +207,7 @@ def fill_matching(
             tensor.copy_(weights[name])
 
 
-def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> FurtherTask:
+def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> FineTuning:
     """Prepares the data of the recipe and that of the model's earlier training.
 
     Raises:
@@ -222,11 +222,11 @@ def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> FurtherTa
     new_config, earlier_config = _shares(config, earlier, share)
     task = catalog.prepare(new_config, home, cache, say)
     if earlier_config is None:
-        return FurtherTask(config, home, start, task, None)
+        return FineTuning(config, home, start, task, None)
     if labels_of(task) != start.config.labels:
         _refuse_mixing_labels(config, start, task)
         say("the earlier data has other labels, so it is not scored")
-        return FurtherTask(config, home, start, task, None)
+        return FineTuning(config, home, start, task, None)
     try:
         old = catalog.prepare(
             earlier_config, home / EARLIER, cache, lambda text: say(f"earlier data: {text}")
@@ -243,7 +243,7 @@ def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> FurtherTa
             got=", ".join(labels_of(old)),
             do="name the recipe that it was trained with: --set start.recipe=FILE",
         )
-    further = FurtherTask(config, home, start, task, old)
+    further = FineTuning(config, home, start, task, old)
     _refuse_other_share(further.mixed, share)
     return further
 
@@ -259,7 +259,7 @@ def _refuse_other_share(mixed: MixedUpdates | None, share: float) -> None:
         )
 
 
-def _refuse_mixing_labels(config: Config, start: StartModel, task: Task) -> None:
+def _refuse_mixing_labels(config: Config, start: PretrainedModel, task: Task) -> None:
     """Raises ConfigError if data with other labels is to be mixed in."""
     if _mix(config):
         raise ConfigError(
@@ -270,7 +270,7 @@ def _refuse_mixing_labels(config: Config, start: StartModel, task: Task) -> None
         )
 
 
-def sized(config: Config, task: FurtherTask) -> Config:
+def sized(config: Config, task: FineTuning) -> Config:
     """The recipe with a number of steps that fits the data, and what depends on it.
 
     Keys that the recipe gives are kept.
@@ -304,22 +304,24 @@ def _mix(config: Config) -> float:
     return config.start.mix
 
 
-def _start_model(config: Config, home: Path) -> StartModel:
+def _start_model(config: Config, home: Path) -> PretrainedModel:
     """What the run has stored of it; a new run stores it, and its tokenizer."""
     if (home / START).is_file():
-        return StartModel.stored(home)
+        return PretrainedModel.stored(home)
     bundle = read_bundle(_model_of(config))
     refuse_other_sizes(config, bundle)
     if (bundle.folder / TOKENIZER).is_file():
         (home / EARLIER).mkdir(exist_ok=True)
         for folder in (home, home / EARLIER):
             write_durably(folder / TOKENIZER, (bundle.folder / TOKENIZER).read_bytes())
-    start = StartModel.of(bundle)
+    start = PretrainedModel.of(bundle)
     start.store(home)
     return start
 
 
-def _earlier_config(config: Config, home: Path, start: StartModel, say: Reporter) -> Config | None:
+def _earlier_config(
+    config: Config, home: Path, start: PretrainedModel, say: Reporter
+) -> Config | None:
     """The recipe that the model was trained with, stored in the run's folder; None: not known."""
     assert config.start is not None
     file, stored = config.start.recipe, home / EARLIER / RECIPE

@@ -21,14 +21,14 @@ from jumok.data.pairs.batches import on_device
 from jumok.data.planned import Planned, collated
 from jumok.layers.experts import balance_heard
 from jumok.shapes import Float, Tensor
-from jumok.training.devices.ahead import fed
+from jumok.training.devices.cuda_graphs import CudaGraphs, by_cuda
 from jumok.training.devices.memory import memory_explained, recompute
-from jumok.training.devices.recorded import RecordedPasses, by_cuda
+from jumok.training.devices.prefetch import prefetch
 from jumok.training.optimization.sharded import Sharded
 from jumok.training.optimization.sliced import Sliced
 from jumok.training.optimization.slices import Range
-from jumok.training.optimization.weights import ModelReplica, TrainingSetup, Turn, Weights
-from jumok.training.ranks import ALONE, Ranks, ShardingRanks
+from jumok.training.optimization.weights import Assignment, ModelReplica, TrainingSetup, Weights
+from jumok.training.ranks import SINGLE_PROCESS, Ranks, ShardingRanks
 from jumok.training.task import MicroBatch, Objective, UpdateSource
 
 
@@ -82,7 +82,7 @@ class Learner:
         precision: torch.dtype,
         shares: int = 1,
         threads: int = 1,
-        ranks: Ranks = ALONE,
+        ranks: Ranks = SINGLE_PROCESS,
         device: torch.device | None = None,
     ) -> None:
         self._config, self._seed = config, seed
@@ -98,13 +98,13 @@ class Learner:
         else:
             model.to(place)
             self._weights = Sliced(setup, ranks)
-        self.recorded: RecordedPasses | None = None
+        self.recorded: CudaGraphs | None = None
         if config.cuda_graphs and place.type == "cuda" and not is_sharded(config, ranks):
-            self.recorded = RecordedPasses(by_cuda(place))
+            self.recorded = CudaGraphs(by_cuda(place))
 
-    def fed(self, updates: UpdateSource) -> UpdateSource:
+    def prefetch(self, updates: UpdateSource) -> UpdateSource:
         """The updates in the way that keeps the device busy."""
-        return fed(updates, self._weights.device, self._own)
+        return prefetch(updates, self._weights.device, self._own)
 
     def update(
         self, batches: Sequence[MicroBatch | Planned[MicroBatch]], step: int, learning_rate: float
@@ -114,14 +114,17 @@ class Learner:
         Args:
             batches: of all processes; each collates its own only.
         """
-        turns = self._turns(batches)
+        assignments = self._assignments(batches)
         own = {index: collated(batches[index]) for index in self._own(batches)}
         tokens, sources = self._total(
-            own[turn.index] for share in turns for turn in share if turn.counts
+            own[assignment.index]
+            for share in assignments
+            for assignment in share
+            if assignment.counts
         )
         with memory_explained(self._config, self._weights.device):
-            sums = self._backward(own, turns, step, 1.0 / tokens)
-        norms = self._weights.sum_up()
+            sums = self._backward(own, assignments, step, 1.0 / tokens)
+        norms = self._weights.sum_gradients()
         # The only numbers of a step that are read: a GPU is waited for once.
         read = torch.cat([sums.T.flatten(), norms.double()]).cpu().tolist()
         # fsum rounds once, so the order of the shares and of the blocks does not matter.
@@ -171,13 +174,21 @@ class Learner:
         """Restores the result of `state` bit for bit."""
         self._weights.load_state(state)
 
-    def _turns(self, batches: Sequence[MicroBatch | Planned[MicroBatch]]) -> list[list[Turn]]:
+    def _assignments(
+        self, batches: Sequence[MicroBatch | Planned[MicroBatch]]
+    ) -> list[list[Assignment]]:
         """What each share of this process computes."""
-        return self._weights.turns(share_out([each.work for each in batches], self._count))
+        return self._weights.assign(
+            balance_micro_batches([each.work for each in batches], self._count)
+        )
 
     def _own(self, batches: Sequence[MicroBatch | Planned[MicroBatch]]) -> list[int]:
         """The numbers of the micro-batches that this process computes."""
-        return [*dict.fromkeys(turn.index for share in self._turns(batches) for turn in share)]
+        return [
+            *dict.fromkeys(
+                assignment.index for share in self._assignments(batches) for assignment in share
+            )
+        ]
 
     def _total(self, own: Iterable[MicroBatch]) -> tuple[int, int]:
         """The targets and the sources of the micro-batches of all processes."""
@@ -186,14 +197,14 @@ class Learner:
             targets, sources = targets + batch.targets, sources + batch.sources
         if self._ranks.count == 1:
             return targets, sources
-        every = self._ranks.gather(torch.tensor([targets, sources]))
+        every = self._ranks.all_gather(torch.tensor([targets, sources]))
         targets, sources = torch.stack(list(every)).sum(dim=0).tolist()
         return targets, sources
 
     def _backward(
         self,
         batches: Mapping[int, MicroBatch],
-        turns: Sequence[Sequence[Turn]],
+        assignments: Sequence[Sequence[Assignment]],
         step: int,
         scale: float,
     ) -> Float[Tensor, "shares 2"]:
@@ -204,16 +215,16 @@ class Learner:
         """
         device = self._weights.device
 
-        def compute(replica: ModelReplica, turn: Turn) -> Tensor:
-            replica.noise.rekey(self._seed, step, turn.index)
-            batch = on_device(batches[turn.index], device)
+        def compute(replica: ModelReplica, assignment: Assignment) -> Tensor:
+            replica.noise.rekey(self._seed, step, assignment.index)
+            batch = on_device(batches[assignment.index], device)
             passes = partial(self._passes, replica)
             if self.recorded is not None:
                 return self.recorded.compute(replica, batch, scale, passes)
-            sums = passes(batch, scale if turn.counts else 0.0)
-            return sums if turn.counts else torch.zeros_like(sums)
+            sums = passes(batch, scale if assignment.counts else 0.0)
+            return sums if assignment.counts else torch.zeros_like(sums)
 
-        return torch.cat(list(self._ranks.gather(self._weights.backward(turns, compute))))
+        return torch.cat(list(self._ranks.all_gather(self._weights.backward(assignments, compute))))
 
     def _passes(
         self, replica: ModelReplica, batch: MicroBatch, scale: float | Tensor
@@ -240,7 +251,7 @@ def is_sharded(config: TrainingConfig, ranks: Ranks) -> bool:
     return config.sharding == "full" and ranks.count > 1
 
 
-def share_out(work: Sequence[int], shares: int) -> list[list[int]]:
+def balance_micro_batches(work: Sequence[int], shares: int) -> list[list[int]]:
     """The indices of the micro-batches of each share: largest first, always to the share with the
     least work.
 

@@ -29,7 +29,7 @@ from jumok.training.learner import Learner, Update
 from jumok.training.log import Log, StepRecord, ValidationRecord, peak_memory
 from jumok.training.optimization.schedule import learning_rate
 from jumok.training.precision import one_thread
-from jumok.training.ranks import ALONE, Ranks
+from jumok.training.ranks import SINGLE_PROCESS, Ranks
 from jumok.training.task import DIVERGENCE_ADVICE, RunStats, Scores, Task, finite, label
 
 PATIENCE_WITH_NONFINITE = 5
@@ -127,11 +127,11 @@ class Loop:
         task: Task,
         dtype: torch.dtype,
         screen: Log,
-        ranks: Ranks = ALONE,
+        ranks: Ranks = SINGLE_PROCESS,
     ) -> None:
         self.config, self.folder, self.ranks = config, folder, ranks
         self.learner, self.task, self.dtype, self.screen = learner, task, dtype, screen
-        self.updates = learner.fed(task.updates)
+        self.updates = learner.prefetch(task.updates)
         self.files: Sequence[Log] = ()
         self.progress = Progress()
         self._saved, self._saved_at = 0, 0.0
@@ -246,13 +246,13 @@ class Loop:
     def _count_time(self, cpu: float) -> None:
         """Adds the processor time of a step, of all ranks; the clock is that of the first."""
         own = torch.tensor([time.monotonic() - self._began, cpu], dtype=torch.float64)
-        times, cpus = torch.stack(list(self.ranks.gather(own))).T.tolist()
+        times, cpus = torch.stack(list(self.ranks.all_gather(own))).T.tolist()
         self.progress.seconds = times[0]
         self.progress.cpu_seconds += math.fsum(cpus)
 
     def _received(self, signal: int | None) -> int | None:
         """A signal that this process or another one has received."""
-        all_of_them = self.ranks.gather(torch.tensor(signal or 0))
+        all_of_them = self.ranks.all_gather(torch.tensor(signal or 0))
         return max(map(int, all_of_them)) or None
 
     def _stop_if_hopeless(self, rate: float) -> None:
@@ -294,10 +294,10 @@ class Loop:
         """Validates in the first process; the others wait for what it found."""
         self.learner.snapshot()
         if self.ranks.index:
-            vars(self.progress).update(self.ranks.told(None))
+            vars(self.progress).update(self.ranks.broadcast(None))
         else:
             self._validate_alone()
-            self.ranks.told(asdict(self.progress))
+            self.ranks.broadcast(asdict(self.progress))
 
     def _validate_alone(self) -> None:
         progress, metric = self.progress, self.config.validation.metric

@@ -30,11 +30,11 @@ class Ranks(Protocol):
     index: int
     place: int
 
-    def gather(self, own: Tensor) -> Sequence[Tensor]:
+    def all_gather(self, own: Tensor) -> Sequence[Tensor]:
         """The tensors of all ranks, in the order of the ranks; they are of one shape and kind."""
         ...
 
-    def swap(self, other: int, own: Tensor, theirs: Tensor) -> None:
+    def sendrecv(self, other: int, own: Tensor, theirs: Tensor) -> None:
         """Sends a tensor to another rank, and at the same time receives one from it.
 
         What is empty is neither sent nor waited for.
@@ -44,7 +44,7 @@ class Ranks(Protocol):
         """
         ...
 
-    def told(self, facts: JsonObject | None) -> JsonObject:
+    def broadcast(self, facts: JsonObject | None) -> JsonObject:
         """The facts of the first rank; the others give None."""
         ...
 
@@ -86,39 +86,39 @@ class ShardingRanks(Ranks, Protocol):
         ...
 
 
-class Alone:
+class SingleProcess:
     """One process."""
 
     count, index, place = 1, 0, 0
 
-    def gather(self, own: Tensor) -> Sequence[Tensor]:
+    def all_gather(self, own: Tensor) -> Sequence[Tensor]:
         """Its own tensor."""
         return [own]
 
-    def swap(self, other: int, own: Tensor, theirs: Tensor) -> None:
+    def sendrecv(self, other: int, own: Tensor, theirs: Tensor) -> None:
         """There is no other, so there is nothing to send."""
         assert not own.numel() + theirs.numel(), f"one process has no rank {other}"
 
-    def told(self, facts: JsonObject | None) -> JsonObject:
+    def broadcast(self, facts: JsonObject | None) -> JsonObject:
         """Its own facts."""
         assert facts is not None
         return facts
 
 
-ALONE = Alone()
+SINGLE_PROCESS = SingleProcess()
 
 
-def told_by_all(ranks: Ranks, facts: JsonObject) -> list[JsonObject]:
+def all_gather_object(ranks: Ranks, facts: JsonObject) -> list[JsonObject]:
     """The facts of all ranks, in their order."""
     text = json.dumps(facts).encode()
-    lengths = [int(each) for each in ranks.gather(torch.tensor(len(text)))]
+    lengths = [int(each) for each in ranks.all_gather(torch.tensor(len(text)))]
     padded = torch.zeros(max(lengths), dtype=torch.uint8)
     padded[: len(text)] = torch.frombuffer(bytearray(text), dtype=torch.uint8)
-    texts = zip(ranks.gather(padded), lengths, strict=True)
+    texts = zip(ranks.all_gather(padded), lengths, strict=True)
     return [json.loads(bytes(each[:length].tolist())) for each, length in texts]
 
 
-def halved(parts: Sequence[Tensor], down_to: int = 1) -> list[Tensor]:
+def tree_sum(parts: Sequence[Tensor], down_to: int = 1) -> list[Tensor]:
     """Adds the second half of the parts to the first in float32, again and again.
 
     The order of the sums depends on the number of parts alone. Part s of a count that is a power

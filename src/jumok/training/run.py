@@ -16,17 +16,17 @@ from jumok.data.files.run_log import LOG
 from jumok.errors import ConfigError, Place, TrainingError
 from jumok.systems.device import dtype_of
 from jumok.training import checkpoint, folder
-from jumok.training.devices.own import own_device
+from jumok.training.devices.local import local_device
 from jumok.training.folder import Decisions
-from jumok.training.further import FurtherTask, sized
+from jumok.training.further import FineTuning, sized
 from jumok.training.further import prepare as prepare_further
 from jumok.training.learner import Learner, is_sharded
 from jumok.training.lock import held
 from jumok.training.log import JsonLog, Log, Silent, TensorBoardLog
 from jumok.training.loop import Loop, Outcome, Progress
 from jumok.training.precision import choose
-from jumok.training.ranks import ALONE, Ranks
-from jumok.training.start import StartModel
+from jumok.training.ranks import SINGLE_PROCESS, Ranks
+from jumok.training.start import PretrainedModel
 from jumok.training.task import Reporter, Task
 from jumok.training.tasks.catalog import prepare
 
@@ -48,11 +48,11 @@ class Result:
     outcome: Outcome
     progress: Progress
     config: Config
-    start: StartModel | None = None
+    start: PretrainedModel | None = None
 
 
 def train(
-    config: Config, runs: Path, screen: Log, *, resume: bool = False, ranks: Ranks = ALONE
+    config: Config, runs: Path, screen: Log, *, resume: bool = False, ranks: Ranks = SINGLE_PROCESS
 ) -> Result:
     """Trains what `config` describes, in the folder runs/NAME.
 
@@ -91,7 +91,7 @@ def train(
 
 
 def _train(config: Config, home: Path, screen: Log, resume: bool, ranks: Ranks) -> Result:
-    device = own_device(config.training.device, ranks)
+    device = local_device(config.training.device, ranks)
     if resume:
         decisions = folder.read(home, config)
     else:
@@ -104,7 +104,7 @@ def _train(config: Config, home: Path, screen: Log, resume: bool, ranks: Ranks) 
     task, config = _prepare(config, decisions, home, screen.say)
     if config.start is not None:
         folder.write(home, config, decisions)  # with the number of steps, which the data decides
-    ranks.told(asdict(decisions))  # the others read what is prepared now
+    ranks.broadcast(asdict(decisions))  # the others read what is prepared now
     loop = assemble(config, home, task, decisions, screen, ranks)
     if resume:
         _go_on(loop, home, screen.say)
@@ -121,14 +121,14 @@ def _train(config: Config, home: Path, screen: Log, resume: bool, ranks: Ranks) 
         for log in files:
             log.close()
     model = home / folder.MODEL
-    start = task.start if isinstance(task, FurtherTask) else None
+    start = task.start if isinstance(task, FineTuning) else None
     return Result(home, model if model.is_dir() else None, outcome, loop.progress, config, start)
 
 
 def _help(config: Config, home: Path, resume: bool, ranks: Ranks) -> Result:
     """Trains with the first rank, which does everything else."""
     screen = Silent()
-    decisions = Decisions(**ranks.told(None))
+    decisions = Decisions(**ranks.broadcast(None))
     task, config = _prepare(config, decisions, home, screen.say)
     loop = assemble(config, home, task, decisions, screen, ranks)
     if resume:
@@ -163,7 +163,7 @@ def _go_on(loop: Loop, home: Path, say: Reporter) -> None:
 
 
 def decide(
-    training: TrainingConfig, device: torch.device, say: Reporter, ranks: Ranks = ALONE
+    training: TrainingConfig, device: torch.device, say: Reporter, ranks: Ranks = SINGLE_PROCESS
 ) -> Decisions:
     """Resolves "auto" on this machine, and reports it."""
     precision = choose(training.precision, device)
@@ -172,7 +172,7 @@ def decide(
     workers = "1 worker thread" if threads == 1 else f"{threads} worker threads"
     processes = f"{ranks.count} processes, each with " if ranks.count > 1 else ""
     say(f"device: {device.type}, {processes}{workers}, {precision.reason}")
-    if not training.shares and shares != (alone := usual_shares(training, device, ALONE)):
+    if not training.shares and shares != (alone := usual_shares(training, device, SINGLE_PROCESS)):
         say(
             f"a step has {shares} shares, one for each process, and not {alone} as in one process: "
             "the last bits differ from those of one (training.shares says how many)"
@@ -236,10 +236,10 @@ def check_alike(config: Config, ranks: Ranks) -> None:
     """
     if ranks.count == 1:
         return
-    kind = own_device(config.training.device, ranks).type
+    kind = local_device(config.training.device, ranks).type
     facts = "\n".join([config.model_dump_json(), version("jumok"), torch.__version__, kind])
     digest = torch.frombuffer(bytearray(hashlib.sha256(facts.encode()).digest()), dtype=torch.uint8)
-    first, *others = ranks.gather(digest)
+    first, *others = ranks.all_gather(digest)
     different = [rank for rank, its in enumerate(others, 1) if not torch.equal(its, first)]
     if different:
         raise ConfigError(
@@ -257,10 +257,10 @@ def assemble(
     task: Task,
     decisions: Decisions,
     screen: Log,
-    ranks: Ranks = ALONE,
+    ranks: Ranks = SINGLE_PROCESS,
 ) -> Loop:
     """The loop of a new run."""
-    device = own_device(config.training.device, ranks)
+    device = local_device(config.training.device, ranks)
     threads = threads_of(config.training, device, decisions.shares, ranks)
     torch.set_num_threads(threads)
     torch.manual_seed(config.seed)

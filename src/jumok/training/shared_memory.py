@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 
 from jumok.shapes import Shaped, Tensor
-from jumok.training.ranks import Ranks, told_by_all
+from jumok.training.ranks import Ranks, all_gather_object
 
 SLOT = 1 << 20
 """Bytes that are written at once. A segment has two slots: one is read, the other is filled."""
@@ -46,7 +46,7 @@ class Channel:
         self._outgoing, self._incoming = _mapped(outgoing), _mapped(incoming)
         self._turn = 0
 
-    def swap(self, own: Tensor, theirs: Tensor) -> None:
+    def sendrecv(self, own: Tensor, theirs: Tensor) -> None:
         """Sends a tensor and receives one; the other side calls it with the same two sizes.
 
         The other side's next word says that it has read the slot before, which may then be written
@@ -95,7 +95,7 @@ def channels(ranks: Ranks, seconds: float) -> Iterator[Mapping[int, Channel]]:
                 listener.settimeout(seconds)
             except OSError:  # a sandbox without one of them
                 machine, listener = "", None
-        places = told_by_all(ranks, {"machine": machine, "name": name})
+        places = all_gather_object(ranks, {"machine": machine, "name": name})
         near = [rank for rank, each in enumerate(places) if machine and each["machine"] == machine]
         found: dict[int, Channel] = {}
         # Each calls those above it before it answers those below, so no two wait for each other.

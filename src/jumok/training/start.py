@@ -60,7 +60,7 @@ Values = dict[str, object]
 
 
 @dataclass(frozen=True)
-class StartModel:
+class PretrainedModel:
     """What a run stores of the model that it started from, to be resumed without it.
 
     Attributes:
@@ -75,13 +75,13 @@ class StartModel:
     scores: Scores | None = None
 
     @classmethod
-    def of(cls, bundle: Bundle) -> "StartModel":
+    def of(cls, bundle: Bundle) -> "PretrainedModel":
         """That of a bundle."""
         card = bundle.card
         return cls(card.name, Origin(bundle).fingerprint, bundle.config, card.steps)
 
     @classmethod
-    def stored(cls, home: Path) -> "StartModel":
+    def stored(cls, home: Path) -> "PretrainedModel":
         """That which a run has stored in its folder.
 
         Raises:
@@ -103,7 +103,7 @@ class StartModel:
         text = json.dumps(asdict(self), ensure_ascii=False, indent=2) + "\n"
         write_durably(home / START, text.encode())
 
-    def scored(self, scores: Scores) -> "StartModel":
+    def scored(self, scores: Scores) -> "PretrainedModel":
         """The same with the scores before the first step."""
         return replace(self, scores=scores)
 

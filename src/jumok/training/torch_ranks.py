@@ -34,7 +34,7 @@ class TorchRanks:
         self.place = place
         self._near = near
 
-    def gather(self, own: Tensor) -> Sequence[Tensor]:
+    def all_gather(self, own: Tensor) -> Sequence[Tensor]:
         """The tensors of all ranks, in the order of the ranks; they are of one shape and kind.
 
         Raises:
@@ -47,13 +47,13 @@ class TorchRanks:
             for turn in range(self.count):
                 other = (turn - self.index) % self.count  # so all meet in pairs, turn by turn
                 if other != self.index:
-                    self.swap(other, own, found[other])
+                    self.sendrecv(other, own, found[other])
             return found
         with self._together():
             distributed.all_gather(found, own)
         return found
 
-    def swap(self, other: int, own: Tensor, theirs: Tensor) -> None:
+    def sendrecv(self, other: int, own: Tensor, theirs: Tensor) -> None:
         """Sends a tensor to another rank, and at the same time receives one from it.
 
         What is empty is neither sent nor waited for.
@@ -66,7 +66,7 @@ class TorchRanks:
         """
         if own.device.type == "cpu" and other in self._near:
             with self._together(other):
-                self._near[other].swap(own, theirs)
+                self._near[other].sendrecv(own, theirs)
             return
         sends = [distributed.P2POp(distributed.isend, own.contiguous(), other)]
         receives = [distributed.P2POp(distributed.irecv, theirs, other)]
@@ -76,7 +76,7 @@ class TorchRanks:
                 for work in distributed.batch_isend_irecv(wanted):
                     work.wait()
 
-    def told(self, facts: JsonObject | None) -> JsonObject:
+    def broadcast(self, facts: JsonObject | None) -> JsonObject:
         """The facts of the first rank; the others give None.
 
         Raises:

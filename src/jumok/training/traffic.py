@@ -12,7 +12,7 @@ summed yet. Neighbours exchange the most, and those N/2 apart the least: E (f + 
 
 from dataclasses import dataclass
 
-from jumok.training.optimization.slices import Slices, in_blocks, meetings
+from jumok.training.optimization.slices import Slices, exchange_steps, in_blocks
 
 FLOAT32, COUNT = 4, 8
 """Bytes of a number in a sum or a norm, and of a number of tokens or a loss."""
@@ -51,7 +51,7 @@ def of_step(slices: Slices, index: int, shares: int, weight_bytes: int) -> Traff
     by_distance: dict[int, int] = {}
     # Gradients of one share are sent as they were computed.
     first = weight_bytes if shares == slices.count else FLOAT32
-    met = meetings(index, slices.count)
+    met = exchange_steps(index, slices.count)
     for window in slices.windows():
         lengths = [end - start for start, end in window]
         for number, meeting in enumerate(met):

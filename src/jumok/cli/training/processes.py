@@ -49,9 +49,9 @@ def ranks_of(variables: Mapping[str, str]) -> Iterator["Ranks"]:
     if variables.get("JUMOK_LEASH"):
         threading.Thread(target=_end_with_the_starter, daemon=True).start()
     if variables.get("WORLD_SIZE", "1") == "1":
-        from jumok.training.ranks import ALONE
+        from jumok.training.ranks import SINGLE_PROCESS
 
-        yield ALONE
+        yield SINGLE_PROCESS
         return
     from jumok.training.torch_ranks import joined
 

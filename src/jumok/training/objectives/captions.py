@@ -10,7 +10,7 @@ from jumok.kernels.cross_entropy import smoothed_cross_entropy
 from jumok.models.captioner import CaptionerModel
 from jumok.models.memory import Memory
 from jumok.shapes import Float, Int, Tensor
-from jumok.training.objectives.real import real_states
+from jumok.training.objectives.packed import real_states
 
 
 def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float[Tensor, ""]:

@@ -18,8 +18,12 @@ from jumok.models.causal import CausalLanguageModel
 from jumok.models.image_classifier import ImageClassifier
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
-from jumok.training.objectives.packed import decoder_states, documents_of, targets_of
-from jumok.training.objectives.real import real_states
+from jumok.training.objectives.packed import (
+    decoder_states,
+    documents_of,
+    real_states,
+    targets_of,
+)
 from jumok.training.task import MicroBatch, Objective, finite
 
 

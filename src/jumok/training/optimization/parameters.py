@@ -7,7 +7,7 @@ from torch import nn
 
 from jumok.kernels.linear import Linear
 from jumok.shapes import Float, Tensor
-from jumok.training.optimization.slices import ALIGN, Range, Stretch, in_blocks
+from jumok.training.optimization.slices import ALIGN, Range, Segment, in_blocks
 
 TOGETHER = 1 << 20
 """Elements of matrices of one shape that Muon steps together, and one process owns."""
@@ -72,12 +72,12 @@ class FlatParameters:
                 found.append((start + first * rows * columns, some))
         return found
 
-    def stretches(self, hidden: int) -> list[Stretch]:
+    def segments(self, hidden: int) -> list[Segment]:
         """The row with the places at which it may be cut: units of matrices up to `hidden`, and
         blocks after them.
         """
         units = [start for start, _ in self.units if start < hidden]
-        return [Stretch([*units, hidden]), in_blocks(hidden, self.size)]
+        return [Segment([*units, hidden]), in_blocks(hidden, self.size)]
 
     def _stack(self, count: int, rows: int, columns: int) -> None:
         """Adds matrices at the end of the row: to the last stack, or to a new one."""

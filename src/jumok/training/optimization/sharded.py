@@ -28,7 +28,7 @@ from jumok.training.optimization.optimizer import EPSILON
 from jumok.training.optimization.parameters import FlatParameters
 from jumok.training.optimization.shards import Shards
 from jumok.training.optimization.slices import Range
-from jumok.training.optimization.weights import Compute, ModelReplica, TrainingSetup, Turn
+from jumok.training.optimization.weights import Assignment, Compute, ModelReplica, TrainingSetup
 from jumok.training.ranks import ShardingRanks
 from jumok.training.task import Objective
 
@@ -69,7 +69,7 @@ class Sharded:
         self._layout = FlatParameters(model)
         refuse_undivided(model, blocks, self._layout, config, ranks.count)
         self._shards = Shards(self._layout, ranks.count)
-        self._ranks, self._shares, self._threads = ranks, setup.shares, setup.threads
+        self._ranks, self._threads = ranks, setup.threads
         self.device = device
         self._betas, self._weight_decay = config.betas, config.weight_decay
         # A copy with the same buffers and no weights of its own: `averaged` fills it.
@@ -95,26 +95,19 @@ class Sharded:
         self._gradients: list[Tensor] = []
         self._collected: Tensor | None = None
 
-    def turns(self, places: Sequence[Sequence[int]]) -> list[list[Turn]]:
+    def assign(self, micro_batches: Sequence[Sequence[int]]) -> list[list[Assignment]]:
         """What each share of this process computes: as many micro-batches as any other process."""
+        count = self._ranks.count
         # If its loss is not finite, the process whose own it is finds the same.
-        spare = Turn(next(share[-1] for share in places if share), counts=False)
-        each = [
-            [
-                number
-                for share in range(rank, self._shares, self._ranks.count)
-                for number in places[share]
-            ]
-            for rank in range(self._ranks.count)
-        ]
-        mine = range(self._ranks.index, self._shares, self._ranks.count)
-        found = [[Turn(number) for number in places[share]] for share in mine]
-        missing = max(map(len, each)) - len(each[self._ranks.index])
-        found[-1] += [spare] * missing
-        return found
+        spare = Assignment(next(share[-1] for share in micro_batches if share), counts=False)
+        sizes = [sum(map(len, micro_batches[rank::count])) for rank in range(count)]
+        own = micro_batches[self._ranks.index :: count]
+        assignments = [[Assignment(number) for number in share] for share in own]
+        assignments[-1] += [spare] * (max(sizes) - sizes[self._ranks.index])
+        return assignments
 
     def backward(
-        self, turns: Sequence[Sequence[Turn]], compute: Compute
+        self, assignments: Sequence[Sequence[Assignment]], compute: Compute
     ) -> Float[Tensor, "own_shares 2"]:
         """Computes the gradient, one micro-batch after another; returns what `compute` gave for
         each share, summed up.
@@ -122,15 +115,15 @@ class Sharded:
         torch.set_num_threads(self._threads)  # validation sets it to its own
         for parameter in self._model.parameters():
             parameter.grad = None
-        sums = torch.zeros(len(turns), 2, dtype=torch.float64, device=self.device)
+        sums = torch.zeros(len(assignments), 2, dtype=torch.float64, device=self.device)
         with self._ranks.connected():
-            for number, share in enumerate(turns):
-                for turn in share:
-                    sums[number] += compute(self._replica, turn)
+            for number, share in enumerate(assignments):
+                for assignment in share:
+                    sums[number] += compute(self._replica, assignment)
         return sums
 
     @torch.no_grad()
-    def sum_up(self) -> Float[Tensor, " norms"]:
+    def sum_gradients(self) -> Float[Tensor, " norms"]:
         """The gradients have been summed up after each micro-batch; returns the norms of the rows
         that each process has of each parameter.
         """
@@ -142,7 +135,7 @@ class Sharded:
             frozen.silence(gradient)
             self._gradients.append(gradient)
         norms = torch.stack([torch.linalg.vector_norm(each) for each in self._gradients])
-        return torch.cat(list(self._ranks.gather(norms)))
+        return torch.cat(list(self._ranks.all_gather(norms)))
 
     @torch.no_grad()
     def step(self, scale: float | None, step: int, learning_rate: float) -> None:
@@ -248,7 +241,7 @@ class Sharded:
         """The whole row in the first process, on the CPU; in the others it is empty."""
         nothing = own[:0]
         if self._ranks.index:
-            self._ranks.swap(0, own, nothing)
+            self._ranks.sendrecv(0, own, nothing)
             return nothing.cpu()
         row = torch.empty(self._layout.size)
         for rank in range(self._ranks.count):
@@ -256,7 +249,7 @@ class Sharded:
             theirs = own
             if rank:
                 theirs = own.new_empty(sum(end - start for start, end in ranges))
-                self._ranks.swap(rank, nothing, theirs)
+                self._ranks.sendrecv(rank, nothing, theirs)
             parts = theirs.split([end - start for start, end in ranges])
             for (start, end), part in zip(ranges, parts, strict=True):
                 row[start:end] = part

@@ -9,24 +9,30 @@ Source: Micikevicius et al. 2018 (master weights); Rajbhandari et al. 2020 (slic
 """
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import copy_context
 from functools import partial
+from itertools import accumulate, groupby
 
 import torch
 from torch import nn
 
 from jumok.kernels.training.gradients import gradients_added_up
-from jumok.shapes import Float, Tensor
+from jumok.shapes import Float, Shaped, Tensor
 from jumok.training.devices.workers import workers
 from jumok.training.optimization.average import Average
-from jumok.training.optimization.exchange import Exchange
 from jumok.training.optimization.frozen import FrozenRows, frozen_elements
 from jumok.training.optimization.optimizer import Optimizer, windows
 from jumok.training.optimization.parameters import FlatParameters
-from jumok.training.optimization.slices import Range, Slices
-from jumok.training.optimization.weights import Compute, ModelReplica, TrainingSetup, Turn
-from jumok.training.ranks import Ranks
+from jumok.training.optimization.slices import (
+    WINDOW,
+    Range,
+    Slices,
+    exchange_steps,
+    slice_number,
+)
+from jumok.training.optimization.weights import Assignment, Compute, ModelReplica, TrainingSetup
+from jumok.training.ranks import Ranks, tree_sum
 from jumok.training.task import Objective
 
 
@@ -37,8 +43,8 @@ class Sliced:
         model, config, precision = setup.model, setup.config, setup.precision
         self.layout = FlatParameters(model)
         hidden = self.layout.hidden if config.optimizer == "muon" else 0
-        stretches = self.layout.stretches(hidden)
-        self._exchange = Exchange(Slices(stretches, ranks.count), ranks)
+        segments = self.layout.segments(hidden)
+        self._exchange = Exchange(Slices(segments, ranks.count), ranks)
         row = self.layout.flatten(model)
         self._master = self._exchange.cut(row)
         self.device = self._master.device
@@ -70,37 +76,39 @@ class Sliced:
         )
         self._collected: Tensor | None = None
 
-    def turns(self, places: Sequence[Sequence[int]]) -> list[list[Turn]]:
+    def assign(self, micro_batches: Sequence[Sequence[int]]) -> list[list[Assignment]]:
         """What each share of this process computes: its micro-batches, and without any nothing."""
-        return [[Turn(index) for index in places[number]] for number in self._own]
+        return [[Assignment(index) for index in micro_batches[number]] for number in self._own]
 
     def backward(
-        self, turns: Sequence[Sequence[Turn]], compute: Compute
+        self, assignments: Sequence[Sequence[Assignment]], compute: Compute
     ) -> Float[Tensor, "own_shares 2"]:
         """Computes the gradient of each share, in threads; returns what `compute` gave for each,
         summed up.
         """
 
-        def work(replica: ModelReplica, gradient: Tensor, its: Sequence[Turn]) -> Tensor:
+        def work(replica: ModelReplica, gradient: Tensor, its: Sequence[Assignment]) -> Tensor:
             # MKL has one number for all threads, which validation sets back to that of the cores.
             torch.set_num_threads(1)
             gradient.zero_()
             sums = torch.zeros(2, dtype=torch.float64, device=gradient.device)
             with gradients_added_up():
-                for turn in its:
-                    sums += compute(replica, turn)
+                for assignment in its:
+                    sums += compute(replica, assignment)
             return sums
 
         # In copies of this context, so that observers of this thread also observe the others.
         running = [
             self._pool.submit(copy_context().run, work, replica, gradient, its)
-            for replica, gradient, its in zip(self._replicas, self._gradients, turns, strict=True)
+            for replica, gradient, its in zip(
+                self._replicas, self._gradients, assignments, strict=True
+            )
         ]
         return torch.stack([each.result() for each in running])
 
-    def sum_up(self) -> Float[Tensor, " norms"]:
+    def sum_gradients(self) -> Float[Tensor, " norms"]:
         """Sums up the gradient of this process's slice; returns the norms of all blocks."""
-        self._exchange.sum_up(self._gradients, self.gradient)
+        self._exchange.reduce_scatter(self._gradients, self.gradient)
         self._frozen.silence(self.gradient)
         # Several cores would add up the squares in another order; a thread of the pool has one.
         norms = self._pool.submit(self._exchange.norms, self.gradient).result()
@@ -115,7 +123,7 @@ class Sliced:
         self._frozen.restore(self._master)
         parts = windows(0, self._exchange.size, self.device)
         list(self._pool.map(partial(self._average.follow, self._master, step), parts))
-        self._exchange.spread(self._master, self._computed)
+        self._exchange.all_gather(self._master, self._computed)
 
     def snapshot(self) -> None:
         """Adds the current weights to last-k averaging, and collects the average in the first
@@ -123,7 +131,7 @@ class Sliced:
         """
         self._average.snapshot(self._master)
         if self._ranks.count > 1:
-            self._collected = self._exchange.collect(self._averaged())
+            self._collected = self._exchange.gather(self._averaged())
 
     def averaged(self) -> nn.Module:
         """A float32 copy of the model in evaluation mode, with the averaged weights."""
@@ -150,7 +158,7 @@ class Sliced:
         """Restores the result of `state` bit for bit."""
         self._master.copy_(state["master"])
         self._frozen.remember(self._master)
-        self._exchange.spread(self._master, self._computed)
+        self._exchange.all_gather(self._master, self._computed)
         self._optimizer.load_state(state)
         self._average.load_state(dict(state))
         self._collected = None
@@ -174,3 +182,105 @@ class Sliced:
         self.layout.attach(model, self._computed, gradient)
         self._gradients.append(gradient)
         return ModelReplica.of(model.train(), partial(objective, model))
+
+
+class Exchange:
+    """The slice of this process, and the way to the others.
+
+    Attributes:
+        number: of its slice; and of its shares, modulo the number of processes.
+        ranges: what it owns of each segment of the row. One after another, they are the slice.
+        size: elements of the slice.
+    """
+
+    def __init__(self, slices: Slices, ranks: Ranks) -> None:
+        self._slices, self._ranks = slices, ranks
+        self.number = slice_number(ranks.index, ranks.count)
+        self.ranges = slices.ranges(self.number, self.number + 1)
+        self.size = sum(end - start for start, end in self.ranges)
+        self._meetings = exchange_steps(ranks.index, ranks.count)
+
+    def cut(self, row: Shaped[Tensor, " size"]) -> Shaped[Tensor, " slice"]:
+        """A copy of the slice."""
+        return torch.cat([row[start:end] for start, end in self.ranges])
+
+    def reduce_scatter(
+        self, parts: Sequence[Float[Tensor, " size"]], total: Float[Tensor, " slice"]
+    ) -> None:
+        """Writes the sum of the parts of all processes, in float32, into the slice `total`.
+
+        Args:
+            parts: of this process: those whose numbers are `self.number` modulo the processes.
+        """
+        filled = 0
+        at_once = WINDOW if total.device.type == "cpu" else max(1, len(total))
+        for window in self._slices.windows(at_once):
+            sums = [tree_sum([part[start:end] for part in parts])[0] for start, end in window]
+            held = sums[0] if len(sums) == 1 else torch.cat(sums)
+            places = [0, *accumulate(end - start for start, end in window)]
+            first = 0
+            for meeting in self._meetings:
+                kept, given = (
+                    held[places[start] - places[first] : places[end] - places[first]]
+                    for start, end in (meeting.kept, meeting.given)
+                )
+                theirs = torch.empty_like(kept)
+                self._ranks.sendrecv(meeting.other, given, theirs)
+                [held] = tree_sum([kept, theirs])
+                first = meeting.kept[0]
+            total[filled : filled + len(held)] = held
+            filled += len(held)
+
+    def all_gather(self, own: Float[Tensor, " slice"], row: Float[Tensor, " size"]) -> None:
+        """Fills the row with the slices of all processes, rounded to its precision."""
+        for (start, end), part in zip(self.ranges, self._parts(own), strict=True):
+            row[start:end] = part
+        for meeting in reversed(self._meetings):
+            ours, theirs = (self._slices.ranges(*some) for some in (meeting.kept, meeting.given))
+            for (start, end), (first, last) in zip(ours, theirs, strict=True):
+                self._ranks.sendrecv(meeting.other, row[start:end], row[first:last])
+
+    def gather(self, own: Float[Tensor, " slice"]) -> Float[Tensor, " size"]:
+        """The whole row in the first process; in the others it is empty."""
+        nothing = own[:0]
+        if self._ranks.index:
+            for part in self._parts(own):
+                self._ranks.sendrecv(0, part, nothing)
+            return nothing
+        row = own.new_empty(self._slices.segments[-1].places[-1])
+        for (start, end), part in zip(self.ranges, self._parts(own), strict=True):
+            row[start:end] = part
+        for other in range(1, self._ranks.count):
+            number = slice_number(other, self._ranks.count)
+            for start, end in self._slices.ranges(number, number + 1):
+                self._ranks.sendrecv(other, nothing, row[start:end])
+        return row
+
+    def norms(self, own: Float[Tensor, " slice"]) -> Float[Tensor, " blocks"]:
+        """The norm of each block of the slice, from one place for a cut to the next.
+
+        So they do not depend on the number of processes. To be called by a thread that has one
+        core: several would add up the squares of a block in another order.
+        """
+        found = [own[:0]]
+        for segment, within, part in zip(
+            self._slices.segments, self.ranges, self._parts(own), strict=True
+        ):
+            start = 0
+            for length, equal in groupby(segment.blocks(within)):
+                end = start + length * len(list(equal))
+                found.append(torch.linalg.vector_norm(part[start:end].view(-1, length), dim=1))
+                start = end
+        return torch.cat(found)
+
+    def all_norms(self, own: Float[Tensor, " blocks"]) -> Float[Tensor, " all_blocks"]:
+        """Those of all processes, in any order."""
+        padded = own.new_zeros(self._slices.most_blocks)
+        padded[: len(own)] = own
+        # A padding of zeros adds nothing to a sum of squares.
+        return torch.cat(list(self._ranks.all_gather(padded)))
+
+    def _parts(self, own: Float[Tensor, " slice"]) -> Iterator[Float[Tensor, " part"]]:
+        """What a slice has of each segment."""
+        lengths = [end - start for start, end in self.ranges]
+        yield from own.split(lengths)

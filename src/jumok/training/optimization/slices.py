@@ -1,8 +1,8 @@
 """How the flat row of weights is divided among the processes: who owns what, who meets whom.
 
-The row has stretches, and a stretch has places at which it may be cut. The places follow from the
+The row has segments, and a segment has places at which it may be cut. The places follow from the
 model alone, so whatever is computed from one place to the next has the same bits in any number of
-processes. Every process owns one slice: a range of each stretch.
+processes. Every process owns one slice: a range of each segment.
 
 Processes meet in pairs, first the neighbours. With 8 processes on each of several machines, three
 quarters and more of what is exchanged stays inside of a machine: each meeting halves the range of
@@ -20,7 +20,7 @@ ALIGN = 32
 """Elements: every parameter starts on a cache line, in bfloat16 too."""
 
 MOST_BLOCKS = 1 << 13
-"""The most blocks of a stretch without matrices. Each block has a norm of its own."""
+"""The most blocks of a segment without matrices. Each block has a norm of its own."""
 
 WINDOW, EXCHANGED = 1 << 18, 1 << 22
 """Elements of a slice that are exchanged at once, and of all slices: they bound the memory that
@@ -31,7 +31,7 @@ Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Segment:
     """A part of the row.
 
     Attributes:
@@ -55,14 +55,14 @@ class Stretch:
         return [end - start for start, end in pairwise(some)]
 
 
-def in_blocks(first: int, end: int) -> Stretch:
-    """A stretch whose elements do not depend on each other, cut into blocks of one size."""
+def in_blocks(first: int, end: int) -> Segment:
+    """A segment whose elements do not depend on each other, cut into blocks of one size."""
     size = max(ALIGN, 1 << max(0, (end - first - 1) // MOST_BLOCKS).bit_length())
-    return Stretch([*range(first, end, size), end])
+    return Segment([*range(first, end, size), end])
 
 
 @dataclass(frozen=True)
-class Meeting:
+class ExchangeStep:
     """Two processes exchange what they have of each other's slices.
 
     Attributes:
@@ -75,7 +75,7 @@ class Meeting:
     given: Range
 
 
-def meetings(index: int, count: int) -> list[Meeting]:
+def exchange_steps(index: int, count: int) -> list[ExchangeStep]:
     """Whom process `index` meets, one after another, until one slice is left.
 
     Args:
@@ -87,41 +87,41 @@ def meetings(index: int, count: int) -> list[Meeting]:
         middle = (first + end) // 2
         low, high = (first, middle), (middle, end)
         kept, given = (high, low) if index >> bit & 1 else (low, high)
-        found.append(Meeting(index ^ (1 << bit), kept, given))
+        found.append(ExchangeStep(index ^ (1 << bit), kept, given))
         first, end = kept
     return found
 
 
-def number_of(index: int, count: int) -> int:
+def slice_number(index: int, count: int) -> int:
     """The number of the slice that process `index` owns: its bits in reverse."""
-    return meetings(index, count)[-1].kept[0] if count > 1 else 0
+    return exchange_steps(index, count)[-1].kept[0] if count > 1 else 0
 
 
 class Slices:
     """The slices of a row.
 
     Args:
-        stretches: of the row, in their order.
+        segments: of the row, in their order.
         count: of the slices, a power of two.
 
     Attributes:
         most_blocks: of a slice.
     """
 
-    def __init__(self, stretches: Sequence[Stretch], count: int) -> None:
-        self.stretches, self.count = stretches, count
-        self._cuts = [[each.cut(n, count) for n in range(count + 1)] for each in stretches]
+    def __init__(self, segments: Sequence[Segment], count: int) -> None:
+        self.segments, self.count = segments, count
+        self._cuts = [[each.cut(n, count) for n in range(count + 1)] for each in segments]
         self.most_blocks = max(self._blocks(number) for number in range(count))
 
     def ranges(self, first: int, end: int) -> list[Range]:
-        """What the slices from number `first` to `end` have of each stretch."""
+        """What the slices from number `first` to `end` have of each segment."""
         return [(cuts[first], cuts[end]) for cuts in self._cuts]
 
     def _blocks(self, number: int) -> int:
         ranges = self.ranges(number, number + 1)
         return sum(
-            len(stretch.blocks(within))
-            for stretch, within in zip(self.stretches, ranges, strict=True)
+            len(segment.blocks(within))
+            for segment, within in zip(self.segments, ranges, strict=True)
         )
 
     def windows(self, at_once: int = WINDOW) -> Iterator[list[Range]]:

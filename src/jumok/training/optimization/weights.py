@@ -39,7 +39,7 @@ class TrainingSetup:
 
 
 @dataclass(frozen=True)
-class Turn:
+class Assignment:
     """A micro-batch that a process computes.
 
     Attributes:
@@ -74,8 +74,8 @@ class ModelReplica:
         return cls(model, noise, loss)
 
 
-Compute = Callable[[ModelReplica, Turn], Float[Tensor, "2"]]
-"""The forward and backward pass of a turn; gives its summed loss and balance in float64."""
+Compute = Callable[[ModelReplica, Assignment], Float[Tensor, "2"]]
+"""The forward and backward pass of a assignment; gives its summed loss and balance in float64."""
 
 
 class Weights(Protocol):
@@ -89,21 +89,21 @@ class Weights(Protocol):
 
     device: torch.device
 
-    def turns(self, places: Sequence[Sequence[int]]) -> list[list[Turn]]:
+    def assign(self, micro_batches: Sequence[Sequence[int]]) -> list[list[Assignment]]:
         """What each share of this process computes.
 
         Args:
-            places: the numbers of each share's micro-batches, of all processes; the largest first.
+            micro_batches: the numbers of each share's, of all processes; the largest first.
         """
         ...
 
     def backward(
-        self, turns: Sequence[Sequence[Turn]], compute: Compute
+        self, assignments: Sequence[Sequence[Assignment]], compute: Compute
     ) -> Float[Tensor, "own_shares 2"]:
         """Computes the gradient of each share; returns what `compute` gave for each, summed up."""
         ...
 
-    def sum_up(self) -> Float[Tensor, " norms"]:
+    def sum_gradients(self) -> Float[Tensor, " norms"]:
         """Sums up the gradients of all processes; returns norms whose squares add up to that of the
         whole gradient.
         """

@@ -27,7 +27,7 @@ from jumok.models.catalog import DataSizes, build
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.systems.captioner import Captioner, reader_of
-from jumok.training import chance
+from jumok.training import baselines
 from jumok.training.objectives.captions import captioning, rows_of
 from jumok.training.objectives.pairs import mean_loss
 from jumok.training.preparing.captions import PreparedCaptions, prepare
@@ -87,7 +87,7 @@ class CaptioningTask:
         reading = self._reading(model)
         prepare_for_inference(model, dtype)
         scores = self._text_scores(self._captioner(model, reading))
-        return Scores(loss, scores, chance.of_text(scores[0]))
+        return Scores(loss, scores, baselines.of_text(scores[0]))
 
     def _text_scores(self, captioner: Captioner) -> tuple[Score, ...]:
         """BLEU-4, CIDEr-D and pointing accuracy of generated captions."""

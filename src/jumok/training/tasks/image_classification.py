@@ -18,7 +18,7 @@ from jumok.evaluation.classification import ClassifiedExamples
 from jumok.models.catalog import DataSizes, build
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
-from jumok.training import chance
+from jumok.training import baselines
 from jumok.training.objectives.pairs import picture_classification
 from jumok.training.task import (
     Objective,
@@ -110,7 +110,9 @@ class ImageClassificationTask:
         labelled = ClassifiedExamples.of(self._validation.numbers.tolist(), found)
         on = f"{len(found):,} validation images"
         scores = labelled.scores(self._train.labels, on, resamples=0)
-        untrained = chance.of_labels(scores[0].value, self._train.labels, self._validation.numbers)
+        untrained = baselines.of_labels(
+            scores[0].value, self._train.labels, self._validation.numbers
+        )
         return Scores(loss / len(found), scores, untrained)
 
     def write(

@@ -25,7 +25,7 @@ from jumok.data.tokenizer import START
 from jumok.models.catalog import DataSizes, build
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
-from jumok.training import chance
+from jumok.training import baselines
 from jumok.training.folder import TOKENIZER
 from jumok.training.objectives.pairs import mean_loss, next_token
 from jumok.training.preparing.texts import corpus_of
@@ -91,7 +91,7 @@ class LanguageModelTask:
         bits = loss * store.predictions / store.bytes / math.log(2.0)
         on = f"{store.predictions:,} validation tokens, in windows of {context}"
         # every token is predicted but START
-        untrained = chance.of_next_token(loss, store.tokens.values[store.tokens.values != START])
+        untrained = baselines.of_next_token(loss, store.tokens.values[store.tokens.values != START])
         score = Score("bits per byte", bits, signature="END counted", on=on)
         return Scores(loss, (score,), untrained)
 

@@ -17,7 +17,7 @@ from jumok.models.catalog import DataSizes, build
 from jumok.models.masked import MaskedLanguageModel
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
-from jumok.training import chance
+from jumok.training import baselines
 from jumok.training.objectives.texts import guess_masked
 from jumok.training.preparing import texts
 from jumok.training.preparing.pairs import write_world
@@ -91,7 +91,7 @@ class MaskedLanguageModelTask:
         guesses = score_masked_lm(model, fixed_masked_batches(store, budget, self._masking))
         on = f"{int(guesses.guesses.sum()):,} masked tokens of {len(store):,} validation texts"
         accuracy, _ = guesses.scores(self._masking.signature, on, resamples=0)
-        untrained = chance.of_guesses(accuracy.value, store.texts.values)
+        untrained = baselines.of_guesses(accuracy.value, store.texts.values)
         return Scores(guesses.loss, (accuracy,), untrained)
 
     def write(

@@ -23,7 +23,7 @@ from jumok.models.classifier import TextClassifier
 from jumok.models.masked import MaskedLanguageModel
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
-from jumok.training import chance
+from jumok.training import baselines
 from jumok.training.objectives.texts import classify_texts
 from jumok.training.preparing import texts
 from jumok.training.preparing.texts import PreparedTexts, padding_share
@@ -125,7 +125,9 @@ class TextClassificationTask:
         on = f"{len(store):,} validation texts"
         scores = judged.scores(labels, on, resamples=0)
         assert store.labels is not None
-        return Scores(judged.loss, scores, chance.of_labels(scores[0].value, labels, store.labels))
+        return Scores(
+            judged.loss, scores, baselines.of_labels(scores[0].value, labels, store.labels)
+        )
 
     def write(
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats

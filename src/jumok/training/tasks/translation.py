@@ -27,7 +27,7 @@ from jumok.systems.reach import longest_of
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.sentences import common_sentences
 from jumok.systems.translation.translator import Translator
-from jumok.training import chance
+from jumok.training import baselines
 from jumok.training.objectives.pairs import ConsistentTranslation, mean_loss, translation
 from jumok.training.preparing.pairs import (
     PreparedPairs,
@@ -97,7 +97,7 @@ class TranslationTask:
         translations = self._translations(model, dtype)
         scores = self._text_scores(translations)
         confidence = self._calibration(translations)
-        return Scores(loss, scores, chance.of_text(scores[0]), confidence=confidence)
+        return Scores(loss, scores, baselines.of_text(scores[0]), confidence=confidence)
 
     def _translations(self, model: nn.Module, dtype: torch.dtype) -> list[Translation]:
         """Those of the validation sentences."""

@@ -18,7 +18,7 @@ Choose = Callable[[Sequence[Planned[MicroBatch]]], Iterable[int]]
 """The numbers of the micro-batches of an update that this process uses."""
 
 
-class Ahead:
+class Prefetcher:
     """The same updates, each made in a thread while the one before is used.
 
     Its cursor is the position after the update that was last given, not the one made since.
@@ -83,14 +83,16 @@ def _itself(batch: MicroBatch) -> MicroBatch:
     return batch
 
 
-def fed(source: UpdateSource, device: torch.device, choose: Choose) -> UpdateSource:
+def prefetch(source: UpdateSource, device: torch.device, choose: Choose) -> UpdateSource:
     """The updates in the way that keeps this device busy.
 
     A GPU copies from pinned memory while it computes. The cores of a CPU are busy with the step.
     """
     if device.type == "cpu":
         return source
-    return Ahead(source, choose, partial(_pinned if device.type == "cuda" else _computed, device))
+    return Prefetcher(
+        source, choose, partial(_pinned if device.type == "cuda" else _computed, device)
+    )
 
 
 def _pinned(device: torch.device, batch: MicroBatch) -> MicroBatch:

@@ -13,7 +13,7 @@ from jumok.models.size import memory
 KIB = 1024
 
 
-def check_room(bundle: Bundle, needed: int, system: Path = Path("/")) -> None:
+def check_free_memory(bundle: Bundle, needed: int, system: Path = Path("/")) -> None:
     """Checks the memory that is free.
 
     Args:

@@ -72,7 +72,7 @@ class Recorded:
     sums: Float[Tensor, "2"]
 
 
-class RecordedPasses:
+class CudaGraphs:
     """Records the passes of shapes that come again.
 
     Args:

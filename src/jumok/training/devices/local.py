@@ -7,7 +7,7 @@ from jumok.systems.device import choose_device
 from jumok.training.ranks import Ranks
 
 
-def own_device(wanted: str, ranks: Ranks) -> torch.device:
+def local_device(wanted: str, ranks: Ranks) -> torch.device:
     """The device that this process trains on.
 
     Args:

@@ -13,7 +13,7 @@ TOKENIZER = "tokenizer.json"
 READS = "of transformers' models jumok reads BERT: jumok look, explain and embed"
 
 
-class Theirs(NamedTuple):
+class HuggingFaceModel(NamedTuple):
     """The model of such a folder: "bert", and "BertForMaskedLM"; "" where it is not given."""
 
     kind: str
@@ -26,7 +26,7 @@ class Theirs(NamedTuple):
         return f"a {self.kind} model of transformers{of}".replace("a  model", "a model")
 
 
-def theirs(folder: Path) -> Theirs | None:
+def detect_huggingface(folder: Path) -> HuggingFaceModel | None:
     """The transformers model in this folder; None: there is none.
 
     Raises:
@@ -35,7 +35,7 @@ def theirs(folder: Path) -> Theirs | None:
     file = folder / CONFIG
     known = (folder / TOKENIZER).is_file()
     if not file.is_file():
-        return Theirs("", "") if known else None
+        return HuggingFaceModel("", "") if known else None
     try:
         config = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -47,12 +47,12 @@ def theirs(folder: Path) -> Theirs | None:
         return None
     named = config.get("architectures")
     first = named[0] if isinstance(named, list) and named else ""
-    return Theirs(str(config.get("model_type", "")), str(first))
+    return HuggingFaceModel(str(config.get("model_type", "")), str(first))
 
 
 def refuse_other_kinds(folder: Path, kind: str) -> None:
     """Raises a BundleError where a folder of transformers contains an unsupported model."""
-    found = theirs(folder)
+    found = detect_huggingface(folder)
     if found is not None and found.kind != kind and (folder / CONFIG).is_file():
         raise BundleError(
             f"this is {found.named}, which jumok does not read.",

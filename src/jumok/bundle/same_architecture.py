@@ -4,16 +4,15 @@ import hashlib
 import json
 from pathlib import Path
 
-from jumok.bundle.header import read_header
+from jumok.bundle.huggingface import TOKENIZER as THEIR_TOKENIZER
 from jumok.bundle.quantised import scales_of
-from jumok.bundle.reading import CONFIG, TOKENIZER, WEIGHTS
-from jumok.bundle.theirs import TOKENIZER as THEIR_TOKENIZER
+from jumok.bundle.reading import CONFIG, TOKENIZER, WEIGHTS, read_header
 from jumok.errors import BundleError, Place
 
 DO = "name the model that it was trained from; --with compares any two models side by side"
 
 
-def check_alike(model: Path, other: Path) -> None:
+def check_same_architecture(model: Path, other: Path) -> None:
     """Checks that both folders have the same tensors, sizes, labels and vocabulary.
 
     Settings that matter in training alone (dropout, and what balances experts) may differ.
