@@ -19,7 +19,7 @@ class Member:
     """One of them."""
 
     def __init__(self, crew: "Crew", index: int) -> None:
-        self.count, self.index, self.place, self._crew = crew.count, index, index, crew
+        self.count, self.index, self.local_rank, self._crew = crew.count, index, index, crew
 
     def all_gather(self, own: torch.Tensor) -> Sequence[torch.Tensor]:
         self._crew.board[self.index] = own.clone()

@@ -14,8 +14,8 @@ class Two(SingleProcess):
 
     count = 2
 
-    def __init__(self, place: int) -> None:
-        self.place = place
+    def __init__(self, local_rank: int) -> None:
+        self.local_rank = local_rank
 
 
 @pytest.fixture

@@ -172,25 +172,25 @@ def test_the_shares_follow_from_the_recipe_alone():
     ],
 )
 def test_an_environment_that_says_half(variables, text):
-    with pytest.raises(ConfigError) as error, torch_ranks.joined(variables):
+    with pytest.raises(ConfigError) as error, torch_ranks.process_group(variables):
         pass
     assert text in str(error.value)
     assert "start it by torchrun, or by jumok train --processes" in str(error.value)
 
 
 def test_a_rank_that_does_not_come_is_named(monkeypatch):
-    monkeypatch.setattr(torch_ranks, "MEETING", timedelta(seconds=1))
+    monkeypatch.setattr(torch_ranks, "START_TIMEOUT", timedelta(seconds=1))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     variables = {"WORLD_SIZE": "3", "RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    with pytest.raises(ConfigError) as error, torch_ranks.joined(variables):
+    with pytest.raises(ConfigError) as error, torch_ranks.process_group(variables):
         pass
     assert "waited 0:00:01 for rank 1, rank 2" in str(error.value)
 
 
 def test_a_port_that_is_taken(monkeypatch):
-    monkeypatch.setattr(torch_ranks, "MEETING", timedelta(seconds=1))
+    monkeypatch.setattr(torch_ranks, "START_TIMEOUT", timedelta(seconds=1))
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -201,7 +201,7 @@ def test_a_port_that_is_taken(monkeypatch):
             "MASTER_ADDR": "127.0.0.1",
             "MASTER_PORT": str(port),
         }
-        with pytest.raises(ConfigError) as error, torch_ranks.joined(variables):
+        with pytest.raises(ConfigError) as error, torch_ranks.process_group(variables):
             pass
     assert f"rank 0 of 2 did not meet the others at 127.0.0.1, port {port}" in str(error.value)
 

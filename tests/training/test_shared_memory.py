@@ -29,7 +29,7 @@ def random(rank: int, other: int, size: int, dtype: torch.dtype) -> torch.Tensor
 
 def swapped(ranks: TorchRanks) -> dict[str, object]:
     """Everything through the channels of these ranks, and once more over gloo alone."""
-    group = TorchRanks(ranks.place, {})
+    group = TorchRanks(ranks.local_rank, {})
     found, differing = 0, []
     for dtype in (torch.float32, torch.bfloat16, torch.int64):
         for sizes in zip(SIZES, reversed(SIZES), strict=True):
@@ -52,7 +52,7 @@ def swapped(ranks: TorchRanks) -> dict[str, object]:
 
 def gathered(ranks: TorchRanks) -> bool:
     """Whether channels and gloo gather the same: a number, a matrix, its transpose, and gaps."""
-    group = TorchRanks(ranks.place, {})
+    group = TorchRanks(ranks.local_rank, {})
     rows = random(ranks.index, 0, 60, torch.float64).view(6, 10)
     return all(
         torch.equal(one, other)
@@ -65,7 +65,7 @@ def apart(ranks: TorchRanks) -> list[int]:
     """Whom each finds if rank 1 cannot say on which machine it is."""
     if ranks.index == 1:
         shared_memory._BOOT = Path("/none")
-    with channels(TorchRanks(ranks.place, {}), 30) as near:
+    with channels(TorchRanks(ranks.local_rank, {}), 30) as near:
         return sorted(near)
 
 

@@ -182,8 +182,8 @@ def test_a_stretch_is_cut_where_it_may_be():
     assert [segment.cut(number, 4) for number in range(5)] == [0, 320, 320, 1600, 1632]
     assert segment.blocks((320, 1632)) == [1280, 32]
     assert [in_blocks(64, 256).cut(number, 4) for number in range(5)] == [64, 96, 160, 192, 256]
-    assert in_blocks(64, 64).places == [64]
-    assert in_blocks(0, 1 << 30).places[1] == 1 << 17
+    assert in_blocks(64, 64).boundaries == [64]
+    assert in_blocks(0, 1 << 30).boundaries[1] == 1 << 17
 
 
 def test_neighbours_meet_first_and_each_ends_with_its_own_slice():

@@ -45,12 +45,12 @@ class Aligner:
             [[START, *target, *[END] * (longest - len(target))] for target in targets],
             device=memories[0].states.device,
         )
-        seen = [
+        maps = [
             cross_attention(model, its, tokens, reading)
             for model, its, reading in zip(self.models, memories, self.readings, strict=True)
             if reading is not None
         ]
-        return torch.stack(seen).mean(0).float().cpu()
+        return torch.stack(maps).mean(0).float().cpu()
 
     def between_words(
         self, weights: Float[Tensor, "target source"], source: Sequence[int], target: Sequence[int]

@@ -26,14 +26,14 @@ def contribution_norms(
     Source: Kobayashi et al. 2020, Attention is not only a weight, section 3.
     """
     heads, _, value_dim = value.shape
-    given = value
+    projected = value
     if output is not None:
         per_head = output.view(output.shape[0], heads, value_dim)
-        given = torch.einsum("hkv,dhv->hkd", value, per_head.to(value))
-    return torch.einsum("hqk,hkd->qkd", weights, given).norm(dim=-1)
+        projected = torch.einsum("hkv,dhv->hkd", value, per_head.to(value))
+    return torch.einsum("hqk,hkd->qkd", weights, projected).norm(dim=-1)
 
 
-def given_norms(
+def batched_contribution_norms(
     weights: Float[Tensor, "batch heads query key"],
     value: Float[Tensor, "batch heads key value_dim"],
     output: Float[Tensor, "dim heads_value_dim"] | None,
@@ -44,13 +44,16 @@ def given_norms(
     sqrt(sum over heads h and g of weight_h weight_g (u_h . u_g)), and the products of the heads
     are the same for all queries. In float32, whatever the model's precision.
     """
-    weights, given = weights.float(), value.float().transpose(1, 2)  # (batch key heads value_dim)
+    weights, projected = (
+        weights.float(),
+        value.float().transpose(1, 2),
+    )  # (batch key heads value_dim)
     if output is not None:
         per_head = output.float().view(output.shape[0], value.shape[1], -1)
-        given = torch.einsum("bkhv,dhv->bkhd", given, per_head)
-    products = given @ given.transpose(2, 3)
-    looked = weights.permute(0, 3, 2, 1)  # (batch key query heads)
-    squares = ((looked @ products) * looked).sum(dim=3).transpose(1, 2)
+        projected = torch.einsum("bkhv,dhv->bkhd", projected, per_head)
+    products = projected @ projected.transpose(2, 3)
+    by_key = weights.permute(0, 3, 2, 1)  # (batch key query heads)
+    squares = ((by_key @ products) * by_key).sum(dim=3).transpose(1, 2)
     lengths = products.diagonal(dim1=2, dim2=3).clamp(min=0).sqrt()  # (batch key heads)
     apart = weights * lengths.transpose(1, 2)[:, :, None]
     return squares.clamp(min=0).sqrt(), apart

@@ -58,22 +58,22 @@ def read_stored(bundle: Bundle) -> StoredWeights:
     check_free_memory(bundle, 2 * file.stat().st_size)  # the file, and the arrays
     try:
         content = file.read_bytes()
-        told = dict(deserialize(content))
+        tensors = dict(deserialize(content))
     except (SafetensorError, OSError) as error:
         raise unreadable(bundle, error) from error
-    arrays = {name: _array(each) for name, each in told.items()}
+    arrays = {name: _array(tensor) for name, tensor in tensors.items()}
     stored = StoredWeights()
     for name, array in arrays.items():
         if f"{name}{SCALE}" in scales:
             stored.integers[name] = as_quantised(name, array, arrays[f"{name}{SCALE}"], file)
         elif name not in scales:
             stored.floats[name] = array.astype(np.float32, copy=False)
-    found = hashlib.sha256(content).hexdigest() if bundle.digest else None
-    if found != bundle.digest:
+    actual = hashlib.sha256(content).hexdigest() if bundle.digest else None
+    if actual != bundle.digest:
         raise BundleError(
             "the weights are not those that this bundle was written with.",
             expected=f"SHA-256 {bundle.digest}",
-            got=f"SHA-256 {found}",
+            got=f"SHA-256 {actual}",
             do=COMPLETE,
             place=Place(file),
         )
@@ -90,11 +90,11 @@ def unreadable(bundle: Bundle, error: Exception) -> BundleError:
     )
 
 
-def _array(told: dict[str, object]) -> npt.NDArray[np.generic]:
-    dtype, data = str(told["dtype"]), told["data"]
+def _array(tensor: dict[str, object]) -> npt.NDArray[np.generic]:
+    dtype, data = str(tensor["dtype"]), tensor["data"]
     assert isinstance(data, bytes | bytearray)
-    assert isinstance(told["shape"], list)
-    stored = np.frombuffer(data, NUMBERS[dtype]).reshape(told["shape"])
+    assert isinstance(tensor["shape"], list)
+    stored = np.frombuffer(data, NUMBERS[dtype]).reshape(tensor["shape"])
     if dtype == "BF16":
         return (stored.astype(np.uint32) << 16).view(np.float32)
     return stored

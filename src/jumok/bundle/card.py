@@ -181,10 +181,10 @@ def card_text(config: BundleConfig, card: Card) -> str:
         lines += ["", "## Scores", "", "| on | score | value | 95 % | signature |"]
         lines += ["|---|---|---|---|---|"]
         for score in card.scores:
-            whole = "" if score.low is None else f"{score.low:.2f} to {score.high:.2f}"
+            interval = "" if score.low is None else f"{score.low:.2f} to {score.high:.2f}"
             signature = score.signature.replace("|", "\\|")
             lines.append(
-                f"| {score.on} | {score.name} | {score.value:.2f} | {whole} | {signature} |"
+                f"| {score.on} | {score.name} | {score.value:.2f} | {interval} | {signature} |"
             )
     if card.confidence is not None:
         lines += ["", "## Confidence", "", f"The confidence is {card.confidence.text}.", ""]

@@ -55,15 +55,15 @@ def check_alignment(bundle: Bundle, layers: int) -> None:
         layers: the number of the decoder's cross-attentions.
     """
     config, heads = bundle.config, bundle.config.model.get("heads")
-    for what, wanted, count in (
+    for what, index, count in (
         ("layer", config.alignment_layer, layers),
         ("head", config.alignment_head, heads),
     ):
-        if wanted is not None and isinstance(count, int) and wanted >= count:
+        if index is not None and isinstance(count, int) and index >= count:
             raise BundleError(
                 f"the alignment setting names a {what} that this model does not have.",
                 expected=f"alignment_{what} below {count}, or null",
-                got=str(wanted),
+                got=str(index),
                 do="get an undamaged copy of the bundle",
                 place=Place(bundle.folder / CONFIG),
             )

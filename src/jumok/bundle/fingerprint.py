@@ -57,9 +57,9 @@ class Origin:
         """
         self.check()
         config = self._bundle.config
-        told = json.dumps([config.model, config.labels], sort_keys=True).encode()
+        described = json.dumps([config.model, config.labels], sort_keys=True).encode()
         weights = _digest_of_arrays(read_arrays(self._bundle).values())
-        return f"{weights}-{hashlib.sha256(told).hexdigest()[:OF_CONFIG]}"
+        return f"{weights}-{hashlib.sha256(described).hexdigest()[:OF_CONFIG]}"
 
     def check(self) -> None:
         """Raises a BundleError if the weights on disk have changed since the bundle was loaded."""
@@ -73,10 +73,10 @@ class Origin:
 
     def _stamp_now(self) -> tuple[int, ...]:
         try:
-            found = (self._bundle.folder / WEIGHTS).stat()
+            status = (self._bundle.folder / WEIGHTS).stat()
         except OSError:
             return ()
-        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def digest_of(tensors: Iterable[torch.Tensor]) -> str:
@@ -87,12 +87,12 @@ def digest_of(tensors: Iterable[torch.Tensor]) -> str:
 
 
 def _digest_of_arrays(arrays: Iterable[npt.NDArray[np.float32]]) -> str:
-    found = set()
+    digests = set()
     for numbers in arrays:
         digest = hashlib.sha256(str(numbers.shape).encode())
         digest.update(np.ascontiguousarray(numbers).data)
-        found.add(digest.digest())
-    return hashlib.sha256(b"".join(sorted(found))).hexdigest()[:OF_WEIGHTS]
+        digests.add(digest.digest())
+    return hashlib.sha256(b"".join(sorted(digests))).hexdigest()[:OF_WEIGHTS]
 
 
 def fingerprint_of(model: Module) -> str:

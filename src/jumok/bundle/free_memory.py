@@ -43,8 +43,8 @@ def free_memory(system: Path = Path("/")) -> int:
 
     Source: proc(5), MemAvailable; the kernel's documentation of control groups, memory.max.
     """
-    told = _numbers(system / "proc" / "meminfo")
-    free = told["MemAvailable:"] * KIB if "MemAvailable:" in told else memory()
+    meminfo = _numbers(system / "proc" / "meminfo")
+    free = meminfo["MemAvailable:"] * KIB if "MemAvailable:" in meminfo else memory()
     group = system / "sys" / "fs" / "cgroup"
     limit, used = (_number(group / name) for name in ("memory.max", "memory.current"))
     if limit is None or used is None:  # no limit, or not version 2

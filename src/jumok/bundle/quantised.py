@@ -40,10 +40,10 @@ def check_header(tensors: Mapping[str, Entry], digest: str | None, file: Path) -
             continue
         if len(tensor.shape) != 2:
             raise _damaged(file, f"{name}: int8 with two axes", f"shape {tensor.shape}")
-        scale, wanted = tensors.get(f"{name}{SCALE}"), tensor.shape[:1]
-        if scale is None or scale.dtype != "F32" or scale.shape != wanted:
+        scale, shape = tensors.get(f"{name}{SCALE}"), tensor.shape[:1]
+        if scale is None or scale.dtype != "F32" or scale.shape != shape:
             got = "no such tensor" if scale is None else f"{scale.dtype} of shape {scale.shape}"
-            raise _damaged(file, f"{name}{SCALE}: F32 of shape {wanted}", got)
+            raise _damaged(file, f"{name}{SCALE}: F32 of shape {shape}", got)
     if digest is None and scales_of(tensors):
         raise _damaged(file, "weights_sha256 in config.json, as there are int8 weights", "none")
 
@@ -56,15 +56,15 @@ def as_quantised(
     Raises:
         BundleError: an integer is -128, or a scale negative or no number.
     """
-    found = Quantised(integers.astype(np.int8), scales.astype(np.float32))
-    low = found.integers.min(initial=0)
+    matrix = Quantised(integers.astype(np.int8), scales.astype(np.float32))
+    low = matrix.integers.min(initial=0)
     if low < -MOST:
         raise _damaged(file, f"{name}: integers from -{MOST} to {MOST}", str(low))
-    wrong = found.scales[~(np.isfinite(found.scales) & (found.scales >= 0))]
-    if len(wrong):
-        got = f"{len(wrong):,} others, as {wrong[0]}"
+    invalid = matrix.scales[~(np.isfinite(matrix.scales) & (matrix.scales >= 0))]
+    if len(invalid):
+        got = f"{len(invalid):,} others, as {invalid[0]}"
         raise _damaged(file, f"{name}{SCALE}: numbers from 0", got)
-    return found
+    return matrix
 
 
 def _damaged(file: Path, expected: str, got: str) -> BundleError:

@@ -69,18 +69,18 @@ def fewer_bits(bundle: Bundle, to: FewerBits) -> dict[str, Tensor]:
         elif to == "bf16":
             weights[name] = tensor.bfloat16()
         else:
-            found = quantised(tensor.numpy())
-            weights[name] = torch.from_numpy(found.integers)
-            weights[f"{name}{SCALE}"] = torch.from_numpy(found.scales)
+            matrix = quantised(tensor.numpy())
+            weights[name] = torch.from_numpy(matrix.integers)
+            weights[f"{name}{SCALE}"] = torch.from_numpy(matrix.scales)
     return weights
 
 
 def matrices_of(model: nn.Module) -> set[int]:
     """The addresses of the matrices of linear layers and of the tables of embeddings."""
-    found = set()
+    addresses = set()
     for module in model.modules():
         if isinstance(module, nn.Linear | Projection):
-            found.add(module.weight.data_ptr())
+            addresses.add(module.weight.data_ptr())
         elif isinstance(module, Embedding):
-            found.add(module.table.data_ptr())
-    return found
+            addresses.add(module.table.data_ptr())
+    return addresses

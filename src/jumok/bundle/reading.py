@@ -67,8 +67,8 @@ class Bundle:
     @property
     def precision(self) -> Precision:
         """The number format of its matrices; of several, the one with the fewest bits."""
-        found = {tensor.dtype for tensor in self.stored.values()}
-        return "int8" if "I8" in found else "bf16" if "BF16" in found else "fp32"
+        types = {tensor.dtype for tensor in self.stored.values()}
+        return "int8" if "I8" in types else "bf16" if "BF16" in types else "fp32"
 
     @property
     def parameters(self) -> int:
@@ -92,25 +92,25 @@ def read_bundle(folder: Path) -> Bundle:
     _check_files(folder)
     _refuse_pickles(folder)
     config = _read_json(folder / CONFIG)
-    found = config.get("format")
-    if found != FORMAT:
-        newer = isinstance(found, int) and found > FORMAT
+    version = config.get("format")
+    if version != FORMAT:
+        newer = isinstance(version, int) and version > FORMAT
         raise BundleError(
             "this bundle was written by a newer jumok." if newer else "this is not a jumok bundle.",
             place=Place(folder / CONFIG),
             expected=f"format {FORMAT}",
-            got=f"format {found!r}",
+            got=f"format {version!r}",
             do="pip install --upgrade jumok" if newer else "check the path",
         )
     head = _typed(Head, config, folder / CONFIG)
-    known = {key: config[key] for key in CONFIG_KEYS & config.keys()}
-    about = _typed(BundleConfig, known, folder / CONFIG)
-    require(about.plugins, folder)
+    values = {key: config[key] for key in CONFIG_KEYS & config.keys()}
+    bundle_config = _typed(BundleConfig, values, folder / CONFIG)
+    require(bundle_config.plugins, folder)
     card = _typed(Card, _read_json(folder / CARD), folder / CARD)
     tensors = read_header(folder / WEIGHTS)
-    _check_tokenizer(folder, head.tokenizer_sha256, about)
+    _check_tokenizer(folder, head.tokenizer_sha256, bundle_config)
     check_header(tensors, head.weights_sha256, folder / WEIGHTS)
-    return Bundle(folder, about, card, head.jumok, tensors, head.weights_sha256)
+    return Bundle(folder, bundle_config, card, head.jumok, tensors, head.weights_sha256)
 
 
 def _typed(kind: type[Typed], values: Mapping[str, object], file: Path) -> Typed:
@@ -144,10 +144,10 @@ def _check_files(folder: Path) -> None:
             if aside.is_dir()
             else "give the folder that training wrote, such as runs/NAME/model",
         )
-    found = detect_huggingface(folder)
-    if found is not None:
+    model = detect_huggingface(folder)
+    if model is not None:
         raise BundleError(
-            f"this is {found.named}, and no bundle of jumok's.", do=READS, place=Place(folder)
+            f"this is {model.named}, and no bundle of jumok's.", do=READS, place=Place(folder)
         )
     for name in (CONFIG, WEIGHTS, CARD):
         if not (folder / name).is_file():
@@ -162,28 +162,28 @@ def _check_files(folder: Path) -> None:
             )
 
 
-def _check_tokenizer(folder: Path, wanted: str | None, config: BundleConfig) -> None:
+def _check_tokenizer(folder: Path, expected: str | None, config: BundleConfig) -> None:
     if not config.vocabulary_size:  # what reads no text has none
         return
-    if not config.max_tokens or wanted is None:
+    if not config.max_tokens or expected is None:
         raise BundleError(
             "this file of the bundle is damaged, or of another jumok.",
             place=Place(folder / CONFIG),
             expected="max_tokens of 1 or more, and tokenizer_sha256, as it has a vocabulary",
-            got=f"max_tokens {config.max_tokens}, tokenizer_sha256 {wanted}",
+            got=f"max_tokens {config.max_tokens}, tokenizer_sha256 {expected}",
             do="get an undamaged copy of the bundle",
         )
     if not (folder / TOKENIZER).is_file():
         raise BundleError(
             f"this bundle has no {TOKENIZER}.", place=Place(folder), do="copy the whole folder"
         )
-    found = sha256(folder / TOKENIZER)
-    if wanted != found:
+    actual = sha256(folder / TOKENIZER)
+    if expected != actual:
         raise BundleError(
             "the tokenizer is not the one these weights were trained with.",
             place=Place(folder / TOKENIZER),
-            expected=f"SHA-256 {wanted}",
-            got=f"SHA-256 {found}",
+            expected=f"SHA-256 {expected}",
+            got=f"SHA-256 {actual}",
             do="put the bundle's own tokenizer.model back",
         )
 

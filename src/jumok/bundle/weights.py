@@ -43,8 +43,8 @@ def _built(bundle: Bundle, config: ModelSection) -> nn.Module:
     check_size(bundle, config)
     file = bundle.config
     model = build(config, DataSizes(file.vocabulary_size, len(file.labels)))
-    looks = len(model.cross_sites) if isinstance(model, SequenceToSequence) else 0
-    check_alignment(bundle, looks)
+    layers = len(model.cross_sites) if isinstance(model, SequenceToSequence) else 0
+    check_alignment(bundle, layers)
     return model
 
 

@@ -91,15 +91,15 @@ def translation_agreement(
     Args:
         sources, targets: token ids, without START and END.
     """
-    found = Agreement()
+    agreement = Agreement()
     for batch in source_batches(sources, sentences=batch_size):
-        given, real = padded([[START, *targets[row]] for row in batch.rows])
+        prefixes, real = padded([[START, *targets[row]] for row in batch.rows])
         first, second = (
-            logits_of(model.decoder, model.encode(batch.tokens, batch.allowed), given).argmax(2)
+            logits_of(model.decoder, model.encode(batch.tokens, batch.allowed), prefixes).argmax(2)
             for model in models
         )
-        found += _compared(first, second, real)
-    return found
+        agreement += _compared(first, second, real)
+    return agreement
 
 
 @torch.no_grad()
@@ -118,12 +118,12 @@ def text_agreement(
     windows = [
         text[first : first + context] for text in texts for first in range(0, len(text), context)
     ]
-    found = Agreement()
+    agreement = Agreement()
     for first in range(0, len(windows), batch_size):
-        given, real = padded(windows[first : first + batch_size])
-        one, other = (model.decoder.logits(model.hidden(given)).argmax(2) for model in models)
-        found += _compared(one, other, real)
-    return found
+        tokens, real = padded(windows[first : first + batch_size])
+        one, other = (model.decoder.logits(model.hidden(tokens)).argmax(2) for model in models)
+        agreement += _compared(one, other, real)
+    return agreement
 
 
 def padded(

@@ -110,10 +110,10 @@ def with_gold(trace: Trace, gold: GoldLinks) -> Trace:
     Raises:
         DataError: a word that the sentence or its translation does not have.
     """
-    looks = next((site for site in trace.sites if site.part == "cross"), None)
-    if looks is None:
+    cross = next((site for site in trace.sites if site.part == "cross"), None)
+    if cross is None:
         raise DataError("links are between the words of a sentence and of its translation.")
-    source, target = (trace.axes[axis].texts for axis in (looks.keys, looks.queries))
+    source, target = (trace.axes[axis].texts for axis in (cross.keys, cross.queries))
     for first, second in sorted(gold.possible):
         if first >= len(source) or second >= len(target):
             raise DataError(

@@ -54,7 +54,7 @@ class Pointed:
                     yield NounAttention(attention, noun.boxes, height, width)
 
 
-def choose_reading(
+def choose_pointing_setting(
     captioner: Captioner, pictures: Sequence[Tensor], texts: Sequence[str], pointed: Pointed
 ) -> AlignmentSetting:
     """The layer, step and head that point correctly most often, over reference captions.
@@ -63,12 +63,12 @@ def choose_reading(
     objects, and the mean of its layer at 43 %.
     """
     count = heads_of(captioner.model)
-    readings = [
+    settings = [
         AlignmentSetting(layer, at_input, head)
         for layer, site in enumerate(captioner.model.cross_sites)
         for at_input, head in product((False, True), (None, *range(count[site])))
     ]
 
-    seen = captioner.look_at(readings, pictures, texts)
-    right = [sum(points(look) for look in pointed.looks(texts, maps)) for maps in seen]
-    return readings[right.index(max(right))]
+    maps_of_settings = captioner.look_at(settings, pictures, texts)
+    hits = [sum(points(noun) for noun in pointed.looks(texts, maps)) for maps in maps_of_settings]
+    return settings[hits.index(max(hits))]

@@ -55,8 +55,8 @@ def caption_words(text: str, tokenizer: str = "ptb") -> Words:
     """
     if tokenizer == "ptb":
         words = []
-        for found in TOKEN.findall(text.lower().replace("’", "'")):
-            whole = "can not" if found == "cannot" else CLITIC.sub(r" \g<0>", found)
+        for match in TOKEN.findall(text.lower().replace("’", "'")):
+            whole = "can not" if match == "cannot" else CLITIC.sub(r" \g<0>", match)
             words += whole.split()
         return [word for word in words if word not in PUNCTUATION]
     check_tokenizer(tokenizer)
@@ -105,8 +105,8 @@ def score_captions(
     """
     _check(outputs, references)
     counted = Counted(
-        [caption_words(each, tokenizer) for each in outputs],
-        [[caption_words(each, tokenizer) for each in group] for group in references],
+        [caption_words(values, tokenizer) for values in outputs],
+        [[caption_words(values, tokenizer) for values in group] for group in references],
     )
     weights = _weights(len(outputs), resamples)
     numbers = {len(group) for group in references}
@@ -120,8 +120,8 @@ def score_captions(
         "CIDEr-D": (cider_d(*counted), f"{shared}|n:{LONGEST}|sigma:{SIGMA:g}|idf:references"),
         "ROUGE-L": (_rouge_l(counted), f"{shared}|beta:{BETA}"),
     }
-    for name, (each, signature) in means.items():
-        scores.append(_score(name, _mean, each[:, None], weights, signature))
+    for name, (values, signature) in means.items():
+        scores.append(_score(name, _mean, values[:, None], weights, signature))
     if meteor:
         value = 100 * meteor_score(*counted)
         scores.append(Score("METEOR", value, signature=f"{shared}|meteor:1.5"))
@@ -180,8 +180,10 @@ def _bleu_statistics(counted: Counted) -> Statistics:
     metric = BLEU(tokenize="none", effective_order=True)
     rows = []
     for output, group in zip(*counted, strict=True):
-        found = metric.sentence_score(" ".join(output), [" ".join(each) for each in group])
-        rows.append([*found.counts, *found.totals, found.sys_len, found.ref_len])
+        score = metric.sentence_score(
+            " ".join(output), [" ".join(reference) for reference in group]
+        )
+        rows.append([*score.counts, *score.totals, score.sys_len, score.ref_len])
     return np.array(rows, dtype=float)
 
 
@@ -190,11 +192,11 @@ def _bleu(order: int) -> Measure:
 
     def measure(totals: Totals) -> Float[np.ndarray, " samples"]:
         right, all_of_them = totals[:, :order], totals[:, LONGEST : LONGEST + order]
-        written, wanted = totals[:, -2], totals[:, -1]
+        written, expected = totals[:, -2], totals[:, -1]
         with np.errstate(divide="ignore", invalid="ignore"):
             precisions = np.where(all_of_them > 0, right / all_of_them, 0.0)
             geometric = np.exp(np.log(precisions).mean(1))
-            brevity = np.where(written > 0, np.minimum(1.0, np.exp(1 - wanted / written)), 0.0)
+            brevity = np.where(written > 0, np.minimum(1.0, np.exp(1 - expected / written)), 0.0)
         scores: np.ndarray = geometric * brevity
         return scores
 
@@ -254,11 +256,11 @@ def cider_d(
     for output, group in zip(outputs, counted, strict=True):
         counts = _counts(output)
         written = vector(counts)
-        alike = [
+        similarities = [
             _alike(written, vector(each)) * _penalty(counts[1].total() - each[1].total())
             for each in group
         ]
-        scores.append(10 * sum(alike) / len(alike))
+        scores.append(10 * sum(similarities) / len(similarities))
     return np.array(scores)
 
 
@@ -272,20 +274,20 @@ def _counts(words: Sequence[str]) -> Counts:
 
 def _described(counted: Iterable[Iterable[Counts]]) -> "Counter[NGram]":
     """For each n-gram the number of images whose references have it."""
-    found: Counter[NGram] = Counter()
+    images_with: Counter[NGram] = Counter()
     for group in counted:
-        found.update({ngram for counts in group for each in counts for ngram in each})
-    return found
+        images_with.update({ngram for counts in group for each in counts for ngram in each})
+    return images_with
 
 
 def _alike(written: Vector, reference: Vector) -> float:
     """The mean over n of the clipped cosine."""
     cosines = []
-    for mine, theirs in zip(written, reference, strict=True):
+    for output, other in zip(written, reference, strict=True):
         product = sum(
-            min(mine[each], theirs[each]) * theirs[each] for each in mine if each in theirs
+            min(output[ngram], other[ngram]) * other[ngram] for ngram in output if ngram in other
         )
-        norms = math.hypot(*mine.values()) * math.hypot(*theirs.values())
+        norms = math.hypot(*output.values()) * math.hypot(*other.values())
         cosines.append(product / norms if norms else 0.0)
     return sum(cosines) / len(cosines)
 

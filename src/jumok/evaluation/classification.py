@@ -83,18 +83,18 @@ class ClassifiedExamples:
 
 
 @torch.no_grad()
-def judge_labels(model: TextClassifier, batches: Iterable[LabelledBatch]) -> ClassifiedExamples:
+def predict_labels(model: TextClassifier, batches: Iterable[LabelledBatch]) -> ClassifiedExamples:
     """Predicts the most probable label of every text. The model must be in evaluation mode."""
-    truth, given, loss = [], [], 0.0
+    truth, predicted, loss = [], [], 0.0
     for batch in batches:
         device = model.output.weight.device
         allowed = None if batch.allowed is None else batch.allowed.to(device)
         logits = model(batch.tokens.to(device), allowed).float().cpu()
         truth.append(batch.labels)
-        given.append(logits.argmax(dim=1))
+        predicted.append(logits.argmax(dim=1))
         loss += float(F.cross_entropy(logits, batch.labels, reduction="sum"))
-    labels, found = (torch.cat(part).numpy() for part in (truth, given))
-    return ClassifiedExamples(labels, found, loss / len(labels))
+    labels, predictions = (torch.cat(part).numpy() for part in (truth, predicted))
+    return ClassifiedExamples(labels, predictions, loss / len(labels))
 
 
 def confusion_lines(labelled: ClassifiedExamples, labels: Sequence[str]) -> list[str]:
@@ -108,7 +108,7 @@ def confusion_lines(labelled: ClassifiedExamples, labels: Sequence[str]) -> list
             lines.append(f"{label}: no example")
             continue
         low, high = wilson(int(row[index]), total)
-        found = [f"{other} {count:,}" for other, count in zip(labels, row, strict=True) if count]
+        counts = [f"{other} {count:,}" for other, count in zip(labels, row, strict=True) if count]
         share = f"{row[index] / total:.1%}, 95 %: {100 * low:.1f} to {100 * high:.1f}"
-        lines.append(f"{label}: predicted as {', '.join(found)}; right {share}")
+        lines.append(f"{label}: predicted as {', '.join(counts)}; right {share}")
     return lines

@@ -41,7 +41,7 @@ class NounAttention:
     width: int
 
 
-def score_pointing(looks: Iterable[NounAttention], tolerance: float = 0.0) -> list[Score]:
+def score_pointing(nouns: Iterable[NounAttention], tolerance: float = 0.0) -> list[Score]:
     """Pointing accuracy, the attention inside the boxes, and that of uniform attention; all in
     percent of the nouns or of their attention.
 
@@ -54,11 +54,11 @@ def score_pointing(looks: Iterable[NounAttention], tolerance: float = 0.0) -> li
         DataError: there is no noun.
     """
     hits, inside, even = [], [], []
-    for look in looks:
-        shares = cover(look)
-        total = float(look.attention.sum())
-        hits.append(points(look, tolerance))
-        inside.append(float((look.attention * shares).sum()) / total if total > 0 else 0.0)
+    for noun in nouns:
+        shares = cover(noun)
+        total = float(noun.attention.sum())
+        hits.append(points(noun, tolerance))
+        inside.append(float((noun.attention * shares).sum()) / total if total > 0 else 0.0)
         even.append(float(shares.mean()))
     if not hits:
         raise DataError(
@@ -73,29 +73,29 @@ def score_pointing(looks: Iterable[NounAttention], tolerance: float = 0.0) -> li
     ]
 
 
-def points(look: NounAttention, tolerance: float = 0.0) -> bool:
+def points(noun: NounAttention, tolerance: float = 0.0) -> bool:
     """Whether the centre of the highest cell is in a box, or within `tolerance` pixels of it."""
-    rows, columns = look.attention.shape
-    row, column = divmod(int(look.attention.argmax()), columns)
-    y, x = (row + 0.5) * look.height / rows, (column + 0.5) * look.width / columns
+    rows, columns = noun.attention.shape
+    row, column = divmod(int(noun.attention.argmax()), columns)
+    y, x = (row + 0.5) * noun.height / rows, (column + 0.5) * noun.width / columns
     return any(
         left - tolerance <= x < right + tolerance and top - tolerance <= y < bottom + tolerance
-        for left, top, right, bottom in look.boxes
+        for left, top, right, bottom in noun.boxes
     )
 
 
-def cover(look: NounAttention) -> Float[np.ndarray, "rows columns"]:
+def cover(noun: NounAttention) -> Float[np.ndarray, "rows columns"]:
     """The share of every cell's area that lies in the boxes, 0 to 1."""
-    inside: Bool[np.ndarray, "height width"] = np.zeros((look.height, look.width), dtype=bool)
-    for left, top, right, bottom in look.boxes:
+    inside: Bool[np.ndarray, "height width"] = np.zeros((noun.height, noun.width), dtype=bool)
+    for left, top, right, bottom in noun.boxes:
         inside[max(0, top) : bottom, max(0, left) : right] = True
-    rows, columns = look.attention.shape
+    rows, columns = noun.attention.shape
     # Cells may end between pixels: areas are differences of an interpolated running sum.
-    total = np.zeros((look.height + 1, look.width + 1))
+    total = np.zeros((noun.height + 1, noun.width + 1))
     total[1:, 1:] = inside.cumsum(0).cumsum(1)
-    total = _between(total, np.linspace(0, look.height, rows + 1))
-    total = _between(total.T, np.linspace(0, look.width, columns + 1)).T
-    area = look.height * look.width / (rows * columns)
+    total = _between(total, np.linspace(0, noun.height, rows + 1))
+    total = _between(total.T, np.linspace(0, noun.width, columns + 1)).T
+    area = noun.height * noun.width / (rows * columns)
     shares: np.ndarray = np.diff(np.diff(total, axis=0), axis=1) / area
     return shares
 
@@ -168,13 +168,17 @@ class Gold:
                 NamedBoxes(noun.word, tuple(known.boxes[thing] for thing in noun.things))
                 for noun in known.nouns[index]
             ]
-        found = []
+        named = []
         for index, word in enumerate(caption.split(" ")):
             kind = self._kinds.get(_bare(word))
             if kind is not None:
                 boxes = zip(known.kinds, known.boxes, strict=True)
-                found.append(NamedBoxes(index, tuple(box for each, box in boxes if each == kind)))
-        return found
+                named.append(
+                    NamedBoxes(
+                        index, tuple(box for kind_of_box, box in boxes if kind_of_box == kind)
+                    )
+                )
+        return named
 
     def _of(self, file: str) -> Boxes:
         if file not in self._boxes:

@@ -100,16 +100,18 @@ def save(folder: Path, checkpoint: Checkpoint, ranks: Ranks = SINGLE_PROCESS) ->
         TrainingError: a disk is full or refuses; the previous checkpoint is unchanged.
     """
     try:
-        told: JsonObject = {"slice": vars(_write_slice(folder, checkpoint, ranks))}
+        outcome: JsonObject = {"slice": vars(_write_slice(folder, checkpoint, ranks))}
     except (OSError, SafetensorError) as error:
-        told = {"refused": str(error) if ranks.count == 1 else f"rank {ranks.index}: {error}"}
-    every = all_gather_object(ranks, told)
-    for each in every:
-        if "refused" in each:
-            raise _not_written(folder, each["refused"])
+        outcome = {"refused": str(error) if ranks.count == 1 else f"rank {ranks.index}: {error}"}
+    outcomes = all_gather_object(ranks, outcome)
+    for rank_outcome in outcomes:
+        if "refused" in rank_outcome:
+            raise _not_written(folder, rank_outcome["refused"])
     if ranks.index == 0:
         try:
-            _write_index(folder, checkpoint.run, [each["slice"] for each in every])
+            _write_index(
+                folder, checkpoint.run, [rank_outcome["slice"] for rank_outcome in outcomes]
+            )
         except OSError as error:
             with contextlib.suppress(OSError):
                 (folder / PARTIAL).unlink(missing_ok=True)
@@ -161,7 +163,7 @@ def remove_unused(folder: Path) -> None:
     used = set()
     for path in (folder / CURRENT, folder / PREVIOUS, folder / DAMAGED):
         try:
-            used |= {each["file"] for each in json.loads(path.read_text("utf-8"))["slices"]}
+            used |= {entry["file"] for entry in json.loads(path.read_text("utf-8"))["slices"]}
         except FileNotFoundError:
             continue
         except (ValueError, LookupError, TypeError):
@@ -188,23 +190,23 @@ def load(
     """
     damage: BundleError | None = None
     for path in list(_candidates(folder)):
-        found, problem = None, None
+        checkpoint, own_damage = None, None
         try:
-            found = read(path, wanted, ranks)
+            checkpoint = read(path, wanted, ranks)
         except BundleError as error:
-            problem = error
-        problems = [
-            each["damage"] for each in all_gather_object(ranks, {"damage": _as_json(problem)})
+            own_damage = error
+        reports = [
+            each["damage"] for each in all_gather_object(ranks, {"damage": _as_json(own_damage)})
         ]
-        first = [_from_json(each) for each in problems if each]
-        if first or found is None:
-            damage = damage or problem or first[0]
+        damages = [_from_json(each) for each in reports if each]
+        if damages or checkpoint is None:
+            damage = damage or own_damage or damages[0]
             continue
         if damage is None:
-            return found, None
+            return checkpoint, None
         if ranks.index == 0:
             os.replace(folder / CURRENT, folder / DAMAGED)
-        return found, f"{damage.place}: {damage.what} Continuing from {path.name}."
+        return checkpoint, f"{damage.place}: {damage.what} Continuing from {path.name}."
     if damage is not None:
         raise damage
     raise BundleError(
@@ -242,13 +244,13 @@ def read(path: Path, wanted: Wanted | None = None, ranks: Ranks = SINGLE_PROCESS
             if name not in one.ranges:
                 same.setdefault(name, tensor)
                 continue
-            held = parts.setdefault(name, [((0, 0), tensor[:0])])
+            pieces = parts.setdefault(name, [((0, 0), tensor[:0])])
             needed = one.ranges[name] if wanted is None else wanted(name)
-            for place, where in _common(one.ranges[name], needed or one.ranges[name]):
-                held.append((place, tensor[where].clone()))
+            for piece, window in _common(one.ranges[name], needed or one.ranges[name]):
+                pieces.append((piece, tensor[window].clone()))
     joined = {
-        name: torch.cat([part for _, part in sorted(held, key=lambda each: each[0])])
-        for name, held in parts.items()
+        name: torch.cat([part for _, part in sorted(pieces, key=lambda each: each[0])])
+        for name, pieces in parts.items()
     }
     return Checkpoint(same | joined, run)
 
@@ -262,7 +264,7 @@ def _read_index(path: Path) -> tuple[JsonObject, list[_Slice]]:
             raise _other_format(path, int(content["format"]))
         if _digest_of(content) != content["sha256"]:
             raise _damaged(path, "the checksum of the run state does not match")
-        return content["run"], [_Slice.of(each) for each in content["slices"]]
+        return content["run"], [_Slice.of(entry) for entry in content["slices"]]
     except (OSError, KeyError, ValueError, TypeError, AttributeError) as error:
         raise _damaged(path, str(error)) from error
 
@@ -286,14 +288,14 @@ def _read_slice(index: Path, one: _Slice, identity: JsonObject) -> dict[str, Ten
             text, sums = metadata["of"], metadata["tensors"]
             if _digest(text, sums) != metadata["sha256"]:
                 raise _damaged(path, "the checksum of the slice does not match")
-            found, written = json.loads(text), json.loads(sums)
+            own_identity, written = json.loads(text), json.loads(sums)
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise _damaged(path, str(error)) from error
-    if found != identity or metadata["sha256"] != one.sha256:
-        raise _of_another(path, index, found, identity)
-    sums_found = _sums(tensors)
+    if own_identity != identity or metadata["sha256"] != one.sha256:
+        raise _of_another(path, index, own_identity, identity)
+    sums_read = _sums(tensors)
     for name in sorted(written.keys() | tensors.keys()):
-        if sums_found.get(name) != written.get(name):
+        if sums_read.get(name) != written.get(name):
             raise _damaged(path, f"the checksum of {name!r} does not match")
     return tensors
 
@@ -319,15 +321,15 @@ def _not_written(folder: Path, got: str) -> TrainingError:
     )
 
 
-def _of_another(path: Path, index: Path, found: JsonObject, wanted: JsonObject) -> BundleError:
-    if found.get("recipe") != wanted["recipe"]:
+def _of_another(path: Path, index: Path, identity: JsonObject, expected: JsonObject) -> BundleError:
+    if identity.get("recipe") != expected["recipe"]:
         got = "a slice of a run with a different recipe"
     else:
-        got = f"a slice of step {found.get('step')}"
-        got += ", written another time" if found == wanted else ""
+        got = f"a slice of step {identity.get('step')}"
+        got += ", written another time" if identity == expected else ""
     return BundleError(
         "a slice does not belong to the checkpoint.",
-        expected=f"the slice of step {wanted['step']} that {index.name} names",
+        expected=f"the slice of step {expected['step']} that {index.name} names",
         got=got,
         do="put the run's own slice back, or resume from an older copy, or start a new run under "
         "another name",
@@ -335,12 +337,12 @@ def _of_another(path: Path, index: Path, found: JsonObject, wanted: JsonObject) 
     )
 
 
-def _other_format(path: Path, found: int) -> BundleError:
-    newer = found > FORMAT
+def _other_format(path: Path, version: int) -> BundleError:
+    newer = version > FORMAT
     return BundleError(
         f"the checkpoint is of {'a newer' if newer else 'an older'} format.",
         expected=f"format {FORMAT}",
-        got=f"format {found}",
+        got=f"format {version}",
         do="update jumok"
         if newer
         else "finish the run with the jumok version that started it, or start a new run",
@@ -369,9 +371,9 @@ def _as_json(error: BundleError | None) -> JsonObject | None:
     return {"what": error.what, "got": error.got, "do": error.do, "place": place}
 
 
-def _from_json(told: JsonObject) -> BundleError:
-    place = None if told["place"] is None else Place(told["place"])
-    return BundleError(told["what"], got=told["got"], do=told["do"], place=place)
+def _from_json(values: JsonObject) -> BundleError:
+    place = None if values["place"] is None else Place(values["place"])
+    return BundleError(values["what"], got=values["got"], do=values["do"], place=place)
 
 
 def _sums(tensors: Mapping[str, Tensor]) -> dict[str, list[object]]:

@@ -88,11 +88,11 @@ def start(folder: Path) -> None:
     refuse_taken(folder)
     _refuse_others(folder)
     try:
-        for made in (SMALLWORLD, SCENES, STEPS, EARLIER):
-            shutil.rmtree(folder / made, ignore_errors=True)
+        for generated in (SMALLWORLD, SCENES, STEPS, EARLIER):
+            shutil.rmtree(folder / generated, ignore_errors=True)
         # The file by which a run is known goes last.
-        for left in (RECIPE, LOG, TOKENIZER, TEST, START, CONFIG):
-            (folder / left).unlink(missing_ok=True)
+        for name in (RECIPE, LOG, TOKENIZER, TEST, START, CONFIG):
+            (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise _cannot_be_made(folder, error) from error
 
@@ -114,12 +114,12 @@ def refuse_taken(folder: Path) -> None:
 
 def _refuse_others(folder: Path) -> None:
     """Raises ConfigError if files in the folder may be the user's, such as images to train on."""
-    files = sorted(each.name for each in folder.iterdir() if not each.name.startswith("."))
+    files = sorted(file.name for file in folder.iterdir() if not file.name.startswith("."))
     try:
-        known = "decisions" in json.loads((folder / CONFIG).read_text("utf-8"))
+        is_run = "decisions" in json.loads((folder / CONFIG).read_text("utf-8"))
     except (OSError, ValueError, TypeError):
-        known = False
-    if files and not known:
+        is_run = False
+    if files and not is_run:
         raise ConfigError(
             "this folder exists and is not a run, so nothing is trained in it.",
             got=", ".join(files[:3]) + (", ..." if files[3:] else ""),
@@ -152,11 +152,11 @@ def _cannot_be_made(folder: Path, error: OSError) -> ConfigError:
 def tidy(folder: Path) -> None:
     """Removes the partial files of killed processes; only the holder of the lock may do this."""
     for pattern in (f"{checkpoint.PARTIAL}*", checkpoint.UNNAMED):
-        for left in folder.glob(pattern):
-            left.unlink(missing_ok=True)
+        for partial in folder.glob(pattern):
+            partial.unlink(missing_ok=True)
     checkpoint.remove_unused(folder)
-    for place in (folder, folder / STEPS):
-        sweep(place)
+    for parent in (folder, folder / STEPS):
+        sweep(parent)
     if (folder / MODEL).exists():
         shutil.rmtree(previous_folder(folder / MODEL), ignore_errors=True)
 

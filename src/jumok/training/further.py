@@ -155,9 +155,9 @@ class FineTuning:
         yield f"trained further from {self.start}"
         before, labels = self.start.config.labels, labels_of(self._task)
         if before != labels:
-            known = len(set(before) & set(labels))
+            common = len(set(before) & set(labels))
             yield (
-                f"a new output layer for the labels {', '.join(labels)}: {known} of them start "
+                f"a new output layer for the labels {', '.join(labels)}: {common} of them start "
                 "with the model's weights, the others at random"
             )
         if self.mixed is not None:
@@ -166,10 +166,10 @@ class FineTuning:
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
         """The scores on the new data, with those on the earlier data."""
         # Validation may change the model, for a faster decoding.
-        again = None if self._earlier is None else copy.deepcopy(model)
+        copied = None if self._earlier is None else copy.deepcopy(model)
         scores = self._task.validate(model, dtype)
-        if self._earlier is not None and again is not None:
-            scores = replace(scores, earlier=self._earlier.validate(again, dtype))
+        if self._earlier is not None and copied is not None:
+            scores = replace(scores, earlier=self._earlier.validate(copied, dtype))
         if self.start.scores is None:  # the first validation is before the first step
             self.start = self.start.scored(scores)
             self.start.store(self._home)
@@ -250,11 +250,11 @@ def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> FineTunin
 
 def _refuse_other_share(mixed: MixedUpdates | None, share: float) -> None:
     """Raises ConfigError if whole images or windows make the share very different."""
-    found = share if mixed is None else mixed.share()
-    if not share / 2 <= found <= 2 * share:
+    actual = share if mixed is None else mixed.share()
+    if not share / 2 <= actual <= 2 * share:
         raise ConfigError(
             f"a batch is too small for a share of {share:.1%}.",
-            got=f"{found:.1%} of the earlier data, as a batch holds whole examples of each",
+            got=f"{actual:.1%} of the earlier data, as a batch holds whole examples of each",
             do="set a larger training.tokens_per_batch, or another start.mix",
         )
 

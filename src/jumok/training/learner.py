@@ -90,17 +90,17 @@ class Learner:
             recompute(model)
         self._count, self._ranks = shares, ranks
         setup = TrainingSetup(model, objective, config, precision, shares, threads)
-        place = next(model.parameters()).device if device is None else device
+        own_device = next(model.parameters()).device if device is None else device
         self._weights: Weights
         if is_sharded(config, ranks):
             assert isinstance(ranks, ShardingRanks)
-            self._weights = Sharded(setup, ranks, place)
+            self._weights = Sharded(setup, ranks, own_device)
         else:
-            model.to(place)
+            model.to(own_device)
             self._weights = Sliced(setup, ranks)
         self.recorded: CudaGraphs | None = None
-        if config.cuda_graphs and place.type == "cuda" and not is_sharded(config, ranks):
-            self.recorded = CudaGraphs(by_cuda(place))
+        if config.cuda_graphs and own_device.type == "cuda" and not is_sharded(config, ranks):
+            self.recorded = CudaGraphs(by_cuda(own_device))
 
     def prefetch(self, updates: UpdateSource) -> UpdateSource:
         """The updates in the way that keeps the device busy."""
@@ -130,7 +130,7 @@ class Learner:
         # fsum rounds once, so the order of the shares and of the blocks does not matter.
         loss = math.fsum(read[: self._count])
         balance = math.fsum(read[self._count : 2 * self._count])
-        norm = math.sqrt(math.fsum(each * each for each in read[2 * self._count :]))
+        norm = math.sqrt(math.fsum(value * value for value in read[2 * self._count :]))
         finite = math.isfinite(norm) and math.isfinite(loss)
         if finite:
             clip = self._config.clip
@@ -179,7 +179,7 @@ class Learner:
     ) -> list[list[Assignment]]:
         """What each share of this process computes."""
         return self._weights.assign(
-            balance_micro_batches([each.work for each in batches], self._count)
+            balance_micro_batches([batch.work for batch in batches], self._count)
         )
 
     def _own(self, batches: Sequence[MicroBatch | Planned[MicroBatch]]) -> list[int]:
@@ -197,8 +197,8 @@ class Learner:
             targets, sources = targets + batch.targets, sources + batch.sources
         if self._ranks.count == 1:
             return targets, sources
-        every = self._ranks.all_gather(torch.tensor([targets, sources]))
-        targets, sources = torch.stack(list(every)).sum(dim=0).tolist()
+        counts = self._ranks.all_gather(torch.tensor([targets, sources]))
+        targets, sources = torch.stack(list(counts)).sum(dim=0).tolist()
         return targets, sources
 
     def _backward(

@@ -155,8 +155,8 @@ class Loop:
                 )
         known = {field.name for field in fields(Progress)}
         if saved.run["progress"].keys() != known:
-            strange = ", ".join(sorted(saved.run["progress"].keys() ^ known))
-            raise _not_of_this_run(self.folder, f"a different run state: {strange}")
+            differing = ", ".join(sorted(saved.run["progress"].keys() ^ known))
+            raise _not_of_this_run(self.folder, f"a different run state: {differing}")
         if _shapes(self.learner.state()) != _shapes(saved.tensors):
             raise _not_of_this_run(self.folder, "weights of different sizes")
         self.updates.restore(saved.run["cursor"])
@@ -252,8 +252,8 @@ class Loop:
 
     def _received(self, signal: int | None) -> int | None:
         """A signal that this process or another one has received."""
-        all_of_them = self.ranks.all_gather(torch.tensor(signal or 0))
-        return max(map(int, all_of_them)) or None
+        signals = self.ranks.all_gather(torch.tensor(signal or 0))
+        return max(map(int, signals)) or None
 
     def _stop_if_hopeless(self, rate: float) -> None:
         progress = self.progress
@@ -335,8 +335,8 @@ class Loop:
         progress = self.progress
         facts = RunStats(progress.step, progress.seconds / 60.0)
         kept = self.config.validation.keep == "all"
-        for wanted, name in ((best, MODEL), (kept, f"{STEPS}/{progress.step:06}")):
-            if wanted:
+        for due, name in ((best, MODEL), (kept, f"{STEPS}/{progress.step:06}")):
+            if due:
                 self.task.write(self.folder / name, self.learner.weights(), scores, facts)
 
     def _save(self) -> None:

@@ -20,7 +20,7 @@ class Precision:
     reason: str
 
 
-def choose(wanted: Literal["auto", "bf16", "fp32"], device: torch.device) -> Precision:
+def choose(setting: Literal["auto", "bf16", "fp32"], device: torch.device) -> Precision:
     """bf16 where it multiplies at least 1.3 times as fast as fp32, and fp32 otherwise.
 
     Below 1.3 the casts cost more than the gain. The master weights and the optimizer's moments are
@@ -29,7 +29,7 @@ def choose(wanted: Literal["auto", "bf16", "fp32"], device: torch.device) -> Pre
     Raises:
         ConfigError: bf16 on a GPU that has no such products.
     """
-    if wanted == "bf16" and not multiplies_bfloat16(device):
+    if setting == "bf16" and not multiplies_bfloat16(device):
         raise ConfigError(
             "this GPU does not multiply bfloat16.",
             expected="compute capability 8.0 (Ampere) or newer",
@@ -37,9 +37,9 @@ def choose(wanted: Literal["auto", "bf16", "fp32"], device: torch.device) -> Pre
             f"{'.'.join(map(str, torch.cuda.get_device_capability(device)))}",
             do="--set training.precision=fp32; jumok does not train in float16",
         )
-    if wanted == "bf16":
+    if setting == "bf16":
         return Precision(torch.bfloat16, "bfloat16 (set in the recipe)")
-    if wanted == "fp32":
+    if setting == "fp32":
         return Precision(torch.float32, "float32 (set in the recipe)")
     ratio = gain_of_bfloat16(device)
     if ratio >= 1.3:

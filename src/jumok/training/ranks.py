@@ -23,24 +23,24 @@ class Ranks(Protocol):
     Attributes:
         count: of the processes.
         index: of this one, from 0.
-        place: of this one among those of its machine, from 0.
+        local_rank: of this one among those of its machine, from 0.
     """
 
     count: int
     index: int
-    place: int
+    local_rank: int
 
     def all_gather(self, own: Tensor) -> Sequence[Tensor]:
         """The tensors of all ranks, in the order of the ranks; they are of one shape and kind."""
         ...
 
-    def sendrecv(self, other: int, own: Tensor, theirs: Tensor) -> None:
+    def sendrecv(self, other: int, own: Tensor, received: Tensor) -> None:
         """Sends a tensor to another rank, and at the same time receives one from it.
 
         What is empty is neither sent nor waited for.
 
         Args:
-            theirs: is filled.
+            received: is filled.
         """
         ...
 
@@ -89,15 +89,15 @@ class ShardingRanks(Ranks, Protocol):
 class SingleProcess:
     """One process."""
 
-    count, index, place = 1, 0, 0
+    count, index, local_rank = 1, 0, 0
 
     def all_gather(self, own: Tensor) -> Sequence[Tensor]:
         """Its own tensor."""
         return [own]
 
-    def sendrecv(self, other: int, own: Tensor, theirs: Tensor) -> None:
+    def sendrecv(self, other: int, own: Tensor, received: Tensor) -> None:
         """There is no other, so there is nothing to send."""
-        assert not own.numel() + theirs.numel(), f"one process has no rank {other}"
+        assert not own.numel() + received.numel(), f"one process has no rank {other}"
 
     def broadcast(self, facts: JsonObject | None) -> JsonObject:
         """Its own facts."""

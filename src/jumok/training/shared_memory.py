@@ -46,19 +46,19 @@ class Channel:
         self._outgoing, self._incoming = _mapped(outgoing), _mapped(incoming)
         self._turn = 0
 
-    def sendrecv(self, own: Tensor, theirs: Tensor) -> None:
+    def sendrecv(self, own: Tensor, incoming: Tensor) -> None:
         """Sends a tensor and receives one; the other side calls it with the same two sizes.
 
         The other side's next word says that it has read the slot before, which may then be written
         again. So two slots are enough.
 
         Args:
-            theirs: contiguous; is filled.
+            incoming: contiguous; is filled.
 
         Raises:
             ConnectionError: the other process has ended.
         """
-        sent, received = _bytes_of(own.contiguous()), _bytes_of(theirs)
+        sent, received = _bytes_of(own.contiguous()), _bytes_of(incoming)
         for start in range(0, max(len(sent), len(received)), SLOT):
             part = sent[start : start + SLOT]
             self._outgoing[self._turn, : len(part)] = part
@@ -95,23 +95,27 @@ def channels(ranks: Ranks, seconds: float) -> Iterator[Mapping[int, Channel]]:
                 listener.settimeout(seconds)
             except OSError:  # a sandbox without one of them
                 machine, listener = "", None
-        places = all_gather_object(ranks, {"machine": machine, "name": name})
-        near = [rank for rank, each in enumerate(places) if machine and each["machine"] == machine]
-        found: dict[int, Channel] = {}
+        addresses = all_gather_object(ranks, {"machine": machine, "name": name})
+        near = [
+            rank
+            for rank, address in enumerate(addresses)
+            if machine and address["machine"] == machine
+        ]
+        channels_by_rank: dict[int, Channel] = {}
         # Each calls those above it before it answers those below, so no two wait for each other.
         for rank in near:
             if rank > ranks.index:
                 connection = opened.enter_context(socket.socket(socket.AF_UNIX))
                 connection.settimeout(seconds)
-                connection.connect(str(places[rank]["name"]))
-                _, found[rank] = _met(connection, ranks.index)
-        while listener is not None and len(found) < len(near) - 1:
+                connection.connect(str(addresses[rank]["name"]))
+                _, channels_by_rank[rank] = _met(connection, ranks.index)
+        while listener is not None and len(channels_by_rank) < len(near) - 1:
             connection = opened.enter_context(listener.accept()[0])
             connection.settimeout(seconds)
             if _user_of(connection) == os.getuid():  # anyone on this machine may call
                 rank, channel = _met(connection, ranks.index)
-                found[rank] = channel
-        yield found
+                channels_by_rank[rank] = channel
+        yield channels_by_rank
 
 
 def _met(connection: socket.socket, own: int) -> tuple[int, Channel]:
@@ -124,10 +128,10 @@ def _met(connection: socket.socket, own: int) -> tuple[int, Channel]:
     try:
         os.ftruncate(outgoing, 2 * SLOT)
         socket.send_fds(connection, [_RANK.pack(own)], [outgoing])
-        said, segments, _, _ = socket.recv_fds(connection, _RANK.size, 1)
-        if len(said) < _RANK.size or not segments:
+        message, segments, _, _ = socket.recv_fds(connection, _RANK.size, 1)
+        if len(message) < _RANK.size or not segments:
             raise ConnectionResetError("a process of this machine ended before it was met")
-        [rank], [incoming] = _RANK.unpack(said), segments
+        [rank], [incoming] = _RANK.unpack(message), segments
         try:
             channel = Channel(connection, outgoing, incoming)
         finally:

@@ -155,9 +155,9 @@ def parse(
         start = StartConfig.model_validate(values["start"], context=context)
     except ValidationError:
         return parse_config(values, (), recipe, variables)  # raises, with all other errors
-    own = runs / str(values.get("name")) / RECIPE if runs else None
-    if own is not None and own.is_file():
-        return parse_config(merged(read_recipe(own), values), (), recipe, variables)
+    resumed = runs / str(values.get("name")) / RECIPE if runs else None
+    if resumed is not None and resumed.is_file():
+        return parse_config(merged(read_recipe(resumed), values), (), recipe, variables)
     load_plugins(values.get("plugins"), context, recipe)  # which the bundle may need
     bundle = read_bundle(start.model)
     file = start.recipe or recipe_of(bundle.folder)
@@ -166,9 +166,9 @@ def parse(
     _refuse_other_kind(values, section.kind, bundle)
     _refuse_other_languages(values, bundle)
     _refuse_other_tokenizer(values, earlier, bundle)
-    whole = merged(_defaults(bundle, earlier, file), values)
-    whole["plugins"] = _plugins(whole.get("plugins"), bundle)
-    config = parse_config(whole, (), recipe, variables)
+    completed = merged(_defaults(bundle, earlier, file), values)
+    completed["plugins"] = _plugins(completed.get("plugins"), bundle)
+    config = parse_config(completed, (), recipe, variables)
     refuse_other_sizes(config, bundle)
     return config
 
@@ -193,14 +193,14 @@ def earlier_recipe(file: Path, kind: str, variables: Mapping[str, str] | None = 
 
 def merged(base: Mapping[str, object], over: Mapping[str, object]) -> Values:
     """Both, with the values of `over` where both have a key; sections are merged."""
-    whole = dict(base)
+    result = dict(base)
     for key, value in over.items():
-        below = whole.get(key)
-        if isinstance(below, Mapping) and isinstance(value, Mapping):
-            whole[key] = merged(below, value)
+        section = result.get(key)
+        if isinstance(section, Mapping) and isinstance(value, Mapping):
+            result[key] = merged(section, value)
         else:
-            whole[key] = value
-    return whole
+            result[key] = value
+    return result
 
 
 def recipe_of(bundle: Path) -> Path | None:
@@ -250,10 +250,10 @@ def _plugins(named: object, bundle: Bundle) -> object:
     """The plugins of the recipe, and those that the model was trained with."""
     if named is not None and not isinstance(named, list | tuple):
         return named  # validation reports it
-    own = list(named or ())
-    known = {Path(str(file)).name for file in own}
-    needed = (name for name in bundle.config.plugins if name not in known)
-    return [*own, *(str(file_of(name)).replace("$", "$$") for name in needed)]
+    plugins = list(named or ())
+    names = {Path(str(file)).name for file in plugins}
+    needed = (name for name in bundle.config.plugins if name not in names)
+    return [*plugins, *(str(file_of(name)).replace("$", "$$") for name in needed)]
 
 
 def _given(config: Config) -> JsonObject:
@@ -263,9 +263,9 @@ def _given(config: Config) -> JsonObject:
 
 def _refuse_other_kind(values: Mapping[str, object], kind: str, bundle: Bundle) -> None:
     model = values.get("model", {})
-    found = model.get("kind", kind) if isinstance(model, Mapping) else kind
-    if found != kind:
-        raise _contradiction([f"model.kind is {found!r}; the model's is {kind!r}"], bundle)
+    given_kind = model.get("kind", kind) if isinstance(model, Mapping) else kind
+    if given_kind != kind:
+        raise _contradiction([f"model.kind is {given_kind!r}; the model's is {kind!r}"], bundle)
     if isinstance(model, Mapping) and "pretrained" in model:
         raise _contradiction(["model.pretrained would replace the model's encoder"], bundle)
 
@@ -277,12 +277,12 @@ def _refuse_other_languages(values: Values, bundle: Bundle) -> None:
         return
     faults = []
     for key, name in LANGUAGES.get(bundle.config.task, {}).items():
-        own, given = getattr(bundle.config, name), data.get(key)
-        if not own or not given or not isinstance(given, str):
+        language, code = getattr(bundle.config, name), data.get(key)
+        if not language or not code or not isinstance(code, str):
             continue
-        if _language(given) != _language(own):
-            faults.append(f"data.{key} is {given!r}; the model's is {own!r}")
-        data[key] = own
+        if _language(code) != _language(language):
+            faults.append(f"data.{key} is {code!r}; the model's is {language!r}")
+        data[key] = language
     if faults:
         raise _contradiction(faults, bundle)
 
@@ -298,12 +298,14 @@ def _refuse_other_tokenizer(
     """Refuses keys of [tokenizer] that are not those of the model's, and word vectors."""
     if "vectors" in values:
         raise _contradiction(["[vectors] would replace the model's embeddings"], bundle)
-    known = flatten(earlier.model_dump(mode="json").get("tokenizer", {})) if earlier else {}
-    given = values.get("tokenizer", {})
+    settings = flatten(earlier.model_dump(mode="json").get("tokenizer", {})) if earlier else {}
+    section = values.get("tokenizer", {})
     faults = []
-    for key, value in given.items() if isinstance(given, Mapping) else ():
-        own = {known.get(key)} | ({bundle.config.vocabulary_size} if key == "size" else set())
-        if key != "sampling_alpha" and value not in own:
+    for key, value in section.items() if isinstance(section, Mapping) else ():
+        allowed = {settings.get(key)} | (
+            {bundle.config.vocabulary_size} if key == "size" else set()
+        )
+        if key != "sampling_alpha" and value not in allowed:
             faults.append(f"tokenizer.{key} is {value!r}; the tokenizer is the model's")
     if faults:
         raise _contradiction(faults, bundle)

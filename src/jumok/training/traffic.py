@@ -51,18 +51,18 @@ def of_step(slices: Slices, index: int, shares: int, weight_bytes: int) -> Traff
     by_distance: dict[int, int] = {}
     # Gradients of one share are sent as they were computed.
     first = weight_bytes if shares == slices.count else FLOAT32
-    met = exchange_steps(index, slices.count)
+    steps = exchange_steps(index, slices.count)
     for window in slices.windows():
         lengths = [end - start for start, end in window]
-        for number, meeting in enumerate(met):
-            elements = sum(lengths[slice(*meeting.given)])
+        for number, step in enumerate(steps):
+            elements = sum(lengths[slice(*step.given)])
             sent = elements * (FLOAT32 if number else first)
-            _add(by_distance, index ^ meeting.other, sent)
+            _add(by_distance, index ^ step.other, sent)
             gradients, messages = gradients + sent, messages + bool(sent)
-    for meeting in met:
-        for start, end in slices.ranges(*meeting.kept):
+    for step in steps:
+        for start, end in slices.ranges(*step.kept):
             sent = (end - start) * weight_bytes
-            _add(by_distance, index ^ meeting.other, sent)
+            _add(by_distance, index ^ step.other, sent)
             weights, messages = weights + sent, messages + bool(sent)
     gathered = 2 * COUNT + 2 * shares // slices.count * COUNT + slices.most_blocks * FLOAT32
     return Traffic(gradients, weights, messages, gathered, 3, by_distance)

@@ -53,9 +53,9 @@ def ranks_of(variables: Mapping[str, str]) -> Iterator["Ranks"]:
 
         yield SINGLE_PROCESS
         return
-    from jumok.training.torch_ranks import joined
+    from jumok.training.torch_ranks import process_group
 
-    with joined(variables) as ranks, Path(os.devnull).open("w") as nowhere:
+    with process_group(variables) as ranks, Path(os.devnull).open("w") as nowhere:
         silent = ranks.index > 0
         with (
             redirect_stdout(nowhere) if silent else nullcontext(),

@@ -101,16 +101,16 @@ class CudaGraphs:
         if self._given_up or not self._recordable(replica.model):
             return passes(batch, scale)
         shape = id(replica.model), shape_of(batch)
-        known = self._recorded.get(shape)
-        if known is None:
+        graph = self._recorded.get(shape)
+        if graph is None:
             seen = self._seen.get(shape, ShapeCount())
             if seen.times < BEFORE or len(self._recorded) == MOST:
-                found = passes(batch, scale)
+                sums = passes(batch, scale)
                 if seen.times or len(self._seen) < REMEMBERED:
                     self._seen[shape] = ShapeCount(seen.times + 1, replica.noise.calls)
-                return found
+                return sums
             try:
-                known = self._recorded[shape] = self._new(replica, batch, passes, seen.masks)
+                graph = self._recorded[shape] = self._new(replica, batch, passes, seen.masks)
             except RuntimeError as error:  # a part of a model waits for the GPU, or it is full
                 warnings.warn(
                     "the passes of this model cannot be recorded, and are computed without that: "
@@ -119,12 +119,12 @@ class CudaGraphs:
                 )
                 self._given_up = True
                 return passes(batch, scale)
-        for held, given in zip(tensors_of(known.batch), tensors_of(batch), strict=True):
-            held.copy_(given)
-        known.scale.fill_(scale)
-        known.key.fill_(replica.noise.key)
-        known.again()
-        return known.sums.clone()
+        for buffer, tensor in zip(tensors_of(graph.batch), tensors_of(batch), strict=True):
+            buffer.copy_(tensor)
+        graph.scale.fill_(scale)
+        graph.key.fill_(replica.noise.key)
+        graph.again()
+        return graph.sums.clone()
 
     def _recordable(self, model: nn.Module) -> bool:
         """Whether passes do nothing that a recorded one would not do again: there are no listeners,
@@ -145,15 +145,15 @@ class CudaGraphs:
         self, replica: ModelReplica, batch: MicroBatch, passes: Passes, masks: int
     ) -> Recorded:
         device = next(tensors_of(batch)).device
-        held = changed(batch, Tensor.clone)
+        buffers = changed(batch, Tensor.clone)
         scale = torch.zeros((), device=device)
         key = torch.zeros((), dtype=torch.int64, device=device)
 
-        def work() -> Float[Tensor, "2"]:
+        def run() -> Float[Tensor, "2"]:
             with replica.noise.seeded(seeds_of(key, masks)):
-                return passes(held, scale)
+                return passes(buffers, scale)
 
-        return Recorded(held, scale, key, *self._record(work))
+        return Recorded(buffers, scale, key, *self._record(run))
 
 
 def shape_of(batch: object) -> tuple[object, ...]:
@@ -183,8 +183,8 @@ def tensors_of(batch: object) -> Iterator[Tensor]:
 def parts_of(batch: object) -> Iterator[tuple[str, object]]:
     """The fields of a batch, and what it computes once."""
     kinds = vars(type(batch)).items()
-    once = [name for name, each in kinds if isinstance(each, cached_property)]
-    own = ((name, each) for name, each in vars(batch).items() if name not in once)
+    once = [name for name, value in kinds if isinstance(value, cached_property)]
+    own = ((name, value) for name, value in vars(batch).items() if name not in once)
     return chain(own, ((name, getattr(batch, name)) for name in once))
 
 
@@ -199,7 +199,7 @@ def by_cuda(device: torch.device) -> Record:
             torch.cuda.device(device),
             torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"),
         ):
-            found = work()
-        return graph.replay, found
+            sums = work()
+        return graph.replay, sums
 
     return record

@@ -40,12 +40,12 @@ class Prefetcher:
         self._cursor = source.cursor
 
     def __next__(self) -> Sequence[MicroBatch]:
-        return [each.collate() for each in self.planned()]
+        return [batch.collate() for batch in self.planned()]
 
     def planned(self) -> Sequence[Planned[MicroBatch]]:
         """The next update; what this process uses of it is made."""
-        made = self._next or self._thread.submit(self._make)
-        batches, self._cursor = made.result()
+        update = self._next or self._thread.submit(self._make)
+        batches, self._cursor = update.result()
         self._next = self._thread.submit(self._make)
         return batches
 

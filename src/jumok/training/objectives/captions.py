@@ -25,18 +25,18 @@ def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float
         memory = memory.select(batch.rows)
     if not model.doubly_stochastic:
         return _cross_entropy(model, memory, batch, smoothing)
-    seen: dict[str, list[Tensor]] = {site: [] for site in model.cross_sites}
+    weights_of: dict[str, list[Tensor]] = {site: [] for site in model.cross_sites}
 
-    def keep(site: str, attention: Attention) -> None:
-        seen[site].append(attention.weights.mean(dim=1))  # over the heads
+    def record(site: str, attention: Attention) -> None:
+        weights_of[site].append(attention.weights.mean(dim=1))  # over the heads
 
-    with observe(model, keep, lambda site: site in seen):
+    with observe(model, record, lambda site: site in weights_of):
         loss = _cross_entropy(model, memory, batch, smoothing)
     places = rows_of(model, batch).places
     # An RNN attends step by step; a Transformer's layer computes all steps at once.
-    looked = (real_states(torch.cat(steps, dim=1), places) for steps in seen.values())
+    maps = (real_states(torch.cat(steps, dim=1), places) for steps in weights_of.values())
     count = len(batch.rows)
-    terms = [overlooked(weights, batch.captions, count) for weights in looked]
+    terms = [overlooked(weights, batch.captions, count) for weights in maps]
     return loss + model.doubly_stochastic * torch.stack(terms).mean()
 
 
@@ -74,5 +74,5 @@ def overlooked(
 
     Source: Xu et al. 2015, section 4.2.1, formula 14.
     """
-    looked = weights.new_zeros(count, weights.shape[1], dtype=torch.float32)
-    return ((1.0 - looked.index_add(0, captions, weights.float())) ** 2).sum()
+    totals = weights.new_zeros(count, weights.shape[1], dtype=torch.float32)
+    return ((1.0 - totals.index_add(0, captions, weights.float())) ** 2).sum()

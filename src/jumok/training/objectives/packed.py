@@ -46,8 +46,8 @@ def targets_of(
     tokens: Int[Tensor, "rows length"], places: Int[Tensor, " places"]
 ) -> Int[Tensor, " places"]:
     """What is to be predicted at these places; NO_TARGET where it is padding."""
-    wanted = tokens.flatten().index_select(0, places)
-    return wanted.masked_fill(wanted == PAD, NO_TARGET)
+    targets = tokens.flatten().index_select(0, places)
+    return targets.masked_fill(targets == PAD, NO_TARGET)
 
 
 def real_states(

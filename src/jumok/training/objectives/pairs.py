@@ -54,10 +54,10 @@ class ConsistentTranslation:
         assert isinstance(model, SequenceToSequence)
         hidden = decoder_states(model, batch, times=2)
         both = hidden.unflatten(0, (2, -1)).flatten(1, 2)
-        readings = both.index_select(1, batch.places).transpose(0, 1)
+        states = both.index_select(1, batch.places).transpose(0, 1)
         targets, output = targets_of(batch.target_output, batch.places), model.decoder.output
         return 0.5 * consistent_cross_entropy(
-            readings, output.weight, targets, smoothing, self.weight / 2, output.cap
+            states, output.weight, targets, smoothing, self.weight / 2, output.cap
         )
 
 

@@ -78,8 +78,8 @@ class Optimizer:
             for window in windows(start, end, device)
         ]
         running += [self._pool.submit(self._muon, unit, learning_rate) for unit in self._units]
-        for each in running:
-            each.result()
+        for update in running:
+            update.result()
 
     def state(self) -> dict[str, Tensor]:
         """Its moments: `muon.` of the first range, `adamw.` of the second one."""

@@ -35,11 +35,11 @@ class FlatParameters:
             parameter = pair[1]
             return id(parameter) not in inner, parameter.ndim < 2, inner.get(id(parameter), ())[1:]
 
-        self._places: list[tuple[str, int, torch.Size]] = []
+        self._starts: list[tuple[str, int, torch.Size]] = []
         self.matrices: list[tuple[int, tuple[int, int, int]]] = []
         self.size = self.decayed = self.hidden = 0
         for name, parameter in sorted(model.named_parameters(), key=order):
-            self._places.append((name, self.size, parameter.shape))
+            self._starts.append((name, self.size, parameter.shape))
             if id(parameter) in inner:
                 self._stack(*inner[id(parameter)])
             self.size += -(-parameter.numel() // ALIGN) * ALIGN
@@ -49,28 +49,28 @@ class FlatParameters:
                 self.hidden = self.size
 
     @property
-    def places(self) -> list[tuple[str, Range, torch.Size]]:
+    def entries(self) -> list[tuple[str, Range, torch.Size]]:
         """Each parameter's name, its range of the row and its shape; what a range has more than the
         parameter, up to the next cache line, is zero.
         """
-        ends = [start for _, start, _ in self._places[1:]] + [self.size]
+        ends = [start for _, start, _ in self._starts[1:]] + [self.size]
         return [
             (name, (start, end), shape)
-            for (name, start, shape), end in zip(self._places, ends, strict=True)
+            for (name, start, shape), end in zip(self._starts, ends, strict=True)
         ]
 
     @property
     def units(self) -> list[tuple[int, tuple[int, int, int]]]:
         """The stacks in parts of about TOGETHER elements, each with its start and its shape."""
-        found = []
+        units = []
         for start, (count, rows, columns) in self.matrices:
             # A part starts on a cache line.
             fewest = ALIGN // math.gcd(ALIGN, rows * columns)
             most = max(1, TOGETHER // (fewest * rows * columns)) * fewest
             for first in range(0, count, most):
                 some = min(most, count - first), rows, columns
-                found.append((start + first * rows * columns, some))
-        return found
+                units.append((start + first * rows * columns, some))
+        return units
 
     def segments(self, hidden: int) -> list[Segment]:
         """The row with the places at which it may be cut: units of matrices up to `hidden`, and
@@ -99,7 +99,7 @@ class FlatParameters:
         """Each parameter as a window into `flat`."""
         return {
             name: flat[start : start + shape.numel()].view(shape)
-            for name, start, shape in self._places
+            for name, start, shape in self._starts
         }
 
     def attach(

@@ -167,9 +167,9 @@ class Sharded:
         averaged = []
         for weights, frozen, average in zip(own, self._frozen, self._averages, strict=True):
             average.snapshot(weights)
-            found = average.weights(weights)
-            frozen.restore(found)
-            averaged.append(found)
+            mean = average.weights(weights)
+            frozen.restore(mean)
+            averaged.append(mean)
         self._collected = self._collect(self._joined(averaged))
 
     def averaged(self) -> nn.Module:
@@ -214,8 +214,8 @@ class Sharded:
             self._means[number].copy_(parts["adamw.exp_avg"][number])
             self._squares[number].copy_(parts["adamw.exp_avg_sq"][number])
             self._frozen[number].remember(weights)
-            its = {name: some[number] for name, some in parts.items()}
-            self._averages[number].load_state(its)
+            own_parts = {name: some[number] for name, some in parts.items()}
+            self._averages[number].load_state(own_parts)
         self._collected = None
 
     @property
@@ -246,11 +246,11 @@ class Sharded:
         row = torch.empty(self._layout.size)
         for rank in range(self._ranks.count):
             ranges = self._shards.ranges(rank)
-            theirs = own
+            received = own
             if rank:
-                theirs = own.new_empty(sum(end - start for start, end in ranges))
-                self._ranks.sendrecv(rank, nothing, theirs)
-            parts = theirs.split([end - start for start, end in ranges])
+                received = own.new_empty(sum(end - start for start, end in ranges))
+                self._ranks.sendrecv(rank, nothing, received)
+            parts = received.split([end - start for start, end in ranges])
             for (start, end), part in zip(ranges, parts, strict=True):
                 row[start:end] = part
         return row
@@ -304,14 +304,14 @@ def refuse_undivided(
                 do=INSTEAD,
             )
         seen |= inside
-    for name, _, shape in layout.places:
+    for name, _, shape in layout.entries:
         if not shape:
             raise ConfigError(
                 'training.sharding = "full" cannot divide a weight without rows.',
                 got=f"{name}, which is one number",
                 do=f"make it a vector of one element, or {INSTEAD}",
             )
-    rows = max(shape[0] for _, _, shape in layout.places)
+    rows = max(shape[0] for _, _, shape in layout.entries)
     most = -(-rows // count)
     if (count - 1) * most >= rows:
         raise ConfigError(

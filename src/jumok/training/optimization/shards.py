@@ -24,7 +24,7 @@ class Shards:
 
     def __init__(self, layout: FlatParameters, count: int) -> None:
         self._layout, self._count = layout, count
-        self.names = [name for name, _, _ in layout.places]
+        self.names = [name for name, _, _ in layout.entries]
         self.size = layout.size
 
     def shapes(self, index: int) -> list[torch.Size]:
@@ -32,7 +32,7 @@ class Shards:
         return [
             torch.Size([end - first, *shape[1:]])
             for (_, _, shape), (first, end) in zip(
-                self._layout.places, self._rows(index), strict=True
+                self._layout.entries, self._rows(index), strict=True
             )
         ]
 
@@ -40,21 +40,21 @@ class Shards:
         """What process `index` has of the row: with a parameter's last row also the zeros after
         it.
         """
-        found = []
+        ranges = []
         for (_, (start, end), shape), (first, last) in zip(
-            self._layout.places, self._rows(index), strict=True
+            self._layout.entries, self._rows(index), strict=True
         ):
             width = math.prod(shape[1:])
             ends = last == shape[0] and first < last
-            found.append((start + first * width, end if ends else start + last * width))
-        return found
+            ranges.append((start + first * width, end if ends else start + last * width))
+        return ranges
 
     def joined(self, parts: Sequence[Tensor], index: int) -> Float[Tensor, " own"]:
         """The parts that process `index` has, one after another, as its ranges say."""
         ranges = self.ranges(index)
         row = parts[0].new_zeros(sum(end - start for start, end in ranges))
-        for held, part in zip(self.split(row, index), parts, strict=True):
-            held.copy_(part)
+        for window, part in zip(self.split(row, index), parts, strict=True):
+            window.copy_(part)
         return row
 
     def split(self, row: Float[Tensor, " own"], index: int) -> list[Tensor]:
@@ -74,8 +74,8 @@ class Shards:
 
     def _rows(self, index: int) -> list[Range]:
         """The first row of each parameter that process `index` has, and the one after its last."""
-        found = []
-        for _, _, shape in self._layout.places:
+        rows = []
+        for _, _, shape in self._layout.entries:
             most = -(-shape[0] // self._count)
-            found.append((min(index * most, shape[0]), min((index + 1) * most, shape[0])))
-        return found
+            rows.append((min(index * most, shape[0]), min((index + 1) * most, shape[0])))
+        return rows

@@ -87,24 +87,26 @@ class Sliced:
         summed up.
         """
 
-        def work(replica: ModelReplica, gradient: Tensor, its: Sequence[Assignment]) -> Tensor:
+        def compute_share(
+            replica: ModelReplica, gradient: Tensor, share: Sequence[Assignment]
+        ) -> Tensor:
             # MKL has one number for all threads, which validation sets back to that of the cores.
             torch.set_num_threads(1)
             gradient.zero_()
             sums = torch.zeros(2, dtype=torch.float64, device=gradient.device)
             with gradients_added_up():
-                for assignment in its:
+                for assignment in share:
                     sums += compute(replica, assignment)
             return sums
 
         # In copies of this context, so that observers of this thread also observe the others.
         running = [
-            self._pool.submit(copy_context().run, work, replica, gradient, its)
-            for replica, gradient, its in zip(
+            self._pool.submit(copy_context().run, compute_share, replica, gradient, share)
+            for replica, gradient, share in zip(
                 self._replicas, self._gradients, assignments, strict=True
             )
         ]
-        return torch.stack([each.result() for each in running])
+        return torch.stack([result.result() for result in running])
 
     def sum_gradients(self) -> Float[Tensor, " norms"]:
         """Sums up the gradient of this process's slice; returns the norms of all blocks."""
@@ -216,29 +218,29 @@ class Exchange:
         at_once = WINDOW if total.device.type == "cpu" else max(1, len(total))
         for window in self._slices.windows(at_once):
             sums = [tree_sum([part[start:end] for part in parts])[0] for start, end in window]
-            held = sums[0] if len(sums) == 1 else torch.cat(sums)
-            places = [0, *accumulate(end - start for start, end in window)]
+            partial = sums[0] if len(sums) == 1 else torch.cat(sums)
+            offsets = [0, *accumulate(end - start for start, end in window)]
             first = 0
-            for meeting in self._meetings:
-                kept, given = (
-                    held[places[start] - places[first] : places[end] - places[first]]
-                    for start, end in (meeting.kept, meeting.given)
+            for step in self._meetings:
+                kept, sent = (
+                    partial[offsets[start] - offsets[first] : offsets[end] - offsets[first]]
+                    for start, end in (step.kept, step.given)
                 )
-                theirs = torch.empty_like(kept)
-                self._ranks.sendrecv(meeting.other, given, theirs)
-                [held] = tree_sum([kept, theirs])
-                first = meeting.kept[0]
-            total[filled : filled + len(held)] = held
-            filled += len(held)
+                received = torch.empty_like(kept)
+                self._ranks.sendrecv(step.other, sent, received)
+                [partial] = tree_sum([kept, received])
+                first = step.kept[0]
+            total[filled : filled + len(partial)] = partial
+            filled += len(partial)
 
     def all_gather(self, own: Float[Tensor, " slice"], row: Float[Tensor, " size"]) -> None:
         """Fills the row with the slices of all processes, rounded to its precision."""
         for (start, end), part in zip(self.ranges, self._parts(own), strict=True):
             row[start:end] = part
-        for meeting in reversed(self._meetings):
-            ours, theirs = (self._slices.ranges(*some) for some in (meeting.kept, meeting.given))
-            for (start, end), (first, last) in zip(ours, theirs, strict=True):
-                self._ranks.sendrecv(meeting.other, row[start:end], row[first:last])
+        for step in reversed(self._meetings):
+            ours, received = (self._slices.ranges(*some) for some in (step.kept, step.given))
+            for (start, end), (first, last) in zip(ours, received, strict=True):
+                self._ranks.sendrecv(step.other, row[start:end], row[first:last])
 
     def gather(self, own: Float[Tensor, " slice"]) -> Float[Tensor, " size"]:
         """The whole row in the first process; in the others it is empty."""
@@ -247,7 +249,7 @@ class Exchange:
             for part in self._parts(own):
                 self._ranks.sendrecv(0, part, nothing)
             return nothing
-        row = own.new_empty(self._slices.segments[-1].places[-1])
+        row = own.new_empty(self._slices.segments[-1].boundaries[-1])
         for (start, end), part in zip(self.ranges, self._parts(own), strict=True):
             row[start:end] = part
         for other in range(1, self._ranks.count):
@@ -262,16 +264,16 @@ class Exchange:
         So they do not depend on the number of processes. To be called by a thread that has one
         core: several would add up the squares of a block in another order.
         """
-        found = [own[:0]]
+        norms = [own[:0]]
         for segment, within, part in zip(
             self._slices.segments, self.ranges, self._parts(own), strict=True
         ):
             start = 0
             for length, equal in groupby(segment.blocks(within)):
                 end = start + length * len(list(equal))
-                found.append(torch.linalg.vector_norm(part[start:end].view(-1, length), dim=1))
+                norms.append(torch.linalg.vector_norm(part[start:end].view(-1, length), dim=1))
                 start = end
-        return torch.cat(found)
+        return torch.cat(norms)
 
     def all_norms(self, own: Float[Tensor, " blocks"]) -> Float[Tensor, " all_blocks"]:
         """Those of all processes, in any order."""

@@ -35,23 +35,23 @@ class Segment:
     """A part of the row.
 
     Attributes:
-        places: where it may be cut, in ascending order: from its first element to its end.
+        boundaries: where it may be cut, in ascending order: from its first element to its end.
     """
 
-    places: Sequence[int]
+    boundaries: Sequence[int]
 
     def cut(self, number: int, count: int) -> int:
         """Where slice `number` of `count` begins: the place nearest to equal slices."""
-        first, end = self.places[0], self.places[-1]
+        first, end = self.boundaries[0], self.boundaries[-1]
         equal = first + (end - first) * number // count
-        after = bisect_left(self.places, equal)
-        nearest = self.places[max(after - 1, 0) : after + 1]
+        after = bisect_left(self.boundaries, equal)
+        nearest = self.boundaries[max(after - 1, 0) : after + 1]
         return min(nearest, key=lambda place: abs(place - equal))
 
     def blocks(self, within: Range) -> list[int]:
         """The elements from each place to the next one, in a range that begins and ends at one."""
-        first, last = (bisect_left(self.places, place) for place in within)
-        some = self.places[first : last + 1]
+        first, last = (bisect_left(self.boundaries, place) for place in within)
+        some = self.boundaries[first : last + 1]
         return [end - start for start, end in pairwise(some)]
 
 
@@ -81,15 +81,15 @@ def exchange_steps(index: int, count: int) -> list[ExchangeStep]:
     Args:
         count: of the processes, a power of two.
     """
-    found = []
+    steps = []
     first, end = 0, count
     for bit in range(count.bit_length() - 1):
         middle = (first + end) // 2
         low, high = (first, middle), (middle, end)
         kept, given = (high, low) if index >> bit & 1 else (low, high)
-        found.append(ExchangeStep(index ^ (1 << bit), kept, given))
+        steps.append(ExchangeStep(index ^ (1 << bit), kept, given))
         first, end = kept
-    return found
+    return steps
 
 
 def slice_number(index: int, count: int) -> int:
@@ -110,7 +110,7 @@ class Slices:
 
     def __init__(self, segments: Sequence[Segment], count: int) -> None:
         self.segments, self.count = segments, count
-        self._cuts = [[each.cut(n, count) for n in range(count + 1)] for each in segments]
+        self._cuts = [[segment.cut(n, count) for n in range(count + 1)] for segment in segments]
         self.most_blocks = max(self._blocks(number) for number in range(count))
 
     def ranges(self, first: int, end: int) -> list[Range]:

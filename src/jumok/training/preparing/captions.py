@@ -118,28 +118,28 @@ def _splits(
     data = config.data
     folders = [corpus.images for corpus in (*train, *validation)]
     shares = (0.0, 0.0) if validation else (data.validation_share, data.test_share)
-    found: dict[str, list[CaptionedSplit]] = {"train": [], "validation": [], "test": []}
+    parts_of: dict[str, list[CaptionedSplit]] = {"train": [], "validation": [], "test": []}
     for corpus in train:
         files = _files(corpus, config)
         pictures = _read(corpus, files, data.skip_damaged, folders.count(corpus.images) > 1, say)
         for name, split in split_pictures(pictures, *shares).items():
-            found[name].append(_pictures(corpus, files, split))
+            parts_of[name].append(_pictures(corpus, files, split))
     for corpus in validation:
         files = _files(corpus, config)
         pictures = _read(corpus, files, data.skip_damaged, folders.count(corpus.images) > 1, say)
-        found["validation"].append(_pictures(corpus, files, pictures))
+        parts_of["validation"].append(_pictures(corpus, files, pictures))
     return {
         name: CaptionedSplit(
             [item for part in parts for item in part.items],
             [captions for part in parts for captions in part.captions],
         )
-        for name, parts in found.items()
+        for name, parts in parts_of.items()
     }
 
 
 def _files(corpus: CaptionCorpusConfig, config: CaptionConfig) -> PictureFiles:
-    given = config.model.encoder.kind == "given"
-    return FeatureSource(corpus.images) if given else ImageSource(corpus.images)
+    precomputed = config.model.encoder.kind == "given"
+    return FeatureSource(corpus.images) if precomputed else ImageSource(corpus.images)
 
 
 def _read(
@@ -159,8 +159,8 @@ def _pictures(
     corpus: CaptionCorpusConfig, files: PictureFiles, pictures: Sequence[Captioned]
 ) -> CaptionedSplit:
     return CaptionedSplit(
-        [Item(files, each.file, Place(corpus.captions, each.line)) for each in pictures],
-        [each.captions for each in pictures],
+        [Item(files, picture.file, Place(corpus.captions, picture.line)) for picture in pictures],
+        [picture.captions for picture in pictures],
     )
 
 

@@ -230,11 +230,11 @@ def update_stream(
 
 def training_sources(prepared: PreparedPairs, count: int) -> list[str]:
     """At most `count` of the training source texts, evenly spaced over each corpus."""
-    each = max(count // max(len(prepared.train), 1), 1)
+    rows = max(count // max(len(prepared.train), 1), 1)
     return [
         prepared.tokenizer.decode(store.source[row].tolist())
         for store in prepared.train
-        for row in store.sample(each)
+        for row in store.sample(rows)
     ]
 
 
@@ -251,11 +251,11 @@ def _held_out(
 ) -> tuple[HeldOut, HeldOut]:
     """The held-out source sentences: those for validation, and those for the test."""
     validation = 0 if validated else data.validation_pairs
-    wanted = validation + data.test_pairs
-    if not wanted:
+    count = validation + data.test_pairs
+    if not count:
         return HeldOut(), HeldOut()
-    held = HeldOut.among((pair.source for pair in _read_all(train)), wanted)
-    parts = held.split(validation / wanted)
+    held = HeldOut.among((pair.source for pair in _read_all(train)), count)
+    parts = held.split(validation / count)
     if not validated:
         say(f"no validation data given: {len(parts[0])} source sentences are held out")
     if data.test_pairs:

@@ -51,7 +51,7 @@ def prepare(
         ConfigError: a vocabulary that the text does not allow.
     """
     train = [corpus_of(one) for one in data.train]
-    check = [corpus_of(one) for one in data.validation]
+    checked = [corpus_of(one) for one in data.validation]
     held = HeldOut()
     labelled = isinstance(data, LabelledTextsConfig)
     skip = isinstance(data, LabelledTextsConfig) and data.skip_damaged
@@ -62,22 +62,22 @@ def prepare(
         report = report or CorpusReport("", skip_damaged=skip)
         return (text for corpus in corpora for text in read_examples(corpus, report))
 
-    if not check:
+    if not checked:
         held = HeldOut.among((text.text for text in read(train)), data.validation_texts)
         say(f"no validation data given: {len(held)} texts are held out")
     labels = label_names(read(train)) if labelled else ()
-    pieces = tokenizer(text.text for text in read(train))
+    trained = tokenizer(text.text for text in read(train))
 
     def store(
         corpora: Sequence[TextCorpus], part: str, kept: Callable[[Example], bool]
     ) -> ExampleStore:
         names = " + ".join(corpus.file.name for corpus in corpora)
         report = CorpusReport(f"{part}: {names}", unit="texts", skip_damaged=skip)
-        found = filter(kept, read(corpora, report))
+        texts = filter(kept, read(corpora, report))
         stored = prepare_examples(
-            _with_known_labels(found, labels, report) if skip else found,
+            _with_known_labels(texts, labels, report) if skip else texts,
             corpora,
-            pieces,
+            trained,
             cache,
             data.max_tokens,
             labels=labels,
@@ -88,9 +88,9 @@ def prepare(
         return stored
 
     return PreparedTexts(
-        pieces,
+        trained,
         store(train, "training", lambda text: text.text not in held),
-        store(check or train, "validation", lambda text: bool(check) or text.text in held),
+        store(checked or train, "validation", lambda text: bool(checked) or text.text in held),
         labels,
     )
 

@@ -23,7 +23,7 @@ from jumok.systems.words import WordSpace
 
 
 @dataclass(frozen=True)
-class GivenRows:
+class PretrainedRows:
     """The pretrained vectors of a vocabulary.
 
     Attributes:
@@ -48,7 +48,7 @@ class GivenRows:
         )
 
     @torch.no_grad()
-    def begin(self, model: nn.Module) -> nn.Module:
+    def initialize(self, model: nn.Module) -> nn.Module:
         """Writes the vectors into every embedding table of `model`, and freezes them if `frozen` is
         set.
 
@@ -74,7 +74,7 @@ class GivenRows:
             )
 
 
-def given_rows(config: VectorsConfig | None, tokenizer: Tokenizer) -> GivenRows | None:
+def pretrained_rows(config: VectorsConfig | None, tokenizer: Tokenizer) -> PretrainedRows | None:
     """Finds the vectors of the whole words of the vocabulary; None if the recipe names no file.
 
     Raises:
@@ -95,6 +95,8 @@ def given_rows(config: VectorsConfig | None, tokenizer: Tokenizer) -> GivenRows 
             do="use vectors of the corpus's language",
             place=Place(config.path),
         )
-    found = matrix[list(rows.values())]
-    length = float(found.norm(dim=1).mean())
-    return GivenRows(config, torch.tensor(list(rows)), found / max(length, 1e-12), len(words))
+    vectors_of_words = matrix[list(rows.values())]
+    length = float(vectors_of_words.norm(dim=1).mean())
+    return PretrainedRows(
+        config, torch.tensor(list(rows)), vectors_of_words / max(length, 1e-12), len(words)
+    )

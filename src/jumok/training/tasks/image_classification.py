@@ -102,18 +102,18 @@ class ImageClassificationTask:
         model.to(dtype)
         device = next(model.parameters()).device
         loss = 0.0
-        found: list[int] = []
+        predicted: list[int] = []
         for batch in in_order(self._validation, self._config.training.tokens_per_micro_batch):
             logits = model(batch.pixels.to(device)).float().cpu()
             loss += float(F.cross_entropy(logits, batch.labels, reduction="sum"))
-            found += logits.argmax(dim=1).tolist()
-        labelled = ClassifiedExamples.of(self._validation.numbers.tolist(), found)
-        on = f"{len(found):,} validation images"
+            predicted += logits.argmax(dim=1).tolist()
+        labelled = ClassifiedExamples.of(self._validation.numbers.tolist(), predicted)
+        on = f"{len(predicted):,} validation images"
         scores = labelled.scores(self._train.labels, on, resamples=0)
         untrained = baselines.of_labels(
             scores[0].value, self._train.labels, self._validation.numbers
         )
-        return Scores(loss / len(found), scores, untrained)
+        return Scores(loss / len(predicted), scores, untrained)
 
     def write(
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats

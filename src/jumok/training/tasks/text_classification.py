@@ -17,7 +17,7 @@ from jumok.config.masked import SHAPE
 from jumok.data.texts.batches import LabelledUpdates, every_text, labelled_batch, text_sampler
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, Place
-from jumok.evaluation.classification import judge_labels
+from jumok.evaluation.classification import predict_labels
 from jumok.models.catalog import DataSizes, build
 from jumok.models.classifier import TextClassifier
 from jumok.models.masked import MaskedLanguageModel
@@ -27,7 +27,7 @@ from jumok.training import baselines
 from jumok.training.objectives.texts import classify_texts
 from jumok.training.preparing import texts
 from jumok.training.preparing.texts import PreparedTexts, padding_share
-from jumok.training.preparing.vectors import given_rows
+from jumok.training.preparing.vectors import pretrained_rows
 from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import (
     Objective,
@@ -57,7 +57,7 @@ class TextClassificationTask:
     ) -> None:
         self._config, self._prepared = config, prepared
         self._model, self._encoder = model, encoder
-        self._given = given_rows(config.vectors, prepared.tokenizer)
+        self._vectors = pretrained_rows(config.vectors, prepared.tokenizer)
         self.objective: Objective = classify_texts
         self.unit = "texts"
         training = config.training
@@ -101,7 +101,7 @@ class TextClassificationTask:
         prepared = self._prepared
         model = build(self._model, DataSizes(prepared.tokenizer.size, len(prepared.labels)))
         fill(model, self._encoder)
-        return self._given.begin(model) if self._given else model
+        return self._vectors.initialize(model) if self._vectors else model
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         store, labels = self._prepared.train, self._prepared.labels
@@ -112,8 +112,8 @@ class TextClassificationTask:
             f"{self._config.training.tokens_per_batch:,}; labels {', '.join(labels)}"
         )
         yield f"padding: {padding_share(self._stream):.1%} of a batch"
-        if self._given is not None:
-            yield self._given.coverage
+        if self._vectors is not None:
+            yield self._vectors.coverage
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
         del dtype  # there is nothing to decode
@@ -121,12 +121,12 @@ class TextClassificationTask:
         store, labels = self._prepared.validation, self._prepared.labels
         budget = self._config.training.tokens_per_micro_batch
         batches = (labelled_batch(store, rows) for rows in every_text(store, budget))
-        judged = judge_labels(model, batches)
+        examples = predict_labels(model, batches)
         on = f"{len(store):,} validation texts"
-        scores = judged.scores(labels, on, resamples=0)
+        scores = examples.scores(labels, on, resamples=0)
         assert store.labels is not None
         return Scores(
-            judged.loss, scores, baselines.of_labels(scores[0].value, labels, store.labels)
+            examples.loss, scores, baselines.of_labels(scores[0].value, labels, store.labels)
         )
 
     def write(

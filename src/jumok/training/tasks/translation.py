@@ -37,7 +37,7 @@ from jumok.training.preparing.pairs import (
     update_stream,
 )
 from jumok.training.preparing.prepared import prepare_shards
-from jumok.training.preparing.vectors import given_rows
+from jumok.training.preparing.vectors import pretrained_rows
 from jumok.training.task import (
     Objective,
     Reporter,
@@ -48,7 +48,7 @@ from jumok.training.task import (
     model_line,
 )
 
-READING_PAIRS = 64
+SETTING_PAIRS = 64
 COUNTED_LINES = 2000
 
 
@@ -62,7 +62,7 @@ class TranslationTask:
             ConsistentTranslation(consistency) if consistency else translation
         )
         self.unit = "tokens"
-        self._given = given_rows(config.vectors, prepared.tokenizer)
+        self._vectors = pretrained_rows(config.vectors, prepared.tokenizer)
         self._stream = update_stream(config, prepared.train, prepared.tokenizer)
         self.updates: UpdateSource = self._stream
 
@@ -76,7 +76,7 @@ class TranslationTask:
 
     def build(self) -> nn.Module:
         model = build(self._config.model, DataSizes(vocabulary=self._prepared.tokenizer.size))
-        return self._given.begin(model) if self._given else model
+        return self._vectors.initialize(model) if self._vectors else model
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         sizes, stores = self._config.model, self._prepared.train
@@ -87,8 +87,8 @@ class TranslationTask:
             f"{self._config.training.tokens_per_batch:,}"
         )
         yield f"padding: {padding_share(self._stream):.1%} of a batch"
-        if self._given is not None:
-            yield self._given.coverage
+        if self._vectors is not None:
+            yield self._vectors.coverage
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
         budget = self._config.training.tokens_per_micro_batch
@@ -118,9 +118,9 @@ class TranslationTask:
     def _calibration(self, translations: Sequence[Translation]) -> Calibration | None:
         """How often translations of a given confidence are right, by the validation sentences."""
         known = [
-            (each.text, reference, each.confidence)
-            for each, reference in zip(translations, self._prepared.references, strict=True)
-            if each.confidence is not None
+            (output.text, reference, output.confidence)
+            for output, reference in zip(translations, self._prepared.references, strict=True)
+            if output.confidence is not None
         ]
         texts, references = [text for text, _, _ in known], [text for _, text, _ in known]
         exact = self._config.validation.metric == "accuracy"
@@ -149,7 +149,7 @@ class TranslationTask:
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats
     ) -> None:
         data, prepared = self._config.data, self._prepared
-        reading = self._alignment_reading(weights)
+        setting = self._setting(weights)
         bundle = BundleConfig(
             task="translation",
             model=self._config.model.model_dump(),
@@ -158,8 +158,8 @@ class TranslationTask:
             source_language=data.source_language,
             target_language=data.target_language,
             max_tokens=data.max_tokens,
-            alignment_layer=reading.layer if reading else None,
-            alignment_at_input=reading.at_input if reading else False,
+            alignment_layer=setting.layer if setting else None,
+            alignment_at_input=setting.at_input if setting else False,
             sentences=common_sentences(
                 training_sources(prepared, COUNTED_LINES), data.source_language
             ),
@@ -171,11 +171,11 @@ class TranslationTask:
             trained_on=(f"{store.report.name}: {len(store):,} pairs" for store in prepared.train),
             examples=f"{sum(len(store) for store in prepared.train):,} pairs",
             per="target token",
-            notes=() if self._given is None else (self._given.coverage,),
+            notes=() if self._vectors is None else (self._vectors.coverage,),
         )
         write_bundle(folder, weights, bundle, prepared.tokenizer, card)
 
-    def _alignment_reading(self, weights: Mapping[str, Tensor]) -> AlignmentSetting | None:
+    def _setting(self, weights: Mapping[str, Tensor]) -> AlignmentSetting | None:
         """The best alignment setting of the model, by some validation pairs; None: it has no
         attention.
         """
@@ -185,7 +185,7 @@ class TranslationTask:
         fill(model, weights)
         most = self._config.data.max_tokens  # validation sentences may be longer than positions
         sources, targets = (
-            [ids[:most] for ids in self._prepared.tokenizer.encode_batch(side[:READING_PAIRS])]
+            [ids[:most] for ids in self._prepared.tokenizer.encode_batch(side[:SETTING_PAIRS])]
             for side in (self._prepared.sources, self._prepared.references)
         )
         return choose_setting(model, sources, targets)
