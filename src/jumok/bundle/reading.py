@@ -114,11 +114,7 @@ def read_bundle(folder: Path) -> Bundle:
 
 
 def _typed(kind: type[Typed], values: Mapping[str, object], file: Path) -> Typed:
-    """A file's JSON, with every key validated.
-
-    Raises:
-        BundleError: a key is missing, unknown or invalid; all of them are named.
-    """
+    """A file's JSON, with every key validated."""
     try:
         return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:

@@ -1,13 +1,11 @@
 """Checkpoints: the state for an exact resume, in a slice for each process and an index.
 
-A slice is a safetensors file with what one process has of each tensor. The index is a JSON file:
-the rest of the run's state, and which file holds which ranges of the tensors, with a digest of
-each. All slices are forced to the disk before the first process renames the index, so a checkpoint
-is complete or not there, even after a `kill -9` or a power cut. The previous one stays as
-`checkpoint.previous.json` with its slices.
+A slice is a safetensors file with what one process has of each tensor; the index is a JSON file
+with the rest of the run's state, the ranges in each slice and its digest. All slices are forced to
+the disk before the first process renames the index, so a checkpoint is complete or not there, even
+after a power cut. The previous one stays as `checkpoint.previous.json`.
 
-Any number of processes can read a checkpoint: each takes the ranges that it owns, and the files
-that it reads are checked against the index.
+Any number of processes can read a checkpoint: each takes the ranges that it owns.
 """
 
 import contextlib
@@ -48,9 +46,8 @@ class Checkpoint:
     """The state of one process, or of the whole run.
 
     Attributes:
-        tensors: by name.
-        run: the rest of the run's state as JSON values, with the fingerprint of its recipe
-            ("recipe") and its "progress".
+        run: the rest of the state as JSON values, with the fingerprint of its recipe ("recipe")
+            and its "progress".
         ranges: by name, which elements of a row that all processes share a tensor holds one after
             another. A tensor that is not named here is the same in all processes.
     """
@@ -79,14 +76,12 @@ class _Slice:
 
     @classmethod
     def of(cls, values: JsonObject) -> "_Slice":
-        """The entry of an index."""
         ranges = {
             name: [(start, end) for start, end in some] for name, some in values["ranges"].items()
         }
         return cls(values["file"], values["sha256"], ranges)
 
     def has(self, wanted: Wanted) -> bool:
-        """Whether it holds something of what is wanted."""
         return any(
             list(_common(self.ranges[name], wanted(name) or self.ranges[name]))
             for name in self.ranges
@@ -154,11 +149,8 @@ def _write_index(folder: Path, run: JsonObject, slices: Sequence[JsonObject]) ->
 
 
 def remove_unused(folder: Path) -> None:
-    """Removes the slices that no index names: those of processes that were killed while they saved,
-    and of checkpoints that were replaced. If an index cannot be read, nothing is removed.
-
-    Raises:
-        OSError: the system refuses.
+    """Removes the slices that no index names: of processes that were killed while they saved, and
+    of replaced checkpoints. If an index cannot be read, nothing is removed.
     """
     used = set()
     for path in (folder / CURRENT, folder / PREVIOUS, folder / DAMAGED):
@@ -226,7 +218,7 @@ def read(path: Path, wanted: Wanted | None = None, ranks: Ranks = SINGLE_PROCESS
 
     Args:
         wanted: what this process needs of each tensor; None: everything.
-        ranks: of several, each reads the slices that it needs, and every slice is read by one.
+        ranks: each reads the slices that it needs, and every slice is read by one.
 
     Raises:
         BundleError: truncated, damaged, a slice is missing or of another checkpoint, or it is of
@@ -389,7 +381,6 @@ def _digest(identity: str, sums: str) -> str:
 
 
 def _digest_of(content: Mapping[str, object]) -> str:
-    """Of all of an index but the digest itself."""
     rest = {key: value for key, value in content.items() if key != "sha256"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 

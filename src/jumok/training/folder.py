@@ -69,7 +69,6 @@ class Decisions:
     """The values of "auto" on the machine that started the run; a resumed run keeps them.
 
     Attributes:
-        shares: of the micro-batches of a step; another number sums gradients in another order.
         batches: of exact lengths, or of one shape (training.batches).
     """
 
@@ -79,7 +78,7 @@ class Decisions:
 
 
 def start(folder: Path) -> None:
-    """Clears the folder of a new run: removes the files of a run without a checkpoint.
+    """Removes the files of a run without a checkpoint.
 
     Raises:
         ConfigError: a run of this name has a checkpoint or a model, the folder holds something
@@ -98,11 +97,7 @@ def start(folder: Path) -> None:
 
 
 def refuse_taken(folder: Path) -> None:
-    """Refuses a run whose name has a checkpoint or a model already.
-
-    Raises:
-        ConfigError: it has.
-    """
+    """Raises a ConfigError if the folder has a checkpoint or a model already."""
     if checkpoint.exists(folder) or (folder / MODEL).exists():
         raise ConfigError(
             "a run of this name exists already.",
@@ -113,7 +108,7 @@ def refuse_taken(folder: Path) -> None:
 
 
 def _refuse_others(folder: Path) -> None:
-    """Raises ConfigError if files in the folder may be the user's, such as images to train on."""
+    """Files in the folder may be the user's, such as images to train on."""
     files = sorted(file.name for file in folder.iterdir() if not file.name.startswith("."))
     try:
         is_run = "decisions" in json.loads((folder / CONFIG).read_text("utf-8"))
@@ -129,11 +124,7 @@ def _refuse_others(folder: Path) -> None:
 
 
 def make(folder: Path) -> None:
-    """Creates the folder if it does not exist.
-
-    Raises:
-        ConfigError: it cannot be created.
-    """
+    """Creates the folder, or raises a ConfigError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -162,9 +153,7 @@ def tidy(folder: Path) -> None:
 
 
 def write(folder: Path, config: Config, decisions: Decisions) -> None:
-    """Stores the whole recipe and the decisions, for a resume; and the recipe with all overrides,
-    to train from again.
-    """
+    """Stores the whole recipe and the decisions, for a resume; and the recipe with all overrides."""
     text = (
         f"# The recipe of the run {config.name} with every --set applied. To repeat it:\n"
         f"# jumok train {folder / RECIPE} --name OTHER\n\n"
@@ -186,7 +175,6 @@ def fingerprint(config: Config) -> str:
 
 
 def _is_of_earlier_recipes(key: str, value: object) -> bool:
-    """Whether a key that recipes did not always have has the value that it had then."""
     name = key.rpartition(".")[2]
     return name in LATER_KEYS and value == LATER_KEYS[name]
 

@@ -1,9 +1,9 @@
 """Training a trained model further: its weights are the initial ones, its data may be mixed in.
 
-The run has two tasks of the same kind, each with its own data: the new one of the recipe, and the
-earlier one of the recipe that the model was trained with. Both score every validation, so that the
-run shows what is gained and what is forgotten; the new one decides which model is the best. A batch
-is one update of the new task, and with `start.mix` a smaller one of each.
+The run has two tasks of the same kind: that of the recipe, and that of the recipe that the model
+was trained with. Both score every validation, so that the run shows what is gained and what is
+forgotten; the new one decides which model is the best. With `start.mix`, a batch is a smaller
+update of each.
 """
 
 import copy
@@ -49,10 +49,7 @@ class Labelled(Protocol):
 
 
 class MixedUpdates:
-    """Updates of two sources as one: each has its share of every batch.
-
-    The sources are independent of each other, so the position is that of both.
-    """
+    """Updates of two independent sources as one: each has its share of every batch."""
 
     def __init__(self, new: UpdateSource, earlier: UpdateSource) -> None:
         self._new, self._earlier = new, earlier
@@ -72,7 +69,7 @@ class MixedUpdates:
         return {"new": self._new.cursor, "earlier": self._earlier.cursor}
 
     def restore(self, cursor: Mapping[str, object]) -> None:
-        """Restores the position of `cursor`.
+        """Restores the position of both.
 
         Raises:
             DataError: it belongs to other data, other batch sizes or another seed.
@@ -249,7 +246,7 @@ def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> FineTunin
 
 
 def _refuse_other_share(mixed: MixedUpdates | None, share: float) -> None:
-    """Raises ConfigError if whole images or windows make the share very different."""
+    """Whole images or windows may make the share very different."""
     actual = share if mixed is None else mixed.share()
     if not share / 2 <= actual <= 2 * share:
         raise ConfigError(
@@ -260,7 +257,6 @@ def _refuse_other_share(mixed: MixedUpdates | None, share: float) -> None:
 
 
 def _refuse_mixing_labels(config: Config, start: PretrainedModel, task: Task) -> None:
-    """Raises ConfigError if data with other labels is to be mixed in."""
     if _mix(config):
         raise ConfigError(
             "the earlier data has other labels than the new data, so it cannot be mixed in.",
@@ -271,9 +267,8 @@ def _refuse_mixing_labels(config: Config, start: PretrainedModel, task: Task) ->
 
 
 def sized(config: Config, task: FineTuning) -> Config:
-    """The recipe with a number of steps that fits the data, and what depends on it.
-
-    Keys that the recipe gives are kept.
+    """The recipe with a number of steps that fits the data, where it gives none, and what depends
+    on it.
     """
     start = task.start
     training, validation = config.training, config.validation
@@ -346,11 +341,7 @@ def _earlier_config(
 
 
 def _shares(config: Config, earlier: Config | None, mix: float) -> tuple[Config, Config | None]:
-    """Both recipes with their share of a batch; the earlier one keeps its data and validation.
-
-    Raises:
-        ConfigError: a share is smaller than the smallest batch of its kind.
-    """
+    """Both recipes with their share of a batch; the earlier one keeps its data and validation."""
     if earlier is None:
         return config, None
     training = config.training
@@ -372,7 +363,5 @@ def _shares(config: Config, earlier: Config | None, mix: float) -> tuple[Config,
 
 
 def _batches_of(config: Config, tokens: int) -> TrainingConfig:
-    """The section [training] with smaller batches, which are not divided evenly: both together are
-    a step.
-    """
+    """[training] with smaller batches, which are not divided evenly: both together are a step."""
     return config.training.model_copy(update={"tokens_per_batch": tokens, "shares": 1})

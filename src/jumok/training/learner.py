@@ -1,11 +1,8 @@
 """The training step: forward, backward, clip, optimizer, average.
 
 The micro-batches of a step are divided into shares, whose gradients are summed in an order of their
-own; the shares are computed by the threads of one process, or of several. So the number of shares
-decides the bits, and that of threads and processes does not. On a CPU a thread has one core: two
-small products in parallel are faster than one small product split in two. How several processes
-share the weights is `optimization/weights.py`: in slices of a row, or, where a model does not fit a
-card, in rows of every parameter, which have the same values but for rounding.
+own: the number of shares decides the bits, and that of threads and processes does not. On a CPU a
+thread has one core: two small products in parallel are faster than one split in two.
 """
 
 import math
@@ -58,15 +55,12 @@ class Learner:
 
     Args:
         model: trained in place.
-        objective: the loss to minimize.
-        seed: of the dropout masks, together with the step, so that there is no random state to
-            save.
+        seed: of the dropout masks, together with the step: there is no random state to save.
         precision: of products and activations.
         shares: of the micro-batches of a step, a power of two.
         threads: the number of micro-batches computed in parallel (CPU).
-        ranks: the processes. Their number N is a power of two, and at most that of the shares, of
-            which each computes those with a number of its own modulo N. All of them call the same
-            methods in the same order.
+        ranks: a power of two of them, at most as many as shares, of which each computes those with
+            its own number modulo theirs. All call the same methods in the same order.
         device: on which it trains; None: where the model is.
 
     Attributes:
@@ -103,7 +97,7 @@ class Learner:
             self.recorded = CudaGraphs(by_cuda(own_device))
 
     def prefetch(self, updates: UpdateSource) -> UpdateSource:
-        """The updates in the way that keeps the device busy."""
+        """The updates, made ahead where that keeps the device busy."""
         return prefetch(updates, self._weights.device, self._own)
 
     def update(
@@ -146,8 +140,8 @@ class Learner:
         )
 
     def snapshot(self) -> None:
-        """Adds the current weights to last-k averaging, and collects the average in the first
-        process; called at every validation.
+        """Adds to last-k averaging, and collects the average in the first process; called at every
+        validation.
         """
         self._weights.snapshot()
 
@@ -167,7 +161,7 @@ class Learner:
         return self._weights.state()
 
     def ranges(self, name: str) -> list[Range] | None:
-        """What a tensor of the state holds of the row in this process; None: all have the same."""
+        """The ranges of the row in a tensor of the state; None: all processes have the same."""
         return self._weights.ranges(name)
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
@@ -177,7 +171,6 @@ class Learner:
     def _assignments(
         self, batches: Sequence[MicroBatch | Planned[MicroBatch]]
     ) -> list[list[Assignment]]:
-        """What each share of this process computes."""
         return self._weights.assign(
             balance_micro_batches([batch.work for batch in batches], self._count)
         )
@@ -208,11 +201,7 @@ class Learner:
         step: int,
         scale: float,
     ) -> Float[Tensor, "shares 2"]:
-        """Accumulates the gradients; returns the summed losses and balances of all shares.
-
-        Args:
-            batches: those of this process, by number.
-        """
+        """Accumulates the gradients; returns the summed losses and balances of all shares."""
         device = self._weights.device
 
         def compute(replica: ModelReplica, assignment: Assignment) -> Tensor:
@@ -229,11 +218,8 @@ class Learner:
     def _passes(
         self, replica: ModelReplica, batch: MicroBatch, scale: float | Tensor
     ) -> Float[Tensor, "2"]:
-        """The forward and the backward pass of a micro-batch on the device, whose gradients are
-        added up in place; returns its summed loss and balance in float64.
-
-        Args:
-            scale: the factor of the loss.
+        """The forward and the backward pass of a micro-batch, whose gradients are added up in
+        place; returns its summed loss and balance in float64.
         """
         with balance_heard(replica.model) as balance:
             loss = replica.loss(batch, self._config.label_smoothing)
@@ -255,8 +241,8 @@ def balance_micro_batches(work: Sequence[int], shares: int) -> list[list[int]]:
     """The indices of the micro-batches of each share: largest first, always to the share with the
     least work.
 
-    The second half of the shares is filled from its end: a process that computes every second
-    share, or every fourth, has a small one with each large one.
+    The second half of the shares is filled from its end, so that a process that computes every
+    second share, or every fourth, has a small one with each large one.
     """
     divided: list[list[int]] = [[] for _ in range(shares)]
     loads = [0] * shares

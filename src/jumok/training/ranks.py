@@ -1,7 +1,6 @@
-"""The processes that train one model together.
+"""The processes that train one model together, as ranks.
 
-Each is called a rank, as in MPI. Only `torch_ranks.py` knows torch.distributed: a run in one
-process neither imports it nor waits for anyone.
+Only `torch_ranks.py` imports torch.distributed: a run in one process does not wait for it.
 """
 
 import json
@@ -18,7 +17,7 @@ from jumok.shapes import Tensor
 
 @runtime_checkable
 class Ranks(Protocol):
-    """All processes of a run, in which every process calls the same methods in the same order.
+    """All processes of a run; every one calls the same methods in the same order.
 
     Attributes:
         count: of the processes.
@@ -31,16 +30,13 @@ class Ranks(Protocol):
     local_rank: int
 
     def all_gather(self, own: Tensor) -> Sequence[Tensor]:
-        """The tensors of all ranks, in the order of the ranks; they are of one shape and kind."""
+        """The tensors of all ranks, in their order; they are of one shape and kind."""
         ...
 
     def sendrecv(self, other: int, own: Tensor, received: Tensor) -> None:
-        """Sends a tensor to another rank, and at the same time receives one from it.
+        """Sends a tensor to another rank, and at the same time receives one into `received`.
 
         What is empty is neither sent nor waited for.
-
-        Args:
-            received: is filled.
         """
         ...
 
@@ -51,10 +47,7 @@ class Ranks(Protocol):
 
 @runtime_checkable
 class ShardingRanks(Ranks, Protocol):
-    """Processes that can divide a module's parameters, and bring them together while it computes.
-
-    Each has a part of the rows of every parameter, as `torch.chunk` cuts them.
-    """
+    """Ranks that can divide a module's parameters: each has the rows that `torch.chunk` gives it."""
 
     def shard(
         self,
@@ -78,11 +71,7 @@ class ShardingRanks(Ranks, Protocol):
         ...
 
     def connected(self) -> AbstractContextManager[None]:
-        """Inside of it, the end of another process is said as such.
-
-        Raises:
-            TrainingError: another rank has ended.
-        """
+        """While entered, raises a TrainingError where another rank has ended."""
         ...
 
 
@@ -121,9 +110,8 @@ def all_gather_object(ranks: Ranks, facts: JsonObject) -> list[JsonObject]:
 def tree_sum(parts: Sequence[Tensor], down_to: int = 1) -> list[Tensor]:
     """Adds the second half of the parts to the first in float32, again and again.
 
-    The order of the sums depends on the number of parts alone. Part s of a count that is a power
-    of two is added to part s modulo every lower power, so whoever has all parts that are equal
-    modulo `down_to` can add them up without the others.
+    The order of the sums depends on the number of parts alone, and whoever has all parts that are
+    equal modulo `down_to` can add them up without the others.
 
     Args:
         parts: their number is `down_to` times a power of two.

@@ -36,7 +36,7 @@ PACKABLE = TranslationConfig, LanguageModelConfig
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a run: its folder, and the best model's scores.
+    """The result of a run.
 
     Attributes:
         model: the best model's bundle; None before the first validation.
@@ -59,8 +59,8 @@ def train(
     Args:
         screen: is called after every step.
         resume: continue from the folder's last checkpoint.
-        ranks: the processes that train together, which all call this. The first one prepares the
-            data, validates, and writes the files; the others read them.
+        ranks: all call this. The first one prepares the data, validates, and writes the files; the
+            others read them.
 
     Raises:
         ConfigError: the name is taken, another process is training there, the recipe has changed,
@@ -126,7 +126,6 @@ def _train(config: Config, home: Path, screen: Log, resume: bool, ranks: Ranks) 
 
 
 def _help(config: Config, home: Path, resume: bool, ranks: Ranks) -> Result:
-    """Trains with the first rank, which does everything else."""
     screen = Silent()
     decisions = Decisions(**ranks.broadcast(None))
     task, config = _prepare(config, decisions, home, screen.say)
@@ -153,7 +152,7 @@ def _prepare(
 
 
 def _go_on(loop: Loop, home: Path, say: Reporter) -> None:
-    """Restores the last checkpoint, if there is one, and closes its files."""
+    """Restores the last checkpoint, if there is one."""
     if checkpoint.exists(home):
         saved, damage = checkpoint.load(home, loop.learner.ranges, loop.ranks)
         if damage:
@@ -187,8 +186,8 @@ def decide(
 def batches_of(config: Config, device: torch.device) -> Literal["exact", "packed"]:
     """The batches that "auto" stands for: of one shape on GPUs, wherever rows can be shared.
 
-    The row of a language model is one window in both; the sentences of a translator share a row
-    only where no scores between them are kept, and none depends on their place in the row.
+    The sentences of a translator share a row only where no scores between them are kept, and none
+    depends on their place in the row.
     """
     if not isinstance(config, PACKABLE) or config.training.batches == "exact":
         return "exact"
@@ -203,8 +202,8 @@ def batches_of(config: Config, device: torch.device) -> Literal["exact", "packed
 
 
 def usual_shares(training: TrainingConfig, device: torch.device, ranks: Ranks) -> int:
-    """The number of shares of a recipe that does not say it: on a CPU as its micro-batches allow,
-    or more if there are more processes, each of which needs one. On a GPU one for each process.
+    """The number of shares where the recipe gives none: on a CPU as its micro-batches allow, on a
+    GPU one, and at least one for each process.
     """
     least = 1 << (ranks.count - 1).bit_length()
     return least if device.type != "cpu" else max(least, training.processor_shares)
@@ -229,11 +228,7 @@ def threads_of(training: TrainingConfig, device: torch.device, shares: int, rank
 
 
 def check_alike(config: Config, ranks: Ranks) -> None:
-    """All ranks must train the same, with the same versions.
-
-    Raises:
-        ConfigError: one differs from the first; the text names it.
-    """
+    """Raises a ConfigError if ranks differ in recipe, versions or kind of device."""
     if ranks.count == 1:
         return
     kind = local_device(config.training.device, ranks).type

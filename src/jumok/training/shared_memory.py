@@ -1,10 +1,9 @@
-"""What processes of one machine send each other, through memory that they share (Linux only).
+"""Exchange between processes of one machine through shared memory (Linux only).
 
-Two processes have a channel: a memory segment for each direction, and a socket, by which each tells
-the other that it has written. A copy in memory is several times as fast as a network connection to
-the same machine (docs/benchmarks/scale.md), and a process that has ended is noticed as soon,
-because its sockets close. Segments and sockets have no names in the file system, so nothing is left
-behind.
+A channel is a memory segment for each direction, and a socket by which each side tells the other
+that it has written. A process that ends is noticed at once, because its sockets close. Segments and
+sockets have no names in the file system, so nothing is left behind. Over gloo, training in bfloat16
+is 9 to 11 % slower (docs/decisions/2026-11-27-own-collectives.md).
 """
 
 import mmap
@@ -36,7 +35,6 @@ class Channel:
     """The way to one other process of this machine.
 
     Args:
-        connection: to it.
         outgoing, incoming: descriptors of the segments that this side writes and reads; they may be
             closed afterwards.
     """
@@ -48,9 +46,6 @@ class Channel:
 
     def sendrecv(self, own: Tensor, incoming: Tensor) -> None:
         """Sends a tensor and receives one; the other side calls it with the same two sizes.
-
-        The other side's next word says that it has read the slot before, which may then be written
-        again. So two slots are enough.
 
         Args:
             incoming: contiguous; is filled.
@@ -74,8 +69,7 @@ class Channel:
 def channels(ranks: Ranks, seconds: float) -> Iterator[Mapping[int, Channel]]:
     """The channels to all other processes of this machine, by rank, while entered.
 
-    The processes find out together which these are: they see the same kernel and the same network,
-    and belong to the same user. Elsewhere than on Linux there are none.
+    Elsewhere than on Linux there are none.
 
     Args:
         seconds: in which the others have to answer.
@@ -119,11 +113,7 @@ def channels(ranks: Ranks, seconds: float) -> Iterator[Mapping[int, Channel]]:
 
 
 def _met(connection: socket.socket, own: int) -> tuple[int, Channel]:
-    """Gives the other side a segment, and takes one from it; the other's rank, and the channel.
-
-    Args:
-        own: the rank of this process.
-    """
+    """Exchanges segments; returns the other's rank, and the channel."""
     outgoing = os.memfd_create("jumok")
     try:
         os.ftruncate(outgoing, 2 * SLOT)
@@ -147,12 +137,10 @@ def _mapped(segment: int) -> Shaped[Tensor, "2 slot"]:
 
 
 def _bytes_of(tensor: Tensor) -> Shaped[Tensor, " bytes"]:
-    """The memory of a contiguous tensor."""
     return tensor.view(-1).view(torch.uint8)
 
 
 def _user_of(connection: socket.socket) -> int:
-    """The user of the process at the other end."""
     owner = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _OWNER.size)
     user: int = _OWNER.unpack(owner)[1]
     return user

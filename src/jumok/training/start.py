@@ -1,8 +1,8 @@
 """Recipes that train a trained model further: the keys that are left out are filled in.
 
-The model's sizes, tokenizer and languages are those of its bundle, and a recipe that contradicts
-them is refused. The other settings are those of the recipe that the model was trained with, as far
-as it is known, with a lower learning rate. `jumok.training.further` trains such a recipe.
+Sizes, tokenizer and languages are those of the bundle, and a recipe that contradicts them is
+refused. The other settings are those of the recipe that the model was trained with, if it is known,
+with a lower learning rate. `jumok.training.further` trains such a recipe.
 """
 
 import json
@@ -65,7 +65,7 @@ class PretrainedModel:
 
     Attributes:
         steps: the optimizer steps that it was trained for.
-        scores: the scores before the first step; None: they have not been computed yet.
+        scores: before the first step; None: not computed yet.
     """
 
     name: str
@@ -76,13 +76,12 @@ class PretrainedModel:
 
     @classmethod
     def of(cls, bundle: Bundle) -> "PretrainedModel":
-        """That of a bundle."""
         card = bundle.card
         return cls(card.name, Origin(bundle).fingerprint, bundle.config, card.steps)
 
     @classmethod
     def stored(cls, home: Path) -> "PretrainedModel":
-        """That which a run has stored in its folder.
+        """The one that a run has stored in its folder.
 
         Raises:
             BundleError: the file is damaged.
@@ -104,7 +103,6 @@ class PretrainedModel:
         write_durably(home / START, text.encode())
 
     def scored(self, scores: Scores) -> "PretrainedModel":
-        """The same with the scores before the first step."""
         return replace(self, scores=scores)
 
     def __str__(self) -> str:
@@ -177,7 +175,7 @@ def earlier_recipe(file: Path, kind: str, variables: Mapping[str, str] | None = 
     """The recipe that a model of this kind was trained with.
 
     Raises:
-        ConfigError: it is a recipe of another kind of model, or see `load_config`.
+        ConfigError: it is of another kind, or see `load_config`.
     """
     config = load_config(file, (), variables)
     if type(config) is not families()[kind]:
@@ -204,7 +202,7 @@ def merged(base: Mapping[str, object], over: Mapping[str, object]) -> Values:
 
 
 def recipe_of(bundle: Path) -> Path | None:
-    """The recipe of the run whose model, or whose model of some step, this bundle is."""
+    """The recipe of the run that this bundle is the model of, or the model of some step."""
     run = bundle.absolute().parent
     return next((home / RECIPE for home in (run, run.parent) if (home / RECIPE).is_file()), None)
 
@@ -257,7 +255,6 @@ def _plugins(named: object, bundle: Bundle) -> object:
 
 
 def _given(config: Config) -> JsonObject:
-    """The keys that a recipe gives."""
     return config.model_dump(exclude_unset=True, exclude_none=True)
 
 
@@ -295,7 +292,7 @@ def _language(code: str) -> str:
 def _refuse_other_tokenizer(
     values: Mapping[str, object], earlier: Config | None, bundle: Bundle
 ) -> None:
-    """Refuses keys of [tokenizer] that are not those of the model's, and word vectors."""
+    """Refuses keys of [tokenizer] that are not the model's, and word vectors."""
     if "vectors" in values:
         raise _contradiction(["[vectors] would replace the model's embeddings"], bundle)
     settings = flatten(earlier.model_dump(mode="json").get("tokenizer", {})) if earlier else {}
@@ -312,11 +309,7 @@ def _refuse_other_tokenizer(
 
 
 def refuse_other_sizes(config: Config, bundle: Bundle) -> None:
-    """Checks that the section [model] is the model's, but for dropout.
-
-    Raises:
-        ConfigError: it is not; the text names every key.
-    """
+    """Raises a ConfigError with every key of [model] that is not the model's, but for dropout."""
     own = flatten(section_of(bundle).model_dump(mode="json"))
     now = flatten(config.model.model_dump(mode="json"))
     faults = [

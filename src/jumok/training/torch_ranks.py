@@ -25,8 +25,7 @@ class TorchRanks:
     """The processes of torch.distributed's default group.
 
     Args:
-        local_rank: of this process among those of its machine.
-        channels_by_rank: the channels to other processes, by rank, which are faster than the group.
+        channels_by_rank: to other processes of this machine; faster than the group.
     """
 
     def __init__(self, local_rank: int, channels_by_rank: Mapping[int, Channel]) -> None:
@@ -35,7 +34,7 @@ class TorchRanks:
         self._channels = channels_by_rank
 
     def all_gather(self, own: Tensor) -> Sequence[Tensor]:
-        """The tensors of all ranks, in the order of the ranks; they are of one shape and kind.
+        """The tensors of all ranks, in their order.
 
         Raises:
             TrainingError: another rank has ended.
@@ -54,12 +53,7 @@ class TorchRanks:
         return gathered
 
     def sendrecv(self, other: int, own: Tensor, received: Tensor) -> None:
-        """Sends a tensor to another rank, and at the same time receives one from it.
-
-        What is empty is neither sent nor waited for.
-
-        Args:
-            received: is filled.
+        """Sends a tensor to another rank, and receives one into `received`.
 
         Raises:
             TrainingError: the other rank has ended.
@@ -100,7 +94,7 @@ class TorchRanks:
         precision: torch.dtype,
         device: torch.device,
     ) -> None:
-        """Divides the parameters of `whole`, in place, by FSDP2; see `ShardingRanks`.
+        """Divides the parameters of `whole` by FSDP2; see `ShardingRanks`.
 
         Raises:
             ConfigError: torch is too old.
@@ -130,11 +124,7 @@ class TorchRanks:
 
     @contextmanager
     def connected(self) -> Iterator[None]:
-        """Inside of it, the end of another process is said as such.
-
-        Raises:
-            TrainingError: another rank has ended.
-        """
+        """While entered, raises a TrainingError where another rank has ended."""
         try:
             yield
         except RuntimeError as error:
@@ -145,7 +135,6 @@ class TorchRanks:
 
     @contextmanager
     def _named_loss(self, other: int | None = None) -> Iterator[None]:
-        """Inside of it, the end of rank `other`, or of any, is said as such."""
         try:
             yield
         except (RuntimeError, ConnectionError) as error:
@@ -163,9 +152,6 @@ class TorchRanks:
 @contextmanager
 def process_group(variables: Mapping[str, str]) -> Iterator[TorchRanks]:
     """The ranks that the environment names, as torchrun sets it, while entered.
-
-    Args:
-        variables: the environment: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, LOCAL_RANK.
 
     Raises:
         ConfigError: a variable is missing, or the ranks do not meet.

@@ -1,4 +1,4 @@
-"""What the processes of a run send each other in a step: arithmetic, without torch.
+"""The bytes that the processes of a run send each other in a step. Imports no torch.
 
 With N equal slices of E elements, each process sends in one step about
 
@@ -25,8 +25,8 @@ class Traffic:
     Attributes:
         gradients, weights: bytes.
         messages: their number, both together.
-        gathered: bytes of the small facts that all processes gather: tokens, losses, balances of
-            experts and norms.
+        gathered: bytes of tokens, losses, balances of experts and norms, which all processes
+            gather.
         gathers: how many times they do. The loop adds two: the time, and signals.
         by_distance: bytes of gradients and weights, by how far the receiver is from the sender in
             the order of the processes: 1, 2, 4, ...
@@ -69,11 +69,7 @@ def of_step(slices: Slices, index: int, shares: int, weight_bytes: int) -> Traff
 
 
 def even(elements: int, processes: int, shares: int, weight_bytes: int) -> Traffic:
-    """The traffic of one process for AdamW, whose slices are equal.
-
-    Args:
-        elements: weights of the model.
-    """
+    """The traffic of one process for AdamW, whose slices are equal."""
     return of_step(Slices([in_blocks(0, elements)], processes), 0, shares, weight_bytes)
 
 

@@ -1,7 +1,7 @@
 """Generates a recipe for parallel files, sized to the number of pairs.
 
-The sizes follow measured or published results: small corpora need a small, strongly regularised
-model (Sennrich and Zhang 2019); the paper's base size is better from about half a million pairs on.
+Small corpora need a small, strongly regularised model (Sennrich and Zhang 2019); the paper's base
+size is better from about half a million pairs on.
 """
 
 import json
@@ -110,7 +110,6 @@ patience = 6
 
 
 def _files(corpus: Corpus) -> str:
-    """The corpus's keys in a recipe."""
     if corpus.file is None:
         sides = {"source": corpus.source, "target": corpus.target}
         return "\n".join(f"{side} = {_path(path)}" for side, path in sides.items() if path)

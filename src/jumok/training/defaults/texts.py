@@ -1,7 +1,6 @@
 """Generates a recipe for a language model of plain text, sized to the length of the text.
 
-The sizes follow the recipes shakespeare-bpe and enko-ko-lm, whose numbers are measured: a megabyte
-needs a vocabulary of a thousand subwords and 128 dimensions; larger texts, a larger model. The
+The sizes follow the recipes shakespeare-bpe and enko-ko-lm, whose numbers are measured. The
 smallest texts overfit within minutes, so training stops when the validation loss rises.
 """
 
@@ -72,10 +71,9 @@ class TextLength:
 
     Attributes:
         characters: the length of the text.
-        documents: their number.
-        alphabet: the most frequent characters that make up `COVERAGE` of the text: their number.
-        words: the number of distinct words of two letters or more, as far as it matters; at least
-            as many subwords can be made of them.
+        alphabet: how many of the most frequent characters make up `COVERAGE` of the text.
+        words: distinct words of two letters or more, as far as they matter; at least as many
+            subwords can be made of them.
     """
 
     characters: int

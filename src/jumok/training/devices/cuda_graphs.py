@@ -1,9 +1,8 @@
-"""Forward and backward passes that a GPU records, and then computes again by a single call.
+"""CUDA graphs: forward and backward passes that a GPU records, and repeats by a single call.
 
 The host asks for the thousand small kernels of a micro-batch one after another, which takes longer
-than a GPU computes many of them. A recorded pass (a CUDA graph) is asked for at once. It reads and
-writes the same memory each time, so a batch is copied to where the recorded one was, and its
-numbers are there, too: the factor of the loss and the seeds of the dropout masks. It serves for
+than a GPU computes many of them. A recorded pass reads and writes the same memory each time, so a
+batch, the factor of the loss and the seeds of the dropout masks are copied there. It serves for
 batches of the same shape only (`training.batches = "packed"`).
 """
 
@@ -62,7 +61,7 @@ class Recorded:
         batch, scale, key: where they read the micro-batch, the factor of the loss, and what the
             masks of dropout follow from.
         again: computes the passes.
-        sums: what they give.
+        sums: their result.
     """
 
     batch: MicroBatch
@@ -93,11 +92,7 @@ class CudaGraphs:
     def compute(
         self, replica: ModelReplica, batch: MicroBatch, scale: float, passes: Passes
     ) -> Float[Tensor, "2"]:
-        """What `passes` gives for the batch, recorded if that is possible.
-
-        Args:
-            passes: the same ones every time.
-        """
+        """The result of `passes`, which are the same every time, recorded if that is possible."""
         if self._given_up or not self._recordable(replica.model):
             return passes(batch, scale)
         shape = id(replica.model), shape_of(batch)
@@ -127,8 +122,8 @@ class CudaGraphs:
         return graph.sums.clone()
 
     def _recordable(self, model: nn.Module) -> bool:
-        """Whether passes do nothing that a recorded one would not do again: there are no listeners,
-        changes or hooks in this context, and no experts, whose shares the host reads.
+        """Whether a recorded pass would do all that this one does: there are no listeners, changes
+        or hooks in this context, and no experts, whose shares the host reads.
         """
         if anyone_listens() or having_any():
             return False
@@ -157,9 +152,7 @@ class CudaGraphs:
 
 
 def shape_of(batch: object) -> tuple[object, ...]:
-    """What a batch has to have in common with a recorded one: all but numbers in tensors, and its
-    counts.
-    """
+    """What a batch and a recorded one must have in common: all but numbers in tensors, and counts."""
     return tuple(
         (name, shape_of(value))
         if is_dataclass(value)

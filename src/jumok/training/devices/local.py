@@ -11,7 +11,7 @@ def local_device(setting: str, ranks: Ranks) -> torch.device:
     """The device that this process trains on.
 
     Args:
-        wanted: the recipe's `training.device`.
+        setting: the recipe's `training.device`.
 
     Raises:
         ConfigError: the device does not exist, or this process has none of its own.

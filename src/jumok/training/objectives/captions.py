@@ -17,7 +17,7 @@ def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float
     """The label-smoothed cross-entropy of each target token, given the previous ones.
 
     A model with doubly stochastic attention adds its weight times `overlooked`, the mean over its
-    layers. The attention weights are recorded by an observer; decoders are not involved.
+    layers.
     """
     assert isinstance(model, CaptionerModel)
     memory = model.encode(batch.pictures)
@@ -65,8 +65,7 @@ def overlooked(
 ) -> Float[Tensor, ""]:
     """sum over captions and cells of (1 - sum over steps of the cell's weight)^2.
 
-    The weights of a caption of T steps sum to T, so over L cells the minimum is L (1 - T / L)^2: if
-    the grid has more cells than the caption has words, all cells receive equal attention.
+    The weights of a caption of T steps sum to T, so over L cells the minimum is L (1 - T / L)^2.
 
     Args:
         captions: the caption of each position, from 0.

@@ -53,9 +53,8 @@ def targets_of(
 def real_states(
     states: Float[Tensor, "batch length width"], places: Int[Tensor, " real"]
 ) -> Float[Tensor, "real width"]:
-    """The states at these places, which count row by row.
+    """The states of real positions, which count row by row, without padding.
 
-    Twice as fast on a CPU as a boolean index, for which the host would also have to wait on a GPU:
-    the number of states depends on the mask.
+    Twice as fast on a CPU as a boolean index, for which the host would have to wait on a GPU.
     """
     return states.flatten(0, 1).index_select(0, places)

@@ -18,8 +18,7 @@ class FlatParameters:
 
     Attributes:
         hidden: where the matrices of linear layers and convolutions end.
-        matrices: where each stack of them starts, and its shape (count rows columns): matrices of
-            one shape are adjacent.
+        matrices: where each stack of equal shapes starts, and its shape (count rows columns).
         decayed: where all matrices end. Weight decay applies to them only, not to norms and biases.
         size: elements of the whole row.
     """
@@ -50,8 +49,8 @@ class FlatParameters:
 
     @property
     def entries(self) -> list[tuple[str, Range, torch.Size]]:
-        """Each parameter's name, its range of the row and its shape; what a range has more than the
-        parameter, up to the next cache line, is zero.
+        """Each parameter's name, its range of the row and its shape; the range ends at the next
+        cache line, filled up with zeros.
         """
         ends = [start for _, start, _ in self._starts[1:]] + [self.size]
         return [
@@ -73,14 +72,11 @@ class FlatParameters:
         return units
 
     def segments(self, hidden: int) -> list[Segment]:
-        """The row with the places at which it may be cut: units of matrices up to `hidden`, and
-        blocks after them.
-        """
+        """Cuttable at units of matrices up to `hidden`, and at blocks after them."""
         units = [start for start, _ in self.units if start < hidden]
         return [Segment([*units, hidden]), in_blocks(hidden, self.size)]
 
     def _stack(self, count: int, rows: int, columns: int) -> None:
-        """Adds matrices at the end of the row: to the last stack, or to a new one."""
         if self.matrices:
             start, (before, *last) = self.matrices[-1]
             if last == [rows, columns] and start + before * rows * columns == self.size:
@@ -117,7 +113,7 @@ class FlatParameters:
 
 
 def as_matrices(layer: nn.Linear | nn.Conv2d) -> tuple[int, int, int]:
-    """The matrices of a layer: their number, rows and columns.
+    """The number, rows and columns of a layer's matrices.
 
     A convolution's filter is a row. The gates of a recurrent cell are a matrix each.
     """

@@ -1,12 +1,8 @@
 """The weights in rows of every parameter, brought together block by block: FSDP2.
 
 Each process has some rows of every float32 weight, of its gradient, its moments and its average
-(`shards.py`). A block's weights are brought together when it computes, forward and backward, and
-put aside again; those outside of blocks stay together for the whole micro-batch. After each
-micro-batch the gradients of a block are summed over the processes, which keep their rows of them.
-
-So all processes have to compute equally many micro-batches: whoever has fewer computes one that
-belongs to another process, and its loss is multiplied by zero.
+(`shards.py`). All processes compute equally many micro-batches: one with fewer computes one that
+belongs to another process, and multiplies its loss by zero.
 
 Source: Rajbhandari et al. 2020 (ZeRO-3); Zhao et al. 2023 (FSDP).
 """
@@ -36,11 +32,7 @@ INSTEAD = "--set training.sharding=slices"
 
 
 class Lossed(nn.Module):
-    """A model with its loss: the module that brings together all that is outside of blocks.
-
-    An objective calls parts of a model and reads the output's table, so the model itself is not
-    called.
-    """
+    """A model with its loss, as one module: objectives call parts of a model, not the model itself."""
 
     def __init__(self, model: nn.Module, objective: Objective) -> None:
         super().__init__()
@@ -57,7 +49,6 @@ class Sharded:
 
     Args:
         setup: its model is on the CPU until it is divided.
-        device: on which it trains.
 
     Raises:
         ConfigError: the model or the recipe cannot be trained so; the text says what to do.
@@ -109,9 +100,7 @@ class Sharded:
     def backward(
         self, assignments: Sequence[Sequence[Assignment]], compute: Compute
     ) -> Float[Tensor, "own_shares 2"]:
-        """Computes the gradient, one micro-batch after another; returns what `compute` gave for
-        each share, summed up.
-        """
+        """Computes the gradient, one micro-batch after another; returns the sums of each share."""
         torch.set_num_threads(self._threads)  # validation sets it to its own
         for parameter in self._model.parameters():
             parameter.grad = None
@@ -124,9 +113,7 @@ class Sharded:
 
     @torch.no_grad()
     def sum_gradients(self) -> Float[Tensor, " norms"]:
-        """The gradients have been summed up after each micro-batch; returns the norms of the rows
-        that each process has of each parameter.
-        """
+        """The norms of the rows of all processes; FSDP2 has summed the gradients already."""
         self._gradients = []
         for parameter, frozen in zip(self._parameters, self._frozen, strict=True):
             assert parameter.grad is not None, "FSDP2 gives every parameter a gradient"
@@ -160,9 +147,7 @@ class Sharded:
 
     @torch.no_grad()
     def snapshot(self) -> None:
-        """Adds the current weights to last-k averaging, and collects the average in the first
-        process, in the memory of its processor.
-        """
+        """Adds to last-k averaging, and collects the average on the CPU of the first process."""
         own = self._own
         averaged = []
         for weights, frozen, average in zip(own, self._frozen, self._averages, strict=True):
@@ -195,7 +180,7 @@ class Sharded:
         } | {name: self._joined([each[name] for each in averages]) for name in averages[0]}
 
     def ranges(self, name: str) -> list[Range] | None:
-        """What a tensor of the state holds of the row in this process; None: all have the same."""
+        """The ranges of the row in a tensor of the state; None: all processes have the same."""
         if name == "adamw.step":
             return None
         return [(0, 0)] if name == "muon.momentum" else self._shards.ranges(self._ranks.index)
@@ -230,7 +215,6 @@ class Sharded:
 
     @property
     def _whole(self) -> Float[Tensor, " size"]:
-        """The averaged weights."""
         assert self._collected is not None, "snapshot() collects them"
         return self._collected
 
@@ -335,6 +319,5 @@ def _outside(model: nn.Module, blocks: Sequence[Block]) -> list[nn.Parameter]:
 
 
 def _rows_of(parameter: Tensor) -> Tensor:
-    """What this process has of a divided tensor."""
     rows: Tensor = parameter.to_local()  # type: ignore[attr-defined]
     return rows

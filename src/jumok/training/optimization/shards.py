@@ -1,8 +1,7 @@
-"""Which rows of each parameter a process has, and where they are in the row of a checkpoint.
+"""The rows of each parameter that a process has, and their ranges in the row of a checkpoint.
 
-FSDP2 gives each process a chunk of the rows of every parameter, as `torch.chunk` cuts them. A chunk
-is a range of the row of `FlatParameters`, so a checkpoint of chunks is cut and put together as one
-of slices is, for any number of processes.
+FSDP2 cuts parameters as `torch.chunk` does. A chunk is a range of the row of `FlatParameters`, so
+checkpoints of chunks and of slices are alike, for any number of processes.
 """
 
 import math
@@ -16,11 +15,7 @@ from jumok.training.optimization.slices import Range
 
 
 class Shards:
-    """The chunks of all parameters, in the order of the row.
-
-    Args:
-        count: of the processes.
-    """
+    """The chunks of all parameters, in the order of the row, for `count` processes."""
 
     def __init__(self, layout: FlatParameters, count: int) -> None:
         self._layout, self._count = layout, count
@@ -37,9 +32,7 @@ class Shards:
         ]
 
     def ranges(self, index: int) -> list[Range]:
-        """What process `index` has of the row: with a parameter's last row also the zeros after
-        it.
-        """
+        """What process `index` has of the row: with a parameter's last row also the zeros after it."""
         ranges = []
         for (_, (start, end), shape), (first, last) in zip(
             self._layout.entries, self._rows(index), strict=True
@@ -73,7 +66,6 @@ class Shards:
         ]
 
     def _rows(self, index: int) -> list[Range]:
-        """The first row of each parameter that process `index` has, and the one after its last."""
         rows = []
         for _, _, shape in self._layout.entries:
             most = -(-shape[0] // self._count)

@@ -1,9 +1,8 @@
 """The weights as one row, of which each process updates a slice.
 
-Computations use weights in `precision` (bfloat16 where it is faster on this machine); the "master"
-weights are float32. Each share has a replica of the model, with common weights and a gradient of
-its own. Of several processes, each has the sum of the gradients, the master weights, the moments
-and the average of one slice only (`exchange.py`).
+Computations use weights in `precision`; the "master" weights are float32. Each share has a replica
+of the model, with common weights and a gradient of its own. A process has the sum of the gradients,
+the master weights, the moments and the average of its slice only.
 
 Source: Micikevicius et al. 2018 (master weights); Rajbhandari et al. 2020 (slices: ZeRO-2).
 """
@@ -77,15 +76,13 @@ class Sliced:
         self._collected: Tensor | None = None
 
     def assign(self, micro_batches: Sequence[Sequence[int]]) -> list[list[Assignment]]:
-        """What each share of this process computes: its micro-batches, and without any nothing."""
+        """What each share of this process computes: its micro-batches, if any."""
         return [[Assignment(index) for index in micro_batches[number]] for number in self._own]
 
     def backward(
         self, assignments: Sequence[Sequence[Assignment]], compute: Compute
     ) -> Float[Tensor, "own_shares 2"]:
-        """Computes the gradient of each share, in threads; returns what `compute` gave for each,
-        summed up.
-        """
+        """Computes the gradient of each share, in threads; returns the sums of what `compute` gave."""
 
         def compute_share(
             replica: ModelReplica, gradient: Tensor, share: Sequence[Assignment]
@@ -128,9 +125,7 @@ class Sliced:
         self._exchange.all_gather(self._master, self._computed)
 
     def snapshot(self) -> None:
-        """Adds the current weights to last-k averaging, and collects the average in the first
-        process.
-        """
+        """Adds to last-k averaging, and collects the average in the first process."""
         self._average.snapshot(self._master)
         if self._ranks.count > 1:
             self._collected = self._exchange.gather(self._averaged())
@@ -150,7 +145,7 @@ class Sliced:
         return {"master": self._master} | self._optimizer.state() | self._average.state()
 
     def ranges(self, name: str) -> list[Range] | None:
-        """What a tensor of the state holds of the row in this process; None: all have the same."""
+        """The ranges of the row in a tensor of the state; None: all processes have the same."""
         if name == "adamw.step":
             return None
         kinds = {"muon": self._exchange.ranges[:1], "adamw": self._exchange.ranges[1:]}
@@ -166,14 +161,12 @@ class Sliced:
         self._collected = None
 
     def _whole(self) -> Float[Tensor, " size"]:
-        """The averaged weights."""
         if self._ranks.count == 1:
             return self._averaged()
         assert self._collected is not None, "snapshot() collects them"
         return self._collected
 
     def _averaged(self) -> Float[Tensor, " slice"]:
-        """The average of this process's slice."""
         average = self._average.weights(self._master)
         self._frozen.restore(average)
         return average
@@ -187,7 +180,9 @@ class Sliced:
 
 
 class Exchange:
-    """The slice of this process, and the way to the others.
+    """Sums gradients over the processes slice by slice, and brings the weights back whole.
+
+    Sums are made in the tree of `tree_sum`, whose order depends on the number of shares alone.
 
     Attributes:
         number: of its slice; and of its shares, modulo the number of processes.
@@ -212,7 +207,7 @@ class Exchange:
         """Writes the sum of the parts of all processes, in float32, into the slice `total`.
 
         Args:
-            parts: of this process: those whose numbers are `self.number` modulo the processes.
+            parts: those whose numbers are `self.number` modulo the processes.
         """
         filled = 0
         at_once = WINDOW if total.device.type == "cpu" else max(1, len(total))
@@ -259,10 +254,10 @@ class Exchange:
         return row
 
     def norms(self, own: Float[Tensor, " slice"]) -> Float[Tensor, " blocks"]:
-        """The norm of each block of the slice, from one place for a cut to the next.
+        """The norm of each block of the slice, for any number of processes the same.
 
-        So they do not depend on the number of processes. To be called by a thread that has one
-        core: several would add up the squares of a block in another order.
+        To be called by a thread that has one core: several would add up the squares in another
+        order.
         """
         norms = [own[:0]]
         for segment, within, part in zip(
@@ -283,6 +278,5 @@ class Exchange:
         return torch.cat(list(self._ranks.all_gather(padded)))
 
     def _parts(self, own: Float[Tensor, " slice"]) -> Iterator[Float[Tensor, " part"]]:
-        """What a slice has of each segment."""
         lengths = [end - start for start, end in self.ranges]
         yield from own.split(lengths)

@@ -1,12 +1,8 @@
-"""How the flat row of weights is divided among the processes: who owns what, who meets whom.
+"""How the flat row of weights is divided among the processes, and who exchanges with whom.
 
-The row has segments, and a segment has places at which it may be cut. The places follow from the
-model alone, so whatever is computed from one place to the next has the same bits in any number of
-processes. Every process owns one slice: a range of each segment.
-
-Processes meet in pairs, first the neighbours. With 8 processes on each of several machines, three
-quarters and more of what is exchanged stays inside of a machine: each meeting halves the range of
-slices that a process still has to do with.
+The boundaries at which it may be cut follow from the model alone, so whatever is computed between
+two of them has the same bits in any number of processes. Processes exchange in pairs, first the
+neighbours, and each step halves the range of slices: most of the traffic stays inside of a machine.
 
 Source: Rabenseifner 2004 (recursive halving and doubling); Rajbhandari et al. 2020 (ZeRO).
 """
@@ -35,13 +31,13 @@ class Segment:
     """A part of the row.
 
     Attributes:
-        boundaries: where it may be cut, in ascending order: from its first element to its end.
+        boundaries: where it may be cut, ascending, from its first element to its end.
     """
 
     boundaries: Sequence[int]
 
     def cut(self, number: int, count: int) -> int:
-        """Where slice `number` of `count` begins: the place nearest to equal slices."""
+        """Where slice `number` of `count` begins: the boundary nearest to equal slices."""
         first, end = self.boundaries[0], self.boundaries[-1]
         equal = first + (end - first) * number // count
         after = bisect_left(self.boundaries, equal)
@@ -49,7 +45,7 @@ class Segment:
         return min(nearest, key=lambda place: abs(place - equal))
 
     def blocks(self, within: Range) -> list[int]:
-        """The elements from each place to the next one, in a range that begins and ends at one."""
+        """The elements between the boundaries in a range that begins and ends at one."""
         first, last = (bisect_left(self.boundaries, place) for place in within)
         some = self.boundaries[first : last + 1]
         return [end - start for start, end in pairwise(some)]
@@ -66,7 +62,6 @@ class ExchangeStep:
     """Two processes exchange what they have of each other's slices.
 
     Attributes:
-        other: the index of the other process.
         kept, given: the slices, by number, that belong to this side and to the other one.
     """
 
@@ -76,7 +71,7 @@ class ExchangeStep:
 
 
 def exchange_steps(index: int, count: int) -> list[ExchangeStep]:
-    """Whom process `index` meets, one after another, until one slice is left.
+    """The exchanges of process `index`, one after another, until one slice is left.
 
     Args:
         count: of the processes, a power of two.
@@ -101,8 +96,7 @@ class Slices:
     """The slices of a row.
 
     Args:
-        segments: of the row, in their order.
-        count: of the slices, a power of two.
+        count: a power of two.
 
     Attributes:
         most_blocks: of a slice.

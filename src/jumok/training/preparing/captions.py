@@ -39,7 +39,7 @@ class PreparedCaptions:
 
     Attributes:
         checked: the validation images and their reference captions.
-        boxes: the boxes of the objects that validation captions name; None if they are not known.
+        boxes: of the objects that validation captions name; None: not known.
         sources: the name of every table, for the card.
     """
 
@@ -111,10 +111,7 @@ def _splits(
     validation: tuple[CaptionCorpusConfig, ...],
     say: Reporter,
 ) -> dict[str, CaptionedSplit]:
-    """The images of train, validation and test.
-
-    If a validation table is given, no image of the training tables is held out.
-    """
+    """The images of train, validation and test; none is held out if a validation table is given."""
     data = config.data
     folders = [corpus.images for corpus in (*train, *validation)]
     shares = (0.0, 0.0) if validation else (data.validation_share, data.test_share)
@@ -191,7 +188,6 @@ def _stored(
 def _cut(
     texts: Sequence[tuple[str, ...]], tokenizer: Tokenizer, longest: int
 ) -> Iterator[list[list[int]]]:
-    """Captions as tokens; long ones are truncated, so that their images are kept."""
     for captions in texts:
         yield [ids[:longest] for ids in tokenizer.encode_batch(captions)]
 

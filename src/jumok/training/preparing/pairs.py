@@ -100,12 +100,12 @@ def corpus_of_pairs(config: CorpusConfig, skip_damaged: bool) -> Corpus:
 def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Reporter) -> PreparedPairs:
     """Trains or loads the tokenizer, writes token ids, and reports what was dropped and why.
 
-    Pairs held out for a test are written to test.tsv in the run's folder: source, target; what the
-    filters found in the training corpora to cleaning.json.
+    Pairs held out for a test are written to test.tsv in the run's folder, and what the filters
+    found in the training corpora to cleaning.json.
 
     Args:
-        folder: the run's; the tokenizer is stored there, and loaded from there if it exists.
-        cache: the folder of prepared token ids; runs on the same content share them.
+        folder: the run's, with its tokenizer.
+        cache: of prepared token ids; runs on the same content share them.
 
     Raises:
         DataError: a corpus that cannot be read, or an empty one.
@@ -144,11 +144,7 @@ def with_validation(
     *,
     held_out: bool,
 ) -> PreparedPairs:
-    """The data of a run: its training corpora, and these pairs to validate on.
-
-    Args:
-        held_out: whether they were taken from the training corpora.
-    """
+    """The data of a run: its training corpora, and these pairs to validate on."""
     texts = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
     report = CorpusReport("validation")
     identity = ["validation", [[pair.source, pair.target] for pair in texts]]
@@ -171,8 +167,8 @@ def cleaned(
 ) -> list[Corpus]:
     """The training corpora without the pairs that `data.clean` leaves out.
 
-    Without `data.clean`, nothing is left out, and what would be worth it is said. The numbers and
-    examples are written to cleaning.json in the run's folder.
+    Without it, what would be worth leaving out is said. The numbers and examples are written to
+    cleaning.json in the run's folder.
 
     Raises:
         ConfigError: a filter needs a language that is not known.
@@ -249,7 +245,7 @@ def padding_share(stream: Updates[Batch], updates: int = 20) -> float:
 def _held_out(
     data: DataConfig, train: Sequence[Corpus], validated: bool, say: Reporter
 ) -> tuple[HeldOut, HeldOut]:
-    """The held-out source sentences: those for validation, and those for the test."""
+    """The held-out source sentences: for validation, and for the test."""
     validation = 0 if validated else data.validation_pairs
     count = validation + data.test_pairs
     if not count:

@@ -43,7 +43,7 @@ def prepare(
 
     Args:
         tokenizer: trains one on the texts, or ignores them.
-        cache: the folder of prepared token ids; runs on the same content share them.
+        cache: of prepared token ids; runs on the same content share them.
 
     Raises:
         DataError: a file that cannot be read or has no usable text, or (unless such rows are
@@ -115,7 +115,6 @@ def padding_share(stream: Updates[Texts], updates: int = 20) -> float:
 def _with_known_labels(
     texts: Iterable[Example], labels: Sequence[str], report: CorpusReport
 ) -> Iterator[Example]:
-    """The texts with a training label; the others are counted in `report`."""
     for text in texts:
         if text.label in labels:
             yield text

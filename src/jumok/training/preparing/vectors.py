@@ -28,7 +28,6 @@ class PretrainedRows:
 
     Attributes:
         ids: subwords that have a vector.
-        vectors: their vectors.
         words: the number of subwords that are whole words, with or without a vector.
     """
 
@@ -39,7 +38,6 @@ class PretrainedRows:
 
     @property
     def coverage(self) -> str:
-        """A message on how many words of the vocabulary have a vector."""
         share = len(self.ids) / max(self.words, 1)
         state = "frozen" if self.config.frozen else "tuned"
         return (
@@ -49,8 +47,7 @@ class PretrainedRows:
 
     @torch.no_grad()
     def initialize(self, model: nn.Module) -> nn.Module:
-        """Writes the vectors into every embedding table of `model`, and freezes them if `frozen` is
-        set.
+        """Writes the vectors into every embedding table, and freezes them if `frozen` is set.
 
         Raises:
             ConfigError: the tables have a different width.

@@ -125,8 +125,8 @@ def prepare(
     """Reads the text, trains or loads the tokenizer, writes token ids, and reports corrections.
 
     Args:
-        folder: the run's; the tokenizer is stored there, and loaded from there if it exists.
-        cache: the folder of prepared token ids; runs on the same content share them.
+        folder: the run's, with its tokenizer.
+        cache: of prepared token ids; runs on the same content share them.
 
     Raises:
         DataError: a file that cannot be read, or that has no text.

@@ -100,7 +100,6 @@ class TranslationTask:
         return Scores(loss, scores, baselines.of_text(scores[0]), confidence=confidence)
 
     def _translations(self, model: nn.Module, dtype: torch.dtype) -> list[Translation]:
-        """Those of the validation sentences."""
         assert isinstance(model, SequenceToSequence)
         prepare_for_inference(model, dtype)
         data, beam = self._config.data, self._config.validation.beam

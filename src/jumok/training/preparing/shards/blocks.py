@@ -52,7 +52,7 @@ def read_block(
     """The pairs of a block, `size` at a time.
 
     Args:
-        rows: which pairs are wanted; None: all.
+        rows: which pairs; None: all.
     """
     lines = _lines(plan, block)
     with ExitStack() as stack:
@@ -92,7 +92,6 @@ class BlockExamples:
 
 
 def _texts(lines: Iterator[bytes], count: int) -> list[str]:
-    """The next texts of a side."""
     joined = b"".join(islice(lines, count)).decode("utf-8", "surrogatepass")
     return joined.removesuffix("\n").split("\n")
 
@@ -102,7 +101,6 @@ def _sides(plan: CorpusPlan, block: WorkBlock) -> list[Path]:
 
 
 def _lines(plan: CorpusPlan, block: WorkBlock) -> npt.NDArray[np.int64]:
-    """The lines of the pairs of a block."""
     return np.fromfile(plan.work / "blocks" / f"{block.name}.lines", "<u8").astype(np.int64)
 
 

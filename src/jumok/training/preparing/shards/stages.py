@@ -138,8 +138,8 @@ def compare(plan: CorpusPlan, task: int) -> None:
 def _merge_keys(
     plan: CorpusPlan, every: list[WorkBlock], name: str, part: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The numbers of the pairs with keys of a part, the first pair with the same key, and how
-    alike the two are.
+    """The numbers of the pairs with keys of a part, the first pair with the same key, and how alike
+    the two are.
     """
     tables = [KeyTable.read(plan, block, name, part) for block in every]
     keys = np.concatenate([table.keys for table in tables])
@@ -273,14 +273,12 @@ def _sampled(lines: Iterable[bytes], seed: int) -> Iterator[str]:
 
 
 def _among(plan: CorpusPlan, block: WorkBlock, hashes: frozenset[int]) -> Rows:
-    """The pairs of a block whose sources have these hashes."""
     if not hashes:
         return np.zeros(block.pairs, dtype=np.bool_)
     return np.isin(files.read_hashes(plan, block), np.array(sorted(hashes), np.uint64))
 
 
 def _own(plan: CorpusPlan, task: int) -> Iterator[WorkBlock]:
-    """The blocks of a task."""
     return islice(plan.blocks(), task, None, plan.tasks)
 
 
@@ -307,13 +305,12 @@ def _left(plan: CorpusPlan, block: WorkBlock) -> Rows:
 
 
 def _held_pairs(plan: CorpusPlan) -> int:
-    """How many source sentences are held out, for validation and for a test."""
     data = plan.config.data
     return (0 if data.validation else data.validation_pairs) + data.test_pairs
 
 
 def _held_out(plan: CorpusPlan, every: list[WorkBlock]) -> tuple[HeldOut, HeldOut]:
-    """The held-out source sentences: those for validation, and those for a test."""
+    """The held-out source sentences: for validation, and for a test."""
     count = _held_pairs(plan)
     if not count:
         return HeldOut(), HeldOut()
