@@ -21,19 +21,16 @@ TokenPair = tuple[int, int]
 def choose_setting(
     model: SequenceToSequence, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
 ) -> AlignmentSetting | None:
-    """The layer and step whose links are the most informative.
+    """The layer and step whose links are the most informative; None without cross-attention.
 
     Each target token is linked to the source token with the largest weight. The better the links,
     the better a source token predicts the target tokens that are linked to it, which is measured
-    by the mutual information of the two ends of a link. On a smallworld model it orders all four
-    settings by their alignment error, from 40 sentences on.
+    by their mutual information. On a smallworld model it orders all four settings by their
+    alignment error, from 40 sentences on.
 
     Args:
         model: in evaluation mode.
         sources, targets: at least one pair with tokens on both sides; some dozens are enough.
-
-    Returns:
-        None for a model without cross-attention.
     """
     batch = on_device(collate(sources, targets), next(model.parameters()).device)
     memory = model.encode(batch.source, batch.source_allowed)

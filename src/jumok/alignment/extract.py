@@ -1,11 +1,10 @@
 """Word alignment from cross-attention.
 
-The alignment setting matters more than the model: which layer, and which step. The step that writes
-a token attends to what is to be translated next; the step after it, which reads the token, attends
-to what was just translated. In deep models an early layer at the reading step is best (alignment
-error 29.8 against 47.7 for the best layer at the writing step, German-English, six layers;
-Kobayashi et al. 2020, recorded experiments), in shallow ones the writing step. So the setting is
-chosen by measurement for each model (`jumok.alignment.calibration`).
+The step that writes a token attends to what is to be translated next; the step after it, which
+reads the token, attends to what was just translated. In deep models an early layer at the reading
+step is best (alignment error 29.8 against 47.7 for the best layer at the writing step, German-
+English, six layers; Kobayashi et al. 2020, recorded experiments), in shallow ones the writing step.
+So the setting is measured for each model (`jumok.alignment.calibration`).
 """
 
 from collections.abc import Sequence
@@ -33,7 +32,7 @@ def cross_attentions(
 
     Args:
         tokens: START and the target's tokens; the results have a row for each of these tokens.
-        readings: the settings; each has one result, all from one pass.
+        settings: each has one result, all from one pass.
 
     Raises:
         ModelError: no such layer or head.

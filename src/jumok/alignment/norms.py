@@ -18,12 +18,8 @@ def contribution_norms(
 ) -> Float[Tensor, "query key"]:
     """The norm of each key's attended value for each query: | sum over heads of weight value W_O |.
 
-    A key with a large weight and a small value contributes little, which weights alone do not show.
-
     Args:
         output: the output projection's weight; None: there is no projection.
-
-    Source: Kobayashi et al. 2020, Attention is not only a weight, section 3.
     """
     heads, _, value_dim = value.shape
     projected = value
@@ -69,7 +65,8 @@ def output_weight(model: nn.Module, site: str) -> Float[Tensor, "dim heads_value
 
 
 def changes_outputs(model: nn.Module, site: str) -> bool:
-    """Whether the heads' outputs are changed before they are mixed: norms of what each key
-    contributes are then not those of weight x value x output projection."""
+    """Whether the heads' outputs are changed before they are mixed: contributions are then not
+    weight x value x output projection.
+    """
     module = model.get_submodule(site)
     return isinstance(module, MultiHeadAttention) and module.changes_outputs

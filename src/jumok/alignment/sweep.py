@@ -1,4 +1,4 @@
-"""All readings of a model's alignments in one pass: every layer, head and step, weight and norm."""
+"""All alignment settings of a model in one pass: every layer, head and step, weight and norm."""
 
 from collections.abc import Iterator, Sequence
 
@@ -47,7 +47,6 @@ def every_setting(
 def _seen(
     model: SequenceToSequence, memory: Memory, tokens: Int[Tensor, "batch target"]
 ) -> dict[str, list[Attention]]:
-    """The cross-attention of each site, call by call, while the decoder reads these tokens."""
     seen: dict[str, list[Attention]] = {site: [] for site in model.cross_sites}
 
     def keep(site: str, attention: Attention) -> None:

@@ -1,4 +1,4 @@
-"""A bundle's weights as arrays. Nothing here imports torch."""
+"""A bundle's weights as arrays. Imports no torch."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -51,8 +51,8 @@ def read_stored(bundle: Bundle) -> StoredWeights:
     """All weights by their names: int8 matrices with their scales, others in float32.
 
     Raises:
-        BundleError: they cannot be read; an integer is -128, or a scale negative or no number; or
-            they are not those that the bundle was written with; or too little memory is free.
+        BundleError: they cannot be read, are invalid, or are not those that the bundle was written
+            with; or too little memory is free.
     """
     file, scales = bundle.folder / WEIGHTS, scales_of(bundle.stored)
     check_free_memory(bundle, 2 * file.stat().st_size)  # the file, and the arrays
@@ -81,7 +81,6 @@ def read_stored(bundle: Bundle) -> StoredWeights:
 
 
 def unreadable(bundle: Bundle, error: Exception) -> BundleError:
-    """The error for weights that safetensors refuses, or the system."""
     return BundleError(
         "the weights cannot be read.",
         place=Place(bundle.folder / WEIGHTS),

@@ -1,4 +1,4 @@
-"""What config.json says of the weights, and its checks. Nothing here imports torch."""
+"""What config.json says of the weights, and its checks. Imports no torch."""
 
 from collections.abc import Mapping
 
@@ -70,14 +70,7 @@ def check_alignment(bundle: Bundle, layers: int) -> None:
 
 
 def check_tensors(bundle: Bundle, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Checks the tensors of the bundle against those of the model that it describes.
-
-    Args:
-        shapes: of the model's tensors.
-
-    Raises:
-        BundleError: a tensor is unknown, or has another shape.
-    """
+    """Raises a BundleError if a tensor of the bundle is not in `shapes`, or has another shape."""
     if unknown := [name for name in bundle.tensors if name not in shapes]:
         more = f" and {len(unknown) - 1} more" if unknown[1:] else ""
         raise BundleError(

@@ -4,9 +4,9 @@
     3f2a91c07b1d               the weights alone, of a model without its bundle
     3f2a91c07b1d-8e21+0c4d...  an ensemble
 
-Each tensor has a SHA-256 digest of its shape and its numbers in float32; the fingerprint is the
-SHA-256 of all these digests, sorted and without duplicates. So the names, storage types and memory
-layouts of the tensors do not affect it. Importing this imports no torch.
+It is the SHA-256 of the digests of all tensors' shapes and float32 numbers, sorted and without
+duplicates: names, storage types and memory layouts do not affect it. Importing this imports no
+torch.
 """
 
 from __future__ import annotations
@@ -45,12 +45,11 @@ class Origin:
 
     @property
     def folder(self) -> Path:
-        """The bundle's."""
         return self._bundle.folder
 
     @cached_property
     def fingerprint(self) -> str:
-        """The fingerprint of the bundle as it was when it was loaded.
+        """Of the bundle as it was when it was loaded.
 
         Raises:
             BundleError: its weights have changed since then.
@@ -96,9 +95,8 @@ def _digest_of_arrays(arrays: Iterable[npt.NDArray[np.float32]]) -> str:
 
 
 def fingerprint_of(model: Module) -> str:
-    """The fingerprint of a model in memory, whose config is not known.
-
-    A model cast to bfloat16 is not the model that it was cast from.
+    """The fingerprint of a model in memory, in the precision that it has, whose config is not
+    known.
     """
     return digest_of(model.state_dict().values())
 

@@ -21,7 +21,6 @@ class HuggingFaceModel(NamedTuple):
 
     @property
     def named(self) -> str:
-        """The model in words."""
         of = f" ({self.architecture})" if self.architecture else ""
         return f"a {self.kind} model of transformers{of}".replace("a  model", "a model")
 

@@ -1,12 +1,11 @@
-"""Weights as int8 in a bundle: how they are named and checked. Nothing here imports torch.
+"""Weights as int8 in a bundle: how they are named and checked. Imports no torch.
 
     NAME          int8 (rows inputs), from -127 to 127
     NAME.scale    float32 (rows)
 
-stand for the float32 matrix NAME, whose row is its integers times its scale: the weight of a linear
-layer, or a table of embeddings. All other tensors (norms, biases, convolutions, learned positions)
-are stored as in any bundle. A bundle with such matrices names the SHA-256 of model.safetensors in
-its config.json, because an integer that was changed is still an integer.
+stand for a float32 matrix, whose row is its integers times its scale: the weight of a linear layer,
+or a table of embeddings. All other tensors are stored as in any bundle. Such a bundle names the
+SHA-256 of model.safetensors in its config.json: an integer that was changed is still an integer.
 """
 
 from collections.abc import Mapping
@@ -29,11 +28,10 @@ def scales_of(tensors: Mapping[str, Entry]) -> frozenset[str]:
 
 
 def check_header(tensors: Mapping[str, Entry], digest: str | None, file: Path) -> None:
-    """Every int8 matrix has its scales, one a row.
+    """Checks that every int8 matrix has its scales, one a row.
 
     Raises:
-        BundleError: scales are missing, or of another type or shape; or the file's SHA-256 is not
-            given.
+        BundleError: it has not; or the file's SHA-256 is not given.
     """
     for name, tensor in tensors.items():
         if tensor.dtype != "I8":

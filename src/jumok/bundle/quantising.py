@@ -1,4 +1,4 @@
-"""From a bundle's weights to the same weights with fewer bits."""
+"""Writing a bundle's weights with fewer bits."""
 
 import shutil
 from pathlib import Path
@@ -28,7 +28,6 @@ class CopiedTokenizer:
         self._file, self.hash = file, sha256(file)
 
     def save(self, path: Path) -> None:
-        """Copies the file."""
         shutil.copyfile(self._file, path)
 
 
@@ -47,7 +46,7 @@ def write_quantised(folder: Path, bundle: Bundle, to: FewerBits, card: Card) -> 
 
 
 def fewer_bits(bundle: Bundle, to: FewerBits) -> dict[str, Tensor]:
-    """The bundle's weights by the names that they are stored under, and the scales of int8 ones.
+    """The weights by the names that they are stored under, and the scales of int8 ones.
 
     Raises:
         BundleError: the weights are damaged, or hold NaN or infinity.

@@ -1,4 +1,4 @@
-"""Reading a bundle up to its weights. Nothing here imports torch."""
+"""Reading a bundle up to its weights. Imports no torch."""
 
 import hashlib
 import json
@@ -47,8 +47,7 @@ class Bundle:
     """A bundle that passed its checks: everything but the weights themselves.
 
     Attributes:
-        tensors: the weights by their names; those that are stored as int8, too, without the scales.
-        stored: the tensors of model.safetensors.
+        stored: the tensors of model.safetensors, with the scales of int8 ones.
         digest: the SHA-256 of model.safetensors; None: the bundle does not name it.
     """
 
@@ -76,12 +75,12 @@ class Bundle:
 
     @property
     def size(self) -> int:
-        """The size of all files in bytes."""
+        """Bytes of all files."""
         return sum(file.stat().st_size for file in self.folder.iterdir() if file.is_file())
 
 
 def read_bundle(folder: Path) -> Bundle:
-    """Reads and checks everything but the weights' values; torch is not imported.
+    """Reads and checks everything but the weights' values.
 
     Raises:
         BundleError: no such folder, a missing file, a pickle, a newer format, truncated weights,
@@ -114,7 +113,6 @@ def read_bundle(folder: Path) -> Bundle:
 
 
 def _typed(kind: type[Typed], values: Mapping[str, object], file: Path) -> Typed:
-    """A file's JSON, with every key validated."""
     try:
         return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:
@@ -223,7 +221,6 @@ def _read_json(file: Path) -> dict[str, object]:
 
 
 def sha256(file: Path) -> str:
-    """The SHA-256 digest of a file, in hexadecimal."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

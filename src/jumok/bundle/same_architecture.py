@@ -1,4 +1,4 @@
-"""Whether two folders hold one architecture with one vocabulary: before and after fine-tuning."""
+"""Checks that two folders hold one architecture and vocabulary: before and after fine-tuning."""
 
 import hashlib
 import json
@@ -13,12 +13,9 @@ DO = "name the model that it was trained from; --with compares any two models si
 
 
 def check_same_architecture(model: Path, other: Path) -> None:
-    """Checks that both folders have the same tensors, sizes, labels and vocabulary.
+    """Raises a BundleError unless both have the same tensors, sizes, labels and vocabulary.
 
     Settings that matter in training alone (dropout, and what balances experts) may differ.
-
-    Raises:
-        BundleError: they have not; or one of them has no weights or no config.json.
     """
     ours, theirs = _settings(model), _settings(other)
     for name in sorted(ours.keys() | theirs.keys()):
@@ -46,7 +43,6 @@ def _unlike(what: str, expected: str, got: str, other: Path) -> BundleError:
 
 
 def _settings(folder: Path) -> dict[str, object]:
-    """What config.json says that gives the model another form."""
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -39,7 +39,6 @@ def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
 
 
 def _built(bundle: Bundle, config: ModelSection) -> nn.Module:
-    """The model without its weights; sizes beyond those of the weights are refused."""
     check_size(bundle, config)
     file = bundle.config
     model = build(config, DataSizes(file.vocabulary_size, len(file.labels)))

@@ -22,7 +22,7 @@ MOST_DIGITS = 9
 
 @dataclass(frozen=True)
 class AlignmentScores:
-    """Scores, 0 to 1, over all sentences together, and the number of links found."""
+    """Scores, 0 to 1, over all sentences together, and the number of links."""
 
     error_rate: float
     precision: float
@@ -35,9 +35,9 @@ class LinkCounts:
     """The counts of the error rate, over all sentences so far.
 
     Attributes:
-        links: the number of links found.
-        sure: the number of sure gold links.
-        right, right_sure: the numbers of found links that are possible, and sure.
+        links: of the model.
+        sure: sure gold links.
+        right, right_sure: the model's links that are possible, and sure.
     """
 
     links: int = 0
@@ -46,7 +46,6 @@ class LinkCounts:
     right_sure: int = 0
 
     def add(self, found: Iterable[Link], gold: GoldLinks) -> None:
-        """Counts the links of one more sentence."""
         links = set(found)
         self.links += len(links)
         self.sure += len(gold.sure)
@@ -64,7 +63,7 @@ class LinkCounts:
 
 
 def score_links(found: Sequence[Iterable[Link]], gold: Sequence[GoldLinks]) -> AlignmentScores:
-    """The score of the found links.
+    """The score of a model's links.
 
     Raises:
         DataError: more sentences of one than of the other, or gold without a sure link.

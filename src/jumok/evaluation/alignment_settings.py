@@ -36,15 +36,15 @@ class AlignedPair(NamedTuple):
 def read_aligned(
     corpus: Corpus, gold: Path | None = None, links: Column | None = None
 ) -> Iterator[AlignedPair]:
-    """The pairs of a corpus in order, one at a time, with their gold links where they have some.
+    """The pairs of a corpus in order, with their gold links where they have some.
 
     Args:
         gold: a file with the links of each pair, line for line; or
         links: the column of the corpus that holds them.
 
     Raises:
-        DataError: what `read_pairs` and `read_gold` raise; links for more or fewer lines, or to a
-            word that does not exist.
+        DataError: see `read_pairs` and `read_gold`; links for more or fewer lines, or to a word
+            that does not exist.
     """
     if gold is None:
         yield from _with_column(corpus, links)
@@ -64,7 +64,6 @@ def read_aligned(
 
 
 def _with_column(corpus: Corpus, links: Column | None) -> Iterator[AlignedPair]:
-    """The pairs with the links of that column; None: without links."""
     further = () if links is None else (links,)
     for pair in read_pairs(replace(corpus, further=further)):
         gold = None

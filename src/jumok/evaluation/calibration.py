@@ -91,9 +91,9 @@ def fit(
 ) -> tuple[float, float]:
     """The factor and the constant of the logistic regression of `right` on the log-odds of `own`.
 
-    The targets are Platt's (n+1)/(n+2) and 1/(n+2) instead of 1 and 0, so that few outputs, or
-    outputs that are all right, give no certainty. A scale below 0 would turn the order of outputs
-    around: it becomes 0, and every output gets the share of right ones.
+    The targets are Platt's (n+1)/(n+2) and 1/(n+2), so that few outputs give no certainty. A scale
+    below 0 would turn the order of outputs around: it becomes 0, and every output gets the share of
+    right ones.
     """
     positives, total = int(right.sum()), len(right)
     high, low = (positives + 1) / (positives + 2), 1 / (total - positives + 2)

@@ -35,8 +35,6 @@ class Pointed:
 
     Attributes:
         files: the images' names, as in `gold`.
-        sizes: those of each image.
-        gold: the nouns, and the boxes of what they name.
     """
 
     files: Sequence[str]
@@ -59,8 +57,8 @@ def choose_pointing_setting(
 ) -> AlignmentSetting:
     """The layer, step and head that point correctly most often, over reference captions.
 
-    Heads differ: in one model of two layers with four heads, one head pointed at 88 % of the
-    objects, and the mean of its layer at 43 %.
+    In one model of two layers with four heads, one head pointed at 88 % of the objects, and the
+    mean of its layer at 43 %.
     """
     count = heads_of(captioner.model)
     settings = [

@@ -48,7 +48,6 @@ class ClassifiedExamples:
 
     @classmethod
     def of(cls, truth: Sequence[int], given: Sequence[int]) -> "ClassifiedExamples":
-        """Makes it from plain numbers."""
         return cls(np.array(truth, dtype=np.int64), np.array(given, dtype=np.int64))
 
     def scores(
@@ -98,9 +97,8 @@ def predict_labels(model: TextClassifier, batches: Iterable[LabelledBatch]) -> C
 
 
 def confusion_lines(labelled: ClassifiedExamples, labels: Sequence[str]) -> list[str]:
-    """A line for each label: how many examples were predicted as which, and the recall's interval.
-
-    The interval is Wilson's 95 %; see `jumok.evaluation.intervals`.
+    """A line for each label: how many examples were predicted as which, and Wilson's 95 % interval
+    of the recall.
     """
     lines = []
     for index, (label, row) in enumerate(zip(labels, labelled.confusion(len(labels)), strict=True)):

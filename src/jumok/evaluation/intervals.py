@@ -33,7 +33,7 @@ def interval(
     """The middle 95 % of the scores of `resamples` samples with replacement.
 
     Args:
-        score: computes the score of the examples in these rows, with repetitions.
+        score: of the examples in these rows, with repetitions.
         resamples: 0 gives no interval: (None, None).
     """
     if not resamples:

@@ -1,9 +1,8 @@
 """Pointing accuracy: does a word attend to the object that it names?
 
-For every noun of a caption there is a map of attention over the image's grid, and gold boxes. The
-noun *points* correctly if the centre of its highest cell lies in one of the boxes. The share of its
-attention inside the boxes shows how sharp the map is; for uniform attention that would be the
-boxes' share of the image, which is reported too.
+A noun of a caption *points* correctly if the centre of its highest cell lies in one of its gold
+boxes. The share of its attention inside the boxes shows how sharp the map is; for uniform attention
+that would be the boxes' share of the image, which is reported too.
 
 Source: the pointing game of Zhang et al. 2016, "Top-down Neural Attention by Excitation Backprop",
 section 4.2, with a tolerance of 15 pixels around the box; here the signature states the tolerance.
@@ -30,8 +29,7 @@ class NounAttention:
 
     Attributes:
         attention: over the grid's cells, from the top left; not negative, of any sum.
-        boxes: those of the named objects, in pixels; none where there is no such object, which
-            counts as a miss.
+        boxes: those of the named objects, in pixels; none counts as a miss.
         height, width: those of the image, in the boxes' pixels.
     """
 
@@ -46,9 +44,8 @@ def score_pointing(nouns: Iterable[NounAttention], tolerance: float = 0.0) -> li
     percent of the nouns or of their attention.
 
     Args:
-        tolerance: how far outside a box, in pixels, the centre of the highest cell may lie. A
-            grid whose cells are larger than the objects needs half a cell, or a cell that
-            covers the object may count as a miss.
+        tolerance: how far outside a box, in pixels, the centre of the highest cell may lie: where
+            cells are larger than the objects, half a cell.
 
     Raises:
         DataError: there is no noun.
@@ -118,9 +115,9 @@ class NamedBoxes(NamedTuple):
 class Gold:
     """The nouns of captions, of reference captions and of those that a model wrote.
 
-    A reference caption of the same image has its own gold nouns. In any other caption, a word is a
-    noun if it names objects in a reference caption, and it refers to all objects of that kind in
-    the image; where the image has none of them, it counts as a miss.
+    A reference caption has its own gold nouns. In any other caption, a word is a noun if it names
+    objects in a reference caption, and it refers to all objects of that kind in the image; where
+    the image has none of them, it counts as a miss.
 
     Args:
         boxes: as `read_boxes` returns them.

@@ -43,7 +43,7 @@ def score_spelling(hypotheses: Sequence[str], references: Sequence[str]) -> list
 
 
 def edit_distance(left: str, right: str) -> int:
-    """The edit distance: the fewest insertions, deletions and replacements of characters.
+    """The fewest insertions, deletions and replacements of characters.
 
     Source: Levenshtein 1966; Wagner and Fischer 1974.
     """

@@ -293,7 +293,6 @@ def _read_slice(index: Path, one: _Slice, identity: JsonObject) -> dict[str, Ten
 
 
 def _common(have: Sequence[Range], need: Sequence[Range]) -> Iterator[tuple[Range, slice]]:
-    """The ranges that are both there and needed, and where they are in what is there."""
     at = 0
     for first, end in have:
         for start, last in need:
@@ -369,7 +368,6 @@ def _from_json(values: JsonObject) -> BundleError:
 
 
 def _sums(tensors: Mapping[str, Tensor]) -> dict[str, list[object]]:
-    """For each tensor, by name: dtype, shape and checksum of its bytes."""
     return {
         name: [str(tensor.dtype), list(tensor.shape), _crc32(tensor)]
         for name, tensor in tensors.items()

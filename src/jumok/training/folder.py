@@ -108,7 +108,6 @@ def refuse_taken(folder: Path) -> None:
 
 
 def _refuse_others(folder: Path) -> None:
-    """Files in the folder may be the user's, such as images to train on."""
     files = sorted(file.name for file in folder.iterdir() if not file.name.startswith("."))
     try:
         is_run = "decisions" in json.loads((folder / CONFIG).read_text("utf-8"))
@@ -153,7 +152,7 @@ def tidy(folder: Path) -> None:
 
 
 def write(folder: Path, config: Config, decisions: Decisions) -> None:
-    """Stores the whole recipe and the decisions, for a resume; and the recipe with all overrides."""
+    """Stores the whole recipe with the decisions, and the recipe with all overrides."""
     text = (
         f"# The recipe of the run {config.name} with every --set applied. To repeat it:\n"
         f"# jumok train {folder / RECIPE} --name OTHER\n\n"

@@ -61,7 +61,6 @@ class MixedUpdates:
         return [*next(self._new), *next(self._earlier)]
 
     def planned(self) -> Sequence[Planned[MicroBatch]]:
-        """The next update, its micro-batches not yet collated."""
         return [*self._new.planned(), *self._earlier.planned()]
 
     @property
@@ -85,7 +84,6 @@ class MixedUpdates:
 
     @property
     def epoch_steps(self) -> float:
-        """Those of the new data."""
         return self._new.epoch_steps
 
     def share(self) -> float:
@@ -161,7 +159,6 @@ class FineTuning:
             yield f"earlier data: {self.mixed.share():.1%} of a batch"
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
-        """The scores on the new data, with those on the earlier data."""
         # Validation may change the model, for a faster decoding.
         copied = None if self._earlier is None else copy.deepcopy(model)
         scores = self._task.validate(model, dtype)
@@ -246,7 +243,6 @@ def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> FineTunin
 
 
 def _refuse_other_share(mixed: MixedUpdates | None, share: float) -> None:
-    """Whole images or windows may make the share very different."""
     actual = share if mixed is None else mixed.share()
     if not share / 2 <= actual <= 2 * share:
         raise ConfigError(
@@ -284,7 +280,6 @@ def sized(config: Config, task: FineTuning) -> Config:
 
 
 def _filled(section: Filled, **values: object) -> Filled:
-    """The section with these values, except where the recipe gives others."""
     missing = {key: value for key, value in values.items() if key not in section.model_fields_set}
     return section.model_copy(update=missing)
 
@@ -300,7 +295,6 @@ def _mix(config: Config) -> float:
 
 
 def _start_model(config: Config, home: Path) -> PretrainedModel:
-    """What the run has stored of it; a new run stores it, and its tokenizer."""
     if (home / START).is_file():
         return PretrainedModel.stored(home)
     bundle = read_bundle(_model_of(config))

@@ -140,9 +140,6 @@ class Learner:
         )
 
     def snapshot(self) -> None:
-        """Adds to last-k averaging, and collects the average in the first process; called at every
-        validation.
-        """
         self._weights.snapshot()
 
     def averaged(self) -> nn.Module:
@@ -153,19 +150,15 @@ class Learner:
         return self._weights.averaged()
 
     def weights(self) -> dict[str, Tensor]:
-        """The averaged weights by parameter name, in float32; see `averaged`."""
         return self._weights.named()
 
     def state(self) -> dict[str, Tensor]:
-        """What this process has of the state for an exact resume."""
         return self._weights.state()
 
     def ranges(self, name: str) -> list[Range] | None:
-        """The ranges of the row in a tensor of the state; None: all processes have the same."""
         return self._weights.ranges(name)
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Restores the result of `state` bit for bit."""
         self._weights.load_state(state)
 
     def _assignments(
@@ -176,7 +169,6 @@ class Learner:
         )
 
     def _own(self, batches: Sequence[MicroBatch | Planned[MicroBatch]]) -> list[int]:
-        """The numbers of the micro-batches that this process computes."""
         return [
             *dict.fromkeys(
                 assignment.index for share in self._assignments(batches) for assignment in share
@@ -184,7 +176,6 @@ class Learner:
         ]
 
     def _total(self, own: Iterable[MicroBatch]) -> tuple[int, int]:
-        """The targets and the sources of the micro-batches of all processes."""
         targets, sources = 0, 0
         for batch in own:
             targets, sources = targets + batch.targets, sources + batch.sources
@@ -201,7 +192,6 @@ class Learner:
         step: int,
         scale: float,
     ) -> Float[Tensor, "shares 2"]:
-        """Accumulates the gradients; returns the summed losses and balances of all shares."""
         device = self._weights.device
 
         def compute(replica: ModelReplica, assignment: Assignment) -> Tensor:

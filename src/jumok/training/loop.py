@@ -238,7 +238,6 @@ class Loop:
         self._record(rate, update)
 
     def _count_time(self, cpu: float) -> None:
-        """Adds the processor time of a step, of all ranks; the clock is that of the first."""
         own = torch.tensor([time.monotonic() - self._began, cpu], dtype=torch.float64)
         times, cpus = torch.stack(list(self.ranks.all_gather(own))).T.tolist()
         self.progress.seconds = times[0]

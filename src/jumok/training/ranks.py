@@ -47,7 +47,7 @@ class Ranks(Protocol):
 
 @runtime_checkable
 class ShardingRanks(Ranks, Protocol):
-    """Ranks that can divide a module's parameters: each has the rows that `torch.chunk` gives it."""
+    """Ranks that can divide a module's parameters, by rows as `torch.chunk` cuts them."""
 
     def shard(
         self,
@@ -81,15 +81,12 @@ class SingleProcess:
     count, index, local_rank = 1, 0, 0
 
     def all_gather(self, own: Tensor) -> Sequence[Tensor]:
-        """Its own tensor."""
         return [own]
 
     def sendrecv(self, other: int, own: Tensor, received: Tensor) -> None:
-        """There is no other, so there is nothing to send."""
         assert not own.numel() + received.numel(), f"one process has no rank {other}"
 
     def broadcast(self, facts: JsonObject | None) -> JsonObject:
-        """Its own facts."""
         assert facts is not None
         return facts
 

@@ -152,7 +152,6 @@ def _prepare(
 
 
 def _go_on(loop: Loop, home: Path, say: Reporter) -> None:
-    """Restores the last checkpoint, if there is one."""
     if checkpoint.exists(home):
         saved, damage = checkpoint.load(home, loop.learner.ranges, loop.ranks)
         if damage:

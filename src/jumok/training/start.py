@@ -98,7 +98,6 @@ class PretrainedModel:
             ) from error
 
     def store(self, home: Path) -> None:
-        """Writes it to the run's folder."""
         text = json.dumps(asdict(self), ensure_ascii=False, indent=2) + "\n"
         write_durably(home / START, text.encode())
 
@@ -208,7 +207,6 @@ def recipe_of(bundle: Path) -> Path | None:
 
 
 def _defaults(bundle: Bundle, earlier: Config | None, file: Path | None) -> Values:
-    """The values of the keys that a recipe leaves out."""
     about = bundle.config
     kind = type(earlier) if earlier else families()[section_of(bundle).kind]
     before = _given(earlier) if earlier else {}
@@ -245,7 +243,6 @@ def _defaults(bundle: Bundle, earlier: Config | None, file: Path | None) -> Valu
 
 
 def _plugins(named: object, bundle: Bundle) -> object:
-    """The plugins of the recipe, and those that the model was trained with."""
     if named is not None and not isinstance(named, list | tuple):
         return named  # validation reports it
     plugins = list(named or ())
@@ -292,7 +289,6 @@ def _language(code: str) -> str:
 def _refuse_other_tokenizer(
     values: Mapping[str, object], earlier: Config | None, bundle: Bundle
 ) -> None:
-    """Refuses keys of [tokenizer] that are not the model's, and word vectors."""
     if "vectors" in values:
         raise _contradiction(["[vectors] would replace the model's embeddings"], bundle)
     settings = flatten(earlier.model_dump(mode="json").get("tokenizer", {})) if earlier else {}

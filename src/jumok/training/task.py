@@ -199,9 +199,7 @@ class Task(Protocol):
     unit: str
     updates: UpdateSource
 
-    def build(self) -> nn.Module:
-        """The untrained model, on the CPU."""
-        ...
+    def build(self) -> nn.Module: ...
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         """Descriptions for the user before the first step, one line each."""
@@ -213,6 +211,4 @@ class Task(Protocol):
 
     def write(
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats
-    ) -> None:
-        """Writes the bundle."""
-        ...
+    ) -> None: ...

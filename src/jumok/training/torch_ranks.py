@@ -34,11 +34,6 @@ class TorchRanks:
         self._channels = channels_by_rank
 
     def all_gather(self, own: Tensor) -> Sequence[Tensor]:
-        """The tensors of all ranks, in their order.
-
-        Raises:
-            TrainingError: another rank has ended.
-        """
         own = own.contiguous()
         gathered = [torch.empty_like(own) for _ in range(self.count)]
         if own.device.type == "cpu" and len(self._channels) == self.count - 1:
@@ -53,11 +48,6 @@ class TorchRanks:
         return gathered
 
     def sendrecv(self, other: int, own: Tensor, received: Tensor) -> None:
-        """Sends a tensor to another rank, and receives one into `received`.
-
-        Raises:
-            TrainingError: the other rank has ended.
-        """
         if own.device.type == "cpu" and other in self._channels:
             with self._named_loss(other):
                 self._channels[other].sendrecv(own, received)
@@ -71,11 +61,6 @@ class TorchRanks:
                     work.wait()
 
     def broadcast(self, facts: JsonObject | None) -> JsonObject:
-        """The facts of the first rank; the others give None.
-
-        Raises:
-            TrainingError: another rank has ended.
-        """
         text = b"" if facts is None else json.dumps(facts).encode()
         size = torch.tensor([len(text)])
         with self._named_loss():
@@ -94,11 +79,6 @@ class TorchRanks:
         precision: torch.dtype,
         device: torch.device,
     ) -> None:
-        """Divides the parameters of `whole` by FSDP2; see `ShardingRanks`.
-
-        Raises:
-            ConfigError: torch is too old.
-        """
         from torch.distributed import fsdp
 
         if "set_reduce_scatter_unused_params" not in vars(fsdp.FSDPModule):
@@ -124,7 +104,6 @@ class TorchRanks:
 
     @contextmanager
     def connected(self) -> Iterator[None]:
-        """While entered, raises a TrainingError where another rank has ended."""
         try:
             yield
         except RuntimeError as error:

@@ -61,12 +61,11 @@ def aligned(
     cross_sites: Sequence[str],
     scores: dict[AlignmentSetting, AlignmentScores],
 ) -> list[AnyHeadCard]:
-    """The cards with the precision and the error rate of the links from the heads' weights.
-
-    Each head is scored at the step, writing or reading, with the lower error rate.
+    """The cards with the precision and the error rate of the links from the heads' weights, at the
+    step, writing or reading, with the lower error rate.
 
     Args:
-        looks: the sites of cross-attention, by layer.
+        cross_sites: of cross-attention, by layer.
     """
     scored = []
     for card in cards:

@@ -42,8 +42,6 @@ class PictureCorpus:
     """Images with captions; every iteration starts from the beginning.
 
     Attributes:
-        captioned: returns the names and the captions.
-        files: the image files.
         gold: the nouns, and the boxes of what they name; None: not known.
     """
 
@@ -100,7 +98,7 @@ def caption_head_cards_over(
 
 
 def _ignore(_: str, __: Attention) -> None:
-    """Does nothing: used where there are no gold boxes."""
+    pass
 
 
 def _tokens(captioner: Captioner, text: str) -> list[int]:
@@ -108,7 +106,6 @@ def _tokens(captioner: Captioner, text: str) -> list[int]:
 
 
 def _chunks(pictures: Iterable[Captioned], batch_size: int) -> Iterator[list[Captioned]]:
-    """Batches of images with about this number of captions."""
     chunk: list[Captioned] = []
     count = 0
     for picture in pictures:
@@ -164,10 +161,7 @@ class LabelledPicture(NamedTuple):
 def picture_head_cards_over(
     system: ImageClassification, pictures: Iterable[LabelledPicture], batch_size: int = 64
 ) -> list[AnyHeadCard]:
-    """A card for each head of a classifier's attentions over pixels.
-
-    Args:
-        system: that of one model.
+    """A card for each head of a classifier's attentions over pixels; `system` has one model.
 
     Raises:
         ConfigError: the model has no attention.

@@ -1,8 +1,4 @@
-"""Pointing accuracy of every head of a captioner, over reference captions.
-
-The pointing game (`jumok.evaluation.pointing`) for all heads at once, summed batch by batch: no map
-is kept beyond its batch.
-"""
+"""Pointing accuracy of each head of a captioner over reference captions, batch by batch."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace

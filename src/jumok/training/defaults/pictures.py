@@ -26,7 +26,6 @@ class Folder:
 
     @property
     def pictures(self) -> int:
-        """All names."""
         return sum(self.labels.values())
 
 

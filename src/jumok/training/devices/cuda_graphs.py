@@ -86,7 +86,6 @@ class CudaGraphs:
         self._quiet_at: object = None
 
     def __len__(self) -> int:
-        """How many shapes are recorded."""
         return len(self._recorded)
 
     def compute(
@@ -152,7 +151,7 @@ class CudaGraphs:
 
 
 def shape_of(batch: object) -> tuple[object, ...]:
-    """What a batch and a recorded one must have in common: all but numbers in tensors, and counts."""
+    """What a batch shares with a recorded one: all but the numbers in tensors, and counts."""
     return tuple(
         (name, shape_of(value))
         if is_dataclass(value)

@@ -43,7 +43,6 @@ class Prefetcher:
         return [batch.collate() for batch in self.planned()]
 
     def planned(self) -> Sequence[Planned[MicroBatch]]:
-        """The next update; what this process uses of it is made."""
         update = self._next or self._thread.submit(self._make)
         batches, self._cursor = update.result()
         self._next = self._thread.submit(self._make)
@@ -51,12 +50,10 @@ class Prefetcher:
 
     @property
     def cursor(self) -> Mapping[str, object]:
-        """The position after the last update."""
         return self._cursor
 
     @property
     def epoch_steps(self) -> float:
-        """Updates of one pass over the data, about."""
         return self._source.epoch_steps
 
     def restore(self, cursor: Any) -> None:

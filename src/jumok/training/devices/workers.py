@@ -16,7 +16,6 @@ class CallingThread(Executor):
     def submit(
         self, work: Callable[Given, Found], /, *args: Given.args, **named: Given.kwargs
     ) -> Future[Found]:
-        """The result, or the error."""
         future: Future[Found] = Future()
         try:
             future.set_result(work(*args, **named))

@@ -40,15 +40,12 @@ class FrozenRows:
         self.remember(weights)
 
     def remember(self, weights: Float[Tensor, "*axes"]) -> None:
-        """Stores the values of the rows in `weights`."""
         self._kept = weights[:0] if self._frozen is None else weights[self._frozen]
 
     def silence(self, gradient: Float[Tensor, "*axes"]) -> None:
-        """Sets their gradient to zero."""
         if self._frozen is not None:
             gradient.masked_fill_(self._frozen, 0.0)
 
     def restore(self, weights: Float[Tensor, "*axes"]) -> None:
-        """Writes them back."""
         if self._frozen is not None:
             weights.masked_scatter_(self._frozen, self._kept)

@@ -63,7 +63,6 @@ class Optimizer:
         self._betas = betas
 
     def step(self, learning_rate: float) -> None:
-        """One step with the current gradient."""
         self._steps += 1
         size, device = len(self._others), self._others.device
         spans = (0, self._decayed, self._weight_decay), (self._decayed, size, 0.0)
@@ -86,7 +85,6 @@ class Optimizer:
         }
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Restores the result of `state`."""
         for name, tensor in self.state().items():
             tensor.copy_(state[name])
 

@@ -32,7 +32,7 @@ INSTEAD = "--set training.sharding=slices"
 
 
 class Lossed(nn.Module):
-    """A model with its loss, as one module: objectives call parts of a model, not the model itself."""
+    """A model with its loss as one module: objectives call parts of a model only."""
 
     def __init__(self, model: nn.Module, objective: Objective) -> None:
         super().__init__()
@@ -40,7 +40,6 @@ class Lossed(nn.Module):
         self._objective = objective
 
     def forward(self, batch: object, smoothing: float) -> Float[Tensor, ""]:
-        """The loss summed over the batch's targets, in nats."""
         return self._objective(self.model, batch, smoothing)
 
 
@@ -100,7 +99,6 @@ class Sharded:
     def backward(
         self, assignments: Sequence[Sequence[Assignment]], compute: Compute
     ) -> Float[Tensor, "own_shares 2"]:
-        """Computes the gradient, one micro-batch after another; returns the sums of each share."""
         torch.set_num_threads(self._threads)  # validation sets it to its own
         for parameter in self._model.parameters():
             parameter.grad = None
@@ -126,7 +124,6 @@ class Sharded:
 
     @torch.no_grad()
     def step(self, scale: float | None, step: int, learning_rate: float) -> None:
-        """One step of AdamW for the rows of this process."""
         self._collected = None
         self._steps += 1
         own = self._own
@@ -147,7 +144,6 @@ class Sharded:
 
     @torch.no_grad()
     def snapshot(self) -> None:
-        """Adds to last-k averaging, and collects the average on the CPU of the first process."""
         own = self._own
         averaged = []
         for weights, frozen, average in zip(own, self._frozen, self._averages, strict=True):
@@ -158,13 +154,11 @@ class Sharded:
         self._collected = self._collect(self._joined(averaged))
 
     def averaged(self) -> nn.Module:
-        """A float32 copy of the model in evaluation mode, with the averaged weights."""
         model = copy.deepcopy(self._bare)
         self._layout.attach(model, self._whole.clone(), None)
         return model.to(self.device).eval().requires_grad_(False)
 
     def named(self) -> dict[str, Tensor]:
-        """The averaged weights by parameter name, in float32."""
         return self._layout.views(self._whole)
 
     @torch.no_grad()
@@ -180,14 +174,12 @@ class Sharded:
         } | {name: self._joined([each[name] for each in averages]) for name in averages[0]}
 
     def ranges(self, name: str) -> list[Range] | None:
-        """The ranges of the row in a tensor of the state; None: all processes have the same."""
         if name == "adamw.step":
             return None
         return [(0, 0)] if name == "muon.momentum" else self._shards.ranges(self._ranks.index)
 
     @torch.no_grad()
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Restores the result of `state` bit for bit."""
         parts = {
             name: self._shards.split(row, self._ranks.index)
             for name, row in state.items()
@@ -205,12 +197,10 @@ class Sharded:
 
     @property
     def _parameters(self) -> list[nn.Parameter]:
-        """In the order of the row."""
         return [self._model.get_parameter(name) for name in self._shards.names]
 
     @property
     def _own(self) -> list[Tensor]:
-        """The rows that this process has of each parameter."""
         return [_rows_of(each.detach()) for each in self._parameters]
 
     @property
@@ -222,7 +212,6 @@ class Sharded:
         return self._shards.joined(parts, self._ranks.index)
 
     def _collect(self, own: Float[Tensor, " own"]) -> Float[Tensor, " size"]:
-        """The whole row in the first process, on the CPU; in the others it is empty."""
         nothing = own[:0]
         if self._ranks.index:
             self._ranks.sendrecv(0, own, nothing)
@@ -308,7 +297,6 @@ def refuse_undivided(
 
 
 def _outside(model: nn.Module, blocks: Sequence[Block]) -> list[nn.Parameter]:
-    """The parameters that modules outside of all blocks have."""
     inside = {id(module) for block in blocks for module in block.modules()}
     return [
         parameter

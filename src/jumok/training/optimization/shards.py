@@ -23,7 +23,6 @@ class Shards:
         self.size = layout.size
 
     def shapes(self, index: int) -> list[torch.Size]:
-        """Those of what process `index` has."""
         return [
             torch.Size([end - first, *shape[1:]])
             for (_, _, shape), (first, end) in zip(
@@ -32,7 +31,7 @@ class Shards:
         ]
 
     def ranges(self, index: int) -> list[Range]:
-        """What process `index` has of the row: with a parameter's last row also the zeros after it."""
+        """The ranges of process `index`: with a parameter's last row also the zeros after it."""
         ranges = []
         for (_, (start, end), shape), (first, last) in zip(
             self._layout.entries, self._rows(index), strict=True

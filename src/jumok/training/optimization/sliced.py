@@ -76,14 +76,11 @@ class Sliced:
         self._collected: Tensor | None = None
 
     def assign(self, micro_batches: Sequence[Sequence[int]]) -> list[list[Assignment]]:
-        """What each share of this process computes: its micro-batches, if any."""
         return [[Assignment(index) for index in micro_batches[number]] for number in self._own]
 
     def backward(
         self, assignments: Sequence[Sequence[Assignment]], compute: Compute
     ) -> Float[Tensor, "own_shares 2"]:
-        """Computes the gradient of each share, in threads; returns the sums of what `compute` gave."""
-
         def compute_share(
             replica: ModelReplica, gradient: Tensor, share: Sequence[Assignment]
         ) -> Tensor:
@@ -106,7 +103,6 @@ class Sliced:
         return torch.stack([result.result() for result in running])
 
     def sum_gradients(self) -> Float[Tensor, " norms"]:
-        """Sums up the gradient of this process's slice; returns the norms of all blocks."""
         self._exchange.reduce_scatter(self._gradients, self.gradient)
         self._frozen.silence(self.gradient)
         # Several cores would add up the squares in another order; a thread of the pool has one.
@@ -114,7 +110,6 @@ class Sliced:
         return self._exchange.all_norms(norms)
 
     def step(self, scale: float | None, step: int, learning_rate: float) -> None:
-        """One step of the optimizer, after which every process has all weights."""
         self._collected = None
         if scale is not None:
             self.gradient *= scale
@@ -125,19 +120,16 @@ class Sliced:
         self._exchange.all_gather(self._master, self._computed)
 
     def snapshot(self) -> None:
-        """Adds to last-k averaging, and collects the average in the first process."""
         self._average.snapshot(self._master)
         if self._ranks.count > 1:
             self._collected = self._exchange.gather(self._averaged())
 
     def averaged(self) -> nn.Module:
-        """A float32 copy of the model in evaluation mode, with the averaged weights."""
         model = copy.deepcopy(self._replicas[0].model)
         self.layout.attach(model, self._whole().clone(), None)
         return model.eval().requires_grad_(False)
 
     def named(self) -> dict[str, Tensor]:
-        """The averaged weights by parameter name, in float32."""
         return self.layout.views(self._whole())
 
     def state(self) -> dict[str, Tensor]:
@@ -145,14 +137,12 @@ class Sliced:
         return {"master": self._master} | self._optimizer.state() | self._average.state()
 
     def ranges(self, name: str) -> list[Range] | None:
-        """The ranges of the row in a tensor of the state; None: all processes have the same."""
         if name == "adamw.step":
             return None
         kinds = {"muon": self._exchange.ranges[:1], "adamw": self._exchange.ranges[1:]}
         return kinds.get(name.partition(".")[0], self._exchange.ranges)
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Restores the result of `state` bit for bit."""
         self._master.copy_(state["master"])
         self._frozen.remember(self._master)
         self._exchange.all_gather(self._master, self._computed)
@@ -172,7 +162,6 @@ class Sliced:
         return average
 
     def _replica(self, model: nn.Module, objective: Objective) -> ModelReplica:
-        """With the common weights and a gradient of its own."""
         gradient = torch.zeros_like(self._computed)
         self.layout.attach(model, self._computed, gradient)
         self._gradients.append(gradient)
@@ -198,7 +187,6 @@ class Exchange:
         self._meetings = exchange_steps(ranks.index, ranks.count)
 
     def cut(self, row: Shaped[Tensor, " size"]) -> Shaped[Tensor, " slice"]:
-        """A copy of the slice."""
         return torch.cat([row[start:end] for start, end in self.ranges])
 
     def reduce_scatter(
@@ -271,7 +259,6 @@ class Exchange:
         return torch.cat(norms)
 
     def all_norms(self, own: Float[Tensor, " blocks"]) -> Float[Tensor, " all_blocks"]:
-        """Those of all processes, in any order."""
         padded = own.new_zeros(self._slices.most_blocks)
         padded[: len(own)] = own
         # A padding of zeros adds nothing to a sum of squares.

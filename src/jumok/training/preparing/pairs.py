@@ -4,13 +4,13 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 from jumok.config import CorpusConfig, TranslationConfig
 from jumok.config.data import DataConfig, SmallworldConfig
 from jumok.data.files.atomic import atomic_folder, write_durably
-from jumok.data.pairs.batches import Batch, Resampling, Updates, UpdateStream, padding
+from jumok.data.pairs.batches import Batch, Resampling, Updates, UpdateStream
 from jumok.data.pairs.cleaning.findings import CleaningReport
 from jumok.data.pairs.cleaning.surveyed import surveyed
 from jumok.data.pairs.corpus import Corpus, read_pairs
@@ -232,14 +232,6 @@ def training_sources(prepared: PreparedPairs, count: int) -> list[str]:
         for store in prepared.train
         for row in store.sample(rows)
     ]
-
-
-def padding_share(stream: Updates[Batch], updates: int = 20) -> float:
-    """The share of padding in the next updates, 0 to 1; the stream does not move."""
-    cursor = stream.cursor
-    share = padding(list(chain.from_iterable(islice(stream, updates))))
-    stream.restore(cursor)
-    return share
 
 
 def _held_out(

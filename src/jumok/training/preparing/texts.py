@@ -16,7 +16,7 @@ from jumok.data.tokenizer import Tokenizer
 from jumok.training.preparing.held_out import HeldOut
 from jumok.training.task import MicroBatch, Reporter
 
-Texts = TypeVar("Texts", bound=MicroBatch)
+Batches = TypeVar("Batches", bound=MicroBatch)
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,17 @@ def of_world(data: TextsConfig, world: Path, language: str) -> TextsConfig:
     return data.model_copy(update={"train": train, "validation": validation})
 
 
-def padding_share(stream: Updates[Texts], updates: int = 20) -> float:
+def padding_share(
+    stream: Updates[Batches],
+    padding: Callable[[Sequence[Batches]], float] | None = None,
+    updates: int = 20,
+) -> float:
     """The share of padding in the next updates, 0 to 1; the stream does not move."""
     cursor = stream.cursor
     batches = list(chain.from_iterable(islice(stream, updates)))
     stream.restore(cursor)
+    if padding is not None:
+        return padding(batches)
     return 1 - sum(batch.sources for batch in batches) / sum(batch.work for batch in batches)
 
 

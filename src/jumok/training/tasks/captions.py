@@ -60,7 +60,6 @@ class CaptioningTask:
     def prepare(
         cls, config: CaptionConfig, home: Path, cache: Path, say: Reporter
     ) -> "CaptioningTask":
-        """Trains or loads the tokenizer, and stores the pictures."""
         return cls(config, prepare(config, home, cache, say))
 
     def build(self) -> nn.Module:
@@ -90,7 +89,6 @@ class CaptioningTask:
         return Scores(loss, scores, baselines.of_text(scores[0]))
 
     def _text_scores(self, captioner: Captioner) -> tuple[Score, ...]:
-        """BLEU-4, CIDEr-D and pointing accuracy of generated captions."""
         config, prepared = self._config, self._prepared
         chosen = spread(range(len(prepared.validation)), config.validation.decode_pictures)
         pointed = self._pointed(chosen)
@@ -178,7 +176,6 @@ class CaptioningTask:
         )
 
     def _pointed(self, chosen: Sequence[int]) -> Pointed | None:
-        """These validation images with their boxes; None where there are none."""
         prepared = self._prepared
         if prepared.boxes is None:
             return None

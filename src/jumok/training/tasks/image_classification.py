@@ -53,7 +53,6 @@ class ImageClassificationTask:
     def prepare(
         cls, config: ImageClassificationConfig, home: Path, cache: Path, say: Reporter
     ) -> "ImageClassificationTask":
-        """Reads the images, or finds them in the cache, and reports what was left out."""
         del home  # nothing is specific to a run
         data, model = config.data, config.model
         shape = Shape(model.height, model.width, model.colours)
@@ -83,7 +82,6 @@ class ImageClassificationTask:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """In the order of the model's outputs."""
         return self._train.labels
 
     def build(self) -> nn.Module:

@@ -29,6 +29,7 @@ from jumok.training import baselines
 from jumok.training.folder import TOKENIZER
 from jumok.training.objectives.pairs import mean_loss, next_token
 from jumok.training.preparing.texts import corpus_of
+from jumok.training.preparing.vocabulary import stored_tokenizer
 from jumok.training.task import (
     Objective,
     Reporter,
@@ -66,7 +67,6 @@ class LanguageModelTask:
     def prepare(
         cls, config: LanguageModelConfig, home: Path, cache: Path, say: Reporter
     ) -> "LanguageModelTask":
-        """Reads the text, trains or loads the tokenizer, and writes the token ids."""
         return cls(config, prepare(config, home, cache, say))
 
     def build(self) -> nn.Module:
@@ -83,7 +83,6 @@ class LanguageModelTask:
         )
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
-        """The loss in float32: nothing is decoded, so `dtype` is ignored."""
         del dtype
         store, context = self._prepared.validation, self._config.model.max_length
         rows = max(1, 2048 // context)
@@ -140,8 +139,14 @@ def prepare(
         _say_mended(corpus, say)
     tail = None if check else HeldOutTail.of(train, data.documents, data.held_out)
     everything = all_documents(train, data.documents)
-    tokenizer = _tokenizer(
-        config, everything if tail is None else tail.training(everything), folder / TOKENIZER, say
+    tokenizer = stored_tokenizer(
+        load_text_tokenizer,
+        train_text_tokenizer,
+        config.tokenizer,
+        everything if tail is None else tail.training(everything),
+        folder / TOKENIZER,
+        config.seed,
+        say,
     )
     stores = []
     for corpora, part in ((train, "training"), (check or train, "validation")):
@@ -171,26 +176,3 @@ def _say_mended(corpus: TextCorpus, say: Reporter) -> None:
     say(f"{report.name}: {report.read:,} lines read")
     for reason, count in report.mended.items():
         say(f"  corrected, {reason}: {count}")
-
-
-def _tokenizer(
-    config: LanguageModelConfig, texts: Iterator[str], file: Path, say: Reporter
-) -> TextTokenizer:
-    if file.exists():
-        return load_text_tokenizer(file)
-    settings = config.tokenizer
-    if settings.path is not None:
-        tokenizer = load_text_tokenizer(settings.path)
-        say(f"tokenizer: {settings.path}, {tokenizer.size:,} subwords")
-    else:
-        tokenizer = train_text_tokenizer(
-            texts,
-            settings.kind,
-            settings.size,
-            coverage=settings.character_coverage,
-            byte_fallback=settings.byte_fallback,
-            seed=config.seed,
-        )
-        say(f"tokenizer: {settings.kind}, {tokenizer.size:,} subwords")
-    tokenizer.save(file)
-    return tokenizer

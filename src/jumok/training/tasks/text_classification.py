@@ -94,7 +94,6 @@ class TextClassificationTask:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """In the order of the model's outputs."""
         return self._prepared.labels
 
     def build(self) -> nn.Module:
@@ -155,7 +154,6 @@ class TextClassificationTask:
 
 
 def _encoder_weights(bundle: Bundle) -> dict[str, Tensor]:
-    """The encoder's weights of a masked language model, by parameter name."""
     if bundle.config.task != "masked-lm":
         raise ConfigError(
             "a text classifier cannot start from this model.",

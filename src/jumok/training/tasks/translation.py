@@ -14,7 +14,7 @@ from jumok.bundle.confidence import Calibration
 from jumok.bundle.weights import fill
 from jumok.bundle.writing import write_bundle
 from jumok.config import TranslationConfig
-from jumok.data.pairs.batches import validation_batches
+from jumok.data.pairs.batches import padding, validation_batches
 from jumok.evaluation.calibration import calibrated, right_translations
 from jumok.evaluation.spelling import score_spelling
 from jumok.evaluation.text import score_text
@@ -31,12 +31,12 @@ from jumok.training import baselines
 from jumok.training.objectives.pairs import ConsistentTranslation, mean_loss, translation
 from jumok.training.preparing.pairs import (
     PreparedPairs,
-    padding_share,
     prepare,
     training_sources,
     update_stream,
 )
 from jumok.training.preparing.prepared import prepare_shards
+from jumok.training.preparing.texts import padding_share
 from jumok.training.preparing.vectors import pretrained_rows
 from jumok.training.task import (
     Objective,
@@ -70,7 +70,6 @@ class TranslationTask:
     def prepare(
         cls, config: TranslationConfig, home: Path, cache: Path, say: Reporter
     ) -> "TranslationTask":
-        """Trains or loads the tokenizer, and writes the token ids, unless they are prepared."""
         read = prepare_shards if config.data.is_prepared else prepare
         return cls(config, read(config, home, cache, say))
 
@@ -86,7 +85,7 @@ class TranslationTask:
             f"data: {sum(map(len, stores)):,} pairs, {targets:,} target tokens, in batches of "
             f"{self._config.training.tokens_per_batch:,}"
         )
-        yield f"padding: {padding_share(self._stream):.1%} of a batch"
+        yield f"padding: {padding_share(self._stream, padding):.1%} of a batch"
         if self._vectors is not None:
             yield self._vectors.coverage
 
@@ -115,7 +114,6 @@ class TranslationTask:
         )
 
     def _calibration(self, translations: Sequence[Translation]) -> Calibration | None:
-        """How often translations of a given confidence are right, by the validation sentences."""
         known = [
             (output.text, reference, output.confidence)
             for output, reference in zip(translations, self._prepared.references, strict=True)
@@ -128,7 +126,6 @@ class TranslationTask:
         return calibrated([own for _, _, own in known], right, meaning, on)
 
     def _text_scores(self, translations: Sequence[Translation]) -> tuple[Score, ...]:
-        """BLEU and chrF of translations, or their accuracy if the recipe asks for it."""
         data, beam = self._config.data, self._config.validation.beam
         texts = [translation.text for translation in translations]
         if self._config.validation.metric == "accuracy":

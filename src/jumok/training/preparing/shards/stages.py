@@ -283,7 +283,6 @@ def _own(plan: CorpusPlan, task: int) -> Iterator[WorkBlock]:
 
 
 def _without_repeats(plan: CorpusPlan, block: WorkBlock, report: CleaningReport) -> Rows:
-    """The pairs of a block that all filters leave, which the report counts."""
     left = files.read_left(plan, block)
     if plan.clean is not None:
         tally = Tally(report, plan.clean, files.BlockExamples(plan, block))
@@ -297,7 +296,6 @@ def _without_repeats(plan: CorpusPlan, block: WorkBlock, report: CleaningReport)
 
 
 def _left(plan: CorpusPlan, block: WorkBlock) -> Rows:
-    """The pairs of a block that all filters leave."""
     left = files.read_left(plan, block)
     for name in (filters.DUPLICATES, filters.NEAR):
         left &= ~files.read_repeated(plan, block, name)
