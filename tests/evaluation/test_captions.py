@@ -169,6 +169,7 @@ def test_meteor_names_java_where_there_is_none(monkeypatch: pytest.MonkeyPatch) 
     class Stand:
         Meteor = None
 
+    Stand.meteor = Stand
     for name in ("pycocoevalcap", "pycocoevalcap.meteor", "pycocoevalcap.meteor.meteor"):
         monkeypatch.setitem(sys.modules, name, Stand)
     monkeypatch.setattr(meteor, "which", lambda name: None)

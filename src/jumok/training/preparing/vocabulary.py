@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from jumok.config.data import TokenizerConfig
+from jumok.config.text import TextTokenizerConfig
 from jumok.data.texts.tokenizer import TextTokenizer
 from jumok.data.tokenizer import Tokenizer
 from jumok.training.task import Reporter
@@ -29,7 +30,7 @@ def learn_tokenizer(
 def stored_tokenizer(
     load: Callable[[Path], Kind],
     train: Callable[..., Kind],
-    settings: TokenizerConfig,
+    settings: TokenizerConfig | TextTokenizerConfig,
     lines: Iterable[str],
     file: Path,
     seed: int,
