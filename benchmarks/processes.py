@@ -28,7 +28,7 @@ from jumok.data.pairs.batches import work_of
 from jumok.data.pairs.blocks import StoredLengths
 from jumok.data.pairs.sampler import PairSampler
 from jumok.data.store import Ragged
-from jumok.training.learner import share_out
+from jumok.training.learner import balance_micro_batches
 
 WORKER = Path(__file__).parent / "workers" / "timed_training.py"
 SKIPPED = 8
@@ -139,7 +139,7 @@ def balance(planned: int, steps: int = 300, batch: int = 4096, micro: int = 1024
             len(rows) * work_of(int(source[rows].max()) + 1, int(target[rows].max()) + 1)
             for rows in update
         ]
-        shares = share_out(found, SHARES)
+        shares = balance_micro_batches(found, SHARES)
         loads = [sum(found[index] for index in share) for share in shares]
         total += sum(loads)
         for processes in slowest:

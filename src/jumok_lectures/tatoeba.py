@@ -5,7 +5,7 @@ Source: Tatoeba (tatoeba.org), CC BY 2.0 FR; the Hansards' links of Och and Ney 
 
 from pathlib import Path
 
-from jumok.alignment.gold import GoldLinks
+from jumok.alignment.words import GoldLinks
 from jumok.data.files.reading import read_lines
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.evaluation.alignment import read_gold

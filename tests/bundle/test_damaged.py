@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import jumok
-from jumok.bundle.header import read_header
-from jumok.bundle.reading import read_bundle
+from jumok.bundle.reading import read_bundle, read_header
 from jumok.config import TransformerConfig, load_config
 from jumok.errors import BundleError, ConfigError, ModelError
 from jumok.models.catalog import CATALOG, DataSizes, build

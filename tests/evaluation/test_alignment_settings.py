@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from jumok.alignment.extract import cross_attention
-from jumok.alignment.gold import GoldLinks
 from jumok.alignment.setting import AlignmentSetting
-from jumok.alignment.words import links, merge_words
+from jumok.alignment.words import GoldLinks, links, merge_words
 from jumok.data.pairs.corpus import Corpus
 from jumok.errors import DataError
 from jumok.evaluation.alignment import score_links

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from jumok.alignment.gold import GoldLinks
+from jumok.alignment.words import GoldLinks
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.transformer import TransformerConfig
 from jumok.data.tokenizer import Tokenizer

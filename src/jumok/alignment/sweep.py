@@ -1,10 +1,10 @@
-"""All readings of a model's alignments in one pass: every layer, head and step, weight and norm."""
+"""All alignment settings of a model in one pass: every layer, head and step, weight and norm."""
 
 from collections.abc import Iterator, Sequence
 
 import torch
 
-from jumok.alignment.norms import given_norms, output_weight
+from jumok.alignment.norms import batched_contribution_norms, output_weight
 from jumok.alignment.setting import AlignmentSetting
 from jumok.attention.observe import Attention, observe
 from jumok.models.memory import Memory, SequenceToSequence
@@ -33,10 +33,13 @@ def every_setting(
         heads = [None, *range(maps.shape[1] // 2 - 1)]
         for at_input in (False, True):
             rows = maps[:, :, 1:] if at_input else maps[:, :, :-1]
-            found = word_links(rows, source_words, target_words)
-            for column in range(found.shape[1]):
+            linked = word_links(rows, source_words, target_words)
+            for column in range(linked.shape[1]):
                 norms, which = divmod(column, len(heads))
-                yield AlignmentSetting(layer, at_input, heads[which], bool(norms)), found[:, column]
+                yield (
+                    AlignmentSetting(layer, at_input, heads[which], bool(norms)),
+                    linked[:, column],
+                )
 
 
 # A generator under `no_grad` would depend on nothing wrapping it: these two return.
@@ -44,7 +47,6 @@ def every_setting(
 def _seen(
     model: SequenceToSequence, memory: Memory, tokens: Int[Tensor, "batch target"]
 ) -> dict[str, list[Attention]]:
-    """The cross-attention of each site, call by call, while the decoder reads these tokens."""
     seen: dict[str, list[Attention]] = {site: [] for site in model.cross_sites}
 
     def keep(site: str, attention: Attention) -> None:
@@ -62,7 +64,8 @@ def _maps(
     """Weights, of the mean and of each head, then norms, of all together and of each head."""
     # An RNN attends step by step, and the values stay the same.
     weights = torch.cat([each.weights for each in calls], dim=2).float()
-    together, apart = given_norms(weights, calls[-1].value, output_weight(model, site))
+    output = output_weight(model, site)
+    together, apart = batched_contribution_norms(weights, calls[-1].value, output)
     return torch.cat([weights.mean(1, keepdim=True), weights, together[:, None], apart], dim=1)
 
 

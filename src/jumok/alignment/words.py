@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,17 @@ Weights = npt.NDArray[np.float32]
 
 Link = tuple[int, int]
 """(source word, target word), both counted from 0."""
+
+
+@dataclass(frozen=True)
+class GoldLinks:
+    """The word alignment of a pair of sentences as people made it.
+
+    `possible` holds the sure ones too.
+    """
+
+    sure: frozenset[Link]
+    possible: frozenset[Link]
 
 
 def merge_words(

@@ -1,4 +1,4 @@
-"""What config.json says of the weights, and its checks. Nothing here imports torch."""
+"""What config.json says of the weights, and its checks. Imports no torch."""
 
 from collections.abc import Mapping
 
@@ -55,29 +55,22 @@ def check_alignment(bundle: Bundle, layers: int) -> None:
         layers: the number of the decoder's cross-attentions.
     """
     config, heads = bundle.config, bundle.config.model.get("heads")
-    for what, wanted, count in (
+    for what, index, count in (
         ("layer", config.alignment_layer, layers),
         ("head", config.alignment_head, heads),
     ):
-        if wanted is not None and isinstance(count, int) and wanted >= count:
+        if index is not None and isinstance(count, int) and index >= count:
             raise BundleError(
                 f"the alignment setting names a {what} that this model does not have.",
                 expected=f"alignment_{what} below {count}, or null",
-                got=str(wanted),
+                got=str(index),
                 do="get an undamaged copy of the bundle",
                 place=Place(bundle.folder / CONFIG),
             )
 
 
 def check_tensors(bundle: Bundle, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Checks the tensors of the bundle against those of the model that it describes.
-
-    Args:
-        shapes: of the model's tensors.
-
-    Raises:
-        BundleError: a tensor is unknown, or has another shape.
-    """
+    """Raises a BundleError if a tensor of the bundle is not in `shapes`, or has another shape."""
     if unknown := [name for name in bundle.tensors if name not in shapes]:
         more = f" and {len(unknown) - 1} more" if unknown[1:] else ""
         raise BundleError(

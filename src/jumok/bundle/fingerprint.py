@@ -4,9 +4,9 @@
     3f2a91c07b1d               the weights alone, of a model without its bundle
     3f2a91c07b1d-8e21+0c4d...  an ensemble
 
-Each tensor has a SHA-256 digest of its shape and its numbers in float32; the fingerprint is the
-SHA-256 of all these digests, sorted and without duplicates. So the names, storage types and memory
-layouts of the tensors do not affect it. Importing this imports no torch.
+It is the SHA-256 of the digests of all tensors' shapes and float32 numbers, sorted and without
+duplicates: names, storage types and memory layouts do not affect it. Importing this imports no
+torch.
 """
 
 from __future__ import annotations
@@ -45,21 +45,20 @@ class Origin:
 
     @property
     def folder(self) -> Path:
-        """The bundle's."""
         return self._bundle.folder
 
     @cached_property
     def fingerprint(self) -> str:
-        """The fingerprint of the bundle as it was when it was loaded.
+        """Of the bundle as it was when it was loaded.
 
         Raises:
             BundleError: its weights have changed since then.
         """
         self.check()
         config = self._bundle.config
-        told = json.dumps([config.model, config.labels], sort_keys=True).encode()
+        described = json.dumps([config.model, config.labels], sort_keys=True).encode()
         weights = _digest_of_arrays(read_arrays(self._bundle).values())
-        return f"{weights}-{hashlib.sha256(told).hexdigest()[:OF_CONFIG]}"
+        return f"{weights}-{hashlib.sha256(described).hexdigest()[:OF_CONFIG]}"
 
     def check(self) -> None:
         """Raises a BundleError if the weights on disk have changed since the bundle was loaded."""
@@ -73,10 +72,10 @@ class Origin:
 
     def _stamp_now(self) -> tuple[int, ...]:
         try:
-            found = (self._bundle.folder / WEIGHTS).stat()
+            status = (self._bundle.folder / WEIGHTS).stat()
         except OSError:
             return ()
-        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def digest_of(tensors: Iterable[torch.Tensor]) -> str:
@@ -87,18 +86,17 @@ def digest_of(tensors: Iterable[torch.Tensor]) -> str:
 
 
 def _digest_of_arrays(arrays: Iterable[npt.NDArray[np.float32]]) -> str:
-    found = set()
+    digests = set()
     for numbers in arrays:
         digest = hashlib.sha256(str(numbers.shape).encode())
         digest.update(np.ascontiguousarray(numbers).data)
-        found.add(digest.digest())
-    return hashlib.sha256(b"".join(sorted(found))).hexdigest()[:OF_WEIGHTS]
+        digests.add(digest.digest())
+    return hashlib.sha256(b"".join(sorted(digests))).hexdigest()[:OF_WEIGHTS]
 
 
 def fingerprint_of(model: Module) -> str:
-    """The fingerprint of a model in memory, whose config is not known.
-
-    A model cast to bfloat16 is not the model that it was cast from.
+    """The fingerprint of a model in memory, in the precision that it has, whose config is not
+    known.
     """
     return digest_of(model.state_dict().values())
 

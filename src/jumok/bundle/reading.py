@@ -1,4 +1,4 @@
-"""Reading a bundle up to its weights. Nothing here imports torch."""
+"""Reading a bundle up to its weights. Imports no torch."""
 
 import hashlib
 import json
@@ -11,10 +11,10 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from jumok.bundle.card import BundleConfig, Card
-from jumok.bundle.header import read_header
+from jumok.bundle.huggingface import READS, detect_huggingface
 from jumok.bundle.quantised import check_header, scales_of
-from jumok.bundle.theirs import READS, theirs
 from jumok.data.files.header import Entry
+from jumok.data.files.header import read_header as read_any_header
 from jumok.errors import BundleError, Place
 from jumok.plugins import require
 
@@ -47,8 +47,7 @@ class Bundle:
     """A bundle that passed its checks: everything but the weights themselves.
 
     Attributes:
-        tensors: the weights by their names; those that are stored as int8, too, without the scales.
-        stored: the tensors of model.safetensors.
+        stored: the tensors of model.safetensors, with the scales of int8 ones.
         digest: the SHA-256 of model.safetensors; None: the bundle does not name it.
     """
 
@@ -67,8 +66,8 @@ class Bundle:
     @property
     def precision(self) -> Precision:
         """The number format of its matrices; of several, the one with the fewest bits."""
-        found = {tensor.dtype for tensor in self.stored.values()}
-        return "int8" if "I8" in found else "bf16" if "BF16" in found else "fp32"
+        types = {tensor.dtype for tensor in self.stored.values()}
+        return "int8" if "I8" in types else "bf16" if "BF16" in types else "fp32"
 
     @property
     def parameters(self) -> int:
@@ -76,12 +75,12 @@ class Bundle:
 
     @property
     def size(self) -> int:
-        """The size of all files in bytes."""
+        """Bytes of all files."""
         return sum(file.stat().st_size for file in self.folder.iterdir() if file.is_file())
 
 
 def read_bundle(folder: Path) -> Bundle:
-    """Reads and checks everything but the weights' values; torch is not imported.
+    """Reads and checks everything but the weights' values.
 
     Raises:
         BundleError: no such folder, a missing file, a pickle, a newer format, truncated weights,
@@ -92,33 +91,28 @@ def read_bundle(folder: Path) -> Bundle:
     _check_files(folder)
     _refuse_pickles(folder)
     config = _read_json(folder / CONFIG)
-    found = config.get("format")
-    if found != FORMAT:
-        newer = isinstance(found, int) and found > FORMAT
+    version = config.get("format")
+    if version != FORMAT:
+        newer = isinstance(version, int) and version > FORMAT
         raise BundleError(
             "this bundle was written by a newer jumok." if newer else "this is not a jumok bundle.",
             place=Place(folder / CONFIG),
             expected=f"format {FORMAT}",
-            got=f"format {found!r}",
+            got=f"format {version!r}",
             do="pip install --upgrade jumok" if newer else "check the path",
         )
     head = _typed(Head, config, folder / CONFIG)
-    known = {key: config[key] for key in CONFIG_KEYS & config.keys()}
-    about = _typed(BundleConfig, known, folder / CONFIG)
-    require(about.plugins, folder)
+    values = {key: config[key] for key in CONFIG_KEYS & config.keys()}
+    bundle_config = _typed(BundleConfig, values, folder / CONFIG)
+    require(bundle_config.plugins, folder)
     card = _typed(Card, _read_json(folder / CARD), folder / CARD)
     tensors = read_header(folder / WEIGHTS)
-    _check_tokenizer(folder, head.tokenizer_sha256, about)
+    _check_tokenizer(folder, head.tokenizer_sha256, bundle_config)
     check_header(tensors, head.weights_sha256, folder / WEIGHTS)
-    return Bundle(folder, about, card, head.jumok, tensors, head.weights_sha256)
+    return Bundle(folder, bundle_config, card, head.jumok, tensors, head.weights_sha256)
 
 
 def _typed(kind: type[Typed], values: Mapping[str, object], file: Path) -> Typed:
-    """A file's JSON, with every key validated.
-
-    Raises:
-        BundleError: a key is missing, unknown or invalid; all of them are named.
-    """
     try:
         return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:
@@ -144,10 +138,10 @@ def _check_files(folder: Path) -> None:
             if aside.is_dir()
             else "give the folder that training wrote, such as runs/NAME/model",
         )
-    found = theirs(folder)
-    if found is not None:
+    model = detect_huggingface(folder)
+    if model is not None:
         raise BundleError(
-            f"this is {found.named}, and no bundle of jumok's.", do=READS, place=Place(folder)
+            f"this is {model.named}, and no bundle of jumok's.", do=READS, place=Place(folder)
         )
     for name in (CONFIG, WEIGHTS, CARD):
         if not (folder / name).is_file():
@@ -162,28 +156,28 @@ def _check_files(folder: Path) -> None:
             )
 
 
-def _check_tokenizer(folder: Path, wanted: str | None, config: BundleConfig) -> None:
+def _check_tokenizer(folder: Path, expected: str | None, config: BundleConfig) -> None:
     if not config.vocabulary_size:  # what reads no text has none
         return
-    if not config.max_tokens or wanted is None:
+    if not config.max_tokens or expected is None:
         raise BundleError(
             "this file of the bundle is damaged, or of another jumok.",
             place=Place(folder / CONFIG),
             expected="max_tokens of 1 or more, and tokenizer_sha256, as it has a vocabulary",
-            got=f"max_tokens {config.max_tokens}, tokenizer_sha256 {wanted}",
+            got=f"max_tokens {config.max_tokens}, tokenizer_sha256 {expected}",
             do="get an undamaged copy of the bundle",
         )
     if not (folder / TOKENIZER).is_file():
         raise BundleError(
             f"this bundle has no {TOKENIZER}.", place=Place(folder), do="copy the whole folder"
         )
-    found = sha256(folder / TOKENIZER)
-    if wanted != found:
+    actual = sha256(folder / TOKENIZER)
+    if expected != actual:
         raise BundleError(
             "the tokenizer is not the one these weights were trained with.",
             place=Place(folder / TOKENIZER),
-            expected=f"SHA-256 {wanted}",
-            got=f"SHA-256 {found}",
+            expected=f"SHA-256 {expected}",
+            got=f"SHA-256 {actual}",
             do="put the bundle's own tokenizer.model back",
         )
 
@@ -227,6 +221,22 @@ def _read_json(file: Path) -> dict[str, object]:
 
 
 def sha256(file: Path) -> str:
-    """The SHA-256 digest of a file, in hexadecimal."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def read_header(file: Path) -> Mapping[str, Entry]:
+    """The tensors of a safetensors file by their names, from its header alone.
+
+    Raises:
+        BundleError: not safetensors, or truncated.
+    """
+    try:
+        return read_any_header(file).entries
+    except ValueError as error:
+        raise BundleError(
+            "the weights cannot be read.",
+            got=str(error),
+            do="copy or download the bundle again",
+            place=Place(file),
+        ) from error

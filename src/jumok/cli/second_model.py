@@ -51,9 +51,9 @@ class Beside:
                 got=f"--before and {' and '.join(given)}",
                 do="leave out one of them",
             )
-        from jumok.bundle.alike import check_alike
+        from jumok.bundle.same_architecture import check_same_architecture
 
-        check_alike(model_folders(model)[0], model_folders(self.before)[0])
+        check_same_architecture(model_folders(model)[0], model_folders(self.before)[0])
 
 
 def load_beside(

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from jumok.alignment.gold import GoldLinks
-from jumok.alignment.words import Link
+from jumok.alignment.words import GoldLinks, Link
 from jumok.data.files.reading import read_lines
 from jumok.errors import DataError, Place
 from jumok.inspection.trace import Trace
@@ -23,7 +22,7 @@ MOST_DIGITS = 9
 
 @dataclass(frozen=True)
 class AlignmentScores:
-    """Scores, 0 to 1, over all sentences together, and the number of links found."""
+    """Scores, 0 to 1, over all sentences together, and the number of links."""
 
     error_rate: float
     precision: float
@@ -36,9 +35,9 @@ class LinkCounts:
     """The counts of the error rate, over all sentences so far.
 
     Attributes:
-        links: the number of links found.
-        sure: the number of sure gold links.
-        right, right_sure: the numbers of found links that are possible, and sure.
+        links: of the model.
+        sure: sure gold links.
+        right, right_sure: the model's links that are possible, and sure.
     """
 
     links: int = 0
@@ -47,7 +46,6 @@ class LinkCounts:
     right_sure: int = 0
 
     def add(self, found: Iterable[Link], gold: GoldLinks) -> None:
-        """Counts the links of one more sentence."""
         links = set(found)
         self.links += len(links)
         self.sure += len(gold.sure)
@@ -65,7 +63,7 @@ class LinkCounts:
 
 
 def score_links(found: Sequence[Iterable[Link]], gold: Sequence[GoldLinks]) -> AlignmentScores:
-    """The score of the found links.
+    """The score of a model's links.
 
     Raises:
         DataError: more sentences of one than of the other, or gold without a sure link.
@@ -111,10 +109,10 @@ def with_gold(trace: Trace, gold: GoldLinks) -> Trace:
     Raises:
         DataError: a word that the sentence or its translation does not have.
     """
-    looks = next((site for site in trace.sites if site.part == "cross"), None)
-    if looks is None:
+    cross = next((site for site in trace.sites if site.part == "cross"), None)
+    if cross is None:
         raise DataError("links are between the words of a sentence and of its translation.")
-    source, target = (trace.axes[axis].texts for axis in (looks.keys, looks.queries))
+    source, target = (trace.axes[axis].texts for axis in (cross.keys, cross.queries))
     for first, second in sorted(gold.possible):
         if first >= len(source) or second >= len(target):
             raise DataError(

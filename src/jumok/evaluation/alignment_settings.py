@@ -7,9 +7,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from jumok.alignment.gold import GoldLinks
 from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.sweep import every_setting
+from jumok.alignment.words import GoldLinks
 from jumok.data.files.tables import Column
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.tokenizer import normalize, plain_words
@@ -36,41 +36,42 @@ class AlignedPair(NamedTuple):
 def read_aligned(
     corpus: Corpus, gold: Path | None = None, links: Column | None = None
 ) -> Iterator[AlignedPair]:
-    """The pairs of a corpus in order, one at a time, with their gold links where they have some.
+    """The pairs of a corpus in order, with their gold links where they have some.
 
     Args:
         gold: a file with the links of each pair, line for line; or
         links: the column of the corpus that holds them.
 
     Raises:
-        DataError: what `read_pairs` and `read_gold` raise; links for more or fewer lines, or to a
-            word that does not exist.
+        DataError: see `read_pairs` and `read_gold`; links for more or fewer lines, or to a word
+            that does not exist.
     """
     if gold is None:
         yield from _with_column(corpus, links)
         return
-    for number, (pair, its) in enumerate(zip_longest(read_pairs(corpus), read_gold(gold)), start=1):
-        if pair is None or its is None:
+    for number, (pair, links_of_pair) in enumerate(
+        zip_longest(read_pairs(corpus), read_gold(gold)), start=1
+    ):
+        if pair is None or links_of_pair is None:
             raise DataError(
                 "there are not as many lines of links as pairs.",
                 expected="a line of links for each pair; an empty one where there is none",
                 got=f"{'no pair' if pair is None else 'no links'} at line {number}",
                 place=Place(gold, number),
             )
-        _check(its, pair.source, pair.target, Place(gold, number))
-        yield AlignedPair(pair.source, pair.target, pair.line, its)
+        _check(links_of_pair, pair.source, pair.target, Place(gold, number))
+        yield AlignedPair(pair.source, pair.target, pair.line, links_of_pair)
 
 
 def _with_column(corpus: Corpus, links: Column | None) -> Iterator[AlignedPair]:
-    """The pairs with the links of that column; None: without links."""
     further = () if links is None else (links,)
     for pair in read_pairs(replace(corpus, further=further)):
-        its = None
+        gold = None
         for cell in pair.further:
             place = Place(corpus.files[0], pair.line)
-            its = parse_gold(cell, place)
-            _check(its, pair.source, pair.target, place)
-        yield AlignedPair(pair.source, pair.target, pair.line, its)
+            gold = parse_gold(cell, place)
+            _check(gold, pair.source, pair.target, place)
+        yield AlignedPair(pair.source, pair.target, pair.line, gold)
 
 
 def _check(gold: GoldLinks, source: str, target: str, place: Place) -> None:
@@ -124,12 +125,12 @@ class SettingTable:
             DataError: no pair was read, or the gold has no sure link.
         """
         totals = {
-            reading: replace(counts, sure=counts.sure + self._unread.sure)
-            for reading, counts in self._counts.items()
+            setting: replace(counts, sure=counts.sure + self._unread.sure)
+            for setting, counts in self._counts.items()
         }
         if not totals or not all(counts.sure for counts in totals.values()):
             raise DataError(
                 "there is nothing to compare the links with.",
                 expected="pairs with words on both sides, some of their gold links sure",
             )
-        return {reading: counts.scores() for reading, counts in totals.items()}
+        return {setting: counts.scores() for setting, counts in totals.items()}

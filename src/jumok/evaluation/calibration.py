@@ -63,7 +63,9 @@ def calibrated(
     held_out = np.empty(len(own))
     for half in (halves, ~halves):
         fitted = Calibration(*fit(confidence[~half], truth[~half]))
-        held_out[half] = [fitted.of(each) for each in confidence[half]]
+        held_out[half] = [
+            fitted.of(confidence_of_output) for confidence_of_output in confidence[half]
+        ]
     bins = reliability(held_out, truth)
     return Calibration(
         *fit(confidence, truth),
@@ -73,8 +75,12 @@ def calibrated(
         error_before=round(calibration_error(reliability(confidence, truth)), 6),
         error=round(calibration_error(bins), 6),
         bins=tuple(
-            replace(each, confidence=round(each.confidence, 6), right=round(each.right, 6))
-            for each in bins
+            replace(
+                confidence_of_output,
+                confidence=round(confidence_of_output.confidence, 6),
+                right=round(confidence_of_output.right, 6),
+            )
+            for confidence_of_output in bins
         ),
     )
 
@@ -85,9 +91,9 @@ def fit(
 ) -> tuple[float, float]:
     """The factor and the constant of the logistic regression of `right` on the log-odds of `own`.
 
-    The targets are Platt's (n+1)/(n+2) and 1/(n+2) instead of 1 and 0, so that few outputs, or
-    outputs that are all right, give no certainty. A scale below 0 would turn the order of outputs
-    around: it becomes 0, and every output gets the share of right ones.
+    The targets are Platt's (n+1)/(n+2) and 1/(n+2), so that few outputs give no certainty. A scale
+    below 0 would turn the order of outputs around: it becomes 0, and every output gets the share of
+    right ones.
     """
     positives, total = int(right.sum()), len(right)
     high, low = (positives + 1) / (positives + 2), 1 / (total - positives + 2)
@@ -118,16 +124,16 @@ def reliability(
 ) -> list[ReliabilityBin]:
     """The outputs in BINS bins of equal width of their confidence; empty bins are left out."""
     places = np.clip((confidence * BINS).astype(int), 0, BINS - 1)
-    found = []
-    for place in range(BINS):
-        here = places == place
-        if here.any():
-            found.append(
+    bins = []
+    for number in range(BINS):
+        inside = places == number
+        if inside.any():
+            bins.append(
                 ReliabilityBin(
-                    int(here.sum()), float(confidence[here].mean()), float(right[here].mean())
+                    int(inside.sum()), float(confidence[inside].mean()), float(right[inside].mean())
                 )
             )
-    return found
+    return bins
 
 
 def calibration_error(bins: Sequence[ReliabilityBin]) -> float:

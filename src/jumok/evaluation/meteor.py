@@ -1,7 +1,7 @@
 """METEOR by its authors' program, version 1.5, which needs Java and supports English.
 
-It matches words by stem, synonym and paraphrase from tables of 60 MB, so the original program is
-used. Source: Denkowski and Lavie 2014, "Meteor Universal".
+It matches words by stem, synonym and paraphrase from tables of 60 MB.
+Source: Denkowski and Lavie 2014, "Meteor Universal".
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,9 +25,7 @@ class MeteorProgram(Protocol):
 def meteor_score(
     outputs: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]
 ) -> float:
-    """METEOR of all images' captions together, given as words, from 0 to 1.
-
-    Matches are summed over the corpus before the score is computed: it is not the mean of the
+    """METEOR of all images' captions together, given as words, from 0 to 1; not the mean of the
     images' scores.
 
     Raises:

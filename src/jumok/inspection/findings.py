@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import PlainValidator, TypeAdapter
 
-from jumok.alignment.gold import GoldLinks
 from jumok.alignment.setting import AlignmentSetting
+from jumok.alignment.words import GoldLinks
 
 JUDGED = {"extra": "forbid", "arbitrary_types_allowed": True}
 """How pydantic validates what is read from a file (`jumok.inspection.trace_file`)."""

@@ -101,7 +101,7 @@ class Noise:
         """While entered, the masks of a new sequence have these seeds, as tensors.
 
         For kernels that a GPU records: numbers are recorded with them, and what is in the memory of
-        the GPU is read each time (`training/devices/recorded.py`).
+        the GPU is read each time (`training/devices/cuda_graphs.py`).
         """
         calls, self._seeds, self._calls = self._calls, seeds, 0
         try:

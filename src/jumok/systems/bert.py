@@ -19,10 +19,9 @@ from safetensors.torch import load_file
 from torch import nn
 
 from jumok.attention.heard import tell
-from jumok.bundle.header import read_header
-from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle
-from jumok.bundle.theirs import TOKENIZER as THEIRS
-from jumok.bundle.theirs import refuse_other_kinds
+from jumok.bundle.huggingface import TOKENIZER as THEIRS
+from jumok.bundle.huggingface import refuse_other_kinds
+from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle, read_header
 from jumok.config.masked import MaskedConfig
 from jumok.config.section import Count
 from jumok.data.pairs.batches import fill

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, overload
 
+from jumok.bundle.huggingface import READS, TOKENIZER, detect_huggingface
 from jumok.bundle.reading import Bundle, read_bundle
-from jumok.bundle.theirs import READS, TOKENIZER, theirs
 from jumok.errors import BundleError, Place
 from jumok.kinds import KINDS, Kind
 from jumok.systems.base import System
@@ -64,7 +64,7 @@ class OpenedModel:
         for part in self.parts:
             folder = part.folder if isinstance(part, Bundle) else part
             its = KINDS[_task_of(part)].verb
-            found = None if isinstance(part, Bundle) else theirs(part)
+            found = None if isinstance(part, Bundle) else detect_huggingface(part)
             if found is not None and its != verb:
                 raise BundleError(
                     f"jumok cannot {verb} with {found.named}: only its encoder is read.",

@@ -69,7 +69,6 @@ class Decisions:
     """The values of "auto" on the machine that started the run; a resumed run keeps them.
 
     Attributes:
-        shares: of the micro-batches of a step; another number sums gradients in another order.
         batches: of exact lengths, or of one shape (training.batches).
     """
 
@@ -79,7 +78,7 @@ class Decisions:
 
 
 def start(folder: Path) -> None:
-    """Clears the folder of a new run: removes the files of a run without a checkpoint.
+    """Removes the files of a run without a checkpoint.
 
     Raises:
         ConfigError: a run of this name has a checkpoint or a model, the folder holds something
@@ -88,21 +87,17 @@ def start(folder: Path) -> None:
     refuse_taken(folder)
     _refuse_others(folder)
     try:
-        for made in (SMALLWORLD, SCENES, STEPS, EARLIER):
-            shutil.rmtree(folder / made, ignore_errors=True)
+        for generated in (SMALLWORLD, SCENES, STEPS, EARLIER):
+            shutil.rmtree(folder / generated, ignore_errors=True)
         # The file by which a run is known goes last.
-        for left in (RECIPE, LOG, TOKENIZER, TEST, START, CONFIG):
-            (folder / left).unlink(missing_ok=True)
+        for name in (RECIPE, LOG, TOKENIZER, TEST, START, CONFIG):
+            (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise _cannot_be_made(folder, error) from error
 
 
 def refuse_taken(folder: Path) -> None:
-    """Refuses a run whose name has a checkpoint or a model already.
-
-    Raises:
-        ConfigError: it has.
-    """
+    """Raises a ConfigError if the folder has a checkpoint or a model already."""
     if checkpoint.exists(folder) or (folder / MODEL).exists():
         raise ConfigError(
             "a run of this name exists already.",
@@ -113,13 +108,12 @@ def refuse_taken(folder: Path) -> None:
 
 
 def _refuse_others(folder: Path) -> None:
-    """Raises ConfigError if files in the folder may be the user's, such as images to train on."""
-    files = sorted(each.name for each in folder.iterdir() if not each.name.startswith("."))
+    files = sorted(file.name for file in folder.iterdir() if not file.name.startswith("."))
     try:
-        known = "decisions" in json.loads((folder / CONFIG).read_text("utf-8"))
+        is_run = "decisions" in json.loads((folder / CONFIG).read_text("utf-8"))
     except (OSError, ValueError, TypeError):
-        known = False
-    if files and not known:
+        is_run = False
+    if files and not is_run:
         raise ConfigError(
             "this folder exists and is not a run, so nothing is trained in it.",
             got=", ".join(files[:3]) + (", ..." if files[3:] else ""),
@@ -129,11 +123,7 @@ def _refuse_others(folder: Path) -> None:
 
 
 def make(folder: Path) -> None:
-    """Creates the folder if it does not exist.
-
-    Raises:
-        ConfigError: it cannot be created.
-    """
+    """Creates the folder, or raises a ConfigError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -152,19 +142,17 @@ def _cannot_be_made(folder: Path, error: OSError) -> ConfigError:
 def tidy(folder: Path) -> None:
     """Removes the partial files of killed processes; only the holder of the lock may do this."""
     for pattern in (f"{checkpoint.PARTIAL}*", checkpoint.UNNAMED):
-        for left in folder.glob(pattern):
-            left.unlink(missing_ok=True)
+        for partial in folder.glob(pattern):
+            partial.unlink(missing_ok=True)
     checkpoint.remove_unused(folder)
-    for place in (folder, folder / STEPS):
-        sweep(place)
+    for parent in (folder, folder / STEPS):
+        sweep(parent)
     if (folder / MODEL).exists():
         shutil.rmtree(previous_folder(folder / MODEL), ignore_errors=True)
 
 
 def write(folder: Path, config: Config, decisions: Decisions) -> None:
-    """Stores the whole recipe and the decisions, for a resume; and the recipe with all overrides,
-    to train from again.
-    """
+    """Stores the whole recipe with the decisions, and the recipe with all overrides."""
     text = (
         f"# The recipe of the run {config.name} with every --set applied. To repeat it:\n"
         f"# jumok train {folder / RECIPE} --name OTHER\n\n"
@@ -186,7 +174,6 @@ def fingerprint(config: Config) -> str:
 
 
 def _is_of_earlier_recipes(key: str, value: object) -> bool:
-    """Whether a key that recipes did not always have has the value that it had then."""
     name = key.rpartition(".")[2]
     return name in LATER_KEYS and value == LATER_KEYS[name]
 

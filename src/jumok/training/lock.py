@@ -1,7 +1,7 @@
-"""A run's folder belongs to one process at a time.
+"""The lock of a run's folder: one process trains in it at a time.
 
-The lock belongs to the operating system, so it ends with its process, however that ends. The file
-next to it names the holder, for the error message.
+It belongs to the operating system, so it ends with its process, however that ends. The file next to
+it names the holder, for the error message.
 """
 
 import json
@@ -53,14 +53,7 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def refuse_several_processes(variables: Mapping[str, str]) -> None:
-    """Refuses a run that torchrun or a similar launcher started with several processes.
-
-    Args:
-        variables: the environment.
-
-    Raises:
-        ConfigError: WORLD_SIZE is more than 1.
-    """
+    """Raises a ConfigError if WORLD_SIZE is more than 1 in the environment `variables`."""
     processes = variables.get("WORLD_SIZE", "1")
     if processes.isdecimal() and int(processes) > 1:
         raise ConfigError(

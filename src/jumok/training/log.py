@@ -29,12 +29,12 @@ class StepRecord:
         loss: mean label-smoothed loss, nats per target, since the previous record.
         learning_rate: of the last step.
         gradient_norm: of the last step, before clipping.
-        tokens, source_tokens: targets and sources since the start of the run, without padding.
-        seconds: wall time since the run began, validation and saving included.
+        tokens, source_tokens: targets and sources, without padding.
+        seconds: wall time, validation and saving included.
         step_seconds, cpu_seconds: wall time and processor time of the optimizer steps alone.
         skipped: steps left out because of a loss or gradient that was not finite.
         unit: the name of a target: "tokens", "images".
-        memory: the process's peak resident memory in bytes; None if the system does not report it.
+        memory: peak resident bytes; None: the system does not report it.
         balance: of the experts in the last step (`Update.balance`); None: the model has none.
     """
 
@@ -64,8 +64,7 @@ class ValidationRecord:
         best: whether this is the best so far by the recipe's metric.
         seconds: wall time since the run began.
         took: wall seconds of this validation.
-        earlier: of a model that is trained further, the loss and the figures on the validation data
-            of its earlier training.
+        earlier: of a model that is trained further, loss and figures on its earlier data.
     """
 
     step: int

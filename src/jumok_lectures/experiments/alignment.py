@@ -23,8 +23,7 @@ from pathlib import Path
 
 import torch
 
-from jumok.alignment.gold import GoldLinks
-from jumok.alignment.words import Link, links, merge_words
+from jumok.alignment.words import GoldLinks, Link, links, merge_words
 from jumok.attention.observe import Attention, observe
 from jumok.config.data import TokenizerConfig
 from jumok.data.tokenizer import END, START, Tokenizer

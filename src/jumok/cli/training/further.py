@@ -15,7 +15,7 @@ from jumok.data.files.formats import kind_of_name
 from jumok.errors import ConfigError, Place
 from jumok.training import folder
 from jumok.training.run import Result
-from jumok.training.start import StartModel, parse
+from jumok.training.start import PretrainedModel, parse
 from jumok.training.task import EARLIER
 
 BY_LANGUAGE = ("tmx", "po", "xliff")
@@ -57,7 +57,7 @@ def further_config(
     named = next(each for each in given if each is not None)
     name = name or named.resolve().name.split(".")[0]
     if resume and (runs / name / folder.START).is_file():
-        about = StartModel.stored(runs / name).config
+        about = PretrainedModel.stored(runs / name).config
     else:
         about = read_bundle(model).config
     values: dict[str, object] = {"name": name, "data": data_of(files, about, model)}

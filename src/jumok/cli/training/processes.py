@@ -49,13 +49,13 @@ def ranks_of(variables: Mapping[str, str]) -> Iterator["Ranks"]:
     if variables.get("JUMOK_LEASH"):
         threading.Thread(target=_end_with_the_starter, daemon=True).start()
     if variables.get("WORLD_SIZE", "1") == "1":
-        from jumok.training.ranks import ALONE
+        from jumok.training.ranks import SINGLE_PROCESS
 
-        yield ALONE
+        yield SINGLE_PROCESS
         return
-    from jumok.training.torch_ranks import joined
+    from jumok.training.torch_ranks import process_group
 
-    with joined(variables) as ranks, Path(os.devnull).open("w") as nowhere:
+    with process_group(variables) as ranks, Path(os.devnull).open("w") as nowhere:
         silent = ranks.index > 0
         with (
             redirect_stdout(nowhere) if silent else nullcontext(),

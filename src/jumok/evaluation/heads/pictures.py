@@ -42,8 +42,6 @@ class PictureCorpus:
     """Images with captions; every iteration starts from the beginning.
 
     Attributes:
-        captioned: returns the names and the captions.
-        files: the image files.
         gold: the nouns, and the boxes of what they name; None: not known.
     """
 
@@ -69,9 +67,9 @@ def caption_head_cards_over(
     model = captioner.model
     if not model.cross_sites:
         raise ConfigError("this model has no attention over the image.", expected=ONE_VECTOR)
-    texts = (text for each in pictures.captioned() for text in each.captions)
+    texts = (text for picture in pictures.captioned() for text in picture.captions)
     pairs: Iterator[tuple[list[int], list[int]]] = (
-        ([], _pieces(captioner, text)) for text in texts
+        ([], _tokens(captioner, text)) for text in texts
     )
     grids = {site: GridMeter("cross", model.grid) for site in model.cross_sites}
     grids |= {site: GridMeter("image", model.grid) for site in sites_of(model, "image")}
@@ -79,36 +77,35 @@ def caption_head_cards_over(
     pointing = Pointing(captioner, pictures.gold) if pictures.gold is not None else None
     for chunk in _chunks(pictures.captioned(), batch_size):
         captions = [
-            ReferenceCaption(number, text, pieces)
-            for number, each in enumerate(chunk)
-            for text in each.captions
-            if (pieces := _pieces(captioner, text))
+            ReferenceCaption(number, text, tokens)
+            for number, picture in enumerate(chunk)
+            for text in picture.captions
+            if (tokens := _tokens(captioner, text))
         ]
         if not captions:
             continue
         with observe(
-            model, pointing.see if pointing else _see_nothing, model.cross_sites.__contains__
+            model, pointing.record if pointing else _ignore, model.cross_sites.__contains__
         ):
             _watch(meter, captioner, _cells(captioner, pictures.files, chunk), captions)
         if pointing is not None:
-            sizes = sizes_of((pictures.files, each.file) for each in chunk)
-            pointing.judge(captions, [each.file for each in chunk], sizes)
+            sizes = sizes_of((pictures.files, picture.file) for picture in chunk)
+            pointing.update(captions, [picture.file for picture in chunk], sizes)
     cards = meter.cards()
     if not cards:
         raise DataError("there is no caption with a word.")
-    return cards if pointing is None else pointing.judged(cards)
+    return cards if pointing is None else pointing.compute(cards)
 
 
-def _see_nothing(_: str, __: Attention) -> None:
-    """Does nothing: used where there are no gold boxes."""
+def _ignore(_: str, __: Attention) -> None:
+    pass
 
 
-def _pieces(captioner: Captioner, text: str) -> list[int]:
+def _tokens(captioner: Captioner, text: str) -> list[int]:
     return captioner.tokenizer.encode(text)[: captioner.max_tokens]
 
 
 def _chunks(pictures: Iterable[Captioned], batch_size: int) -> Iterator[list[Captioned]]:
-    """Batches of images with about this number of captions."""
     chunk: list[Captioned] = []
     count = 0
     for picture in pictures:
@@ -140,17 +137,17 @@ def _watch(
 ) -> None:
     """Runs one forward and one backward pass; an image is read again for each of its captions."""
     model, device = captioner.model, cells.device
-    read, _ = fill([[START, *each.pieces] for each in captions])
-    written, _ = fill([[*each.pieces, END] for each in captions])
+    read, _ = fill([[START, *each.tokens] for each in captions])
+    written, _ = fill([[*each.tokens, END] for each in captions])
     tokens = torch.from_numpy(read).to(device)
-    wanted = torch.from_numpy(written).to(device)
+    targets = torch.from_numpy(written).to(device)
     own = cells[torch.tensor([each.picture for each in captions], device=device)]
 
     def losses() -> Float[Tensor, " batch"]:
-        return mean_losses(model.decoder(model.write(own), tokens), wanted)
+        return mean_losses(model.decoder(model.write(own), tokens), targets)
 
-    all_look = tokens.new_ones(len(captions), 1)
-    words, grid = (tokens, tokens), (all_look, all_look)
+    one_query = tokens.new_ones(len(captions), 1)
+    words, grid = (tokens, tokens), (one_query, one_query)
     meter.watch({"decoder": words, "cross": words, "image": grid}, losses)
 
 
@@ -164,10 +161,7 @@ class LabelledPicture(NamedTuple):
 def picture_head_cards_over(
     system: ImageClassification, pictures: Iterable[LabelledPicture], batch_size: int = 64
 ) -> list[AnyHeadCard]:
-    """A card for each head of a classifier's attentions over pixels.
-
-    Args:
-        system: that of one model.
+    """A card for each head of a classifier's attentions over pixels; `system` has one model.
 
     Raises:
         ConfigError: the model has no attention.
@@ -191,8 +185,10 @@ def picture_head_cards_over(
                     for site, grid in grids.items()
                 },
             )
-        all_look = torch.ones(len(batch), 1, dtype=torch.long, device=device)
-        meter.watch({"image": (all_look, all_look)}, partial(_label_losses, model, pixels, labels))
+        one_query = torch.ones(len(batch), 1, dtype=torch.long, device=device)
+        meter.watch(
+            {"image": (one_query, one_query)}, partial(_label_losses, model, pixels, labels)
+        )
     if meter is None:
         raise DataError("there is no image.")
     return meter.cards()

@@ -63,7 +63,6 @@ def text_head_cards_over(
 
 
 def _chunks(system: TextSystem, texts: Iterable[str], batch_size: int) -> Iterator[list[list[int]]]:
-    """The texts as tokens, without empty texts."""
     limit = system.context if isinstance(system, LanguageModel) else system.max_tokens
     stream = iter(texts)
     while chunk := list(islice(stream, AHEAD * batch_size)):

@@ -11,12 +11,11 @@ Found = TypeVar("Found")
 
 
 class CallingThread(Executor):
-    """Computes what it is asked for at once, in the thread that asks."""
+    """An executor that computes at once, in the thread that asks."""
 
     def submit(
         self, work: Callable[Given, Found], /, *args: Given.args, **named: Given.kwargs
     ) -> Future[Found]:
-        """The result, or the error."""
         future: Future[Found] = Future()
         try:
             future.set_result(work(*args, **named))
@@ -28,8 +27,7 @@ class CallingThread(Executor):
 def workers(threads: int, device: torch.device) -> Executor:
     """Threads of one core each; on a GPU the thread of the run.
 
-    A GPU computes in the order in which it is asked, so threads would only wait for one another;
-    and each of them would have a current GPU of its own.
+    A GPU computes in the order in which it is asked, so threads would only wait for one another.
     """
     if device.type != "cpu":
         return CallingThread()

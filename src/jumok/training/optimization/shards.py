@@ -1,8 +1,7 @@
-"""Which rows of each parameter a process has, and where they are in the row of a checkpoint.
+"""The rows of each parameter that a process has, and their ranges in the row of a checkpoint.
 
-FSDP2 gives each process a chunk of the rows of every parameter, as `torch.chunk` cuts them. A chunk
-is a range of the row of `FlatParameters`, so a checkpoint of chunks is cut and put together as one
-of slices is, for any number of processes.
+FSDP2 cuts parameters as `torch.chunk` does. A chunk is a range of the row of `FlatParameters`, so
+checkpoints of chunks and of slices are alike, for any number of processes.
 """
 
 import math
@@ -16,45 +15,38 @@ from jumok.training.optimization.slices import Range
 
 
 class Shards:
-    """The chunks of all parameters, in the order of the row.
-
-    Args:
-        count: of the processes.
-    """
+    """The chunks of all parameters, in the order of the row, for `count` processes."""
 
     def __init__(self, layout: FlatParameters, count: int) -> None:
         self._layout, self._count = layout, count
-        self.names = [name for name, _, _ in layout.places]
+        self.names = [name for name, _, _ in layout.entries]
         self.size = layout.size
 
     def shapes(self, index: int) -> list[torch.Size]:
-        """Those of what process `index` has."""
         return [
             torch.Size([end - first, *shape[1:]])
             for (_, _, shape), (first, end) in zip(
-                self._layout.places, self._rows(index), strict=True
+                self._layout.entries, self._rows(index), strict=True
             )
         ]
 
     def ranges(self, index: int) -> list[Range]:
-        """What process `index` has of the row: with a parameter's last row also the zeros after
-        it.
-        """
-        found = []
+        """The ranges of process `index`: with a parameter's last row also the zeros after it."""
+        ranges = []
         for (_, (start, end), shape), (first, last) in zip(
-            self._layout.places, self._rows(index), strict=True
+            self._layout.entries, self._rows(index), strict=True
         ):
             width = math.prod(shape[1:])
             ends = last == shape[0] and first < last
-            found.append((start + first * width, end if ends else start + last * width))
-        return found
+            ranges.append((start + first * width, end if ends else start + last * width))
+        return ranges
 
     def joined(self, parts: Sequence[Tensor], index: int) -> Float[Tensor, " own"]:
         """The parts that process `index` has, one after another, as its ranges say."""
         ranges = self.ranges(index)
         row = parts[0].new_zeros(sum(end - start for start, end in ranges))
-        for held, part in zip(self.split(row, index), parts, strict=True):
-            held.copy_(part)
+        for window, part in zip(self.split(row, index), parts, strict=True):
+            window.copy_(part)
         return row
 
     def split(self, row: Float[Tensor, " own"], index: int) -> list[Tensor]:
@@ -73,9 +65,8 @@ class Shards:
         ]
 
     def _rows(self, index: int) -> list[Range]:
-        """The first row of each parameter that process `index` has, and the one after its last."""
-        found = []
-        for _, _, shape in self._layout.places:
+        rows = []
+        for _, _, shape in self._layout.entries:
             most = -(-shape[0] // self._count)
-            found.append((min(index * most, shape[0]), min((index + 1) * most, shape[0])))
-        return found
+            rows.append((min(index * most, shape[0]), min((index + 1) * most, shape[0])))
+        return rows

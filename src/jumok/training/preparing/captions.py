@@ -39,7 +39,7 @@ class PreparedCaptions:
 
     Attributes:
         checked: the validation images and their reference captions.
-        boxes: the boxes of the objects that validation captions name; None if they are not known.
+        boxes: of the objects that validation captions name; None: not known.
         sources: the name of every table, for the card.
     """
 
@@ -111,35 +111,32 @@ def _splits(
     validation: tuple[CaptionCorpusConfig, ...],
     say: Reporter,
 ) -> dict[str, CaptionedSplit]:
-    """The images of train, validation and test.
-
-    If a validation table is given, no image of the training tables is held out.
-    """
+    """The images of train, validation and test; none is held out if a validation table is given."""
     data = config.data
     folders = [corpus.images for corpus in (*train, *validation)]
     shares = (0.0, 0.0) if validation else (data.validation_share, data.test_share)
-    found: dict[str, list[CaptionedSplit]] = {"train": [], "validation": [], "test": []}
+    parts_of: dict[str, list[CaptionedSplit]] = {"train": [], "validation": [], "test": []}
     for corpus in train:
         files = _files(corpus, config)
         pictures = _read(corpus, files, data.skip_damaged, folders.count(corpus.images) > 1, say)
         for name, split in split_pictures(pictures, *shares).items():
-            found[name].append(_pictures(corpus, files, split))
+            parts_of[name].append(_pictures(corpus, files, split))
     for corpus in validation:
         files = _files(corpus, config)
         pictures = _read(corpus, files, data.skip_damaged, folders.count(corpus.images) > 1, say)
-        found["validation"].append(_pictures(corpus, files, pictures))
+        parts_of["validation"].append(_pictures(corpus, files, pictures))
     return {
         name: CaptionedSplit(
             [item for part in parts for item in part.items],
             [captions for part in parts for captions in part.captions],
         )
-        for name, parts in found.items()
+        for name, parts in parts_of.items()
     }
 
 
 def _files(corpus: CaptionCorpusConfig, config: CaptionConfig) -> PictureFiles:
-    given = config.model.encoder.kind == "given"
-    return FeatureSource(corpus.images) if given else ImageSource(corpus.images)
+    precomputed = config.model.encoder.kind == "given"
+    return FeatureSource(corpus.images) if precomputed else ImageSource(corpus.images)
 
 
 def _read(
@@ -159,8 +156,8 @@ def _pictures(
     corpus: CaptionCorpusConfig, files: PictureFiles, pictures: Sequence[Captioned]
 ) -> CaptionedSplit:
     return CaptionedSplit(
-        [Item(files, each.file, Place(corpus.captions, each.line)) for each in pictures],
-        [each.captions for each in pictures],
+        [Item(files, picture.file, Place(corpus.captions, picture.line)) for picture in pictures],
+        [picture.captions for picture in pictures],
     )
 
 
@@ -191,7 +188,6 @@ def _stored(
 def _cut(
     texts: Sequence[tuple[str, ...]], tokenizer: Tokenizer, longest: int
 ) -> Iterator[list[list[int]]]:
-    """Captions as tokens; long ones are truncated, so that their images are kept."""
     for captions in texts:
         yield [ids[:longest] for ids in tokenizer.encode_batch(captions)]
 

@@ -4,13 +4,13 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 from jumok.config import CorpusConfig, TranslationConfig
 from jumok.config.data import DataConfig, SmallworldConfig
 from jumok.data.files.atomic import atomic_folder, write_durably
-from jumok.data.pairs.batches import Batch, Resampling, Updates, UpdateStream, padding
+from jumok.data.pairs.batches import Batch, Resampling, Updates, UpdateStream
 from jumok.data.pairs.cleaning.findings import CleaningReport
 from jumok.data.pairs.cleaning.surveyed import surveyed
 from jumok.data.pairs.corpus import Corpus, read_pairs
@@ -100,12 +100,12 @@ def corpus_of_pairs(config: CorpusConfig, skip_damaged: bool) -> Corpus:
 def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Reporter) -> PreparedPairs:
     """Trains or loads the tokenizer, writes token ids, and reports what was dropped and why.
 
-    Pairs held out for a test are written to test.tsv in the run's folder: source, target; what the
-    filters found in the training corpora to cleaning.json.
+    Pairs held out for a test are written to test.tsv in the run's folder, and what the filters
+    found in the training corpora to cleaning.json.
 
     Args:
-        folder: the run's; the tokenizer is stored there, and loaded from there if it exists.
-        cache: the folder of prepared token ids; runs on the same content share them.
+        folder: the run's, with its tokenizer.
+        cache: of prepared token ids; runs on the same content share them.
 
     Raises:
         DataError: a corpus that cannot be read, or an empty one.
@@ -144,11 +144,7 @@ def with_validation(
     *,
     held_out: bool,
 ) -> PreparedPairs:
-    """The data of a run: its training corpora, and these pairs to validate on.
-
-    Args:
-        held_out: whether they were taken from the training corpora.
-    """
+    """The data of a run: its training corpora, and these pairs to validate on."""
     texts = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
     report = CorpusReport("validation")
     identity = ["validation", [[pair.source, pair.target] for pair in texts]]
@@ -171,8 +167,8 @@ def cleaned(
 ) -> list[Corpus]:
     """The training corpora without the pairs that `data.clean` leaves out.
 
-    Without `data.clean`, nothing is left out, and what would be worth it is said. The numbers and
-    examples are written to cleaning.json in the run's folder.
+    Without it, what would be worth leaving out is said. The numbers and examples are written to
+    cleaning.json in the run's folder.
 
     Raises:
         ConfigError: a filter needs a language that is not known.
@@ -230,32 +226,24 @@ def update_stream(
 
 def training_sources(prepared: PreparedPairs, count: int) -> list[str]:
     """At most `count` of the training source texts, evenly spaced over each corpus."""
-    each = max(count // max(len(prepared.train), 1), 1)
+    rows = max(count // max(len(prepared.train), 1), 1)
     return [
         prepared.tokenizer.decode(store.source[row].tolist())
         for store in prepared.train
-        for row in store.sample(each)
+        for row in store.sample(rows)
     ]
-
-
-def padding_share(stream: Updates[Batch], updates: int = 20) -> float:
-    """The share of padding in the next updates, 0 to 1; the stream does not move."""
-    cursor = stream.cursor
-    share = padding(list(chain.from_iterable(islice(stream, updates))))
-    stream.restore(cursor)
-    return share
 
 
 def _held_out(
     data: DataConfig, train: Sequence[Corpus], validated: bool, say: Reporter
 ) -> tuple[HeldOut, HeldOut]:
-    """The held-out source sentences: those for validation, and those for the test."""
+    """The held-out source sentences: for validation, and for the test."""
     validation = 0 if validated else data.validation_pairs
-    wanted = validation + data.test_pairs
-    if not wanted:
+    count = validation + data.test_pairs
+    if not count:
         return HeldOut(), HeldOut()
-    held = HeldOut.among((pair.source for pair in _read_all(train)), wanted)
-    parts = held.split(validation / wanted)
+    held = HeldOut.among((pair.source for pair in _read_all(train)), count)
+    parts = held.split(validation / count)
     if not validated:
         say(f"no validation data given: {len(parts[0])} source sentences are held out")
     if data.test_pairs:

@@ -21,13 +21,12 @@ def prepare_shards(
 
     Args:
         folder: the run's; the tokenizer is stored there.
-        cache: the folder for copies of shards that are far away, and of the validation pairs' ids.
+        cache: for copies of shards that are far away, and of the validation pairs' ids.
 
     Raises:
-        DataError: what `ShardedPairs` raises; the corpora or the run have different tokenizers;
-            texts are needed, and the shards have none.
-        ConfigError: the corpora have longer pairs than the recipe allows; there is nothing to
-            validate on.
+        DataError: see `ShardedPairs`; the corpora or the run have different tokenizers; texts are
+            needed, and the shards have none.
+        ConfigError: pairs are longer than the recipe allows; there is nothing to validate on.
     """
     places = [str(one.prepared) for one in config.data.train]
     stores = [ShardedPairs(place, cache) for place in places]

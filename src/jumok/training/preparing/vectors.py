@@ -23,12 +23,11 @@ from jumok.systems.words import WordSpace
 
 
 @dataclass(frozen=True)
-class GivenRows:
+class PretrainedRows:
     """The pretrained vectors of a vocabulary.
 
     Attributes:
         ids: subwords that have a vector.
-        vectors: their vectors.
         words: the number of subwords that are whole words, with or without a vector.
     """
 
@@ -39,7 +38,6 @@ class GivenRows:
 
     @property
     def coverage(self) -> str:
-        """A message on how many words of the vocabulary have a vector."""
         share = len(self.ids) / max(self.words, 1)
         state = "frozen" if self.config.frozen else "tuned"
         return (
@@ -48,9 +46,8 @@ class GivenRows:
         )
 
     @torch.no_grad()
-    def begin(self, model: nn.Module) -> nn.Module:
-        """Writes the vectors into every embedding table of `model`, and freezes them if `frozen` is
-        set.
+    def initialize(self, model: nn.Module) -> nn.Module:
+        """Writes the vectors into every embedding table, and freezes them if `frozen` is set.
 
         Raises:
             ConfigError: the tables have a different width.
@@ -74,7 +71,7 @@ class GivenRows:
             )
 
 
-def given_rows(config: VectorsConfig | None, tokenizer: Tokenizer) -> GivenRows | None:
+def pretrained_rows(config: VectorsConfig | None, tokenizer: Tokenizer) -> PretrainedRows | None:
     """Finds the vectors of the whole words of the vocabulary; None if the recipe names no file.
 
     Raises:
@@ -95,6 +92,8 @@ def given_rows(config: VectorsConfig | None, tokenizer: Tokenizer) -> GivenRows 
             do="use vectors of the corpus's language",
             place=Place(config.path),
         )
-    found = matrix[list(rows.values())]
-    length = float(found.norm(dim=1).mean())
-    return GivenRows(config, torch.tensor(list(rows)), found / max(length, 1e-12), len(words))
+    vectors_of_words = matrix[list(rows.values())]
+    length = float(vectors_of_words.norm(dim=1).mean())
+    return PretrainedRows(
+        config, torch.tensor(list(rows)), vectors_of_words / max(length, 1e-12), len(words)
+    )

@@ -17,17 +17,17 @@ from jumok.config.masked import SHAPE
 from jumok.data.texts.batches import LabelledUpdates, every_text, labelled_batch, text_sampler
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, Place
-from jumok.evaluation.classification import judge_labels
+from jumok.evaluation.classification import predict_labels
 from jumok.models.catalog import DataSizes, build
 from jumok.models.classifier import TextClassifier
 from jumok.models.masked import MaskedLanguageModel
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
-from jumok.training import chance
+from jumok.training import baselines
 from jumok.training.objectives.texts import classify_texts
 from jumok.training.preparing import texts
 from jumok.training.preparing.texts import PreparedTexts, padding_share
-from jumok.training.preparing.vectors import given_rows
+from jumok.training.preparing.vectors import pretrained_rows
 from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import (
     Objective,
@@ -57,7 +57,7 @@ class TextClassificationTask:
     ) -> None:
         self._config, self._prepared = config, prepared
         self._model, self._encoder = model, encoder
-        self._given = given_rows(config.vectors, prepared.tokenizer)
+        self._vectors = pretrained_rows(config.vectors, prepared.tokenizer)
         self.objective: Objective = classify_texts
         self.unit = "texts"
         training = config.training
@@ -94,14 +94,13 @@ class TextClassificationTask:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """In the order of the model's outputs."""
         return self._prepared.labels
 
     def build(self) -> nn.Module:
         prepared = self._prepared
         model = build(self._model, DataSizes(prepared.tokenizer.size, len(prepared.labels)))
         fill(model, self._encoder)
-        return self._given.begin(model) if self._given else model
+        return self._vectors.initialize(model) if self._vectors else model
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         store, labels = self._prepared.train, self._prepared.labels
@@ -112,8 +111,8 @@ class TextClassificationTask:
             f"{self._config.training.tokens_per_batch:,}; labels {', '.join(labels)}"
         )
         yield f"padding: {padding_share(self._stream):.1%} of a batch"
-        if self._given is not None:
-            yield self._given.coverage
+        if self._vectors is not None:
+            yield self._vectors.coverage
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
         del dtype  # there is nothing to decode
@@ -121,11 +120,13 @@ class TextClassificationTask:
         store, labels = self._prepared.validation, self._prepared.labels
         budget = self._config.training.tokens_per_micro_batch
         batches = (labelled_batch(store, rows) for rows in every_text(store, budget))
-        judged = judge_labels(model, batches)
+        examples = predict_labels(model, batches)
         on = f"{len(store):,} validation texts"
-        scores = judged.scores(labels, on, resamples=0)
+        scores = examples.scores(labels, on, resamples=0)
         assert store.labels is not None
-        return Scores(judged.loss, scores, chance.of_labels(scores[0].value, labels, store.labels))
+        return Scores(
+            examples.loss, scores, baselines.of_labels(scores[0].value, labels, store.labels)
+        )
 
     def write(
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats
@@ -153,7 +154,6 @@ class TextClassificationTask:
 
 
 def _encoder_weights(bundle: Bundle) -> dict[str, Tensor]:
-    """The encoder's weights of a masked language model, by parameter name."""
     if bundle.config.task != "masked-lm":
         raise ConfigError(
             "a text classifier cannot start from this model.",

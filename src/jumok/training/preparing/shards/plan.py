@@ -69,8 +69,8 @@ class CorpusPlan:
         folder: where to.
         tasks: into how many each stage is divided.
         shard_pairs: the pairs of each shard, before any are left out.
-        clean: the filters that are applied, and can be.
-        notes: why others cannot.
+        clean: the filters that are applied.
+        notes: why others cannot be.
     """
 
     config: TranslationConfig
@@ -160,7 +160,6 @@ def begin(plan: CorpusPlan) -> bool:
 
 
 def _refuse_other(plan: CorpusPlan, file: Path) -> None:
-    """Refuses a folder that was begun from something else."""
     try:
         before = json.loads(file.read_text("utf-8"))
         tasks, known = before.pop("tasks"), before.pop("digest")

@@ -63,13 +63,13 @@ def read(plan: CorpusPlan, task: int) -> None:
         files.write_json(plan, "read", f"{index:04}", values)
 
 
-def judge(plan: CorpusPlan, task: int) -> None:
+def filter_pairs(plan: CorpusPlan, task: int) -> None:
     """Applies the filters that judge each pair by itself, and writes the keys of those left."""
     for block in _own(plan, task):
-        _judge(plan, block)
+        _filter_block(plan, block)
 
 
-def _judge(plan: CorpusPlan, block: WorkBlock) -> None:
+def _filter_block(plan: CorpusPlan, block: WorkBlock) -> None:
     data, clean = plan.config.data, plan.clean
     report = CleaningReport(plan.corpora[block.corpus].title, clean is not None)
     report.notes += plan.notes if block.part == 0 else ()
@@ -125,21 +125,21 @@ def compare(plan: CorpusPlan, task: int) -> None:
     same, near = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for part in range(task, PARTS, plan.tasks):
         if clean.duplicates is not None:
-            numbers, first, _ = _together(plan, every, PAIR, part)
+            numbers, first, _ = _merge_keys(plan, every, PAIR, part)
             same.append(numbers[first < numbers])
         if clean.near_duplicates is not None:
             for band in range(BANDS):
-                numbers, first, like = _together(plan, every, BAND.format(band), part)
+                numbers, first, like = _merge_keys(plan, every, BAND.format(band), part)
                 near.append(numbers[(first < numbers) & (like >= clean.near_duplicates)])
     files.write_repeated(plan, task, filters.DUPLICATES, np.concatenate(same))
     files.write_repeated(plan, task, filters.NEAR, np.concatenate(near))
 
 
-def _together(
+def _merge_keys(
     plan: CorpusPlan, every: list[WorkBlock], name: str, part: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The numbers of the pairs with keys of a part, the first pair with the same key, and how
-    alike the two are.
+    """The numbers of the pairs with keys of a part, the first pair with the same key, and how alike
+    the two are.
     """
     tables = [KeyTable.read(plan, block, name, part) for block in every]
     keys = np.concatenate([table.keys for table in tables])
@@ -160,7 +160,7 @@ def _together(
     return numbers, numbers[leader], likeness(sketched[leader], sketched)
 
 
-def learn(plan: CorpusPlan, task: int) -> None:
+def train_tokenizer(plan: CorpusPlan, task: int) -> None:
     """Chooses the pairs that are held out, and trains the tokenizer on the others."""
     del task
     every = list(plan.blocks())
@@ -229,15 +229,17 @@ def finish(plan: CorpusPlan, task: int) -> None:
             before.merge(own)
         for name, pairs in aside.items():
             pairs += [Pair(*row) for row in stored["aside"][name]]
-    known = [report for report in reports if report is not None]
-    write_report(plan.folder / CLEANING, known)
+    written = [report for report in reports if report is not None]
+    write_report(plan.folder / CLEANING, written)
     if aside[TESTED]:
         write_pairs(plan.folder / TEST, aside[TESTED])
     validation: Iterable[Pair] = aside[VALIDATION]
     if plan.config.data.validation:
-        given = plan.config.data.validation
+        corpora_to_validate = plan.config.data.validation
         skip = plan.config.data.skip_damaged
-        validation = chain.from_iterable(read_pairs(corpus_of_pairs(one, skip)) for one in given)
+        validation = chain.from_iterable(
+            read_pairs(corpus_of_pairs(one, skip)) for one in corpora_to_validate
+        )
     tokenizer = Tokenizer.load(plan.work / TOKENIZER)
     name = plan.config.name
     write_manifest(plan.folder, tokenizer, name=name, validation=validation, about=described(plan))
@@ -256,9 +258,9 @@ class PrepareStage:
 
 STAGES = (
     PrepareStage("read", read),
-    PrepareStage("judge", judge),
+    PrepareStage("judge", filter_pairs),
     PrepareStage("compare", compare),
-    PrepareStage("learn", learn, alone=True),
+    PrepareStage("learn", train_tokenizer, alone=True),
     PrepareStage("encode", encode),
     PrepareStage("finish", finish, alone=True),
 )
@@ -271,19 +273,16 @@ def _sampled(lines: Iterable[bytes], seed: int) -> Iterator[str]:
 
 
 def _among(plan: CorpusPlan, block: WorkBlock, hashes: frozenset[int]) -> Rows:
-    """The pairs of a block whose sources have these hashes."""
     if not hashes:
         return np.zeros(block.pairs, dtype=np.bool_)
     return np.isin(files.read_hashes(plan, block), np.array(sorted(hashes), np.uint64))
 
 
 def _own(plan: CorpusPlan, task: int) -> Iterator[WorkBlock]:
-    """The blocks of a task."""
     return islice(plan.blocks(), task, None, plan.tasks)
 
 
 def _without_repeats(plan: CorpusPlan, block: WorkBlock, report: CleaningReport) -> Rows:
-    """The pairs of a block that all filters leave, which the report counts."""
     left = files.read_left(plan, block)
     if plan.clean is not None:
         tally = Tally(report, plan.clean, files.BlockExamples(plan, block))
@@ -297,7 +296,6 @@ def _without_repeats(plan: CorpusPlan, block: WorkBlock, report: CleaningReport)
 
 
 def _left(plan: CorpusPlan, block: WorkBlock) -> Rows:
-    """The pairs of a block that all filters leave."""
     left = files.read_left(plan, block)
     for name in (filters.DUPLICATES, filters.NEAR):
         left &= ~files.read_repeated(plan, block, name)
@@ -305,17 +303,16 @@ def _left(plan: CorpusPlan, block: WorkBlock) -> Rows:
 
 
 def _held_pairs(plan: CorpusPlan) -> int:
-    """How many source sentences are held out, for validation and for a test."""
     data = plan.config.data
     return (0 if data.validation else data.validation_pairs) + data.test_pairs
 
 
 def _held_out(plan: CorpusPlan, every: list[WorkBlock]) -> tuple[HeldOut, HeldOut]:
-    """The held-out source sentences: those for validation, and those for a test."""
-    wanted = _held_pairs(plan)
-    if not wanted:
+    """The held-out source sentences: for validation, and for a test."""
+    count = _held_pairs(plan)
+    if not count:
         return HeldOut(), HeldOut()
     stored = [files.read_json(plan, "found", block.name)["held"] for block in every]
     left = sum(int(files.read_left(plan, block).sum()) for block in every)
-    held = HeldOut.of_hashes(chain.from_iterable(stored), wanted, left)
-    return held.split((wanted - plan.config.data.test_pairs) / wanted)
+    held = HeldOut.of_hashes(chain.from_iterable(stored), count, left)
+    return held.split((count - plan.config.data.test_pairs) / count)

@@ -1,8 +1,7 @@
 """Runs the stages of `jumok prepare` by the executors of datatrove: here, on Slurm, or on Ray.
 
 datatrove starts the tasks of a stage, and marks each that has ended by an empty file, so that the
-same command continues after a stop. Its steps for documents are not used: a document has one
-text.
+same command continues after a stop.
 """
 
 import contextlib
@@ -104,7 +103,6 @@ def run(
 
 
 def _settings(plan: CorpusPlan, stage: PrepareStage) -> dict[str, object]:
-    """What every executor takes."""
     return {
         "pipeline": [StageTask(plan, stage)],
         "tasks": 1 if stage.alone else plan.tasks,

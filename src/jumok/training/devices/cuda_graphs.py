@@ -1,9 +1,8 @@
-"""Forward and backward passes that a GPU records, and then computes again by a single call.
+"""CUDA graphs: forward and backward passes that a GPU records, and repeats by a single call.
 
 The host asks for the thousand small kernels of a micro-batch one after another, which takes longer
-than a GPU computes many of them. A recorded pass (a CUDA graph) is asked for at once. It reads and
-writes the same memory each time, so a batch is copied to where the recorded one was, and its
-numbers are there, too: the factor of the loss and the seeds of the dropout masks. It serves for
+than a GPU computes many of them. A recorded pass reads and writes the same memory each time, so a
+batch, the factor of the loss and the seeds of the dropout masks are copied there. It serves for
 batches of the same shape only (`training.batches = "packed"`).
 """
 
@@ -62,7 +61,7 @@ class Recorded:
         batch, scale, key: where they read the micro-batch, the factor of the loss, and what the
             masks of dropout follow from.
         again: computes the passes.
-        sums: what they give.
+        sums: their result.
     """
 
     batch: MicroBatch
@@ -72,7 +71,7 @@ class Recorded:
     sums: Float[Tensor, "2"]
 
 
-class RecordedPasses:
+class CudaGraphs:
     """Records the passes of shapes that come again.
 
     Args:
@@ -87,30 +86,25 @@ class RecordedPasses:
         self._quiet_at: object = None
 
     def __len__(self) -> int:
-        """How many shapes are recorded."""
         return len(self._recorded)
 
     def compute(
         self, replica: ModelReplica, batch: MicroBatch, scale: float, passes: Passes
     ) -> Float[Tensor, "2"]:
-        """What `passes` gives for the batch, recorded if that is possible.
-
-        Args:
-            passes: the same ones every time.
-        """
+        """The result of `passes`, which are the same every time, recorded if that is possible."""
         if self._given_up or not self._recordable(replica.model):
             return passes(batch, scale)
         shape = id(replica.model), shape_of(batch)
-        known = self._recorded.get(shape)
-        if known is None:
+        graph = self._recorded.get(shape)
+        if graph is None:
             seen = self._seen.get(shape, ShapeCount())
             if seen.times < BEFORE or len(self._recorded) == MOST:
-                found = passes(batch, scale)
+                sums = passes(batch, scale)
                 if seen.times or len(self._seen) < REMEMBERED:
                     self._seen[shape] = ShapeCount(seen.times + 1, replica.noise.calls)
-                return found
+                return sums
             try:
-                known = self._recorded[shape] = self._new(replica, batch, passes, seen.masks)
+                graph = self._recorded[shape] = self._new(replica, batch, passes, seen.masks)
             except RuntimeError as error:  # a part of a model waits for the GPU, or it is full
                 warnings.warn(
                     "the passes of this model cannot be recorded, and are computed without that: "
@@ -119,16 +113,16 @@ class RecordedPasses:
                 )
                 self._given_up = True
                 return passes(batch, scale)
-        for held, given in zip(tensors_of(known.batch), tensors_of(batch), strict=True):
-            held.copy_(given)
-        known.scale.fill_(scale)
-        known.key.fill_(replica.noise.key)
-        known.again()
-        return known.sums.clone()
+        for buffer, tensor in zip(tensors_of(graph.batch), tensors_of(batch), strict=True):
+            buffer.copy_(tensor)
+        graph.scale.fill_(scale)
+        graph.key.fill_(replica.noise.key)
+        graph.again()
+        return graph.sums.clone()
 
     def _recordable(self, model: nn.Module) -> bool:
-        """Whether passes do nothing that a recorded one would not do again: there are no listeners,
-        changes or hooks in this context, and no experts, whose shares the host reads.
+        """Whether a recorded pass would do all that this one does: there are no listeners, changes
+        or hooks in this context, and no experts, whose shares the host reads.
         """
         if anyone_listens() or having_any():
             return False
@@ -145,21 +139,19 @@ class RecordedPasses:
         self, replica: ModelReplica, batch: MicroBatch, passes: Passes, masks: int
     ) -> Recorded:
         device = next(tensors_of(batch)).device
-        held = changed(batch, Tensor.clone)
+        buffers = changed(batch, Tensor.clone)
         scale = torch.zeros((), device=device)
         key = torch.zeros((), dtype=torch.int64, device=device)
 
-        def work() -> Float[Tensor, "2"]:
+        def run() -> Float[Tensor, "2"]:
             with replica.noise.seeded(seeds_of(key, masks)):
-                return passes(held, scale)
+                return passes(buffers, scale)
 
-        return Recorded(held, scale, key, *self._record(work))
+        return Recorded(buffers, scale, key, *self._record(run))
 
 
 def shape_of(batch: object) -> tuple[object, ...]:
-    """What a batch has to have in common with a recorded one: all but numbers in tensors, and its
-    counts.
-    """
+    """What a batch shares with a recorded one: all but the numbers in tensors, and counts."""
     return tuple(
         (name, shape_of(value))
         if is_dataclass(value)
@@ -183,8 +175,8 @@ def tensors_of(batch: object) -> Iterator[Tensor]:
 def parts_of(batch: object) -> Iterator[tuple[str, object]]:
     """The fields of a batch, and what it computes once."""
     kinds = vars(type(batch)).items()
-    once = [name for name, each in kinds if isinstance(each, cached_property)]
-    own = ((name, each) for name, each in vars(batch).items() if name not in once)
+    once = [name for name, value in kinds if isinstance(value, cached_property)]
+    own = ((name, value) for name, value in vars(batch).items() if name not in once)
     return chain(own, ((name, getattr(batch, name)) for name in once))
 
 
@@ -199,7 +191,7 @@ def by_cuda(device: torch.device) -> Record:
             torch.cuda.device(device),
             torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"),
         ):
-            found = work()
-        return graph.replay, found
+            sums = work()
+        return graph.replay, sums
 
     return record

@@ -1,25 +1,21 @@
-"""Whether two folders hold one architecture with one vocabulary: before and after fine-tuning."""
+"""Checks that two folders hold one architecture and vocabulary: before and after fine-tuning."""
 
 import hashlib
 import json
 from pathlib import Path
 
-from jumok.bundle.header import read_header
+from jumok.bundle.huggingface import TOKENIZER as THEIR_TOKENIZER
 from jumok.bundle.quantised import scales_of
-from jumok.bundle.reading import CONFIG, TOKENIZER, WEIGHTS
-from jumok.bundle.theirs import TOKENIZER as THEIR_TOKENIZER
+from jumok.bundle.reading import CONFIG, TOKENIZER, WEIGHTS, read_header
 from jumok.errors import BundleError, Place
 
 DO = "name the model that it was trained from; --with compares any two models side by side"
 
 
-def check_alike(model: Path, other: Path) -> None:
-    """Checks that both folders have the same tensors, sizes, labels and vocabulary.
+def check_same_architecture(model: Path, other: Path) -> None:
+    """Raises a BundleError unless both have the same tensors, sizes, labels and vocabulary.
 
     Settings that matter in training alone (dropout, and what balances experts) may differ.
-
-    Raises:
-        BundleError: they have not; or one of them has no weights or no config.json.
     """
     ours, theirs = _settings(model), _settings(other)
     for name in sorted(ours.keys() | theirs.keys()):
@@ -28,8 +24,8 @@ def check_alike(model: Path, other: Path) -> None:
     shapes, others = _shapes(model), _shapes(other)
     for name in sorted(shapes.keys() | others.keys()):
         if shapes.get(name) != others.get(name):
-            found = (_size(each.get(name)) for each in (shapes, others))
-            raise _unlike("shapes", f"{name}: {next(found)}", next(found), other)
+            sizes = (_size(tensors.get(name)) for tensors in (shapes, others))
+            raise _unlike("shapes", f"{name}: {next(sizes)}", next(sizes), other)
     if _vocabulary(model) != _vocabulary(other):
         raise _unlike(
             "vocabularies", f"the tokenizer of {model}", "another tokenizer of the same size", other
@@ -47,15 +43,14 @@ def _unlike(what: str, expected: str, got: str, other: Path) -> BundleError:
 
 
 def _settings(folder: Path) -> dict[str, object]:
-    """What config.json says that gives the model another form."""
     try:
-        told = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BundleError(
             f"{CONFIG} cannot be read.", got=str(error), place=Place(folder)
         ) from None
-    model = told.get("model", told) if isinstance(told, dict) else {}
-    own = {name: told[name] for name in ("task", "vocabulary_size", "labels") if name in told}
+    model = config.get("model", config) if isinstance(config, dict) else {}
+    own = {name: config[name] for name in ("task", "vocabulary_size", "labels") if name in config}
     kept = {name: value for name, value in model.items() if _of_form(name)}
     return {**kept, **own}
 
@@ -77,5 +72,5 @@ def _size(shape: tuple[int, ...] | None) -> str:
 
 def _vocabulary(folder: Path) -> str:
     files = [folder / name for name in (TOKENIZER, THEIR_TOKENIZER)]
-    found = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()]
-    return " ".join(found)
+    digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()]
+    return " ".join(digests)

@@ -9,34 +9,34 @@ from typer.testing import CliRunner
 from jumok.bundle.card import Score
 from jumok.cli.main import app
 from jumok.cli.verbs import train as command
-from jumok.training import chance
+from jumok.training import baselines
 from jumok.training.run import train
 
 
 def test_texts_below_one_of_a_hundred_are_chance():
     low, enough = (Score("BLEU", value, on="7 sentences") for value in (0.994, 1.0))
-    assert chance.of_text(low) == "BLEU is 0.99 of 100 on 7 sentences"
-    assert chance.of_text(enough) is None
+    assert baselines.of_text(low) == "BLEU is 0.99 of 100 on 7 sentences"
+    assert baselines.of_text(enough) is None
 
 
 def test_a_classifier_must_beat_the_most_frequent_label():
     truth = np.array([0, 1, 1, 1])
-    assert chance.of_labels(75.1, ("a", "b"), truth) is None
-    assert chance.of_labels(75.0, ("a", "b"), truth) == (
+    assert baselines.of_labels(75.1, ("a", "b"), truth) is None
+    assert baselines.of_labels(75.0, ("a", "b"), truth) == (
         "accuracy is 75.0 %, and always predicting 'b' would reach 75.0 %"
     )
 
 
 def test_a_language_model_must_beat_the_frequencies_of_tokens():
     tokens = np.array([5, 5, 9, 9])
-    assert chance.of_next_token(math.log(2) - 0.01, tokens) is None
-    assert "would reach 0.69" in chance.of_next_token(math.log(2) + 0.01, tokens)
+    assert baselines.of_next_token(math.log(2) - 0.01, tokens) is None
+    assert "would reach 0.69" in baselines.of_next_token(math.log(2) + 0.01, tokens)
 
 
 def test_a_masked_model_must_beat_the_most_frequent_token():
     tokens = np.array([5, 5, 5, 9])
-    assert chance.of_guesses(75.1, tokens) is None
-    assert "would reach 75.0 %" in chance.of_guesses(75.0, tokens)
+    assert baselines.of_guesses(75.1, tokens) is None
+    assert "would reach 75.0 %" in baselines.of_guesses(75.0, tokens)
 
 
 @pytest.mark.parametrize(("rate", "steps", "learnt"), [("1e-20", 20, False), ("0.01", 150, True)])

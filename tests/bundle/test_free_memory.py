@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from jumok.bundle.arrays import read_stored
+from jumok.bundle.free_memory import check_free_memory, free_memory
 from jumok.bundle.reading import read_bundle
-from jumok.bundle.room import check_room, free_memory
 from jumok.bundle.weights import load_model
 from jumok.errors import BundleError
 from jumok.models.size import memory
@@ -45,9 +45,9 @@ def test_this_machine_has_some_memory() -> None:
 def test_the_error_names_both_figures(tiny_bundle: Path, tmp_path: Path) -> None:
     root = system(tmp_path, proc__meminfo="MemAvailable: 2000000 kB\n")
     bundle = read_bundle(tiny_bundle)
-    check_room(bundle, 2_048_000_000, root)
+    check_free_memory(bundle, 2_048_000_000, root)
     with pytest.raises(BundleError) as caught:
-        check_room(bundle, 2_048_000_001, root)
+        check_free_memory(bundle, 2_048_000_001, root)
     assert str(caught.value) == (
         f"{tiny_bundle / 'model.safetensors'}: the model does not fit into the memory that is "
         "free.\n"
@@ -61,6 +61,6 @@ def test_the_error_names_both_figures(tiny_bundle: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize("read", [load_model, read_stored])
 def test_it_is_asked_before_weights_are_read(tiny_bundle, monkeypatch, read) -> None:
     """With a machine that has a kilobyte left."""
-    monkeypatch.setattr("jumok.bundle.room.free_memory", lambda _: 1000)
+    monkeypatch.setattr("jumok.bundle.free_memory.free_memory", lambda _: 1000)
     with pytest.raises(BundleError, match=r"0\.00 GB free"):
         read(read_bundle(tiny_bundle))

@@ -1,6 +1,6 @@
-"""Detects untrained models: those that score no better than chance.
+"""Scores of trivial baselines: a model that is no better counts as untrained.
 
-Each function returns the reason as text, or None for a trained model.
+Each function returns the reason as text, or None for a trained model. Accuracies are in percent.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,6 @@ def of_labels(accuracy: float, labels: Sequence[str], truth: Numbers) -> str | N
     """For classifiers.
 
     Args:
-        accuracy: in percent.
         truth: the number of the right label of each example.
     """
     counts = np.bincount(truth, minlength=len(labels))
@@ -42,12 +41,7 @@ def of_labels(accuracy: float, labels: Sequence[str], truth: Numbers) -> str | N
 
 
 def of_guesses(accuracy: float, tokens: Numbers) -> str | None:
-    """For masked language models.
-
-    Args:
-        accuracy: in percent.
-        tokens: of the validation texts.
-    """
+    """For masked language models; `tokens` are those of the validation texts."""
     always = 100.0 * np.bincount(tokens).max() / len(tokens)
     if accuracy > always:
         return None
@@ -58,12 +52,7 @@ def of_guesses(accuracy: float, tokens: Numbers) -> str | None:
 
 
 def of_next_token(loss: float, tokens: Numbers) -> str | None:
-    """For language models, compared with the token frequencies alone.
-
-    Args:
-        loss: nats per token.
-        tokens: the tokens to predict.
-    """
+    """For language models, by the loss in nats per token; `tokens` are those to predict."""
     counts = np.bincount(tokens)
     shares = counts[counts > 0] / len(tokens)
     entropy = -float((shares * np.log(shares)).sum())

@@ -1,7 +1,7 @@
 """Whether a model fits into the memory that is free, before its weights are read.
 
-Most systems promise more memory than they have, and end the process that uses it. So an allocation
-that succeeds is no sign that there is room.
+Most systems promise more memory than they have, and end the process that uses it, so an allocation
+that succeeds is no sign.
 """
 
 from pathlib import Path
@@ -13,15 +13,11 @@ from jumok.models.size import memory
 KIB = 1024
 
 
-def check_room(bundle: Bundle, needed: int, system: Path = Path("/")) -> None:
-    """Checks the memory that is free.
+def check_free_memory(bundle: Bundle, needed: int, system: Path = Path("/")) -> None:
+    """Raises a BundleError if the free memory is less than `needed` bytes.
 
     Args:
-        needed: bytes.
         system: the root of the files that tell how much is free.
-
-    Raises:
-        BundleError: it is less than the model needs.
     """
     free = free_memory(system)
     if needed > free:
@@ -38,13 +34,13 @@ def check_room(bundle: Bundle, needed: int, system: Path = Path("/")) -> None:
 def free_memory(system: Path = Path("/")) -> int:
     """The bytes that this process can still use; all of the machine's where Linux is not asked.
 
-    It is the smaller one of what the machine has left and of what the limit of a container does.
-    What a file cache holds counts as free, since the system gives it up.
+    The smaller one of what the machine has left and of what the limit of a container does. What a
+    file cache holds counts as free.
 
     Source: proc(5), MemAvailable; the kernel's documentation of control groups, memory.max.
     """
-    told = _numbers(system / "proc" / "meminfo")
-    free = told["MemAvailable:"] * KIB if "MemAvailable:" in told else memory()
+    meminfo = _numbers(system / "proc" / "meminfo")
+    free = meminfo["MemAvailable:"] * KIB if "MemAvailable:" in meminfo else memory()
     group = system / "sys" / "fs" / "cgroup"
     limit, used = (_number(group / name) for name in ("memory.max", "memory.current"))
     if limit is None or used is None:  # no limit, or not version 2
@@ -60,7 +56,6 @@ def _number(file: Path) -> int | None:
 
 
 def _numbers(file: Path) -> dict[str, int]:
-    """The first number of each line, by the word before it."""
     try:
         lines = (line.split() for line in file.read_text("ascii").splitlines())
         return {name: int(number) for name, number, *_ in lines if number.isdecimal()}

@@ -18,7 +18,7 @@ Choose = Callable[[Sequence[Planned[MicroBatch]]], Iterable[int]]
 """The numbers of the micro-batches of an update that this process uses."""
 
 
-class Ahead:
+class Prefetcher:
     """The same updates, each made in a thread while the one before is used.
 
     Its cursor is the position after the update that was last given, not the one made since.
@@ -40,23 +40,20 @@ class Ahead:
         self._cursor = source.cursor
 
     def __next__(self) -> Sequence[MicroBatch]:
-        return [each.collate() for each in self.planned()]
+        return [batch.collate() for batch in self.planned()]
 
     def planned(self) -> Sequence[Planned[MicroBatch]]:
-        """The next update; what this process uses of it is made."""
-        made = self._next or self._thread.submit(self._make)
-        batches, self._cursor = made.result()
+        update = self._next or self._thread.submit(self._make)
+        batches, self._cursor = update.result()
         self._next = self._thread.submit(self._make)
         return batches
 
     @property
     def cursor(self) -> Mapping[str, object]:
-        """The position after the last update."""
         return self._cursor
 
     @property
     def epoch_steps(self) -> float:
-        """Updates of one pass over the data, about."""
         return self._source.epoch_steps
 
     def restore(self, cursor: Any) -> None:
@@ -83,14 +80,16 @@ def _itself(batch: MicroBatch) -> MicroBatch:
     return batch
 
 
-def fed(source: UpdateSource, device: torch.device, choose: Choose) -> UpdateSource:
+def prefetch(source: UpdateSource, device: torch.device, choose: Choose) -> UpdateSource:
     """The updates in the way that keeps this device busy.
 
     A GPU copies from pinned memory while it computes. The cores of a CPU are busy with the step.
     """
     if device.type == "cpu":
         return source
-    return Ahead(source, choose, partial(_pinned if device.type == "cuda" else _computed, device))
+    return Prefetcher(
+        source, choose, partial(_pinned if device.type == "cuda" else _computed, device)
+    )
 
 
 def _pinned(device: torch.device, batch: MicroBatch) -> MicroBatch:

@@ -13,7 +13,7 @@ TOKENIZER = "tokenizer.json"
 READS = "of transformers' models jumok reads BERT: jumok look, explain and embed"
 
 
-class Theirs(NamedTuple):
+class HuggingFaceModel(NamedTuple):
     """The model of such a folder: "bert", and "BertForMaskedLM"; "" where it is not given."""
 
     kind: str
@@ -21,21 +21,20 @@ class Theirs(NamedTuple):
 
     @property
     def named(self) -> str:
-        """The model in words."""
         of = f" ({self.architecture})" if self.architecture else ""
         return f"a {self.kind} model of transformers{of}".replace("a  model", "a model")
 
 
-def theirs(folder: Path) -> Theirs | None:
+def detect_huggingface(folder: Path) -> HuggingFaceModel | None:
     """The transformers model in this folder; None: there is none.
 
     Raises:
         BundleError: its config.json is damaged.
     """
     file = folder / CONFIG
-    known = (folder / TOKENIZER).is_file()
+    has_tokenizer = (folder / TOKENIZER).is_file()
     if not file.is_file():
-        return Theirs("", "") if known else None
+        return HuggingFaceModel("", "") if has_tokenizer else None
     try:
         config = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -43,21 +42,21 @@ def theirs(folder: Path) -> Theirs | None:
             "this file cannot be read as JSON.", got=str(error), place=Place(file),
             do="get an undamaged copy of the folder",
         ) from error  # fmt: skip
-    if not isinstance(config, dict) or not (known or "model_type" in config):
+    if not isinstance(config, dict) or not (has_tokenizer or "model_type" in config):
         return None
-    named = config.get("architectures")
-    first = named[0] if isinstance(named, list) and named else ""
-    return Theirs(str(config.get("model_type", "")), str(first))
+    architectures = config.get("architectures")
+    first = architectures[0] if isinstance(architectures, list) and architectures else ""
+    return HuggingFaceModel(str(config.get("model_type", "")), str(first))
 
 
 def refuse_other_kinds(folder: Path, kind: str) -> None:
     """Raises a BundleError where a folder of transformers contains an unsupported model."""
-    found = theirs(folder)
-    if found is not None and found.kind != kind and (folder / CONFIG).is_file():
+    model = detect_huggingface(folder)
+    if model is not None and model.kind != kind and (folder / CONFIG).is_file():
         raise BundleError(
-            f"this is {found.named}, which jumok does not read.",
+            f"this is {model.named}, which jumok does not read.",
             expected=f"model_type {kind!r} in {CONFIG}",
-            got=f"model_type {found.kind!r}" if found.kind else "no model_type",
+            got=f"model_type {model.kind!r}" if model.kind else "no model_type",
             do=READS,
             place=Place(folder),
         )

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from jumok.attention.heard import Ear, listening_to
-from jumok.training.devices.recorded import BEFORE, COUNTS, MOST, RecordedPasses
+from jumok.training.devices.cuda_graphs import BEFORE, COUNTS, MOST, CudaGraphs
 from jumok.training.learner import Learner
 from tests.gpu.cases import Case, learner_of, model_of, training
 
@@ -39,7 +39,7 @@ class Recorder:
 
 def recording(case: Case) -> tuple[Learner, Recorder]:
     learner, recorder = learner_of(case, model_of(case)), Recorder()
-    learner.recorded = RecordedPasses(recorder)
+    learner.recorded = CudaGraphs(recorder)
     return learner, recorder
 
 
@@ -129,7 +129,7 @@ def test_what_cannot_be_recorded_is_computed_as_before_and_says_so():
         return loss
 
     learner = learner_of(replace(case, objective=waits), model_of(case))
-    learner.recorded = RecordedPasses(lambda work: (lambda: None, work()))
+    learner.recorded = CudaGraphs(lambda work: (lambda: None, work()))
     for step in range(1, BEFORE + 3):
         batches = case.batches(case.section)
         expected = plain.update(batches, step, 1e-3)

@@ -11,7 +11,7 @@ import torch
 from jumok.data.pairs.batches import collate
 from jumok.data.planned import Planned
 from jumok.errors import DataError
-from jumok.training.devices.ahead import Ahead, fed
+from jumok.training.devices.prefetch import Prefetcher, prefetch
 from tests.training.tiny import pairs
 
 
@@ -44,8 +44,8 @@ class Counted:
         self.update = cursor["update"]
 
 
-def ahead(source: Counted) -> Ahead:
-    return Ahead(source, second, lambda batch: batch)
+def ahead(source: Counted) -> Prefetcher:
+    return Prefetcher(source, second, lambda batch: batch)
 
 
 def second(batches: Sequence[Planned[Any]]) -> list[int]:
@@ -54,7 +54,7 @@ def second(batches: Sequence[Planned[Any]]) -> list[int]:
     return [1]
 
 
-def size(updates: Ahead) -> int:
+def size(updates: Prefetcher) -> int:
     return len(updates.planned()[1].collate().source)
 
 
@@ -93,6 +93,6 @@ def test_an_error_arrives_with_the_update_that_it_is_of():
 
 def test_only_other_devices_than_processors_are_fed_ahead():
     source = Counted()
-    assert fed(source, torch.device("cpu"), second) is source
-    batch = fed(source, torch.device("meta"), second).planned()[1].collate()
+    assert prefetch(source, torch.device("cpu"), second) is source
+    batch = prefetch(source, torch.device("meta"), second).planned()[1].collate()
     assert "places" in vars(batch)  # computed where its numbers are
