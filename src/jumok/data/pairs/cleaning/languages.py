@@ -210,8 +210,8 @@ def _identified(texts: Sequence[str], expected: str, least: float, own: float = 
     for text in texts:
         (label,), (share,) = predict(text[:BEGINNING])
         code = label.removeprefix("__label__")
-        as_expected = same_language(code, expected)
-        codes.append(
-            (expected if as_expected else code) if share >= (own if as_expected else least) else ""
-        )
+        if same_language(code, expected):
+            codes.append(expected if share >= own else "")
+        else:
+            codes.append(code if share >= least else "")
     return codes
