@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from jumok.documents.document import Languages, Slot, TextDocument
-from jumok.documents.markup import Token, attributes, escape, tokens
+from jumok.documents.markup import Token, attributes, end_of, escape, tokens
 from jumok.documents.segment import (
     DocumentSegment,
     Piece,
@@ -189,7 +189,7 @@ def pieces_of(text: str, sentence: list[Token]) -> Iterator[Piece]:
         elif token.kind in ("empty", "other") or name in VOID:
             yield Piece("point", raw)
         elif token.kind == "open" and (name in KEPT or _untranslated(raw)):
-            last = _end_of(sentence, index, token.name)
+            last = end_of(sentence, index, token.name)
             whole = text[token.start : sentence[last - 1].end]
             inside = (each for each in sentence[index:last] if each.kind == "text")
             said = "".join(html.unescape(text[each.start : each.end]) for each in inside)
@@ -210,18 +210,6 @@ def tagged_pieces(text: str, frozen: re.Pattern[str]) -> list[Piece]:
         for piece in pieces_of(text, list(tokens(text)))
     )
     return with_frozen(pieces, frozen)
-
-
-def _end_of(sentence: list[Token], index: int, name: str) -> int:
-    """The index after the tag that closes the open element of this name."""
-    depth = 1
-    for place in range(index, len(sentence)):
-        token = sentence[place]
-        if token.name.lower() == name.lower():
-            depth += {"open": 1, "close": -1}.get(token.kind, 0)
-        if depth == 0:
-            return place + 1
-    return len(sentence)
 
 
 def _spoken(tag: str, token: Token) -> Iterator[Slot]:

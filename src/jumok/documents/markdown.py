@@ -34,7 +34,7 @@ def read_markdown(content: bytes) -> TextDocument:
     starts = [start, *(start + match.end() for match in _LINE_END.finditer(body))]
     page = _Page(text, [*starts, len(text)])
     slots = [slot for token in parser.parse(body) for slot in page.slots(token)]
-    return TextDocument(text, slots, partial(str.encode, errors="surrogateescape"))
+    return TextDocument(text, slots)
 
 
 class _Page:

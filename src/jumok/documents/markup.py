@@ -6,7 +6,7 @@ all slices together are the file.
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 _TOKEN = re.compile(
@@ -68,6 +68,17 @@ def tokens(text: str, raw_elements: frozenset[str] = frozenset()) -> Iterator[To
             at = inner
     if at < len(text):
         yield Token("text", at, len(text))
+
+
+def end_of(tokens: Sequence[Token], index: int, name: str) -> int:
+    """The index after the tag that closes the element of this name, open before `index`."""
+    depth = 1
+    for number, token in enumerate(tokens[index:], index):
+        if token.name.lower() == name.lower():
+            depth += {"open": 1, "close": -1}.get(token.kind, 0)
+        if depth == 0:
+            return number + 1
+    return len(tokens)
 
 
 class Attribute(NamedTuple):

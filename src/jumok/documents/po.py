@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from jumok.data.files.elements import PoUnit
+from jumok.data.files.translators import HEADER_LANGUAGE
 from jumok.documents.document import Languages, check_language
 from jumok.documents.html import tagged_pieces
 from jumok.documents.segment import DocumentSegment, Paragraph, Translated, paragraph, rendered
@@ -24,7 +25,6 @@ PLACEHOLDER = re.compile(
 
 
 _CHARSET = re.compile(rb"charset=([\w.:-]+)")
-_LANGUAGE = re.compile(r"^Language:[ \t]*(\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,8 @@ def read_po(content: bytes, languages: Languages) -> PoDocument:
         ) from None
     entries = []
     for unit in store.units:
-        if unit.isheader() and (said := _LANGUAGE.search(str(unit.target))):
-            check_language(said[1], languages.target, "target")
+        if unit.isheader() and (code := HEADER_LANGUAGE.search(str(unit.target))):
+            check_language(code[1], languages.target, "target")
         if unit.isheader() or unit.isobsolete() or (unit.istranslated() and not unit.isfuzzy()):
             continue
         forms = unit.source.strings if unit.hasplural() else [unit.source]

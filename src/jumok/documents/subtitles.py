@@ -35,7 +35,7 @@ def read_subtitles(content: bytes) -> TextDocument:
             place=Place("subtitles"),
         )
     slots = [slot for cue in cues for slot in _slots(text, cue)]
-    return TextDocument(text, slots, partial(str.encode, errors="surrogateescape"))
+    return TextDocument(text, slots)
 
 
 def _slots(text: str, cue: re.Match[str]) -> Iterator[Slot]:
