@@ -56,8 +56,8 @@ def tokens(text: str, raw_elements: frozenset[str] = frozenset()) -> Iterator[To
         if tag is None:
             yield Token("other", start, end)
             continue
-        found = _NAME.match(tag)
-        name = found[1] if found else ""
+        named = _NAME.match(tag)
+        name = named[1] if named else ""
         kind = "close" if tag.startswith("</") else "empty" if tag.endswith("/>") else "open"
         yield Token(kind, start, end, name)
         if kind == "open" and name.lower() in raw_elements:
@@ -91,14 +91,14 @@ class Attribute(NamedTuple):
 
 def attributes(tag: str) -> dict[str, Attribute]:
     """The attributes of a tag by their names in lower case."""
-    found: dict[str, Attribute] = {}
+    values: dict[str, Attribute] = {}
     name = _NAME.match(tag)
     for match in _ATTRIBUTE.finditer(tag, name.end() if name else 0):
-        group = next((each for each in ("double", "single", "bare") if match[each] is not None), "")
+        group = next((one for one in ("double", "single", "bare") if match[one] is not None), "")
         value = html.unescape(match[group]) if group else ""
         start, end = match.span(group) if group else (match.end(), match.end())
-        found.setdefault(match["name"].lower(), Attribute(value, start, end))
-    return found
+        values.setdefault(match["name"].lower(), Attribute(value, start, end))
+    return values
 
 
 def escape(text: str) -> str:

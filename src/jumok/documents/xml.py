@@ -10,8 +10,8 @@ from jumok.documents.document import Languages, Slot, TextDocument, check_langua
 from jumok.documents.markup import Token, attributes, end_of, escape, tokens
 from jumok.documents.segment import (
     DocumentSegment,
+    Fragment,
     Paragraph,
-    Piece,
     Translated,
     paragraph,
     rendered,
@@ -67,33 +67,33 @@ def local(token: Token) -> str:
     return token.name.rpartition(":")[2]
 
 
-def pieces_of(text: str, inside: Sequence[Token]) -> list[Piece]:
+def fragments_of(text: str, inside: Sequence[Token]) -> list[Fragment]:
     """The parts of a segment's content."""
-    pieces: list[Piece] = []
+    fragments: list[Fragment] = []
     index = 0
     while index < len(inside):
         token = inside[index]
         raw, name = text[token.start : token.end], local(token)
-        said = attributes(raw) if token.kind in ("open", "empty") else {}
+        known = attributes(raw) if token.kind in ("open", "empty") else {}
         first, index = index, index + 1
         if token.kind == "text":
-            pieces.append(Piece("text", raw, html.unescape(raw)))
+            fragments.append(Fragment("text", raw, html.unescape(raw)))
             continue
-        if name in TEXT_ELEMENTS and "translate" not in said and token.kind in ("open", "close"):
-            pieces.append(Piece(token.kind, raw, name=name))
+        if name in TEXT_ELEMENTS and "translate" not in known and token.kind in ("open", "close"):
+            fragments.append(Fragment(token.kind, raw, name=name))
             continue
         if token.kind == "open":  # a code with all its content
             last = end_of(inside, index, token.name)
             raw, index = text[token.start : inside[last - 1].end], last
         number = next(
-            (said[key].value for key in ("i", "rid", "startref", "id") if key in said), ""
+            (known[key].value for key in ("i", "rid", "startref", "id") if key in known), ""
         )
         kind = "open" if name in OPENS else "close" if name in CLOSES else "point"
         frozen = name == "mrk"
-        texts = [each for each in inside[first:index] if frozen and each.kind == "text"]
-        words = html.unescape("".join(text[each.start : each.end] for each in texts))
-        pieces.append(Piece("frozen" if frozen else kind, raw, words, f"code {number}"))
-    return pieces
+        texts = [part for part in inside[first:index] if frozen and part.kind == "text"]
+        words = html.unescape("".join(text[part.start : part.end] for part in texts))
+        fragments.append(Fragment("frozen" if frozen else kind, raw, words, f"code {number}"))
+    return fragments
 
 
 @dataclass
@@ -110,15 +110,15 @@ class _Side:
 
 
 def _paragraph(text: str, side: _Side) -> Paragraph | None:
-    return paragraph(pieces_of(text, side.inside))
+    return paragraph(fragments_of(text, side.inside))
 
 
-def _xliff_slots(text: str, found: list[Token], languages: Languages) -> Iterator[Slot]:
+def _xliff_slots(text: str, sequence: list[Token], languages: Languages) -> Iterator[Slot]:
     sides: dict[str, _Side] = {}
     open_side: _Side | None = None
     apart = 0  # depth of elements whose sources are not to be translated
     unit: Token | None = None
-    for token in found:
+    for token in sequence:
         name = local(token)
         step = {"open": 1, "close": -1}.get(token.kind, 0)
         if name in ("xliff", "file") and token.kind == "open":
@@ -206,25 +206,25 @@ def _space_before(text: str, token: Token) -> str:
     return text[start : token.start]
 
 
-def _tmx_slots(text: str, found: list[Token], languages: Languages) -> Iterator[Slot]:
+def _tmx_slots(text: str, sequence: list[Token], languages: Languages) -> Iterator[Slot]:
     source = languages.source
     variants: list[tuple[str, Token, _Side, Token]] = []
     variant, code, segment = None, "", None
-    any_source = False
-    for token in found:
+    any_in_source = False
+    for token in sequence:
         name, opens = local(token), token.kind == "open"
         raw = text[token.start : token.end]
         if name == "header" and token.kind != "close":
-            known = attributes(raw).get("srclang")
-            source = source or (known.value if known else "")
+            attribute = attributes(raw).get("srclang")
+            source = source or (attribute.value if attribute else "")
         elif name == "tu" and opens:
             variants = []
         elif name == "tu":
-            any_source |= any(is_language(code, source) for code, *_ in variants)
+            any_in_source |= any(is_language(code, source) for code, *_ in variants)
             yield from _tu(text, variants, source, languages.target)
         elif name == "tuv" and opens:
-            said = attributes(raw)
-            value = said.get("xml:lang") or said.get("lang")
+            known = attributes(raw)
+            value = known.get("xml:lang") or known.get("lang")
             variant, code = token, value.value if value else ""
         elif name == "tuv" and token.kind == "close" and variant and segment:
             variants.append((code, variant, segment, token))
@@ -233,7 +233,7 @@ def _tmx_slots(text: str, found: list[Token], languages: Languages) -> Iterator[
             segment = segment if token.kind == "close" else _Side(token)
         elif segment is not None:
             segment.inside.append(token)
-    if not any_source:
+    if not any_in_source:
         raise DataError(
             "no unit of the TMX file is in the model's source language.",
             expected=source or "a language in the header: srclang",
