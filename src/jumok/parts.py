@@ -65,7 +65,7 @@ PARTS: dict[str, dict[str, str | Part]] = {
         "parquet": "jumok.data.files.tables:read_parquet",
         "tmx": "jumok.data.files.translators:read_tmx",
         "po": "jumok.data.files.translators:read_po",
-        "xliff": "jumok.data.files.xliff:read_xliff",
+        "xliff": "jumok.data.files.translators:read_xliff",
     },
     "positions": {
         "index": "jumok.positions.index:IndexPositions",

@@ -12,7 +12,7 @@ import pytest
 
 from jumok.cli.verbs.scale.prepare import plan_of
 from jumok.data.files.manifest import MANIFEST, parse_manifest
-from jumok.data.pairs.cleaning.surveyed import surveyed
+from jumok.data.pairs.cleaning.survey import survey_corpora
 from jumok.data.pairs.corpus import read_pairs
 from jumok.data.pairs.store import PairStore
 from jumok.data.store import read_store
@@ -106,7 +106,7 @@ def table(file: Path) -> list[tuple[str, ...]]:
 
 def test_shards_hold_what_training_would_read(whole: CorpusPlan, tmp_path: Path) -> None:
     plan = whole
-    left, reports = surveyed(plan.corpora, plan.clean, ("en", "fr"), tmp_path / "cache")
+    left, reports = survey_corpora(plan.corpora, plan.clean, ("en", "fr"), tmp_path / "cache")
     expected = [(pair.source, pair.target) for one in left for pair in read_pairs(one)]
     aside = table(plan.folder / "validation.tsv") + table(plan.folder / "test.tsv")
     held = {source for source, _ in aside}

@@ -19,23 +19,18 @@ from jumok.errors import ConfigError, DataError, Place
 Translate = Callable[[list[str]], Sequence[Translated | str]]
 """Returns a translation for each text; its `Translated.links` place the markup."""
 
-
-ALONE: dict[str, Callable[[bytes], Document]] = {
-    "paragraphs": read_plain,
-    "markdown": read_markdown,
-    "srt": read_subtitles,
-    "vtt": read_subtitles,
-    "docx": read_docx,
-}
-IN_LANGUAGES: dict[str, Callable[[bytes, Languages], Document]] = {
+READERS: dict[str, Callable[[bytes, Languages], Document]] = {
+    "paragraphs": lambda content, _: read_plain(content),
+    "markdown": lambda content, _: read_markdown(content),
+    "srt": lambda content, _: read_subtitles(content),
+    "vtt": lambda content, _: read_subtitles(content),
+    "docx": lambda content, _: read_docx(content),
     "po": read_po,
     "html": read_html,
     "xliff": read_xliff,
     "tmx": read_tmx,
 }
-"""Formats that name the document's language."""
-
-FORMATS = (*ALONE, *IN_LANGUAGES)
+FORMATS = tuple(READERS)
 BINARY = {"docx"}
 
 
@@ -77,9 +72,7 @@ def read_document(
             got=repr(format),
         )
     try:
-        if format in ALONE:
-            return ALONE[format](content)
-        return IN_LANGUAGES[format](content, languages)
+        return READERS[format](content, languages)
     except DataError as error:
         line = error.place.line if error.place else None
         raise DataError(
@@ -124,14 +117,15 @@ def translated(document: Document, translate: Translate) -> list[Translated]:
     Raises:
         ConfigError: `translate` returned another number of texts.
     """
-    texts = [segment.text for segment in document.segments]
-    wanted = [text for text in texts if text]
-    given = list(translate(wanted))
-    if len(given) != len(wanted):
+    segments = document.segments
+    texts = [segment.text for segment in segments if segment.text]
+    translations = list(translate(texts))
+    if len(translations) != len(texts):
         raise ConfigError(
             "every text of a document needs a translation.",
-            expected=f"{len(wanted)} texts",
-            got=str(len(given)),
+            expected=f"{len(texts)} texts",
+            got=str(len(translations)),
         )
-    found = iter(each if isinstance(each, Translated) else Translated(each) for each in given)
-    return [next(found) if text else Translated("") for text in texts]
+    rest = iter(translations)
+    in_order = (next(rest) if segment.text else "" for segment in segments)
+    return [one if isinstance(one, Translated) else Translated(one) for one in in_order]

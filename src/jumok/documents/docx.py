@@ -17,11 +17,11 @@ from jumok.data.files.damage import ANYTHING
 from jumok.data.files.elements import XmlElement
 from jumok.documents.segment import (
     DocumentSegment,
-    Piece,
+    Fragment,
     PlacedInline,
     Translated,
     paragraph,
-    place,
+    place_inlines,
 )
 from jumok.errors import DataError, Place, optional_import
 
@@ -52,7 +52,7 @@ class _Part:
 
     element: XmlElement
     text: str
-    look: bytes
+    format: bytes
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,11 @@ class _Sentence:
         """Replaces the parts by the translation."""
         if translated.text == self.segment.text:
             return
-        parts = [part for part in self.parts if part.text or part.look == b"point"]
+        parts = [part for part in self.parts if part.text or part.format == b"point"]
         anchor = parts[0].element
         parent = _parent_of(anchor)
         at = parent.index(anchor)
-        nodes = place(self.segment, translated)
+        nodes = place_inlines(self.segment, translated)
         new = list(self._elements(0, len(translated.text), nodes, translated.text, self.plain))
         first, last = parts[0].text, parts[-1].text
         _pad(new[0], first[: len(first) - len(first.lstrip())], "")
@@ -84,22 +84,22 @@ class _Sentence:
             parent.insert(at + offset, element)
 
     def _elements(
-        self, first: int, last: int, nodes: Sequence[PlacedInline], text: str, look: _Part
+        self, first: int, last: int, nodes: Sequence[PlacedInline], text: str, template: _Part
     ) -> Iterator[XmlElement]:
         at = first
         for node in nodes:
             if node.start > at:
-                yield _with_text(look, text[at : node.start])
+                yield _with_text(template, text[at : node.start])
             part = self.of_inline[node.index]
-            if part.look == b"point":
+            if part.format == b"point":
                 yield part.element  # itself: a text box in it has paragraphs of its own
                 if node.inline.before.endswith(" "):
-                    yield _with_text(look, " ")
+                    yield _with_text(template, " ")
             else:
                 yield from self._elements(node.start, node.end, node.inside, text, part)
             at = node.end
         if last > at:
-            yield _with_text(look, text[at:last])
+            yield _with_text(template, text[at:last])
 
 
 def _parent_of(element: XmlElement) -> XmlElement:
@@ -259,13 +259,13 @@ def _split_runs(container: XmlElement) -> None:
                 groups.append([child])
         if len(groups) < 2:
             continue
-        format_ = run.find(f"{W}rPr")
+        properties = run.find(f"{W}rPr")
         parent = _parent_of(run)
         at = parent.index(run)
         parent.remove(run)
         for offset, group in enumerate(groups):
             new = run.makeelement(f"{W}r", dict(run.attrib))
-            new.extend([*([deepcopy(format_)] if format_ is not None else []), *group])
+            new.extend([*([deepcopy(properties)] if properties is not None else []), *group])
             parent.insert(at + offset, new)
 
 
@@ -273,20 +273,20 @@ def _part(child: XmlElement) -> _Part | None:
     """A child of a paragraph as a part; None: it is not a run, or it ends the sentence."""
     if child.tag in WRAPPERS:
         runs = [run for run in child if run.tag == f"{W}r"]
-        others = [each for each in child if each.tag not in (f"{W}r", f"{W}proofErr")]
-        found = [_part(run) for run in runs]
-        if others or not runs or any(part is None or part.look == b"point" for part in found):
+        others = [node for node in child if node.tag not in (f"{W}r", f"{W}proofErr")]
+        parts = [_part(run) for run in runs]
+        if others or not runs or any(part is None or part.format == b"point" for part in parts):
             return None
-        text = "".join(part.text for part in found if part)
+        text = "".join(part.text for part in parts if part)
         return _Part(child, text, repr((child.tag, sorted(child.attrib.items()))).encode())
     if child.tag != f"{W}r":
         return None
-    kinds = {each.tag for each in child} - SILENT
+    kinds = {node.tag for node in child} - SILENT
     if kinds <= LETTERS:
         text = "".join(
-            each.text or "" if each.tag == f"{W}t" else "\u2011"
-            for each in child
-            if each.tag not in SILENT
+            node.text or "" if node.tag == f"{W}t" else "\u2011"
+            for node in child
+            if node.tag not in SILENT
         )
         return _Part(child, text, _look(child))
     if len(kinds) == 1 and kinds <= POINTS:
@@ -296,13 +296,13 @@ def _part(child: XmlElement) -> _Part | None:
 
 def _look(run: XmlElement) -> bytes:
     """A run's format as bytes, without what spelling checkers write into it."""
-    format_ = run.find(f"{W}rPr")
-    if format_ is None:
+    properties = run.find(f"{W}rPr")
+    if properties is None:
         return b""
-    kept = deepcopy(format_)
+    kept = deepcopy(properties)
     for unimportant in ("lang", "noProof"):
-        for each in kept.findall(f"{W}{unimportant}"):
-            kept.remove(each)
+        for node in kept.findall(f"{W}{unimportant}"):
+            kept.remove(node)
     with optional_import("reading DOCX files", extra="documents"):
         from lxml import etree
     return bytes(etree.tostring(kept)) if len(kept) else b""
@@ -316,31 +316,31 @@ def _sentence(parts: Sequence[_Part]) -> Iterator[_Sentence]:
         parts = parts[:-1]
     amount: dict[bytes, int] = {}
     for part in parts:
-        amount[part.look] = amount.get(part.look, 0) + len(part.text)
+        amount[part.format] = amount.get(part.format, 0) + len(part.text)
     if not amount:
         return
-    commonest = max(amount, key=lambda look: amount[look])
-    pieces: list[Piece] = []
+    commonest = max(amount, key=lambda format: amount[format])
+    fragments: list[Fragment] = []
     owners: list[_Part] = []
     previous: bytes | None = None
     for part in parts:
-        if previous not in (None, commonest, b"point") and part.look != previous:
-            pieces.append(Piece("close", "", name=str(len(owners))))
-        if part.look == b"point":
+        if previous not in (None, commonest, b"point") and part.format != previous:
+            fragments.append(Fragment("close", "", name=str(len(owners))))
+        if part.format == b"point":
             owners.append(part)
-            pieces.append(Piece("point", str(len(owners) - 1)))
-        elif part.look != commonest and part.look != previous:
+            fragments.append(Fragment("point", str(len(owners) - 1)))
+        elif part.format != commonest and part.format != previous:
             owners.append(part)
-            pieces.append(Piece("open", str(len(owners) - 1), name=str(len(owners))))
-        if part.look != b"point":
-            pieces.append(Piece("text", part.text, part.text))
-        previous = part.look
+            fragments.append(Fragment("open", str(len(owners) - 1), name=str(len(owners))))
+        if part.format != b"point":
+            fragments.append(Fragment("text", part.text, part.text))
+        previous = part.format
     if previous not in (None, commonest, b"point"):
-        pieces.append(Piece("close", "", name=str(len(owners))))
-    plain = next(part for part in parts if part.look == commonest)
+        fragments.append(Fragment("close", "", name=str(len(owners))))
+    plain = next(part for part in parts if part.format == commonest)
     if commonest == b"point":
         return
-    found = paragraph(pieces)
-    if found is not None:
-        of_inline = [owners[int(inline.before)] for inline in found.segment.inlines]
-        yield _Sentence(parts, found.segment, of_inline, plain)
+    content = paragraph(fragments)
+    if content is not None:
+        of_inline = [owners[int(inline.before)] for inline in content.segment.inlines]
+        yield _Sentence(parts, content.segment, of_inline, plain)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import VOID, slots_of
 from jumok.documents.markup import tokens
-from jumok.documents.segment import DocumentSegment, Piece, Translated, paragraph, rendered
+from jumok.documents.segment import DocumentSegment, Fragment, Translated, paragraph, rendered
 from jumok.errors import DataError, Place, optional_import
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def read_markdown(content: bytes) -> TextDocument:
     starts = [start, *(start + match.end() for match in _LINE_END.finditer(body))]
     page = _Page(text, [*starts, len(text)])
     slots = [slot for token in parser.parse(body) for slot in page.slots(token)]
-    return TextDocument(text, slots, partial(str.encode, errors="surrogateescape"))
+    return TextDocument(text, slots)
 
 
 class _Page:
@@ -67,34 +67,36 @@ class _Page:
             DataError: there is none, so that the translation could not be put there.
         """
         places: list[int] = []
-        for number, wanted in enumerate(content.split("\n"), start=line):
+        for number, line_text in enumerate(content.split("\n"), start=line):
             start, end = self.starts[number], self.starts[number + 1]
             if self.cell:
-                place = self.text.find(wanted.replace("|", r"\|"), self.at, end)
+                index = self.text.find(line_text.replace("|", r"\|"), self.at, end)
             else:  # marks of a quotation or an item precede it
-                place = self.text.rfind(wanted, start, end)
-            if place < 0:
+                index = self.text.rfind(line_text, start, end)
+            if index < 0:
                 raise DataError(
                     "a line of the Markdown file could not be located.",
-                    got=repr(wanted),
+                    got=repr(line_text),
                     do="write the line without tabs, or remove it",
                     place=Place("Markdown", number + 1),
                 )
-            for character in wanted:
-                place += self.cell and character == "|" and self.text[place] == "\\"
-                places.append(place)
-                place += 1
-            self.at = place
-            places.append(place)  # the end of the line
+            for character in line_text:
+                index += self.cell and character == "|" and self.text[index] == "\\"
+                places.append(index)
+                index += 1
+            self.at = index
+            places.append(index)  # the end of the line
         return places
 
-    def _slot(self, pieces: Sequence[Piece], start: int, places: Sequence[int]) -> Iterator[Slot]:
+    def _slot(
+        self, fragments: Sequence[Fragment], start: int, places: Sequence[int]
+    ) -> Iterator[Slot]:
         """The slot of these slices of the content, which begin at `start`."""
-        found = paragraph(pieces)
-        if found is None:
+        content = paragraph(fragments)
+        if content is None:
             return
-        before, segment, after = found
-        end = start + sum(len(piece.raw) for piece in pieces) - len(after)
+        before, segment, after = content
+        end = start + sum(len(fragment.raw) for fragment in fragments) - len(after)
         escape = _escaped_in_cell if self.cell else _escaped
         yield Slot(
             places[start + len(before)], places[end - 1] + 1, segment,
@@ -106,17 +108,17 @@ def _written(translated: Translated, segment: DocumentSegment, escape: Callable[
     return rendered(segment, translated, escape)
 
 
-def _groups(block: "Token") -> Iterator[tuple[list[Piece], int]]:
+def _groups(block: "Token") -> Iterator[tuple[list[Fragment], int]]:
     """The slices between hard line breaks, and where in the content each group begins."""
-    group: list[Piece] = []
+    group: list[Fragment] = []
     start = at = 0
-    for piece in _Inlines(block.content).pieces(block.children or []):
-        at += len(piece.raw)
-        if piece.name == "break":
+    for fragment in _Inlines(block.content).fragments(block.children or []):
+        at += len(fragment.raw)
+        if fragment.name == "break":
             yield group, start
             group, start = [], at
         else:
-            group.append(piece)
+            group.append(fragment)
     yield group, start
 
 
@@ -134,67 +136,69 @@ class _Inlines:
         self.content, self.at = content, 0
         self.labels: list[int] = []
 
-    def pieces(self, children: "Sequence[Token]") -> Iterator[Piece]:
+    def fragments(self, children: "Sequence[Token]") -> Iterator[Fragment]:
         """The slices in order; concatenated they are the content."""
         rest = iter(children)
         for child in rest:
             if child.type in ("softbreak", "hardbreak"):
                 raw = self._take(_BREAK.match(self.content, self.at))
-                yield Piece("text", raw, " ", "break" if child.type == "hardbreak" else "")
+                yield Fragment("text", raw, " ", "break" if child.type == "hardbreak" else "")
                 continue
             gap = self._gap(child)
             if gap:
-                yield Piece("text", gap, gap)
+                yield Fragment("text", gap, gap)
             if child.type == "link_open" and child.markup == "autolink":
                 address = next(rest).content
                 next(rest)
-                yield Piece("frozen", self._slice(self.content.index(">", self.at) + 1), address)
+                yield Fragment("frozen", self._slice(self.content.index(">", self.at) + 1), address)
             else:
-                yield self._piece(child)
+                yield self._fragment(child)
         if self.at < len(self.content):
-            yield Piece("text", self.content[self.at :], self.content[self.at :])
+            yield Fragment("text", self.content[self.at :], self.content[self.at :])
 
     def _gap(self, child: "Token") -> str:
         """The white space that the parser left out before this."""
-        wanted = child.content if child.type in ("text", "html_inline") else child.markup
-        if wanted and self.content.startswith(wanted, self.at):
+        written = child.content if child.type in ("text", "html_inline") else child.markup
+        if written and self.content.startswith(written, self.at):
             return ""
         return self._take(_GAP.match(self.content, self.at))
 
-    def _piece(self, child: "Token") -> Piece:
+    def _fragment(self, child: "Token") -> Fragment:
         if child.type == "text":
-            return Piece("text", self._slice(self.at + len(child.content)), child.content)
+            return Fragment("text", self._slice(self.at + len(child.content)), child.content)
         if child.type == "text_special":
-            return Piece("text", self._slice(self.at + len(child.markup)), child.content)
+            return Fragment("text", self._slice(self.at + len(child.markup)), child.content)
         if child.type == "code_inline":
             marks = _TICKS.finditer(self.content, self.at + len(child.markup))
-            end = next((each.end() for each in marks if each[0] == child.markup), None)
+            end = next((mark.end() for mark in marks if mark[0] == child.markup), None)
             raw = self._slice(len(self.content) if end is None else end)
-            return Piece("frozen", raw, child.content)
+            return Fragment("frozen", raw, child.content)
         if child.type == "image":
             label = _label_end(self.content, self.at + 2)
-            return Piece("point", self._slice(_address_end(self.content, label) or label + 1))
+            return Fragment("point", self._slice(_address_end(self.content, label) or label + 1))
         if child.type == "html_inline":
             token = next(tokens(child.content))
             kind = token.kind if token.kind in ("open", "close") else "point"
             kind = "point" if token.name.lower() in VOID else kind
-            return Piece(kind, self._slice(self.at + len(child.content)), name=token.name.lower())
+            return Fragment(
+                kind, self._slice(self.at + len(child.content)), name=token.name.lower()
+            )
         if child.type == "link_open":
             self.labels.append(self.at + 1)
-            return Piece("open", self._slice(self.at + 1), name="a")
+            return Fragment("open", self._slice(self.at + 1), name="a")
         if child.type == "link_close":
             return self._link_end(self.labels.pop())
         kind = "open" if child.nesting == 1 else "close"
-        return Piece(kind, self._slice(self.at + len(child.markup)), name=child.tag)
+        return Fragment(kind, self._slice(self.at + len(child.markup)), name=child.tag)
 
-    def _link_end(self, start: int) -> Piece:
+    def _link_end(self, start: int) -> Fragment:
         label = self.content[start : self.at]
         end = _address_end(self.content, self.at)
         if end:
-            return Piece("close", self._slice(end), name="a")
+            return Fragment("close", self._slice(end), name="a")
         # [label] and [label][]: the address is elsewhere, under the label in the source language.
         raw = self._slice(self.at + (3 if self.content.startswith("][]", self.at) else 1))
-        return Piece("close", raw, name="a", write=f"][{label}]")
+        return Fragment("close", raw, name="a", write=f"][{label}]")
 
     def _take(self, match: re.Match[str] | None) -> str:
         return self._slice(match.end()) if match else ""

@@ -6,7 +6,7 @@ all slices together are the file.
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 _TOKEN = re.compile(
@@ -56,8 +56,8 @@ def tokens(text: str, raw_elements: frozenset[str] = frozenset()) -> Iterator[To
         if tag is None:
             yield Token("other", start, end)
             continue
-        found = _NAME.match(tag)
-        name = found[1] if found else ""
+        named = _NAME.match(tag)
+        name = named[1] if named else ""
         kind = "close" if tag.startswith("</") else "empty" if tag.endswith("/>") else "open"
         yield Token(kind, start, end, name)
         if kind == "open" and name.lower() in raw_elements:
@@ -70,6 +70,17 @@ def tokens(text: str, raw_elements: frozenset[str] = frozenset()) -> Iterator[To
         yield Token("text", at, len(text))
 
 
+def end_of(tokens: Sequence[Token], index: int, name: str) -> int:
+    """The index after the tag that closes the element of this name, open before `index`."""
+    depth = 1
+    for number, token in enumerate(tokens[index:], index):
+        if token.name.lower() == name.lower():
+            depth += {"open": 1, "close": -1}.get(token.kind, 0)
+        if depth == 0:
+            return number + 1
+    return len(tokens)
+
+
 class Attribute(NamedTuple):
     """An attribute's value, unescaped, and its span inside of the tag."""
 
@@ -80,14 +91,14 @@ class Attribute(NamedTuple):
 
 def attributes(tag: str) -> dict[str, Attribute]:
     """The attributes of a tag by their names in lower case."""
-    found: dict[str, Attribute] = {}
+    values: dict[str, Attribute] = {}
     name = _NAME.match(tag)
     for match in _ATTRIBUTE.finditer(tag, name.end() if name else 0):
-        group = next((each for each in ("double", "single", "bare") if match[each] is not None), "")
+        group = next((one for one in ("double", "single", "bare") if match[one] is not None), "")
         value = html.unescape(match[group]) if group else ""
         start, end = match.span(group) if group else (match.end(), match.end())
-        found.setdefault(match["name"].lower(), Attribute(value, start, end))
-    return found
+        values.setdefault(match["name"].lower(), Attribute(value, start, end))
+    return values
 
 
 def escape(text: str) -> str:

@@ -21,7 +21,7 @@ def read_plain(content: bytes) -> TextDocument:
     its longest line.
     """
     text = content.decode("utf-8", errors="surrogateescape")
-    return TextDocument(text, list(_slots(text)), partial(str.encode, errors="surrogateescape"))
+    return TextDocument(text, list(_slots(text)))
 
 
 def looks_wrapped(text: str) -> bool:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from jumok.data.files.elements import PoUnit
+from jumok.data.files.translators import HEADER_LANGUAGE
 from jumok.documents.document import Languages, check_language
-from jumok.documents.html import tagged_pieces
+from jumok.documents.html import tagged_fragments
 from jumok.documents.segment import DocumentSegment, Paragraph, Translated, paragraph, rendered
 from jumok.errors import DataError, Place, optional_import
 
@@ -24,7 +25,6 @@ PLACEHOLDER = re.compile(
 
 
 _CHARSET = re.compile(rb"charset=([\w.:-]+)")
-_LANGUAGE = re.compile(r"^Language:[ \t]*(\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class _Message:
 
     @classmethod
     def of(cls, text: str) -> "_Message":
-        lines = (paragraph(tagged_pieces(line, PLACEHOLDER)) or line for line in text.split("\n"))
-        return cls(tuple(lines))
+        lines = text.split("\n")
+        return cls(tuple(paragraph(tagged_fragments(one, PLACEHOLDER)) or one for one in lines))
 
     @property
     def segments(self) -> list[DocumentSegment]:
@@ -106,8 +106,8 @@ class PoDocument:
         return bytes(self.store)
 
     def _plural_forms(self) -> int:
-        said = str(self.store.getheaderplural()[0] or "")
-        return int(said) if said.isdecimal() and int(said) > 0 else 2
+        count = str(self.store.getheaderplural()[0] or "")
+        return int(count) if count.isdecimal() and int(count) > 0 else 2
 
 
 def read_po(content: bytes, languages: Languages) -> PoDocument:
@@ -130,8 +130,8 @@ def read_po(content: bytes, languages: Languages) -> PoDocument:
         ) from None
     entries = []
     for unit in store.units:
-        if unit.isheader() and (said := _LANGUAGE.search(str(unit.target))):
-            check_language(said[1], languages.target, "target")
+        if unit.isheader() and (code := HEADER_LANGUAGE.search(str(unit.target))):
+            check_language(code[1], languages.target, "target")
         if unit.isheader() or unit.isobsolete() or (unit.istranslated() and not unit.isfuzzy()):
             continue
         forms = unit.source.strings if unit.hasplural() else [unit.source]
@@ -141,8 +141,8 @@ def read_po(content: bytes, languages: Languages) -> PoDocument:
 
 def _check_charset(content: bytes) -> None:
     """Raises DataError if the bytes are not in the character set that the header names."""
-    found = _CHARSET.search(content)
-    named = "utf-8" if found is None or found[1] == b"CHARSET" else found[1].decode()
+    match = _CHARSET.search(content)
+    named = "utf-8" if match is None or match[1] == b"CHARSET" else match[1].decode()
     try:
         content.decode(named)
     except LookupError:

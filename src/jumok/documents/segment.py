@@ -56,7 +56,7 @@ class DocumentSegment:
     inlines: tuple[Inline, ...] = ()
 
 
-class Piece(NamedTuple):
+class Fragment(NamedTuple):
     """A part of a paragraph: text, or markup with `raw` as it is written.
 
     Attributes:
@@ -87,23 +87,23 @@ class Paragraph(NamedTuple):
     after: str
 
 
-def paragraph(pieces: Sequence[Piece]) -> Paragraph | None:
+def paragraph(fragments: Sequence[Fragment]) -> Paragraph | None:
     """The parts as a segment; markup at its ends stays outside. None: there is no word in it."""
-    first, last = 0, len(pieces)
-    partner = _partners(pieces)
+    first, last = 0, len(fragments)
+    partner = _partners(fragments)
     while first < last:
-        if _is_edge(pieces[first]) and partner.get(first, -1) < 0:
+        if _is_edge(fragments[first]) and partner.get(first, -1) < 0:
             first += 1
-        elif _is_edge(pieces[last - 1]) and partner.get(last - 1, -1) < 0:
+        elif _is_edge(fragments[last - 1]) and partner.get(last - 1, -1) < 0:
             last -= 1
         elif partner.get(first) == last - 1:
             first, last = first + 1, last - 1
         else:
             break
-    inside = pieces[first:last]
-    if not any(piece.kind == "text" and has_word(piece.text) for piece in inside):
+    inside = fragments[first:last]
+    if not any(fragment.kind == "text" and has_word(fragment.text) for fragment in inside):
         return None
-    outside = ["".join(piece.raw for piece in part) for part in (pieces[:first], pieces[last:])]
+    outside = ["".join(one.raw for one in ends) for ends in (fragments[:first], fragments[last:])]
     raw = inside[0].raw
     if inside[0].kind == "text":
         outside[0] += raw[: len(raw) - len(raw.lstrip(BLANK))]
@@ -118,60 +118,62 @@ def has_word(text: str) -> bool:
     return any(letter.isalpha() for letter in text)
 
 
-def _is_edge(piece: Piece) -> bool:
+def _is_edge(fragment: Fragment) -> bool:
     """Whether it can be left out at a paragraph's end: markup, or white space only."""
-    return piece.kind in ("open", "close", "point") or not piece.text.strip(BLANK)
+    return fragment.kind in ("open", "close", "point") or not fragment.text.strip(BLANK)
 
 
-def _partners(pieces: Sequence[Piece]) -> dict[int, int]:
+def _partners(fragments: Sequence[Fragment]) -> dict[int, int]:
     """The index of the other end of each element; ends without one are left out."""
     partner: dict[int, int] = {}
     waiting: list[int] = []
-    for index, piece in enumerate(pieces):
-        if piece.kind == "open":
+    for index, fragment in enumerate(fragments):
+        if fragment.kind == "open":
             waiting.append(index)
-        elif piece.kind == "close":
-            names = [pieces[each].name for each in waiting]
-            if piece.name in names:
-                place = len(names) - 1 - names[::-1].index(piece.name)
-                partner[waiting[place]], partner[index] = index, waiting[place]
-                del waiting[place:]
+        elif fragment.kind == "close":
+            names = [fragments[index].name for index in waiting]
+            if fragment.name in names:
+                position = len(names) - 1 - names[::-1].index(fragment.name)
+                partner[waiting[position]], partner[index] = index, waiting[position]
+                del waiting[position:]
     return partner
 
 
-def _segment(pieces: Sequence[Piece]) -> DocumentSegment:
-    partner = _partners(pieces)
+def _segment(fragments: Sequence[Fragment]) -> DocumentSegment:
+    partner = _partners(fragments)
     text = ""
     starts: list[int] = []
     apart: set[int] = set()  # points with a space on both sides, of which the text keeps one
-    for index, piece in enumerate(pieces):
+    for index, fragment in enumerate(fragments):
         starts.append(len(text))
-        words = _WHITE.sub(" ", piece.text)
+        words = _WHITE.sub(" ", fragment.text)
         if words.startswith(" ") and (text.endswith(" ") or not text):
             words = words[1:]
-            if text and pieces[index - 1].kind == "point":
+            if text and fragments[index - 1].kind == "point":
                 apart.add(index - 1)
         text += words
     starts.append(len(text))
     text = text.rstrip(" ")
     starts = [min(start, len(text)) for start in starts]
-    found: list[Inline] = []
+    inlines: list[Inline] = []
     around: list[int] = []
-    for index, piece in enumerate(pieces):
+    for index, fragment in enumerate(fragments):
         start, end = starts[index], starts[index + 1]
         within = around[-1] if around else None
-        if piece.kind == "frozen":
-            found.append(Inline(start, end, piece.written, "", True, within))
-        elif piece.kind == "open" and index in partner:
-            other, raw = partner[index], piece.written
-            around.append(len(found))
-            found.append(Inline(start, starts[other], raw, pieces[other].written, within=within))
-        elif piece.kind == "close" and index in partner:
+        if fragment.kind == "frozen":
+            inlines.append(Inline(start, end, fragment.written, "", True, within))
+        elif fragment.kind == "open" and index in partner:
+            other, raw = partner[index], fragment.written
+            around.append(len(inlines))
+            inlines.append(
+                Inline(start, starts[other], raw, fragments[other].written, within=within)
+            )
+        elif fragment.kind == "close" and index in partner:
             around.pop()
-        elif piece.kind != "text":
-            raw = piece.written + " " * (index in apart)
-            found.append(Inline(start, start, raw, within=within))
-    return DocumentSegment(text, tuple(found))
+        elif fragment.kind != "text":
+            raw = fragment.written + " " * (index in apart)
+            inlines.append(Inline(start, start, raw, within=within))
+    return DocumentSegment(text, tuple(inlines))
 
 
 @dataclass
@@ -185,18 +187,18 @@ class PlacedInline:
     end: int = 0
 
 
-def place(segment: DocumentSegment, translated: Translated) -> list[PlacedInline]:
+def place_inlines(segment: DocumentSegment, translated: Translated) -> list[PlacedInline]:
     """The outermost inlines in the order of the translation, with those inside of them."""
     nodes = [PlacedInline(inline, index) for index, inline in enumerate(segment.inlines)]
     roots: list[PlacedInline] = []
     for node in nodes:
         outer = node.inline.within
         (roots if outer is None else nodes[outer].inside).append(node)
-    _place(roots, 0, len(translated.text), _Aligned(segment.text, translated))
+    _place_within(roots, 0, len(translated.text), _Aligned(segment.text, translated))
     return roots
 
 
-def _place(nodes: list[PlacedInline], first: int, last: int, aligned: "_Aligned") -> None:
+def _place_within(nodes: list[PlacedInline], first: int, last: int, aligned: "_Aligned") -> None:
     """Places neighbours, which share no character, and what is inside of them."""
     for node in nodes:
         node.start, node.end = aligned.range_of(node.inline)
@@ -204,7 +206,7 @@ def _place(nodes: list[PlacedInline], first: int, last: int, aligned: "_Aligned"
     for node in nodes:
         node.start = min(max(node.start, first), last)
         node.end = first = min(max(node.end, node.start), last)
-        _place(node.inside, node.start, node.end, aligned)
+        _place_within(node.inside, node.start, node.end, aligned)
 
 
 def _words(text: str) -> list[tuple[int, int]]:
@@ -235,9 +237,9 @@ class _Aligned:
             point = self._point(inline.start)
             return point, point
         if inline.frozen:
-            found = self._verbatim(inline)
-            if found is not None:
-                return found
+            verbatim = self._verbatim(inline)
+            if verbatim is not None:
+                return verbatim
         words = [
             number
             for number, (start, end) in enumerate(self.source_words)
@@ -268,21 +270,21 @@ class _Aligned:
 
     def _window(self, words: Sequence[int]) -> tuple[int, int] | None:
         """The run of target words with most links from these words and fewest from others."""
-        own = set(words)
-        worth = [0.0] * len(self.target_words)
+        inside = set(words)
+        gains = [0.0] * len(self.target_words)
         for one, other in self.links:
-            worth[other] += 1.0 if one in own else -1.0
-        best, found, start, total = 0.0, None, 0, 0.0
-        for number, value in enumerate(worth):  # Kadane's largest sum
+            gains[other] += 1.0 if one in inside else -1.0
+        best, window, start, total = 0.0, None, 0, 0.0
+        for number, value in enumerate(gains):  # Kadane's largest sum
             if total <= 0.0:
                 start, total = number, 0.0
             total += value
             if total > best:
-                best, found = total, (start, number)
-        if found is None:
-            linked = [other for one, other in self.links if one in own]
+                best, window = total, (start, number)
+        if window is None:
+            linked = [other for one, other in self.links if one in inside]
             return (min(linked), min(linked)) if linked else None
-        return found
+        return window
 
     def _point(self, at: int) -> int:
         """The place in the translation of a place between two characters: next to the same word."""
@@ -327,21 +329,23 @@ def rendered(
             at = node.end
         return "".join([*parts, escape(translated.text[at:last])])
 
-    return written(0, len(translated.text), place(segment, translated))
+    return written(0, len(translated.text), place_inlines(segment, translated))
 
 
-def with_frozen(pieces: Iterable[Piece], pattern: re.Pattern[str]) -> list[Piece]:
+def with_frozen(fragments: Iterable[Fragment], pattern: re.Pattern[str]) -> list[Fragment]:
     """The parts, with all matches in their text cut out as frozen."""
-    cut: list[Piece] = []
-    for piece in pieces:
-        if piece.kind != "text" or piece.raw != piece.text:
-            cut.append(piece)
+    cut: list[Fragment] = []
+    for fragment in fragments:
+        if fragment.kind != "text" or fragment.raw != fragment.text:
+            cut.append(fragment)
             continue
         at = 0
-        for match in pattern.finditer(piece.text):
+        for match in pattern.finditer(fragment.text):
             start, end = match.span()
-            cut += [Piece("text", before, before) for before in [piece.text[at:start]] if before]
-            cut.append(Piece("frozen", match[0], match[0]))
+            if before := fragment.text[at:start]:
+                cut.append(Fragment("text", before, before))
+            cut.append(Fragment("frozen", match[0], match[0]))
             at = end
-        cut += [Piece("text", after, after) for after in [piece.text[at:]] if after]
+        if after := fragment.text[at:]:
+            cut.append(Fragment("text", after, after))
     return cut

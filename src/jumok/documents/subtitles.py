@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from jumok.documents.document import Slot, TextDocument
-from jumok.documents.html import tagged_pieces
-from jumok.documents.segment import DocumentSegment, Piece, Translated, paragraph, rendered
+from jumok.documents.html import tagged_fragments
+from jumok.documents.segment import DocumentSegment, Fragment, Translated, paragraph, rendered
 from jumok.errors import DataError, Place
 
 _TIME = r"(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
@@ -35,7 +35,7 @@ def read_subtitles(content: bytes) -> TextDocument:
             place=Place("subtitles"),
         )
     slots = [slot for cue in cues for slot in _slots(text, cue)]
-    return TextDocument(text, slots, partial(str.encode, errors="surrogateescape"))
+    return TextDocument(text, slots)
 
 
 def _slots(text: str, cue: re.Match[str]) -> Iterator[Slot]:
@@ -53,13 +53,13 @@ def _slots(text: str, cue: re.Match[str]) -> Iterator[Slot]:
 def _slot(text: str, lines: list[tuple[int, int]]) -> Iterator[Slot]:
     start, end = lines[0][0], lines[-1][1]
     inside = text[start:end]
-    pieces = [
-        Piece("point", piece.raw) if STYLE.fullmatch(piece.raw) else piece
-        for piece in tagged_pieces(inside, STYLE)
+    fragments = [
+        Fragment("point", fragment.raw) if STYLE.fullmatch(fragment.raw) else fragment
+        for fragment in tagged_fragments(inside, STYLE)
     ]
-    found = paragraph(pieces)
-    if found is not None:
-        before, segment, after = found
+    content = paragraph(fragments)
+    if content is not None:
+        before, segment, after = content
         newline = "\r\n" if "\r\n" in inside else "\n"
         write = partial(_broken, segment=segment, lines=len(lines), newline=newline)
         yield Slot(start + len(before), end - len(after), segment, write)
@@ -72,9 +72,9 @@ def _broken(translated: Translated, segment: DocumentSegment, lines: int, newlin
     # Never inside of a tag.
     spaces = [match.start() for match in SPACE.finditer(written) if match[0] == " "]
     for number in range(1, min(lines, len(spaces) + 1)):
-        wanted = len(written) * number // lines
-        after = bisect_left(spaces, wanted)
+        ideal = len(written) * number // lines
+        after = bisect_left(spaces, ideal)
         near = range(max(after - 1, 0), min(after + 1, len(spaces)))
-        place = spaces.pop(min(near, key=lambda index: abs(spaces[index] - wanted)))
-        letters[place] = "\n"
+        space = spaces.pop(min(near, key=lambda index: abs(spaces[index] - ideal)))
+        letters[space] = "\n"
     return "".join(letters).replace("\n", newline)

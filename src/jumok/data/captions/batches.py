@@ -14,8 +14,7 @@ import numpy.typing as npt
 import torch
 
 from jumok.data.pairs.batches import fill, places_of, with_end
-from jumok.data.pairs.sampler import UpdateCursor, check_plan
-from jumok.data.planned import Planned
+from jumok.data.planned import NumberedUpdates, Planned
 from jumok.data.tokenizer import PAD, START
 from jumok.shapes import Bool, Int, Tensor
 
@@ -176,11 +175,8 @@ class CaptionedAugmentation:
         return torch.stack(moved)
 
 
-class CaptionStream:
-    """An endless iterator of updates, each a list of micro-batches, that can be resumed.
-
-    Every epoch visits all images in a new order. Everything is a function of the number of the
-    update, so the cursor is that number.
+class CaptionStream(NumberedUpdates[CaptionBatch]):
+    """Updates of images with some of their captions; every epoch visits all images in a new order.
 
     Args:
         update_tokens: target tokens of one update on average, END included.
@@ -205,11 +201,10 @@ class CaptionStream:
         of_picture = data.tokens * seen / every / len(data)
         self.pictures = max(1, round(update_tokens / of_picture))
         self.micro_batches = max(1, round(update_tokens / micro_tokens))
-        self._plan = (
+        super().__init__(
             f"pictures {data.key}, {self.pictures} an update in {self.micro_batches} parts, "
             f"{captions} captions of each, seed {seed}, {augmentation}"
         )
-        self._update = 0
         self._epoch: tuple[int, npt.NDArray[np.int64]] | None = None
 
     @property
@@ -217,28 +212,7 @@ class CaptionStream:
         """The updates in one pass over the images."""
         return len(self._data) / self.pictures
 
-    @property
-    def cursor(self) -> UpdateCursor:
-        """The position of the stream after the last update."""
-        return UpdateCursor(plan=self._plan, update=self._update)
-
-    def restore(self, cursor: UpdateCursor) -> None:
-        """Restores the position of `cursor`.
-
-        Raises:
-            DataError: it belongs to other data, other batch sizes or another seed.
-        """
-        check_plan(cursor["plan"], self._plan)
-        self._update = cursor["update"]
-
-    def __iter__(self) -> "CaptionStream":
-        return self
-
-    def __next__(self) -> list[CaptionBatch]:
-        return [each.collate() for each in self.planned()]
-
     def planned(self) -> list[Planned[CaptionBatch]]:
-        """The next update, its micro-batches not yet collated."""
         random = np.random.default_rng((self._seed, 1, self._update))
         first = self._update * self.pictures
         pictures = [self._picture(place) for place in range(first, first + self.pictures)]

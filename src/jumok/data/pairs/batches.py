@@ -1,11 +1,11 @@
 """Pairs as tensors: the input of a model in training, validation and decoding."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cached_property, partial
 from random import Random
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import torch
 from jumok.data.pairs.rows import batched_rows
 from jumok.data.pairs.sampler import Cursor, PairSampler, plan_epoch
 from jumok.data.pairs.store import PairCorpus
-from jumok.data.planned import Planned
+from jumok.data.planned import Planned, PlannedUpdates
 from jumok.data.store import Ragged, StoredSequences
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
 from jumok.shapes import Bool, Int, Tensor
@@ -142,23 +142,13 @@ class Resampling:
         )
 
 
-class Updates(ABC, Generic[Micro]):
-    """An endless iterator of updates, each a list of micro-batches, that can be resumed.
-
-    `cursor` is the position of the stream after the last update.
-    """
+class Updates(PlannedUpdates[Micro]):
+    """Updates whose rows a sampler chooses; `cursor` is the position after the last update."""
 
     def __init__(self, sampler: PairSampler) -> None:
         self._sampler = sampler
 
-    def __iter__(self) -> Iterator[list[Micro]]:
-        return self
-
-    def __next__(self) -> list[Micro]:
-        return [each.collate() for each in self.planned()]
-
     def planned(self) -> list[Planned[Micro]]:
-        """The next update, its micro-batches not yet collated."""
         update = self._sampler.update
         return [
             Planned(self._work(corpus, rows), partial(self._batch, (update, number), corpus, rows))

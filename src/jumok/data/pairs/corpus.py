@@ -11,9 +11,8 @@ import numpy.typing as npt
 from jumok.data.files.formats import bare_name, kind_of_name
 from jumok.data.files.reading import read_lines
 from jumok.data.files.tables import MOST_COLUMNS, Column, read_tsv, read_tsv_columns
-from jumok.data.pairs.columns import PairColumns, columns_of
 from jumok.data.pairs.drift import explain_drift
-from jumok.data.pairs.pair import Pair
+from jumok.data.pairs.pair import Pair, PairColumns, columns_of
 from jumok.data.report import CorpusReport
 from jumok.errors import ConfigError, DataError, Place
 from jumok.parts import names, resolve

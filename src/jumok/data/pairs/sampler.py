@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.data.pairs.blocks import BLOCK, Lengths, PairBlock, PairLengths, Rows, blocks_of_epoch
-from jumok.errors import DataError
+from jumok.data.planned import check_plan
 
 SPREAD = 0.6  # what doubling the target length inside a group costs, in micro-batches
 SPAN = 1.1  # sparse source lengths share a micro-batch up to this quotient of longest and shortest
@@ -356,21 +356,3 @@ class PairSampler:
     def _furthest_behind(self) -> int:
         drawn = np.array([corpus.place["tokens"] for corpus in self._corpora], dtype=np.float64)
         return int(np.argmin(drawn / self._share))
-
-
-class UpdateCursor(TypedDict):
-    """The position of a stream whose updates depend on their number alone; JSON."""
-
-    plan: str
-    update: int
-
-
-def check_plan(before: str, now: str) -> None:
-    """Raises DataError if a cursor belongs to another stream."""
-    if before != now:
-        raise DataError(
-            "the data has changed since training stopped.",
-            expected=before,
-            got=now,
-            do="resume with the same data, tokenizer, filters, batch sizes and seed",
-        )

@@ -15,8 +15,7 @@ from jumok.data.files.manifest import (
     ShardRecord,
     write_manifest_file,
 )
-from jumok.data.pairs.columns import PairColumns, columns_of
-from jumok.data.pairs.pair import Pair
+from jumok.data.pairs.pair import Pair, PairColumns, columns_of
 from jumok.data.pairs.store import CHUNK, SIDES, Filters, PairEncoder
 from jumok.data.report import CorpusReport
 from jumok.data.store import SUFFIX, StoreWriter, read_store, write_store

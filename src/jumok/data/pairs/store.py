@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.data.pairs.blocks import PairLengths, StoredLengths
-from jumok.data.pairs.columns import PairColumns, columns_of
 from jumok.data.pairs.corpus import Corpus, read_pairs
-from jumok.data.pairs.pair import Pair
+from jumok.data.pairs.pair import Pair, PairColumns, columns_of
 from jumok.data.pairs.rows import spread
 from jumok.data.report import CorpusReport
 from jumok.data.store import (

@@ -19,8 +19,7 @@ import torch
 import torch.nn.functional as F
 
 from jumok.data.pairs.batches import places_of
-from jumok.data.pairs.sampler import UpdateCursor, check_plan
-from jumok.data.planned import Planned
+from jumok.data.planned import NumberedUpdates, Planned, PlannedUpdates, check_plan
 from jumok.data.texts.store import TextStore
 from jumok.data.tokenizer import PAD, START
 from jumok.shapes import Int, Tensor
@@ -123,8 +122,8 @@ def one_shape(batch: TextBatch, parts: Indices, rows: int, context: int, most: i
     )
 
 
-class DrawnWindows:
-    """An endless stream of updates of random windows; every update has its own seed.
+class DrawnWindows(NumberedUpdates[TextBatch]):
+    """Updates of random windows of a text.
 
     In one window of eight, START replaces the first token, so that the model learns to generate
     without a prompt. A window that reaches beyond a document's end continues with the next
@@ -145,22 +144,14 @@ class DrawnWindows:
         *,
         alike: bool = False,
     ) -> None:
+        super().__init__(f"text {store.key}, windows of {context}, {rows[0]} at once, seed {seed}")
         self._store, self._rows, self._seed = store, rows, seed
         self._context = min(context, len(store.tokens.values) - 1)
         ends = store.tokens.offsets[1:]
         across = np.searchsorted(ends, ends + self._context) - np.arange(len(ends))
         self._most = int(across.max()) + 2 if alike else None  # a part on each side, and padding
-        self._plan = f"text {store.key}, windows of {context}, {rows[0]} at once, seed {seed}"
-        self._update = 0
-
-    def __iter__(self) -> Iterator[list[TextBatch]]:
-        return self
-
-    def __next__(self) -> list[TextBatch]:
-        return [each.collate() for each in self.planned()]
 
     def planned(self) -> list[Planned[TextBatch]]:
-        """The next update, its micro-batches not yet collated."""
         random = np.random.default_rng((self._seed, self._update))
         self._update += 1
         rows, at_once = self._rows
@@ -191,19 +182,6 @@ class DrawnWindows:
     def epoch_steps(self) -> float:
         """The updates whose windows hold as many tokens as the text."""
         return len(self._store.tokens.values) / (self._rows[0] * self._context)
-
-    @property
-    def cursor(self) -> UpdateCursor:
-        return UpdateCursor(plan=self._plan, update=self._update)
-
-    def restore(self, cursor: UpdateCursor) -> None:
-        """Restores the position of `cursor`.
-
-        Raises:
-            DataError: the cursor belongs to other text, other sizes or another seed.
-        """
-        check_plan(cursor["plan"], self._plan)
-        self._update = cursor["update"]
 
 
 @dataclass(frozen=True)
@@ -293,8 +271,8 @@ class PackCursor(TypedDict):
     update: int
 
 
-class PackedWindows:
-    """An endless stream of updates with every document once per epoch, in a new order.
+class PackedWindows(PlannedUpdates[TextBatch]):
+    """Updates with every document once per epoch, in a new order.
 
     Args:
         context: tokens of a row.
@@ -323,14 +301,7 @@ class PackedWindows:
         self._epoch, self._update = 0, 0
         self._packed: list[list[list[int]]] | None = None
 
-    def __iter__(self) -> Iterator[list[TextBatch]]:
-        return self
-
-    def __next__(self) -> list[TextBatch]:
-        return [each.collate() for each in self.planned()]
-
     def planned(self) -> list[Planned[TextBatch]]:
-        """The next update, its micro-batches not yet collated."""
         if self._packed is None:
             self._packed = self._plan_epoch()
         rows = self._packed[self._update]

@@ -12,7 +12,7 @@ from jumok.config.data import DataConfig, SmallworldConfig
 from jumok.data.files.atomic import atomic_folder, write_durably
 from jumok.data.pairs.batches import Batch, Resampling, Updates, UpdateStream
 from jumok.data.pairs.cleaning.findings import CleaningReport
-from jumok.data.pairs.cleaning.surveyed import surveyed
+from jumok.data.pairs.cleaning.survey import survey_corpora
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.pairs.packing import PackedShape, PackedUpdates, plan_packed
 from jumok.data.pairs.pair import Pair
@@ -176,7 +176,7 @@ def cleaned(
         DataError: a corpus that cannot be read, or none of whose pairs are left.
     """
     languages = data.source_language, data.target_language
-    left, reports = surveyed(train, data.clean, languages, cache)
+    left, reports = survey_corpora(train, data.clean, languages, cache)
     for report in reports:
         for line in report.lines():
             say(line)

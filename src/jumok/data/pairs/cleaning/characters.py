@@ -61,10 +61,10 @@ def _kinds() -> npt.NDArray[np.uint16]:
     table[[0xFFFD, 0xFFFE, 0xFFFF]] = DAMAGE
     table[[9, ENDING]] = SPACE
     for kind, characters in ((MARK, "<&"), (ADDRESS, "@/")):
-        table[[ord(each) for each in characters]] |= kind
+        table[[ord(character) for character in characters]] |= kind
     table[0xC2:0xF5] |= FOREIGN
     table[0x80:0xC0] |= REST
-    table[[ord(each) for each in WINDOWS]] |= REST
+    table[[ord(character) for character in WINDOWS]] |= REST
     return table
 
 
@@ -173,10 +173,10 @@ class Side:
 
     def those(self, candidates: Rows, test: Callable[[str], bool]) -> Rows:
         """Which of the candidates pass a test, which is made for these alone."""
-        found = np.zeros(len(self.texts), dtype=np.bool_)
+        passes = np.zeros(len(self.texts), dtype=np.bool_)
         for row in np.flatnonzero(candidates).tolist():
-            found[row] = test(self.texts[row])
-        return found
+            passes[row] = test(self.texts[row])
+        return passes
 
 
 @dataclass(frozen=True)

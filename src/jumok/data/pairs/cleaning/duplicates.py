@@ -61,21 +61,21 @@ class SeenKeys:
         """The row of each of these different keys; those that are not there yet are added."""
         size = np.uint64(len(self._keys) - 1)
         shift = np.uint64(64 - int(size).bit_length())
-        places = (keys * _SPREAD) >> shift
-        found = np.empty_like(rows)
+        slot_of = (keys * _SPREAD) >> shift
+        firsts = np.empty_like(rows)
         open_ = np.arange(len(keys))
         while len(open_):
-            here = places[open_]
-            empty = open_[self._keys[here] == 0]
-            self._keys[places[empty]] = keys[empty]  # of several for one place, the last one stays
-            mine = self._keys[here] == keys[open_]
-            new = empty[self._keys[places[empty]] == keys[empty]]
-            self._rows[places[new]] = rows[new]
+            slots = slot_of[open_]
+            empty = open_[self._keys[slots] == 0]
+            self._keys[slot_of[empty]] = keys[empty]  # of several for one place, the last one stays
+            mine = self._keys[slots] == keys[open_]
+            new = empty[self._keys[slot_of[empty]] == keys[empty]]
+            self._rows[slot_of[new]] = rows[new]
             self._held += len(new)
-            found[open_[mine]] = self._rows[here[mine]]
+            firsts[open_[mine]] = self._rows[slots[mine]]
             open_ = open_[~mine]
-            places[open_] = (places[open_] + np.uint64(1)) & size
-        return found
+            slot_of[open_] = (slot_of[open_] + np.uint64(1)) & size
+        return firsts
 
     def _double(self) -> None:
         keys, rows = self._keys, self._rows

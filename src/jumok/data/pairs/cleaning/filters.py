@@ -20,7 +20,7 @@ from jumok.errors import ConfigError, MissingExtraError
 
 
 @dataclass(frozen=True)
-class Situation:
+class CorpusContext:
     """What the tests know besides the pairs.
 
     Attributes:
@@ -34,7 +34,7 @@ class Situation:
     words: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
 
 
-Test = Callable[[BothSides, float, Situation], Rows]
+Test = Callable[[BothSides, float, CorpusContext], Rows]
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,13 @@ class Filter:
     test: Test
 
 
-def _script(batch: BothSides, least: float, situation: Situation) -> Rows:
-    found = np.zeros(len(batch), dtype=np.bool_)
-    for side, language in zip(batch.sides, situation.languages, strict=True):
-        own = SCRIPTS.get(main_language(language))
-        if own is not None:
-            found |= rules.other_script(side, own, least)
-    return found
+def _script(batch: BothSides, least: float, context: CorpusContext) -> Rows:
+    wrong = np.zeros(len(batch), dtype=np.bool_)
+    for side, language in zip(batch.sides, context.languages, strict=True):
+        scripts = SCRIPTS.get(main_language(language))
+        if scripts is not None:
+            wrong |= rules.other_script(side, scripts, least)
+    return wrong
 
 
 FILTERS: dict[str, Filter] = {
@@ -70,7 +70,7 @@ FILTERS: dict[str, Filter] = {
     ),
     "ratio": Filter(
         "have a side more than {:g} times as long as the other one suggests",
-        lambda batch, most, here: rules.unequal_lengths(batch, most, here.ratio),
+        lambda batch, most, context: rules.unequal_lengths(batch, most, context.ratio),
     ),
     "letters": Filter(
         "are less than {:.0%} letters and digits",
@@ -121,7 +121,7 @@ def thresholds(clean: CleanConfig) -> dict[str, float]:
 
 
 def in_wrong_language(
-    batch: BothSides, situation: Situation, rows: Rows, least: float
+    batch: BothSides, context: CorpusContext, rows: Rows, least: float
 ) -> tuple[Rows, Rows]:
     """The pairs with a side in another language than its own, and those whose sides are swapped.
 
@@ -131,15 +131,15 @@ def in_wrong_language(
     """
     wrong = np.zeros(len(batch), dtype=np.bool_)
     swapped = np.ones(len(batch), dtype=np.bool_)
-    codes = [main_language(code) for code in situation.languages]
-    sides = zip(batch.sides, codes, reversed(codes), situation.words, strict=True)
+    codes = [main_language(code) for code in context.languages]
+    sides = zip(batch.sides, codes, reversed(codes), context.words, strict=True)
     for side, own, other, words in sides:
         if not is_known(own):
             swapped[:] = False
             continue
-        found = languages_of(side, own, rows, least, words)
-        wrong |= [each not in ("", own) for each in found]
-        swapped &= [bool(each) and same_language(each, other) for each in found]
+        identified = languages_of(side, own, rows, least, words)
+        wrong |= [code not in ("", own) for code in identified]
+        swapped &= [bool(code) and same_language(code, other) for code in identified]
     return wrong, swapped & wrong
 
 

@@ -42,11 +42,11 @@ class Finding:
     of: int = 0
     examples: list[tuple[int, str, str]] = field(default_factory=list)
 
-    def add(self, found: Rows, pairs: ManyPairs, checked: int) -> None:
+    def add(self, matches: Rows, pairs: ManyPairs, checked: int) -> None:
         """Counts those of these pairs."""
-        self.pairs += int(found.sum())
+        self.pairs += int(matches.sum())
         self.of += checked
-        for row in np.flatnonzero(found)[: EXAMPLES - len(self.examples)].tolist():
+        for row in np.flatnonzero(matches)[: EXAMPLES - len(self.examples)].tolist():
             pair = pairs[row]
             self.examples.append((pair.line, pair.source[:KEPT], pair.target[:KEPT]))
 
@@ -78,11 +78,10 @@ def _singular(says: str) -> str:
 
 def _short(text: str) -> str:
     shown = text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
-    return (
-        '"'
-        + "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in shown)
-        + '"'
+    printable = (
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in shown
     )
+    return f'"{"".join(printable)}"'
 
 
 @dataclass
@@ -119,16 +118,16 @@ class CleaningReport:
         """For the screen: all that was left out, or warnings of what would be worth leaving out."""
         if self.leaves_out:
             yield f"{self.name}: {self.read:,} pairs read, {self.kept:,} left by data.clean"
-            yield from (f"  left out ({name}): {each}" for name, each in self._found())
+            yield from (f"  left out ({name}): {finding}" for name, finding in self._matched())
             yield from (f"  {note}" for note in self.notes)
             return
-        for name, each in self._found():
-            if each.share >= WORTH_SAYING:
-                yield f"warning: {self.name}: {each}; {_remedy(name)}"
+        for name, finding in self._matched():
+            if finding.share >= WORTH_SAYING:
+                yield f"warning: {self.name}: {finding}; {_remedy(name)}"
         yield from (f"warning: {self.name}: {note}" for note in self.notes)
 
-    def _found(self) -> Iterable[tuple[str, Finding]]:
-        return ((name, each) for name, each in self.findings.items() if each.pairs)
+    def _matched(self) -> Iterable[tuple[str, Finding]]:
+        return ((name, finding) for name, finding in self.findings.items() if finding.pairs)
 
     def to_json(self) -> dict[str, object]:
         """The report as plain dicts, lists, numbers and strings."""
@@ -139,15 +138,15 @@ class CleaningReport:
             "kept": self.kept,
             "filters": {
                 name: {
-                    "pairs": each.pairs,
-                    "of": each.of,
-                    "says": each.says,
+                    "pairs": finding.pairs,
+                    "of": finding.of,
+                    "says": finding.says,
                     "examples": [
                         {"line": line, "source": source, "target": target}
-                        for line, source, target in each.examples
+                        for line, source, target in finding.examples
                     ],
                 }
-                for name, each in self.findings.items()
+                for name, finding in self.findings.items()
             },
             "notes": self.notes,
         }
@@ -155,15 +154,10 @@ class CleaningReport:
     @classmethod
     def from_json(cls, stored: JsonObject) -> "CleaningReport":
         """The report from the result of `to_json`."""
-        findings = {
-            name: Finding(
-                each["says"],
-                each["pairs"],
-                each["of"],
-                [(one["line"], one["source"], one["target"]) for one in each["examples"]],
-            )
-            for name, each in stored["filters"].items()
-        }
+        findings = {}
+        for name, finding in stored["filters"].items():
+            examples = [(one["line"], one["source"], one["target"]) for one in finding["examples"]]
+            findings[name] = Finding(finding["says"], finding["pairs"], finding["of"], examples)
         counts = stored["read"], stored["kept"]
         return cls(stored["corpus"], stored["leaves_out"], *counts, findings, stored["notes"])
 

@@ -109,7 +109,7 @@ def _predictor() -> Callable[[str], tuple[Sequence[str], Sequence[float]]]:
         return fasttext.load_model(str(file)).predict
 
 
-def sure_words(texts: Sequence[str], language: str) -> frozenset[str]:
+def frequent_words(texts: Sequence[str], language: str) -> frozenset[str]:
     """The most frequent words of texts that by themselves are in this language, by the model.
 
     A text with two of them needs no model, which takes ten times as long.
@@ -118,9 +118,9 @@ def sure_words(texts: Sequence[str], language: str) -> frozenset[str]:
         return frozenset()
     counts = Counter(chain.from_iterable(text.lower().split() for text in texts))
     words = [word for word, _ in counts.most_common(FREQUENT) if word.isalpha()]
-    found = _identified(words, main_language(language), SURE, own=SURE)
+    codes = _identified(words, main_language(language), SURE, own=SURE)
     return frozenset(
-        word for word, code in zip(words, found, strict=True) if code == main_language(language)
+        word for word, code in zip(words, codes, strict=True) if code == main_language(language)
     )
 
 
@@ -138,37 +138,37 @@ def languages_of(
     Raises:
         MissingExtraError: the package that tells languages apart is not installed.
     """
-    found = np.full(len(side.texts), "", dtype=object)
+    codes = np.full(len(side.texts), "", dtype=object)
     expected = main_language(expected)
     letters = side.number(LETTER)
-    own = np.zeros(len(found), dtype=np.bool_)
+    in_script = np.zeros(len(codes), dtype=np.bool_)
     if expected in _OWN_SCRIPT:
         script = side.letters_of((_OWN_SCRIPT[expected],))
-        own = script > OWN_SHARE * letters
-        found[rows & own] = expected
+        in_script = script > OWN_SHARE * letters
+        codes[rows & in_script] = expected
     long_enough = side.size_of_letters() >= ENOUGH
-    open_ = np.flatnonzero(rows & ~own & long_enough & ~side.having(DAMAGE))
+    open_ = np.flatnonzero(rows & ~in_script & long_enough & ~side.having(DAMAGE))
     if sure:
         known = _having_enough(side, open_, sure)
-        found[open_[known]] = expected
+        codes[open_[known]] = expected
         open_ = open_[~known]
     if len(open_):
-        found[open_] = _identified([side.texts[row] for row in open_.tolist()], expected, least)
-    return list(found)
+        codes[open_] = _identified([side.texts[row] for row in open_.tolist()], expected, least)
+    return list(codes)
 
 
 def _having_enough(side: Side, rows: npt.NDArray[np.int64], sure: frozenset[str]) -> Rows:
     """Which of these texts pass `_has_enough`."""
     table = _table_of(sure)
     if table is None:
-        undecided, known = np.arange(len(rows)), np.zeros(len(rows), dtype=np.bool_)
+        undecided, enough = np.arange(len(rows)), np.zeros(len(rows), dtype=np.bool_)
     else:
         words, different, special = table.count_known(side.codes, len(side.texts), _lower())[rows].T
-        known = different >= np.maximum(2.0, SURE_PART * words)
+        enough = different >= np.maximum(2.0, SURE_PART * words)
         undecided = np.flatnonzero(special)
-    for place in undecided.tolist():
-        known[place] = _has_enough(side.texts[rows[place]], sure)
-    return known
+    for row in undecided.tolist():
+        enough[row] = _has_enough(side.texts[rows[row]], sure)
+    return enough
 
 
 @functools.lru_cache(maxsize=8)
@@ -206,10 +206,12 @@ def _identified(texts: Sequence[str], expected: str, least: float, own: float = 
     """The expected language, if it is likelier than all others and than `own`; another one, if its
     probability is `least`; or "".
     """
-    predict, found = _predictor(), []
+    predict, codes = _predictor(), []
     for text in texts:
         (label,), (share,) = predict(text[:BEGINNING])
         code = label.removeprefix("__label__")
-        same = same_language(code, expected)
-        found.append((expected if same else code) if share >= (own if same else least) else "")
-    return found
+        if same_language(code, expected):
+            codes.append(expected if share >= own else "")
+        else:
+            codes.append(code if share >= least else "")
+    return codes

@@ -87,7 +87,7 @@ def addresses(batch: BothSides, most: float) -> Rows:
     """More than this share of a side's characters are addresses of pages or mail."""
 
     def test(text: str) -> bool:
-        return sum(len(each) for each in _ADDRESS.findall(text)) > most * len(text)
+        return sum(len(address) for address in _ADDRESS.findall(text)) > most * len(text)
 
     return batch.either(lambda side: side.those(side.having(ADDRESS), test))
 
@@ -116,25 +116,25 @@ def unbalanced_numbers(batch: BothSides, most: float) -> Rows:
     """
     sides = batch.source, batch.target
     candidates = batch.either(lambda side: side.having(DIGIT))
-    found = np.zeros(len(batch), dtype=np.bool_)
+    unbalanced = np.zeros(len(batch), dtype=np.bool_)
     for row in np.flatnonzero(candidates).tolist():
         one, other = (_numbers(side.texts[row]) for side in sides)
-        found[row] = one != other and _difference(one, other) > most
-    return found
+        unbalanced[row] = one != other and _difference(one, other) > most
+    return unbalanced
 
 
 def _numbers(text: str) -> list[str]:
     """The digits of each number of two or more, except the 00 of a time."""
-    bare = ("".join(filter(str.isdigit, each)) for each in _NUMBER.findall(text))
-    return sorted(each for each in bare if len(each) > 1 and each != "00")
+    bare = ("".join(filter(str.isdigit, digits)) for digits in _NUMBER.findall(text))
+    return sorted(digits for digits in bare if len(digits) > 1 and digits != "00")
 
 
 def _difference(one: list[str], other: list[str]) -> int:
     """How many of one list are not in the other, whichever lacks more."""
     lacking = list(other)
-    for each in one:
-        if each in lacking:
-            lacking.remove(each)
+    for number in one:
+        if number in lacking:
+            lacking.remove(number)
     return max(len(lacking), len(one) - (len(other) - len(lacking)))
 
 

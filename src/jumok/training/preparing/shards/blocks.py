@@ -13,8 +13,7 @@ import numpy.typing as npt
 from jumok.data.files.atomic import atomic_file, force_to_disk
 from jumok.data.pairs.cleaning.characters import Rows
 from jumok.data.pairs.cleaning.duplicates import Keys
-from jumok.data.pairs.columns import ColumnReader, PairColumns
-from jumok.data.pairs.pair import Pair
+from jumok.data.pairs.pair import ColumnReader, Pair, PairColumns
 from jumok.data.pairs.store import SIDES
 from jumok.json_types import JsonObject
 from jumok.training.preparing.shards.plan import PARTS, CorpusPlan, WorkBlock

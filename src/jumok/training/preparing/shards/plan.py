@@ -21,7 +21,7 @@ from jumok.config import TranslationConfig
 from jumok.config.data import CleanConfig
 from jumok.data.files.atomic import write_durably
 from jumok.data.files.manifest import MANIFEST
-from jumok.data.pairs.cleaning.surveyed import VERSION
+from jumok.data.pairs.cleaning.survey import VERSION
 from jumok.data.pairs.corpus import Corpus
 from jumok.data.store import digest
 from jumok.errors import ConfigError, DataError, Place

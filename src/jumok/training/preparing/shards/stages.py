@@ -10,13 +10,12 @@ import numpy as np
 from jumok.data.pairs.cleaning import filters
 from jumok.data.pairs.cleaning.characters import BothSides, Rows
 from jumok.data.pairs.cleaning.duplicates import keys_of
-from jumok.data.pairs.cleaning.filters import Situation
+from jumok.data.pairs.cleaning.filters import CorpusContext
 from jumok.data.pairs.cleaning.findings import CleaningReport
 from jumok.data.pairs.cleaning.near import BANDS, bands, likeness, signatures, sketches
-from jumok.data.pairs.cleaning.survey import BATCH, Tally, by_themselves, situation_of
-from jumok.data.pairs.columns import ColumnReader
+from jumok.data.pairs.cleaning.survey import BATCH, Tally, corpus_context, filter_each
 from jumok.data.pairs.corpus import read_columns, read_pairs
-from jumok.data.pairs.pair import Pair
+from jumok.data.pairs.pair import ColumnReader, Pair
 from jumok.data.pairs.shards import write_manifest, write_shard_of
 from jumok.data.pairs.store import CHUNK, Filters, PairEncoder
 from jumok.data.report import CorpusReport
@@ -53,7 +52,7 @@ def read(plan: CorpusPlan, task: int) -> None:
         sizes: list[int] = []
         while size := files.write_block(plan, name_of_block(index, len(sizes)), pairs):
             sizes.append(size)
-        known = situation_of(first, languages, plan.clean)
+        known = corpus_context(first, languages, plan.clean)
         values = {
             "blocks": sizes,
             "ratio": known.ratio,
@@ -76,7 +75,7 @@ def _filter_block(plan: CorpusPlan, block: WorkBlock) -> None:
     read = files.read_json(plan, "read", f"{block.corpus:04}")
     languages = data.source_language, data.target_language
     source, target = (frozenset(words) for words in read["words"])
-    situation = Situation(languages, read["ratio"], (source, target))
+    context = CorpusContext(languages, read["ratio"], (source, target))
     left = []
     hashes, smallest = [NO_KEYS], NO_KEYS
     tables: dict[str, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
@@ -86,7 +85,7 @@ def _filter_block(plan: CorpusPlan, block: WorkBlock) -> None:
         found = np.ones(len(pairs), dtype=np.bool_)
         if clean is not None:
             both = BothSides.of(pairs.sources, pairs.targets)
-            tally = by_themselves(pairs, both, clean, situation, report)
+            tally = filter_each(pairs, both, clean, context, report)
             found = tally.left
             rows = np.flatnonzero(found)
             kept = rows.tolist()
