@@ -15,7 +15,7 @@ from jumok.engine.searching import SearchRules, Written
 from jumok.engine.structures import library
 from jumok.engine.transformer import NativeTransformer, missing
 from jumok.models.encoder_decoder import Transformer
-from jumok.parts import PARTS
+from jumok.parts import PARTS, Part
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
 
@@ -223,6 +223,6 @@ def test_what_the_engine_does_not_have_is_named(keys, what):
     ],
 )
 def test_a_part_from_outside_is_refused(monkeypatch, role, key):
-    monkeypatch.setitem(PARTS[role], "mine", "somewhere:Mine")
+    monkeypatch.setitem(PARTS[role], "mine", Part("somewhere:Mine"))
     value = ("mine",) if key.startswith("process") else "mine"
     assert missing(TransformerConfig(**{key: value})) == f"{key} = {value!r}"

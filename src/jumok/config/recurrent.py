@@ -1,10 +1,13 @@
 """The section [model] of a sequence-to-sequence RNN."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import model_validator
 
 from jumok.config.section import Count, Layers, ModelSection, Share, part_name
+from jumok.parts import described, names
+from jumok.specs import ScoreSpec, Spec
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 PARTS = {"rnn": 1, "gru": 1, "lstm": 2}
@@ -38,6 +41,16 @@ class RecurrentConfig(ModelSection):
         layers = f"{self.encoder_layers}+{self.decoder_layers}"
         reads = f"{self.attention} attention" if self.attention != "none" else "no attention"
         return f"{self.cell.upper()}, {layers} layers, width {self.dim}, {reads}"
+
+    def parts(self) -> Iterator[tuple[str, str, Spec | None]]:
+        """Its attention, if it has one."""
+        if self.looks:
+            yield "attention", self.attention, self.score
+
+    @property
+    def score(self) -> ScoreSpec | None:
+        """What the score of its attention says of itself; None: it has none, or it says nothing."""
+        return described(ScoreSpec, self.attention) if self.looks else None
 
     @property
     def looks(self) -> bool:
@@ -81,6 +94,8 @@ class RecurrentConfig(ModelSection):
                 'order = "gnmt" has layers above the one with attention: set decoder_layers = 2 '
                 "or more, and an attention"
             )
-        if self.coverage and self.attention != "additive":
-            raise ValueError('coverage is a part of attention = "additive"')
+        if self.coverage and not (self.score and self.score.covers):
+            scores = ((name, described(ScoreSpec, name)) for name in names("score"))
+            covering = " or ".join(f'"{name}"' for name, score in scores if score and score.covers)
+            raise ValueError(f"coverage is a part of attention = {covering}")
         return self

@@ -6,13 +6,12 @@ from contextlib import AbstractContextManager
 from jumok.config import TransformerConfig
 from jumok.config.captioner import StackDecoderConfig
 from jumok.config.stack import StackConfig
-from jumok.engine.blocks import PackedStacks
+from jumok.engine.blocks import PackedStacks, missing_part
 from jumok.engine.forced import Depth
 from jumok.engine.native import NativeModel
 from jumok.engine.packing import Kind, Weights
 from jumok.engine.quantising import Quantised
 from jumok.engine.request import session_of
-from jumok.engine.served import missing_part
 from jumok.engine.structures import library
 
 

@@ -12,19 +12,16 @@ from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
 from jumok.config.causal import CausalConfig
 from jumok.config.masked import MaskedConfig, TextClassifierConfig
 from jumok.config.pictures import ImageClassifierConfig
-from jumok.config.recurrent import RecurrentConfig
+from jumok.config.recurrent import GATES, RecurrentConfig
 from jumok.config.section import ModelSection
 from jumok.config.stack import StackConfig
 from jumok.config.transformer import TransformerConfig
 from jumok.errors import ModelError
+from jumok.models.tensors import HEADS
 from jumok.narrowing import taking
+from jumok.specs import matrices
 
-GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 TABLES = {"all": 1, "target": 2, "none": 3}
-MATRICES = {"gated": 3}
-"""The number of matrices of a feed-forward layer; others have two."""
-SCORES = {"bilinear": 1, "additive": 2}
-"""The number of matrices of a score; others have none."""
 BYTES = 4
 """The size of a float32 number."""
 
@@ -105,25 +102,17 @@ class BlockNumbers:
 
 def block_weights(config: StackConfig) -> BlockNumbers:
     """The weights of one block."""
-    head_dim, value_dim = head_dims(config)
-    cross = config.dim * (config.heads + (config.kv_heads or config.heads)) * (head_dim + value_dim)
-    gates = {"head-gate": config.heads, "element-gate": config.heads * value_dim}
-    experts = config.experts or 1
+    specs, sizes, experts = config.specs, config.sizes, config.experts
+    feedforward = specs.feedforward.tensors("", config.dim, config.feedforward, config.bias)
     return BlockNumbers(
-        _latent(config, head_dim, value_dim) if config.attention_kind == "latent" else cross,
-        cross,
-        config.dim * sum(gates.get(name, 0) for name in config.process_output),
-        SCORES.get(config.score, 0) * head_dim**2,
-        config.dim * experts if config.experts is not None else 0,
-        MATRICES.get(config.feedforward_kind, 2) * config.dim * config.feedforward,
-        experts,
+        matrices(specs.attention.tensors("", sizes)),
+        matrices(HEADS.tensors("", sizes)),
+        sum(matrices(gate.tensors("", sizes)) for gate in specs.output_processes),
+        matrices(specs.score.tensors("", sizes.head_dim, sizes.heads)),
+        config.dim * experts if experts is not None else 0,
+        matrices(feedforward),
+        experts or 1,
     )
-
-
-def head_dims(config: StackConfig) -> tuple[int, int]:
-    """The widths of a head's query and key, and of its value."""
-    head_dim = config.head_dim or config.dim // config.heads
-    return head_dim, config.value_dim or head_dim
 
 
 def _block(config: StackConfig, cross: bool = False) -> int:
@@ -131,19 +120,10 @@ def _block(config: StackConfig, cross: bool = False) -> int:
     return weights.own + weights.looking * cross + weights.feedforward
 
 
-def _latent(config: StackConfig, head_dim: int, value_dim: int) -> int:
-    latent, turned = config.latent_dim or 2 * head_dim, config.turned_dim
-    asked = config.query_latent_dim or 0
-    query = (config.dim * asked + asked * config.heads * head_dim) if asked else 0
-    query = query or config.dim * config.heads * head_dim
-    made = config.dim * (latent + turned) + latent * config.heads * (head_dim - turned + value_dim)
-    return query + made + config.heads * value_dim * config.dim
-
-
 def _places(config: StackConfig) -> int:
-    counted = config.positions in ("sinusoidal", "learned")
+    positions = config.specs.positions
     joined = config.dim * config.dim if config.positions_join == "concatenate" else 0
-    return config.max_length * config.dim * counted + joined
+    return config.max_length * config.dim * (positions.computed or positions.learned) + joined
 
 
 def _transformer(config: TransformerConfig, vocabulary: int, _: int) -> int:

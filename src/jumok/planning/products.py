@@ -27,17 +27,10 @@ from jumok.errors import ConfigError
 from jumok.models.size import TABLES, block_weights
 from jumok.narrowing import taking
 from jumok.planning.blocks import cross_attention, feedforward, keys_seen, self_attention
+from jumok.specs import ScoreSpec
 
 LABELS = 10
 """Labels of a classifier, which only the data knows; their number hardly matters."""
-KNOWN = {
-    "attention_kind": ("heads", "differential", "latent", "linear"),
-    "score": ("dot", "scaled-dot", "cosine", "bilinear", "additive"),
-    "process_heads": ("qk-norm",),
-    "process_output": ("head-scale", "head-gate", "element-gate"),
-    "feedforward_kind": ("plain", "gated"),
-}
-"""By key of a stack the parts whose products are counted here: those of jumok, not of plugins."""
 
 
 @dataclass(frozen=True)
@@ -117,21 +110,19 @@ def parts_of(config: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
 
 
 def _check_parts(model: ModelSection) -> None:
-    """Checks that no part of the model's blocks is a plugin's.
+    """Checks that every part of the model says what it is: a plugin's may not.
 
     Raises:
         ConfigError: its products are not known.
     """
-    stack = getattr(model, "decoder", model)
-    for key, known in KNOWN.items() if isinstance(stack, StackConfig) else ():
-        value = getattr(stack, key)
-        for name in (value,) if isinstance(value, str) else value:
-            if name not in known:
-                raise ConfigError(
-                    "the products of this part are not known.",
-                    expected=", ".join(known),
-                    got=f"{key} = {name}",
-                )
+    for key, name, spec in model.parts():
+        if spec is None:
+            raise ConfigError(
+                "the products of this part are not known.",
+                got=f"{key} = {name}",
+                do="give its record where it is registered: "
+                "jumok.register(ROLE, NAME, PART, spec=...)",
+            )
 
 
 def readings_of(training: TrainingConfig) -> int:
@@ -263,11 +254,10 @@ def _writer(model: RecurrentConfig, source: float, target: float, ratio: float) 
     ]
     if not model.looks:
         return found
-    queries = dim**2 if model.attention == "additive" or model.coverage else 0
-    keys = dim**2 if queries or model.attention == "bilinear" else 0
-    # An additive score is computed element by element; others are products, as the sum of values.
-    products = 1 if queries else 2
-    forward = 2.0 * (queries + ratio * keys + products * source * dim)
+    score = model.score or ScoreSpec()
+    queries, keys = (dim**2 * (layer in score.layers) for layer in ("query", "key"))
+    # A score that is no product is computed element by element; the sum of values is one.
+    forward = 2.0 * (queries + ratio * keys + (1 + score.product) * source * dim)
     return [*found, _part("decoder: cross-attention", queries + keys, forward)]
 
 

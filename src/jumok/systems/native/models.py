@@ -16,15 +16,14 @@ from jumok.config.causal import CausalConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection
 from jumok.engine import captioner, recurrent, transformer
+from jumok.engine.blocks import missing_part
 from jumok.engine.language import NativeCausal
 from jumok.engine.native import NativeModel
 from jumok.engine.packing import Kind
 from jumok.engine.quantising import Quantised
 from jumok.engine.recurrent import NativeRecurrent
-from jumok.engine.served import missing_part
 from jumok.engine.transformer import NativeTransformer
-from jumok.models.recurrent_tensors import recurrent_tensors
-from jumok.models.tensors import Tensors, causal_tensors_of, tensors_of
+from jumok.models.tensors import Tensors, causal_tensors_of, recurrent_tensors, tensors_of
 from jumok.narrowing import taking
 
 FURTHEST = 4096
