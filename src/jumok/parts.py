@@ -166,7 +166,7 @@ PARTS: dict[str, dict[str, Part]] = {
         ),
         "sinusoidal": Part(
             "jumok.positions.sinusoidal:SinusoidalPositions",
-            PositionSpec(engine=True, computed=True, limited=True),
+            PositionSpec(engine=True, limited=True),
         ),
         "learned": Part(
             "jumok.positions.learned:LearnedPositions",
@@ -221,11 +221,12 @@ def resolve(role: str, name: str) -> Any:
     return places.resolve(build) if isinstance(build, str) else build
 
 
-def described(kind: type[S], name: str) -> S | None:
-    """The record of a part of this kind's role; None: it says nothing of itself."""
-    spec = PARTS[kind.role][name].spec
-    assert spec is None or isinstance(spec, kind)
-    return spec
+def spec_of(kind: type[S], name: str) -> S:
+    """The record of a part of this kind's role; of one that says nothing of itself, and where there
+    is none ("none"), an empty one.
+    """
+    part = PARTS[kind.role].get(name)
+    return part.spec if part is not None and isinstance(part.spec, kind) else kind()
 
 
 def register(role: str, name: str, build: Build, spec: Spec | None = None) -> None:

@@ -21,9 +21,20 @@ def linear(name: str, inputs: int, outputs: int, bias: bool = True) -> Shapes:
     return shapes | {f"{name}.bias": (outputs,)} if bias else shapes
 
 
-def matrices(shapes: Shapes) -> int:
-    """The numbers in the matrices; biases and the gains of norms are left out."""
-    return sum(math.prod(shape) for shape in shapes.values() if len(shape) > 1)
+def under(name: str, shapes: Shapes) -> Shapes:
+    """The tensors of a module as those of the model that has it under this name."""
+    return {f"{name}.{key}": shape for key, shape in shapes.items()}
+
+
+def matrices(shapes: Shapes, start: str = "") -> int:
+    """The numbers in the matrices whose names begin so; biases and the gains of norms are left
+    out.
+    """
+    return sum(
+        math.prod(shape)
+        for name, shape in shapes.items()
+        if len(shape) > 1 and name.startswith(start)
+    )
 
 
 @dataclass(frozen=True)
@@ -70,17 +81,25 @@ class NormSpec(Spec):
     """A norm of the stream.
 
     Attributes:
-        vectors: the names of its parameters, each (dim).
-        kept: vectors that it keeps for the backward pass, its output included.
+        vectors: the names of its parameters, each as wide as what it normalises.
+        kept: vectors that it keeps for the backward pass: of the stream its output included, of
+            heads for each query and key.
     """
 
     role = "norm"
     vectors: tuple[str, ...] = ()
     kept: int = 1
 
-    def tensors(self, name: str, dim: int) -> Shapes:
-        """Its tensors, by their names in a model."""
-        return {f"{name}.{vector}": (dim,) for vector in self.vectors}
+    def tensors(self, dim: int) -> Shapes:
+        """The names and shapes of its parameters."""
+        return dict.fromkeys(self.vectors, (dim,))
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadProcessSpec(NormSpec):
+    """What queries and keys are put through."""
+
+    role = "head_process"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,11 +116,11 @@ class FeedForwardSpec(Spec):
     inner: tuple[str, ...] = ("inner",)
     kept: int = 1
 
-    def tensors(self, name: str, dim: int, hidden: int, bias: bool) -> Shapes:
-        """Its tensors, by their names in a model."""
-        shapes = linear(f"{name}.outer", hidden, dim, bias)
+    def tensors(self, dim: int, hidden: int, bias: bool) -> Shapes:
+        """The names and shapes of its parameters."""
+        shapes = linear("outer", hidden, dim, bias)
         for layer in self.inner:
-            shapes |= linear(f"{name}.{layer}", dim, hidden, bias)
+            shapes |= linear(layer, dim, hidden, bias)
         return shapes
 
 
@@ -134,31 +153,13 @@ class ScoreSpec(Spec):
         """Whether it stays the same if the query and the key are turned by the same angle."""
         return self.product and not (self.layers or self.vectors)
 
-    def tensors(self, name: str, width: int, heads: int) -> Shapes:
-        """Its tensors, by their names in a model."""
-        shapes: Shapes = {}
+    def tensors(self, width: int, heads: int) -> Shapes:
+        """The names and shapes of its parameters."""
+        shapes: Shapes = dict.fromkeys(self.vectors, (width,))
+        shapes |= dict.fromkeys(self.factors, (heads,))
         for layer in self.layers:
-            shapes |= linear(f"{name}.{layer}", width, width)
-        shapes |= {f"{name}.{vector}": (width,) for vector in self.vectors}
-        return shapes | {f"{name}.{factor}": (heads,) for factor in self.factors}
-
-
-@dataclass(frozen=True, kw_only=True)
-class HeadProcessSpec(Spec):
-    """What queries and keys are put through.
-
-    Attributes:
-        vectors: the names of its parameters, each (head_dim).
-        kept: vectors that it keeps for each query and key.
-    """
-
-    role = "head_process"
-    vectors: tuple[str, ...] = ()
-    kept: int = 0
-
-    def tensors(self, name: str, head_dim: int) -> Shapes:
-        """Its tensors, by their names in a model."""
-        return {f"{name}.{vector}": (head_dim,) for vector in self.vectors}
+            shapes |= linear(layer, width, width)
+        return shapes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,12 +179,10 @@ class OutputProcessSpec(Spec):
         """The number of gates for each query."""
         return sizes.heads * {"head": 1, "element": sizes.value_dim, None: 0}[self.gate]
 
-    def tensors(self, name: str, sizes: AttentionSizes) -> Shapes:
-        """Its tensors, by their names in a model."""
-        shapes: Shapes = {f"{name}.{factor}": (sizes.heads,) for factor in self.factors}
-        if self.gate is not None:
-            shapes |= linear(name, sizes.dim, self.gates(sizes), bias=False)
-        return shapes
+    def tensors(self, sizes: AttentionSizes) -> Shapes:
+        """The names and shapes of its parameters."""
+        gates: Shapes = {"weight": (self.gates(sizes), sizes.dim)}
+        return dict.fromkeys(self.factors, (sizes.heads,)) | (gates if self.gate else {})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +192,7 @@ class PositionSpec(Spec):
     Attributes:
         enters: where it enters a model (`positions/interfaces.py`).
         narrow: whether its vectors are single numbers.
-        computed, learned: whether it has a table of vectors, which is a parameter if it is learned.
+        learned: whether its table of vectors is a parameter.
         pairs: whether it turns the elements of heads in pairs.
         limited: whether it is made for texts of up to `max_length` tokens.
     """
@@ -201,7 +200,6 @@ class PositionSpec(Spec):
     role = "positions"
     enters: Entrance = "vectors"
     narrow: bool = False
-    computed: bool = False
     learned: bool = False
     pairs: bool = False
     limited: bool = False
@@ -263,15 +261,15 @@ class AttentionSpec(Spec):
         """
         return head_dim
 
-    def tensors(self, name: str, sizes: AttentionSizes) -> Shapes:
-        """The tensors of its projections, by their names in a model."""
+    def tensors(self, sizes: AttentionSizes) -> Shapes:
+        """The names and shapes of its parameters, without those of its parts."""
         dim, bias = sizes.dim, sizes.bias
         return {
-            **linear(f"{name}.query", dim, sizes.heads * sizes.head_dim, bias),
-            **linear(f"{name}.key", dim, sizes.kv_heads * sizes.head_dim, bias),
-            **linear(f"{name}.value", dim, sizes.kv_heads * sizes.value_dim, bias),
-            **linear(f"{name}.output", sizes.heads * sizes.value_dim, dim, bias),
-            **{f"{name}.{key}": (times * sizes.head_dim,) for key, times in self.vectors.items()},
+            **linear("query", dim, sizes.heads * sizes.head_dim, bias),
+            **linear("key", dim, sizes.kv_heads * sizes.head_dim, bias),
+            **linear("value", dim, sizes.kv_heads * sizes.value_dim, bias),
+            **linear("output", sizes.heads * sizes.value_dim, dim, bias),
+            **{key: (times * sizes.head_dim,) for key, times in self.vectors.items()},
         }
 
     def kept_numbers(self, sizes: AttentionSizes, kv_heads: int) -> int:
@@ -294,22 +292,20 @@ class LatentSpec(AttentionSpec):
         """A part of the head that no later matrix may change; by default half of it."""
         return asked or (max(2, head_dim // 4 * 2) if turns else 0)
 
-    def tensors(self, name: str, sizes: AttentionSizes) -> Shapes:
-        """The tensors of its projections, by their names in a model."""
+    def tensors(self, sizes: AttentionSizes) -> Shapes:
+        """The names and shapes of its parameters, without those of its parts."""
         dim, made, asked = sizes.dim, sizes.latent_dim, sizes.query_latent_dim
         fixed = sizes.head_dim - sizes.rotary_dim
-        shapes: Shapes = {}
-        if asked:
-            shapes |= linear(f"{name}.compress_query.0", dim, asked, sizes.bias)
-            shapes[f"{name}.compress_query.1.weight"] = (asked,)
+        of_queries = linear("compress_query.0", dim, asked, sizes.bias)
+        of_queries["compress_query.1.weight"] = (asked,)
         return {
-            **shapes,
-            **linear(f"{name}.query", asked or dim, sizes.heads * sizes.head_dim, bias=False),
-            **linear(f"{name}.compress", dim, made + sizes.rotary_dim, sizes.bias),
-            f"{name}.norm.weight": (made,),
-            **linear(f"{name}.key", made, sizes.heads * fixed, bias=False),
-            **linear(f"{name}.value", made, sizes.heads * sizes.value_dim, bias=False),
-            **linear(f"{name}.output", sizes.heads * sizes.value_dim, dim, sizes.bias),
+            **(of_queries if asked else {}),
+            **linear("query", asked or dim, sizes.heads * sizes.head_dim, bias=False),
+            **linear("compress", dim, made + sizes.rotary_dim, sizes.bias),
+            "norm.weight": (made,),
+            **linear("key", made, sizes.heads * fixed, bias=False),
+            **linear("value", made, sizes.heads * sizes.value_dim, bias=False),
+            **linear("output", sizes.heads * sizes.value_dim, dim, sizes.bias),
         }
 
     def kept_numbers(self, sizes: AttentionSizes, kv_heads: int) -> int:  # noqa: ARG002

@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 from pydantic import model_validator
 
 from jumok.config.section import Count, Layers, ModelSection, Share, part_name
-from jumok.parts import described, names
+from jumok.parts import PARTS, names, spec_of
 from jumok.specs import ScoreSpec, Spec
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
-PARTS = {"rnn": 1, "gru": 1, "lstm": 2}
+STATES = {"rnn": 1, "gru": 1, "lstm": 2}
 """How many vectors a cell's input is turned into, and how many its state is made of."""
 
 
@@ -45,12 +45,12 @@ class RecurrentConfig(ModelSection):
     def parts(self) -> Iterator[tuple[str, str, Spec | None]]:
         """Its attention, if it has one."""
         if self.looks:
-            yield "attention", self.attention, self.score
+            yield "attention", self.attention, PARTS["score"][self.attention].spec
 
     @property
-    def score(self) -> ScoreSpec | None:
-        """What the score of its attention says of itself; None: it has none, or it says nothing."""
-        return described(ScoreSpec, self.attention) if self.looks else None
+    def score(self) -> ScoreSpec:
+        """What the score of its attention says of itself."""
+        return spec_of(ScoreSpec, self.attention)
 
     @property
     def looks(self) -> bool:
@@ -94,8 +94,7 @@ class RecurrentConfig(ModelSection):
                 'order = "gnmt" has layers above the one with attention: set decoder_layers = 2 '
                 "or more, and an attention"
             )
-        if self.coverage and not (self.score and self.score.covers):
-            scores = ((name, described(ScoreSpec, name)) for name in names("score"))
-            covering = " or ".join(f'"{name}"' for name, score in scores if score and score.covers)
-            raise ValueError(f"coverage is a part of attention = {covering}")
+        if self.coverage and not self.score.covers:
+            covering = (f'"{name}"' for name in names("score") if spec_of(ScoreSpec, name).covers)
+            raise ValueError("coverage is a part of attention = " + " or ".join(covering))
         return self

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from jumok.config.section import Count, ModelSection, Share, part_name
-from jumok.parts import described, names
+from jumok.parts import PARTS, names, spec_of
 from jumok.specs import (
     AttentionSizes,
     AttentionSpec,
@@ -99,23 +99,19 @@ class StackConfig(ModelSection):
             value = getattr(self, key)
             for name in (value,) if isinstance(value, str) else value:
                 if name != "none":
-                    yield key, name, described(kind, name)
+                    yield key, name, PARTS[kind.role][name].spec
 
     @property
     def specs(self) -> StackSpecs:
         """What its parts say of themselves."""
-        no_positions = self.positions == "none"
         return StackSpecs(
-            described(ScoreSpec, self.score) or ScoreSpec(),
-            described(AttentionSpec, self.attention_kind) or AttentionSpec(),
-            described(NormSpec, self.norm_kind) or NormSpec(),
-            described(FeedForwardSpec, self.feedforward_kind) or FeedForwardSpec(),
-            (None if no_positions else described(PositionSpec, self.positions)) or PositionSpec(),
-            tuple(described(HeadProcessSpec, n) or HeadProcessSpec() for n in self.process_heads),
-            tuple(
-                described(OutputProcessSpec, name) or OutputProcessSpec()
-                for name in self.process_output
-            ),
+            spec_of(ScoreSpec, self.score),
+            spec_of(AttentionSpec, self.attention_kind),
+            spec_of(NormSpec, self.norm_kind),
+            spec_of(FeedForwardSpec, self.feedforward_kind),
+            spec_of(PositionSpec, self.positions),
+            tuple(spec_of(HeadProcessSpec, name) for name in self.process_heads),
+            tuple(spec_of(OutputProcessSpec, name) for name in self.process_output),
         )
 
     @property
@@ -241,10 +237,8 @@ def kind_faults(config: StackConfig) -> Iterator[str]:
     if "rotary_dim" in attention.keys and turned >= config.sizes.head_dim:
         yield f"rotary_dim = {turned} is part of head_dim: choose a smaller one"
     for name in names("attention"):
-        other = described(AttentionSpec, name)
-        if other is not None and name != config.attention_kind:
-            yield from (
-                f'{key} belongs to attention_kind = "{name}": leave it out'
-                for key in other.keys
-                if key not in attention.keys and getattr(config, key) is not None
-            )
+        yield from (
+            f'{key} belongs to attention_kind = "{name}": leave it out'
+            for key in spec_of(AttentionSpec, name).keys
+            if key not in attention.keys and getattr(config, key) is not None
+        )

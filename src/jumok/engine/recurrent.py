@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 
 import numpy as np
 
-from jumok.config.recurrent import GATES, PARTS, RecurrentConfig
+from jumok.config.recurrent import GATES, STATES, RecurrentConfig
 from jumok.engine.blocks import Numbers, filled, padded
 from jumok.engine.forced import Depth
 from jumok.engine.native import NativeModel
@@ -47,9 +47,9 @@ def _order(config: RecurrentConfig) -> str:
     return "feeding" if config.input_feeding else config.order
 
 
-def _form(score: ScoreSpec | None) -> int:
+def _form(score: ScoreSpec) -> int:
     """Which of the engine's three scores it is: a product, that of unit vectors, v . tanh(...)."""
-    return 0 if score is None else int(bool(score.factors)) if score.product else 2
+    return int(bool(score.factors)) if score.product else 2
 
 
 class NativeRecurrent(NativeModel):
@@ -82,7 +82,7 @@ class NativeRecurrent(NativeModel):
         decoder = self._decoder()
         self._cells = (CellLayout * len(encoder))(*encoder), (CellLayout * len(decoder))(*decoder)
         score, dim, word = "decoder.attention.score", config.dim, config.embedding
-        states = config.decoder_layers * PARTS[config.cell]
+        states = config.decoder_layers * STATES[config.cell]
         self._model = RecurrentLayout(
             CELLS.index(config.cell), filled(dim), filled(word), filled(dim // ways), dim,
             dim // ways, config.encoder_layers, ways, not config.looks,
@@ -177,11 +177,10 @@ class NativeRecurrent(NativeModel):
         return self._packed.address(padded(vector, filled(len(vector))))
 
     def _scale(self) -> float:
-        score = self._config.score
         sharpness = self._weights.get("decoder.attention.score.sharpness")
         if sharpness is not None:
             return math.exp(min(float(sharpness[0]), SHARPEST))
-        return float(self._config.dim**-0.5 if score is not None and score.scaled else 1.0)
+        return float(self._config.dim**-0.5 if self._config.score.scaled else 1.0)
 
     def _session(self) -> AbstractContextManager[int]:
         engine = library()

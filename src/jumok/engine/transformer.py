@@ -15,11 +15,6 @@ from jumok.engine.request import session_of
 from jumok.engine.structures import library
 
 
-def missing(config: TransformerConfig) -> str | None:
-    """What of this model the engine does not have; None if it serves the model."""
-    return missing_part(config)
-
-
 class NativeTransformer(NativeModel):
     """An encoder-decoder Transformer.
 
@@ -36,7 +31,7 @@ class NativeTransformer(NativeModel):
         kind: Kind = "fp32",
         integers: Mapping[str, Quantised] | None = None,
     ) -> None:
-        assert missing(config) is None
+        assert missing_part(config) is None
         self._pack(config, weights, kind, (config.encoder_layers, config.decoder_layers), integers)
 
     def _pack(

@@ -5,20 +5,18 @@ systems overcommit memory, and kill the process when it is used. Biases and norm
 """
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from functools import singledispatch
 
 from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
 from jumok.config.causal import CausalConfig
 from jumok.config.masked import MaskedConfig, TextClassifierConfig
 from jumok.config.pictures import ImageClassifierConfig
-from jumok.config.recurrent import GATES, RecurrentConfig
+from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection
 from jumok.config.stack import StackConfig
 from jumok.config.transformer import TransformerConfig
 from jumok.errors import ModelError
-from jumok.models.tensors import HEADS
-from jumok.narrowing import taking
+from jumok.models.tensors import block, readers, writer
 from jumok.specs import matrices
 
 TABLES = {"all": 1, "target": 2, "none": 3}
@@ -26,10 +24,12 @@ BYTES = 4
 """The size of a float32 number."""
 
 
-def numbers_in(config: ModelSection, vocabulary: int, labels: int) -> int:
-    """The approximate number of the model's parameters and of its computed position tables."""
-    counted = _COUNTED.get(type(config))  # a plugin's model has no entry
-    return 0 if counted is None else counted(config, vocabulary, labels)
+@singledispatch
+def numbers_in(config: ModelSection, vocabulary: int, labels: int) -> int:  # noqa: ARG001
+    """The approximate number of the model's parameters and of its computed position tables; 0 of a
+    kind of model from a plugin.
+    """
+    return 0
 
 
 def check_memory(
@@ -62,98 +62,40 @@ def memory() -> int:
         return 1 << 40
 
 
-@dataclass(frozen=True)
-class BlockNumbers:
-    """The weights in the matrices of a block, part by part.
-
-    Attributes:
-        attention: of the self-attention, without its gates and its score.
-        cross: of the attention to a Memory, without its gates and its score.
-        gates: of either of them.
-        score: of either of them: matrices that the heads share.
-        router: of the mixture of experts; 0 without one.
-        expert: of one feed-forward layer.
-        experts: their number; 1 without a mixture.
-    """
-
-    attention: int
-    cross: int
-    gates: int
-    score: int
-    router: int
-    expert: int
-    experts: int
-
-    @property
-    def own(self) -> int:
-        """All of the self-attention."""
-        return self.attention + self.gates + self.score
-
-    @property
-    def looking(self) -> int:
-        """All of the attention to a Memory."""
-        return self.cross + self.gates + self.score
-
-    @property
-    def feedforward(self) -> int:
-        """All experts and their router."""
-        return self.router + self.experts * self.expert
-
-
-def block_weights(config: StackConfig) -> BlockNumbers:
-    """The weights of one block."""
-    specs, sizes, experts = config.specs, config.sizes, config.experts
-    feedforward = specs.feedforward.tensors("", config.dim, config.feedforward, config.bias)
-    return BlockNumbers(
-        matrices(specs.attention.tensors("", sizes)),
-        matrices(HEADS.tensors("", sizes)),
-        sum(matrices(gate.tensors("", sizes)) for gate in specs.output_processes),
-        matrices(specs.score.tensors("", sizes.head_dim, sizes.heads)),
-        config.dim * experts if experts is not None else 0,
-        matrices(feedforward),
-        experts or 1,
-    )
-
-
 def _block(config: StackConfig, cross: bool = False) -> int:
-    weights = block_weights(config)
-    return weights.own + weights.looking * cross + weights.feedforward
+    return matrices(block(config, cross=cross))
 
 
 def _places(config: StackConfig) -> int:
-    positions = config.specs.positions
-    joined = config.dim * config.dim if config.positions_join == "concatenate" else 0
-    return config.max_length * config.dim * (positions.computed or positions.learned) + joined
+    positions, dim = config.specs.positions, config.dim
+    table = positions.limited and positions.width(dim, config.max_length) == dim
+    joined = dim * dim if config.positions_join == "concatenate" else 0
+    return config.max_length * dim * table + joined
 
 
+@numbers_in.register
 def _transformer(config: TransformerConfig, vocabulary: int, _: int) -> int:
     blocks = config.encoder_layers * _block(config)
     blocks += config.decoder_layers * _block(config, cross=True)
     return blocks + TABLES[config.tied] * vocabulary * config.dim + 2 * _places(config)
 
 
+@numbers_in.register
 def _encoder(config: MaskedConfig | TextClassifierConfig, vocabulary: int, labels: int) -> int:
     tables = (vocabulary + labels) * config.dim + _places(config)
     return config.layers * _block(config) + tables
 
 
+@numbers_in.register
 def _causal(config: CausalConfig, vocabulary: int, _: int) -> int:
     tables = (1 if config.tied else 2) * vocabulary * config.dim + _places(config)
     return config.layers * _block(config) + tables
 
 
+@numbers_in.register
 def _recurrent(config: RecurrentConfig, vocabulary: int, _: int) -> int:
-    reads = config.embedding + (config.encoder_layers - 1) * config.dim
-    each = config.dim // (1 + config.bidirectional)
-    encoder = GATES[config.cell] * config.dim * (reads + config.encoder_layers * each)
-    tables = TABLES[config.tied] * vocabulary * config.embedding
-    return encoder + _writer(config) + tables
-
-
-def _writer(config: RecurrentConfig) -> int:
-    reads = config.embedding + (2 * config.decoder_layers - 1) * config.dim
-    shown = (2 * config.dim + config.embedding) * config.embedding
-    return GATES[config.cell] * config.dim * reads + shown
+    cells = matrices(readers(config)) + matrices(writer(config))
+    return cells + TABLES[config.tied] * vocabulary * config.embedding
 
 
 def _convolutions(config: CnnConfig | ImageClassifierConfig) -> int:
@@ -162,6 +104,7 @@ def _convolutions(config: CnnConfig | ImageClassifierConfig) -> int:
     return stem + halving + sum(config.blocks * 18 * channels**2 for channels in config.channels)
 
 
+@numbers_in.register
 def _captioner(config: CaptionerConfig, vocabulary: int, _: int) -> int:
     encoder, decoder = config.encoder, config.decoder
     cells, dim = encoder.grid[0] * encoder.grid[1], decoder.dim
@@ -170,24 +113,14 @@ def _captioner(config: CaptionerConfig, vocabulary: int, _: int) -> int:
     seen = (_convolutions(encoder) if isinstance(encoder, CnnConfig) else 0) + encoder.width * dim
     read = config.reader.layers and config.reader.layers * _block(config.reader.stack(dim))
     if isinstance(decoder, RnnDecoderConfig):
-        written = _writer(decoder.recurrent(looks=grid)) + vocabulary * decoder.embedding
+        written = matrices(writer(decoder.recurrent(looks=grid))) + vocabulary * decoder.embedding
     else:
         written = decoder.layers * _block(decoder, cross=True) + vocabulary * dim + _places(decoder)
     return joined + seen + read + written
 
 
+@numbers_in.register
 def _picture(config: ImageClassifierConfig, _: int, labels: int) -> int:
     looked = (*config.attention_after, *config.mixing_after)
     among = sum(4 * config.channels[stage - 1] ** 2 for stage in looked)
     return _convolutions(config) + among + labels * config.channels[-1]
-
-
-_COUNTED: dict[type[ModelSection], Callable[[ModelSection, int, int], int]] = {
-    TransformerConfig: taking(TransformerConfig, _transformer),
-    RecurrentConfig: taking(RecurrentConfig, _recurrent),
-    CaptionerConfig: taking(CaptionerConfig, _captioner),
-    CausalConfig: taking(CausalConfig, _causal),
-    MaskedConfig: taking(MaskedConfig, _encoder),
-    TextClassifierConfig: taking(TextClassifierConfig, _encoder),
-    ImageClassifierConfig: taking(ImageClassifierConfig, _picture),
-}

@@ -6,11 +6,11 @@ Nothing here imports torch.
 from dataclasses import dataclass
 
 from jumok.config.causal import CausalConfig
-from jumok.config.recurrent import GATES, PARTS, RecurrentConfig
+from jumok.config.recurrent import GATES, STATES, RecurrentConfig
 from jumok.config.section import ModelSection
 from jumok.config.stack import StackConfig
 from jumok.config.transformer import TransformerConfig
-from jumok.specs import AttentionSpec, Shapes, linear
+from jumok.specs import AttentionSpec, Shapes, linear, under
 
 TABLES = "encoder.embedding.table", "decoder.embedding.table", "decoder.output.weight"
 TIED = {"all": (TABLES,), "target": (TABLES[1:],), "none": ()}
@@ -58,53 +58,65 @@ def causal_tensors_of(config: CausalConfig, vocabulary: int) -> Tensors | None:
 
 def _stack(config: StackConfig, side: str, layers: int, *, cross: bool) -> Shapes:
     positions, shapes = config.specs.positions, Shapes()
-    norm = config.specs.norm
     if positions.learned:
-        shapes[f"{side}.embedding.positions.encoding.table"] = config.max_length, config.dim
+        shapes["embedding.positions.encoding.table"] = config.max_length, config.dim
     if config.positions_join == "concatenate":
         inputs = config.dim + positions.width(config.dim, config.max_length)
-        shapes |= linear(f"{side}.embedding.positions.join", inputs, config.dim)
+        shapes |= linear("embedding.positions.join", inputs, config.dim)
     if config.norm == "pre":
-        shapes |= norm.tensors(f"{side}.first_norm", config.dim)
+        shapes |= under("first_norm", config.specs.norm.tensors(config.dim))
     for layer in range(layers):
-        name = f"{side}.blocks.{layer}"
-        shapes |= _attention(config, f"{name}.self_attention", config.specs.attention, layer)
-        shapes |= norm.tensors(f"{name}.after_self.norm", config.dim)
-        if cross:
-            shapes |= _attention(config, f"{name}.cross_attention", HEADS)
-            shapes |= norm.tensors(f"{name}.after_cross.norm", config.dim)
-        shapes |= _feedforward(config, f"{name}.feedforward")
-        shapes |= norm.tensors(f"{name}.after_feedforward.norm", config.dim)
+        shapes |= under(f"blocks.{layer}", block(config, cross=cross, layer=layer))
+    return under(side, shapes)
+
+
+def block(config: StackConfig, *, cross: bool, layer: int = 0) -> Shapes:
+    """One block; with attention to a Memory if `cross`."""
+    norm = config.specs.norm.tensors(config.dim)
+    shapes = under("self_attention", self_attention(config, layer)) | under("after_self.norm", norm)
+    if cross:
+        shapes |= under("cross_attention", cross_attention(config))
+        shapes |= under("after_cross.norm", norm)
+    return (
+        shapes | under("feedforward", feedforward(config)) | under("after_feedforward.norm", norm)
+    )
+
+
+def self_attention(config: StackConfig, layer: int = 0) -> Shapes:
+    """The self-attention of a layer."""
+    shapes = config.specs.attention.tensors(config.sizes) | _parts_of_heads(config)
+    if config.sinks:
+        shapes["sink.score"] = (config.heads,)
+    if config.value_residual and layer:  # the first layer has nothing to mix
+        shapes["value_residual.mix"] = (2,)
     return shapes
 
 
-def _feedforward(config: StackConfig, name: str) -> Shapes:
-    one, sizes = config.specs.feedforward, (config.dim, config.feedforward, config.bias)
-    if config.experts is None:
-        return one.tensors(name, *sizes)
-    shapes = linear(f"{name}.router", config.dim, config.experts, bias=False)
-    for number in range(config.experts):
-        shapes |= one.tensors(f"{name}.experts.{number}", *sizes)
-    return shapes
+def cross_attention(config: StackConfig) -> Shapes:
+    """The attention to a Memory."""
+    return HEADS.tensors(config.sizes) | _parts_of_heads(config)
 
 
-def _attention(
-    config: StackConfig, name: str, kind: AttentionSpec, layer: int | None = None
-) -> Shapes:
-    """One attention; `layer` is that of a self-attention."""
+def _parts_of_heads(config: StackConfig) -> Shapes:
     specs, sizes = config.specs, config.sizes
-    score = f"{name}.score" if config.score_cap is None else f"{name}.score.score"
-    shapes = kind.tensors(name, sizes)
-    shapes |= specs.score.tensors(score, sizes.head_dim, sizes.heads)
+    score = "score" if config.score_cap is None else "score.score"
+    shapes = under(score, specs.score.tensors(sizes.head_dim, sizes.heads))
     for number, process in enumerate(specs.head_processes):
         for what in ("queries", "keys"):
-            shapes |= process.tensors(f"{name}.process_{what}.{number}", sizes.head_dim)
+            shapes |= under(f"process_{what}.{number}", process.tensors(sizes.head_dim))
     for number, gate in enumerate(specs.output_processes):
-        shapes |= gate.tensors(f"{name}.process_output.{number}", sizes)
-    if layer is not None and config.sinks:
-        shapes[f"{name}.sink.score"] = (sizes.heads,)
-    if layer and config.value_residual:  # the first layer has nothing to mix
-        shapes[f"{name}.value_residual.mix"] = (2,)
+        shapes |= under(f"process_output.{number}", gate.tensors(sizes))
+    return shapes
+
+
+def feedforward(config: StackConfig) -> Shapes:
+    """The feed-forward layer, or the experts and their router."""
+    one = config.specs.feedforward.tensors(config.dim, config.feedforward, config.bias)
+    if config.experts is None:
+        return one
+    shapes = linear("router", config.dim, config.experts, bias=False)
+    for number in range(config.experts):
+        shapes |= under(f"experts.{number}", one)
     return shapes
 
 
@@ -113,27 +125,36 @@ def recurrent_tensors(config: RecurrentConfig, vocabulary: int) -> Tensors | Non
     if not is_described(config):
         return None
     shapes: Shapes = dict.fromkeys(TABLES, (vocabulary, config.embedding))
-    ways = ("forwards", "backwards")[: 1 + config.bidirectional]
+    return Tensors(shapes | readers(config) | writer(config), TIED[config.tied])
+
+
+def readers(config: RecurrentConfig) -> Shapes:
+    """The cells of an RNN's encoder."""
+    ways, shapes = ("forwards", "backwards")[: 1 + config.bidirectional], Shapes()
     for layer in range(config.encoder_layers):
         inputs = config.dim if layer else config.embedding
         for way in ways:
-            name = f"encoder.readers.{layer}.{way}"
-            shapes |= _cell(config, name, inputs, config.dim // len(ways))
+            cell = _cell(config, inputs, config.dim // len(ways))
+            shapes |= under(f"encoder.readers.{layer}.{way}", cell)
+    return shapes
+
+
+def writer(config: RecurrentConfig) -> Shapes:
+    """The decoder of an RNN, without its tables."""
+    shapes = linear("readout", sum(config.readout_inputs), config.embedding)
+    shapes |= linear("first", config.dim, config.decoder_layers * STATES[config.cell] * config.dim)
     for layer in range(config.decoder_layers):
         widths = config.upper_inputs if layer else config.word_inputs
-        shapes |= _cell(config, f"decoder.cells.cells.{layer}", sum(widths), config.dim)
-    states = config.decoder_layers * PARTS[config.cell] * config.dim
-    shapes |= linear("decoder.first", config.dim, states)
-    shapes |= linear("decoder.readout", sum(config.readout_inputs), config.embedding)
+        shapes |= under(f"cells.cells.{layer}", _cell(config, sum(widths), config.dim))
     if config.gate:
-        shapes |= linear("decoder.gate", config.dim, 1)
-    if config.score is not None:
-        shapes |= config.score.tensors("decoder.attention.score", config.dim, 1)
+        shapes |= linear("gate", config.dim, 1)
+    if config.looks:
+        shapes |= under("attention.score", config.score.tensors(config.dim, 1))
     if config.coverage:
-        shapes["decoder.attention.score.coverage"] = (config.dim,)
-    return Tensors(shapes, TIED[config.tied])
+        shapes["attention.score.coverage"] = (config.dim,)
+    return under("decoder", shapes)
 
 
-def _cell(config: RecurrentConfig, name: str, inputs: int, dim: int) -> Shapes:
+def _cell(config: RecurrentConfig, inputs: int, dim: int) -> Shapes:
     gates = GATES[config.cell] * dim
-    return linear(f"{name}.input", inputs, gates) | linear(f"{name}.state", dim, gates)
+    return linear("input", inputs, gates) | linear("state", dim, gates)

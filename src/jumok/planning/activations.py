@@ -7,21 +7,19 @@ Source: the idea of the count: Korthikanti et al. 2022, "Reducing activation rec
 Transformer models", section 4.1.
 """
 
-from collections.abc import Callable
+from functools import singledispatch
 
 from jumok.config import Config
 from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
 from jumok.config.captions import CaptionDataConfig
 from jumok.config.causal import CausalConfig
 from jumok.config.families import CaptionConfig
-from jumok.config.masked import EncoderConfig, MaskedConfig, TextClassifierConfig
+from jumok.config.masked import EncoderConfig
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.recurrent import GATES, RecurrentConfig
-from jumok.config.section import ModelSection
 from jumok.config.stack import StackConfig
 from jumok.config.transformer import TransformerConfig
 from jumok.models.tensors import HEADS
-from jumok.narrowing import taking
 from jumok.planning.blocks import LANES, fuses, keys_seen, multiplied
 from jumok.planning.products import Lengths
 
@@ -36,7 +34,13 @@ def kept_numbers(config: Config, lengths: Lengths, fused: bool = True) -> float:
         fused: whether the attention weights are recomputed in the backward pass, as fused kernels
             do if none of the weights are dropped.
     """
-    return _KEPT[type(config.model)](config.model, config, lengths, fused)
+    return _kept_by(config.model, config, lengths, fused)
+
+
+@singledispatch
+def _kept_by(model: object, config: Config, lengths: Lengths, fused: bool) -> float:
+    """The numbers kept by a model, by the class of its section."""
+    raise NotImplementedError
 
 
 def _attention(config: StackConfig, keys: float, fused: bool) -> float:
@@ -154,6 +158,7 @@ def _embedded(config: StackConfig) -> float:
     return (1 + (config.dropout > 0)) * config.dim
 
 
+@_kept_by.register
 def _transformer(model: TransformerConfig, config: Config, lengths: Lengths, fused: bool) -> float:
     encoder = _stack(model, model.encoder_layers, lengths.source, fused, causal=False)
     memory = lengths.source, lengths.ratio
@@ -163,16 +168,19 @@ def _transformer(model: TransformerConfig, config: Config, lengths: Lengths, fus
     return embedded + _kept(config, (lengths.ratio, model, encoder), (1.0, model, decoder))
 
 
+@_kept_by.register
 def _causal(model: CausalConfig, config: Config, lengths: Lengths, fused: bool) -> float:
     blocks = _stack(model, model.layers, lengths.target, fused, causal=True)
     return _embedded(model) + _kept(config, (1.0, model, blocks))
 
 
+@_kept_by.register
 def _encoder(model: EncoderConfig, config: Config, lengths: Lengths, fused: bool) -> float:
     blocks = _stack(model, model.layers, lengths.target, fused, causal=False)
     return _embedded(model) + _kept(config, (1.0, model, blocks))
 
 
+@_kept_by.register
 def _recurrent(model: RecurrentConfig, _: Config, lengths: Lengths, __: bool) -> float:
     encoder = CELL_NUMBERS[model.cell] * model.dim * model.encoder_layers
     return lengths.ratio * encoder + _writer(model, lengths.source)
@@ -184,13 +192,13 @@ def _writer(model: RecurrentConfig, keys: float) -> float:
     words = 5 * model.embedding
     if not model.looks:
         return cells + words
-    product = model.score is not None and model.score.product
-    looks = 4 * model.dim + keys * (2 if product else model.dim)
+    looks = 4 * model.dim + keys * (2 if model.score.product else model.dim)
     # Attention before the cell's step: the steps are computed one by one, gate by gate.
     apart = GATES[model.cell] * model.dim if model.order == "bahdanau" else 0
     return cells + words + looks + apart
 
 
+@_kept_by.register
 def _captioner(model: CaptionerConfig, config: Config, lengths: Lengths, fused: bool) -> float:
     assert isinstance(config, CaptionConfig)
     encoder, decoder = model.encoder, model.decoder
@@ -233,6 +241,7 @@ def _convolutions(
     return kept + 2 * rows * columns * channels[-1]
 
 
+@_kept_by.register
 def _image(model: ImageClassifierConfig, _: Config, __: Lengths, fused: bool) -> float:
     rows, columns = -(-model.height // model.patch), -(-model.width // model.patch)
     kept = _convolutions(model.channels, model.blocks, model.dropout, rows, columns)
@@ -245,14 +254,3 @@ def _image(model: ImageClassifierConfig, _: Config, __: Lengths, fused: bool) ->
             kept += cells * 4 * width
         rows, columns = -(-rows // 2), -(-columns // 2)
     return kept
-
-
-_KEPT: dict[type[ModelSection], Callable[[ModelSection, Config, Lengths, bool], float]] = {
-    TransformerConfig: taking(TransformerConfig, _transformer),
-    RecurrentConfig: taking(RecurrentConfig, _recurrent),
-    CaptionerConfig: taking(CaptionerConfig, _captioner),
-    CausalConfig: taking(CausalConfig, _causal),
-    MaskedConfig: taking(MaskedConfig, _encoder),
-    TextClassifierConfig: taking(TextClassifierConfig, _encoder),
-    ImageClassifierConfig: taking(ImageClassifierConfig, _image),
-}

@@ -6,7 +6,8 @@ other paths compute all scores, and mask them.
 """
 
 from jumok.config.stack import StackConfig
-from jumok.models.size import block_weights
+from jumok.models.tensors import HEADS
+from jumok.specs import matrices
 
 LANES = 16
 """With a sink the kernels get heads of a multiple of this width (`kernels/native.py`)."""
@@ -56,13 +57,12 @@ def self_attention(config: StackConfig, keys: float) -> float:
     Args:
         keys: that each query is multiplied with.
     """
-    weights, sizes = block_weights(config), config.sizes
-    compared = sizes.head_dim * config.specs.score.product
+    specs, sizes = config.specs, config.sizes
+    compared = sizes.head_dim * specs.score.product
     if config.sinks and multiplied(config):
         compared, keys = sizes.head_dim + LANES - sizes.head_dim % LANES, keys + 1.0
-    width = compared + config.specs.attention.values * sizes.value_dim
-    attended = 2.0 * keys * config.heads * width
-    projected = 2.0 * (weights.attention + weights.gates)
+    attended = 2.0 * keys * config.heads * (compared + specs.attention.values * sizes.value_dim)
+    projected = 2.0 * (matrices(specs.attention.tensors(sizes)) + _gates(config))
     return projected + _score(config, 1.0) + attended
 
 
@@ -73,12 +73,18 @@ def cross_attention(config: StackConfig, keys: float, states: float) -> float:
         keys: that each query is multiplied with.
         states: of the Memory, for each query: keys and values are computed for them.
     """
-    weights, sizes = block_weights(config), config.sizes
-    of_queries = config.dim * config.heads * (sizes.head_dim + sizes.value_dim)
-    projected = 2.0 * (of_queries + weights.gates + states * (weights.cross - of_queries))
+    sizes, weights = config.sizes, HEADS.tensors(config.sizes)
+    of_states = matrices(weights, "key") + matrices(weights, "value")
+    of_queries = matrices(weights) - of_states + _gates(config)
+    projected = 2.0 * (of_queries + states * of_states)
     compared = sizes.head_dim * config.specs.score.product
     attended = 2.0 * keys * config.heads * (compared + sizes.value_dim)
     return projected + _score(config, states) + attended
+
+
+def _gates(config: StackConfig) -> int:
+    """The weights of the gates on the heads' outputs."""
+    return sum(matrices(gate.tensors(config.sizes)) for gate in config.specs.output_processes)
 
 
 def _score(config: StackConfig, states: float) -> float:
@@ -90,6 +96,7 @@ def _score(config: StackConfig, states: float) -> float:
 
 def feedforward(config: StackConfig) -> float:
     """FLOP of the feed-forward layer for each position: of the router, and the experts it uses."""
-    weights = block_weights(config)
-    used = config.experts_used if config.experts is not None else 1
-    return 2.0 * (weights.router + used * weights.expert)
+    one = config.specs.feedforward.tensors(config.dim, config.feedforward, config.bias)
+    if config.experts is None:
+        return 2.0 * matrices(one)
+    return 2.0 * (config.dim * config.experts + config.experts_used * matrices(one))
