@@ -14,67 +14,171 @@
 The interfaces are protocols, in the file interfaces.py of the named package; that of formats is
 described in `jumok/data/files/tables.py`.
 
-A new part is a new file and a line here. A part from outside of jumok is added by `register`,
-before the recipe is read. An entry is "module:name" and is imported when it is first built, so
-that recipes can be checked without importing any model.
+A new part is a new file and a line here: what builds it, as "module:name", which is imported when
+the part is first built, so that recipes can be checked without importing any model; and its record
+(`jumok/specs.py`), which says what the part is to everything else. A part from outside of jumok is
+added by `register`, before the recipe is read.
 """
 
 import difflib
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from jumok import places
 from jumok.errors import ConfigError
+from jumok.specs import (
+    AttentionSpec,
+    BinaryPositionSpec,
+    FeedForwardSpec,
+    HeadProcessSpec,
+    LatentSpec,
+    NormSpec,
+    OutputProcessSpec,
+    PositionSpec,
+    ScoreSpec,
+    Spec,
+)
 
-Part = Callable[..., object]
+Build = str | Callable[..., object]
+S = TypeVar("S", bound=Spec)
 
-PARTS: dict[str, dict[str, str | Part]] = {
+
+@dataclass(frozen=True)
+class Part:
+    """An entry of the table.
+
+    Attributes:
+        build: what builds it, with the arguments of its role, or its place as "module:name".
+        spec: None: it says nothing of itself; only torch knows it.
+    """
+
+    build: Build
+    spec: Spec | None = None
+
+
+PARTS: dict[str, dict[str, Part]] = {
     "norm": {
-        "layer": "torch.nn:LayerNorm",
-        "rms": "torch.nn:RMSNorm",
+        "layer": Part("torch.nn:LayerNorm", NormSpec(engine=True, vectors=("weight", "bias"))),
+        "rms": Part("torch.nn:RMSNorm", NormSpec(engine=True, vectors=("weight",), kept=2)),
     },
     "feedforward": {
-        "plain": "jumok.layers.feedforward:PlainFeedForward",
-        "gated": "jumok.layers.gated:GatedFeedForward",
+        "plain": Part("jumok.layers.feedforward:PlainFeedForward", FeedForwardSpec(engine=True)),
+        "gated": Part(
+            "jumok.layers.gated:GatedFeedForward",
+            FeedForwardSpec(engine=True, inner=("gate", "inner"), kept=3),
+        ),
     },
     "score": {
-        "dot": "jumok.attention.scores:DotScore",
-        "scaled-dot": "jumok.attention.scores:ScaledDotScore",
-        "bilinear": "jumok.attention.scores:BilinearScore",
-        "additive": "jumok.attention.scores:AdditiveScore",
-        "cosine": "jumok.attention.cosine:CosineScore",
+        "dot": Part("jumok.attention.scores:DotScore", ScoreSpec(engine=True, product=True)),
+        "scaled-dot": Part(
+            "jumok.attention.scores:ScaledDotScore",
+            ScoreSpec(engine=True, product=True, scaled=True),
+        ),
+        "bilinear": Part(
+            "jumok.attention.scores:BilinearScore",
+            ScoreSpec(engine=True, product=True, layers=("key",)),
+        ),
+        "additive": Part(
+            "jumok.attention.scores:AdditiveScore",
+            ScoreSpec(engine=True, layers=("query", "key"), vectors=("energy",), covers=True),
+        ),
+        "cosine": Part(
+            "jumok.attention.cosine:CosineScore",
+            ScoreSpec(engine=True, product=True, factors=("sharpness",), kept=2),
+        ),
     },
     "head_process": {
-        "qk-norm": "jumok.attention.qk_norm:QueryKeyNorm",
+        "qk-norm": Part(
+            "jumok.attention.qk_norm:QueryKeyNorm",
+            HeadProcessSpec(engine=True, vectors=("weight",), kept=2),
+        ),
     },
     "attention": {
-        "heads": "jumok.attention.multihead:MultiHeadAttention",
-        "differential": "jumok.attention.variants.differential:DifferentialAttention",
-        "latent": "jumok.attention.variants.latent:LatentAttention",
-        "linear": "jumok.attention.variants.linear:LinearAttention",
+        "heads": Part(
+            "jumok.attention.multihead:MultiHeadAttention",
+            AttentionSpec(engine=True, softmax=True),
+        ),
+        "differential": Part(
+            "jumok.attention.variants.differential:DifferentialAttention",
+            AttentionSpec(
+                softmax=True,
+                pairs=True,
+                refuses={"process_output": ()},
+                vectors={"vectors": 4},
+                values=2,
+                kept=((1, 6), (1, 2)),  # values of pairs, their norm and difference
+            ),
+        ),
+        "latent": Part(
+            "jumok.attention.variants.latent:LatentAttention",
+            LatentSpec(
+                softmax=True,
+                keys=("latent_dim", "query_latent_dim", "rotary_dim"),
+                refuses={
+                    "kv_heads": None,
+                    "score": "scaled-dot",
+                    "process_heads": (),
+                    "value_residual": False,
+                },
+            ),
+        ),
+        "linear": Part(
+            "jumok.attention.variants.linear:LinearAttention",
+            AttentionSpec(
+                scores=False,
+                refuses={"score": "scaled-dot", "score_cap": None, "sinks": False, "window": None},
+                kept=((2, 2), (2, 1)),  # features, of which an exponential is kept
+            ),
+        ),
     },
     "output_process": {
-        "head-scale": "jumok.attention.head_scale:HeadScale",
-        "head-gate": "jumok.attention.variants.head_gate:HeadGate",
-        "element-gate": "jumok.attention.variants.head_gate:ElementGate",
+        "head-scale": Part(
+            "jumok.attention.head_scale:HeadScale",
+            OutputProcessSpec(engine=True, factors=("gain",)),
+        ),
+        "head-gate": Part(
+            "jumok.attention.variants.head_gate:HeadGate", OutputProcessSpec(gate="head")
+        ),
+        "element-gate": Part(
+            "jumok.attention.variants.head_gate:ElementGate", OutputProcessSpec(gate="element")
+        ),
     },
     "format": {
-        "csv": "jumok.data.files.tables:read_csv",
-        "tsv": "jumok.data.files.tables:read_tsv",
-        "jsonl": "jumok.data.files.tables:read_jsonl",
-        "parquet": "jumok.data.files.tables:read_parquet",
-        "tmx": "jumok.data.files.translators:read_tmx",
-        "po": "jumok.data.files.translators:read_po",
-        "xliff": "jumok.data.files.translators:read_xliff",
+        "csv": Part("jumok.data.files.tables:read_csv"),
+        "tsv": Part("jumok.data.files.tables:read_tsv"),
+        "jsonl": Part("jumok.data.files.tables:read_jsonl"),
+        "parquet": Part("jumok.data.files.tables:read_parquet"),
+        "tmx": Part("jumok.data.files.translators:read_tmx"),
+        "po": Part("jumok.data.files.translators:read_po"),
+        "xliff": Part("jumok.data.files.translators:read_xliff"),
     },
     "positions": {
-        "index": "jumok.positions.index:IndexPositions",
-        "fraction": "jumok.positions.index:FractionPositions",
-        "binary": "jumok.positions.binary:BinaryPositions",
-        "sinusoidal": "jumok.positions.sinusoidal:SinusoidalPositions",
-        "learned": "jumok.positions.learned:LearnedPositions",
-        "rotary": "jumok.positions.rotary:RotaryPositions",
-        "alibi": "jumok.positions.alibi:AlibiPositions",
+        "index": Part(
+            "jumok.positions.index:IndexPositions", PositionSpec(engine=True, narrow=True)
+        ),
+        "fraction": Part(
+            "jumok.positions.index:FractionPositions",
+            PositionSpec(engine=True, narrow=True, limited=True),
+        ),
+        "binary": Part(
+            "jumok.positions.binary:BinaryPositions", BinaryPositionSpec(engine=True, limited=True)
+        ),
+        "sinusoidal": Part(
+            "jumok.positions.sinusoidal:SinusoidalPositions",
+            PositionSpec(engine=True, limited=True),
+        ),
+        "learned": Part(
+            "jumok.positions.learned:LearnedPositions",
+            PositionSpec(engine=True, learned=True, limited=True),
+        ),
+        "rotary": Part(
+            "jumok.positions.rotary:RotaryPositions",
+            PositionSpec(engine=True, enters="heads", pairs=True),
+        ),
+        "alibi": Part(
+            "jumok.positions.alibi:AlibiPositions", PositionSpec(engine=True, enters="scores")
+        ),
     },
 }
 
@@ -113,23 +217,38 @@ def resolve(role: str, name: str) -> Any:
     fault = unknown(role, name)
     if fault is not None:
         raise ConfigError(fault)
-    part = PARTS[role][name]
-    return places.resolve(part) if isinstance(part, str) else part
+    build = PARTS[role][name].build
+    return places.resolve(build) if isinstance(build, str) else build
 
 
-def register(role: str, name: str, part: str | Part) -> None:
+def spec_of(kind: type[S], name: str) -> S:
+    """The record of a part of this kind's role; of one that says nothing of itself, and where there
+    is none ("none"), an empty one.
+    """
+    part = PARTS[kind.role].get(name)
+    return part.spec if part is not None and isinstance(part.spec, kind) else kind()
+
+
+def register(role: str, name: str, build: Build, spec: Spec | None = None) -> None:
     """Adds a part, so that recipes can name it.
 
     Args:
-        part: what builds it, with the arguments of its role, or its place as "module:name".
+        build: what builds it, with the arguments of its role, or its place as "module:name".
+        spec: what it says of itself to `jumok plan`, to checks and to the native engine.
 
     Raises:
-        ConfigError: there is no such role, or the name is taken by another part.
+        ConfigError: there is no such role, or the name is taken by another part, or the record is
+            one of another role.
     """
+    part = Part(build, spec)
     if name in names(role) and PARTS[role][name] != part:
         raise ConfigError(
             f"the {role} {name!r} is taken by another part.",
-            got=str(part),
+            got=str(build),
             do="choose another name; taken are: " + ", ".join(names(role)),
+        )
+    if spec is not None and spec.role != role:
+        raise ConfigError(
+            "this record is one of another role.", expected=f"that of a {role}", got=repr(spec)
         )
     PARTS[role][name] = part

@@ -19,6 +19,7 @@ from jumok import parts
 from jumok.environment import is_named_pipe
 from jumok.errors import BundleError, ConfigError, JumokError, Place
 from jumok.kinds import Kind, register_kind
+from jumok.specs import Spec
 
 
 class Plugin(NamedTuple):
@@ -43,7 +44,9 @@ REGISTERED: ContextVar[set[tuple[str, str]] | None] = ContextVar("jumok_register
 """What the plugin that is being run has registered so far."""
 
 
-def register(role: str, name: str, part: Callable[..., object] | str | Kind) -> None:
+def register(
+    role: str, name: str, part: Callable[..., object] | str | Kind, spec: Spec | None = None
+) -> None:
     """Adds a part, a format or a kind of model from outside of jumok, under a name for recipes.
 
         jumok.register("score", "cosine", CosineScore)
@@ -52,17 +55,19 @@ def register(role: str, name: str, part: Callable[..., object] | str | Kind) -> 
         role: "norm", "feedforward", "score", "head_process", "output_process", "positions" or
             "format" (`jumok.parts`, which says how each is built), or "kind" (`jumok.kinds`).
         part: what builds it, or its place as "module:name"; for "kind", the record.
+        spec: what the part says of itself (`jumok.specs`). None: `jumok plan` and the native
+            engine refuse models that have it.
 
     Raises:
         ConfigError: there is no such role, or the name is taken by something else.
     """
-    _add(role, name, part)
+    _add(role, name, part, spec)
     registered = REGISTERED.get()
     if registered is not None:
         registered.add((role, name))
 
 
-def _add(role: str, name: str, part: Callable[..., object] | str | Kind) -> None:
+def _add(role: str, name: str, part: Callable[..., object] | str | Kind, spec: Spec | None) -> None:
     if role == "kind":
         if not isinstance(part, Kind):
             raise ConfigError("a kind of model is a jumok.Kind.", got=type(part).__name__)
@@ -74,7 +79,7 @@ def _add(role: str, name: str, part: Callable[..., object] | str | Kind) -> None
             expected='something that can be called, or "module:name"',
             got=type(part).__name__,
         )
-    parts.register(role, name, part)
+    parts.register(role, name, part, spec)
 
 
 def load_plugin(file: Path | str) -> str:

@@ -98,33 +98,6 @@ class ScoreBias(Protocol):
 
 
 @dataclass(frozen=True)
-class AttentionSizes:
-    """The sizes that a kind of attention is built with (the role "attention").
-
-    Attributes:
-        dim: width of the states.
-        heads, kv_heads: their number, and that of the heads of keys and values.
-        head_dim, value_dim: widths of one head's query, and of its value.
-        bias: whether the projections have biases.
-        epsilon: of norms.
-        latent_dim: width of what keys and values are made of; 0: they are projected directly.
-        query_latent_dim: the same of queries.
-        rotary_dim: of `head_dim`, how much rotary positions turn in latent attention.
-    """
-
-    dim: int
-    heads: int
-    kv_heads: int
-    head_dim: int
-    value_dim: int
-    bias: bool = True
-    epsilon: float = 1e-5
-    latent_dim: int = 0
-    query_latent_dim: int = 0
-    rotary_dim: int = 0
-
-
-@dataclass(frozen=True)
 class HeadParts:
     """What the heads of an attention module consist of, besides its projections.
 

@@ -17,7 +17,6 @@ from jumok.attention.core import (
     split_heads,
 )
 from jumok.attention.interfaces import (
-    AttentionSizes,
     HeadParts,
     HeadProcess,
     OutputProcess,
@@ -34,6 +33,7 @@ from jumok.kernels.noise import DropoutMask, Noise
 from jumok.kernels.step import AttentionWeights
 from jumok.kernels.step_part import StepPart, weights_for_step
 from jumok.shapes import Float, States, Tensor
+from jumok.specs import AttentionSizes
 
 KeysValues = tuple[
     Float[Tensor, "batch kv_heads length head_dim"],

@@ -57,7 +57,6 @@ class Config(Section):
 
 
 DEFAULT_KIND = "transformer"
-COUNTED = ("sinusoidal", "learned", "binary", "fraction")
 """Position encodings with a maximum length."""
 
 
@@ -103,7 +102,7 @@ class TranslationConfig(Config):
     @model_validator(mode="after")
     def _positions_suffice(self) -> "TranslationConfig":
         model = self.model
-        if not isinstance(model, TransformerConfig) or model.positions not in COUNTED:
+        if not isinstance(model, TransformerConfig) or not model.specs.positions.limited:
             return self
         if self.data.max_tokens >= model.max_length:
             raise ValueError(
@@ -132,7 +131,7 @@ class CaptionConfig(Config):
         decoder = self.model.decoder
         if isinstance(decoder, RnnDecoderConfig):
             return self
-        counted = decoder.positions in COUNTED
+        counted = decoder.specs.positions.limited
         if counted and self.data.max_tokens >= decoder.max_length:
             raise ValueError(
                 f"data.max_tokens = {self.data.max_tokens} and the end of the caption need more "
@@ -252,7 +251,7 @@ class TextClassificationConfig(Config):
 
 def check_room(max_tokens: int, model: EncoderConfig) -> None:
     """Raises ValueError if there are not enough positions for START, the tokens and END."""
-    if model.positions in COUNTED and max_tokens + 2 > model.max_length:
+    if model.specs.positions.limited and max_tokens + 2 > model.max_length:
         raise ValueError(
             f"data.max_tokens = {max_tokens}, START and END need more positions than "
             f"model.max_length = {model.max_length}: raise the latter or lower the former"

@@ -10,7 +10,6 @@ from typing import Any
 from torch import nn
 
 from jumok.attention.interfaces import (
-    AttentionSizes,
     HeadParts,
     HeadProcess,
     OutputProcess,
@@ -31,7 +30,8 @@ from jumok.layers.interfaces import FeedForward
 from jumok.layers.positions import AddedPositions, ConcatenatedPositions, Positions
 from jumok.layers.residual import PostNorm, PreNorm
 from jumok.parts import resolve
-from jumok.positions.interfaces import Entrance, PositionSizes
+from jumok.positions.interfaces import PositionSizes
+from jumok.specs import Entrance
 
 
 @dataclass(frozen=True)
@@ -99,26 +99,6 @@ class BlockBuilder:
         )
         return made
 
-    @property
-    def _head_dim(self) -> int:
-        return self.config.head_dim or self.config.dim // self.config.heads
-
-    @property
-    def _sizes(self) -> AttentionSizes:
-        config, head_dim = self.config, self._head_dim
-        return AttentionSizes(
-            config.dim,
-            config.heads,
-            config.kv_heads or config.heads,
-            head_dim,
-            config.value_dim or head_dim,
-            config.bias,
-            config.norm_epsilon,
-            config.latent_dim or 2 * head_dim,
-            config.query_latent_dim or 0,
-            config.turned_dim,
-        )
-
     def _self_attention(self, role: Role) -> MultiHeadAttention:
         config = self.config
         rotation = self._encoding("heads")
@@ -135,7 +115,7 @@ class BlockBuilder:
         )
         kind = resolve("attention", config.attention_kind)
         attention: MultiHeadAttention = kind.of(
-            self._sizes, parts, self.noise, config.attention_dropout, role
+            self.config.sizes, parts, self.noise, config.attention_dropout, role
         )
         return attention
 
@@ -145,15 +125,15 @@ class BlockBuilder:
             self._score(), self._processes(), self._processes(), self._output_processes()
         )
         dropout = self.config.attention_dropout
-        return MultiHeadAttention.of(self._sizes, parts, self.noise, dropout, role)
+        return MultiHeadAttention.of(self.config.sizes, parts, self.noise, dropout, role)
 
     def _output_processes(self) -> list[OutputProcess]:
-        sizes = self._sizes
+        sizes = self.config.sizes
         kinds = [resolve("output_process", name) for name in self.config.process_output]
         return [kind(sizes.heads, sizes.value_dim, sizes.dim) for kind in kinds]
 
     def _score(self) -> ScoreFunction:
-        config, head_dim = self.config, self._head_dim
+        config, head_dim = self.config, self.config.sizes.head_dim
         score: ScoreFunction = resolve("score", config.score)(head_dim, head_dim, config.heads)
         return score if config.score_cap is None else SoftCapScore(score, config.score_cap)
 
@@ -161,7 +141,7 @@ class BlockBuilder:
         """The processes of queries, or of keys: each has its own."""
         config = self.config
         kinds = [resolve("head_process", name) for name in config.process_heads]
-        return [kind(self._head_dim, config.norm_epsilon) for kind in kinds]
+        return [kind(config.sizes.head_dim, config.norm_epsilon) for kind in kinds]
 
     def _residual(self) -> Callable[[], PreNorm]:
         kind = PreNorm if self.config.norm == "pre" else PostNorm
@@ -174,7 +154,8 @@ class BlockBuilder:
         if kind is None or kind.enters != enters:
             return None
         length, base = config.max_length, config.rotary_base
-        return kind.of(PositionSizes(config.dim, config.heads, config.turned_dim, length, base))
+        turned = config.sizes.rotary_dim
+        return kind.of(PositionSizes(config.dim, config.heads, turned, length, base))
 
     def _positions(self) -> Positions | None:
         encoding = self._encoding("vectors")

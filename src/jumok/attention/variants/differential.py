@@ -18,11 +18,12 @@ import torch
 from torch import nn
 
 from jumok.attention.core import merge_heads
-from jumok.attention.interfaces import AttentionSizes, HeadParts
+from jumok.attention.interfaces import HeadParts
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.role import Role
 from jumok.kernels.noise import Noise
 from jumok.shapes import Float, States, Tensor
+from jumok.specs import AttentionSizes
 
 
 class DifferentialAttention(MultiHeadAttention):

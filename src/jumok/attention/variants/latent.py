@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from jumok.attention.core import split_heads
-from jumok.attention.interfaces import AttentionSizes, HeadParts
+from jumok.attention.interfaces import HeadParts
 from jumok.attention.masks import AttentionMask
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.role import Role
@@ -27,6 +27,7 @@ from jumok.errors import ConfigError
 from jumok.kernels.linear import Linear
 from jumok.kernels.noise import Noise
 from jumok.shapes import Float, States, Tensor
+from jumok.specs import AttentionSizes
 
 FEW = 4
 """Queries up to which the cache is not expanded."""

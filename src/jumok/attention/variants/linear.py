@@ -18,7 +18,7 @@ import torch.nn.functional as F
 
 from jumok.attention.cache import KeyValueCache
 from jumok.attention.core import repeat_heads, split_heads
-from jumok.attention.interfaces import AttentionSizes, HeadParts
+from jumok.attention.interfaces import HeadParts
 from jumok.attention.masks import AttentionMask
 from jumok.attention.multihead import KeysValues, MultiHeadAttention
 from jumok.attention.observe import Attention
@@ -28,6 +28,7 @@ from jumok.attention.variants.value_residual import FirstValues
 from jumok.errors import ModelError
 from jumok.kernels.noise import Noise
 from jumok.shapes import Float, States, Tensor
+from jumok.specs import AttentionSizes
 
 
 class LinearAttention(MultiHeadAttention):
