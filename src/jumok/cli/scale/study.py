@@ -5,13 +5,13 @@ import itertools
 import json
 import math
 import os
-import queue
 import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from jumok.config.writing import recipe_text
 from jumok.data.files.atomic import write_durably
 from jumok.data.files.run_log import number_in, run_log
 from jumok.environment import with_variables
-from jumok.errors import ConfigError, JumokError, Place, optional_import
+from jumok.errors import ConfigError, Place, optional_import
 from jumok.shipped import find_recipe
 from jumok.training.interrupt import Interrupt
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from jumok.config import Config
 
 STUDY, LONGEST_NAME, MOST_RUNS, PAUSE = "study.jsonl", 80, 10_000, 0.1
-FAILED = 3  # optuna.trial.TrialState.FAIL, an IntEnum
-RANGE = re.compile(r"(log:)?(-?\d[\d.]*?(?:e-?\d+)?)\.\.(-?\d[\d.]*?(?:e-?\d+)?)")
+NUMBER = r"-?\d[\d.]*?(?:e-?\d+)?"
+RANGE = re.compile(rf"(log:)?({NUMBER})\.\.({NUMBER})")
 # A comma inside of brackets or quotes belongs to its value.
 VALUE = re.compile(r"""(?:\[[^]]*\]|\{(?:\[[^]]*\]|[^]}])*\}|"[^"]*"|'[^']*'|[^,\[{"'])+""")
 
@@ -41,18 +41,9 @@ Values = Mapping[str, str]
 """What the keys have in a run, as it is written after --set."""
 
 
-class RunStopped(JumokError):  # noqa: N818 - Ctrl-C is none
-    """A run has ended without a score."""
-
-
 @dataclass(frozen=True)
 class SearchSpace:
-    """What is tried.
-
-    Attributes:
-        keys: the values of each key, or the text of a range.
-        changes: of the recipe, in all runs.
-    """
+    """What is tried: the values of each key, and the changes of the recipe in all runs."""
 
     recipe: Path
     changes: Sequence[str]
@@ -69,73 +60,64 @@ class SearchSpace:
 
     def ends(self) -> list[Values]:
         """The first and the last value of every key."""
-        pairs = {
-            key: match.groups()[1:] if (match := range_of(each)) else (each[0], each[-1])
-            for key, each in self.keys.items()
-        }
-        return [{key: pair[end] for key, pair in pairs.items()} for end in (0, 1)]
+        lists = {key: (range_of(each) or ["", *each])[1:] for key, each in self.keys.items()}
+        return [{key: each[end] for key, each in lists.items()} for end in (0, -1)]
 
     def suggest(self, trial: "Trial") -> Values:
         """The values of a run, as the sampler of the study chooses."""
-        found: dict[str, str] = {}
-        for key, values in self.keys.items():
-            if (match := range_of(values)) is None:
-                found[key] = str(trial.suggest_categorical(key, values))
+        values: dict[str, str] = {}
+        for key, choices in self.keys.items():
+            log, low, high = range_of(choices) or ("", "", "")
+            if not low:
+                values[key] = str(trial.suggest_categorical(key, choices))
+            elif (low + high).isdigit():
+                values[key] = str(trial.suggest_int(key, int(low), int(high), log=bool(log)))
             else:
-                log, low, high = match.groups()
-                number = trial.suggest_float(key, float(low), float(high), log=log is not None)
-                whole = low.isdigit() and high.isdigit()
-                found[key] = f"{number:.0f}" if whole else f"{number:.4g}"
-        return found
+                number = trial.suggest_float(key, float(low), float(high), log=bool(log))
+                values[key] = f"{number:.4g}"
+        return values
 
     def config(self, values: Values) -> "Config":
-        """The recipe of a run; one that trains a model further is completed from its bundle.
-
-        Raises:
-            ConfigError: it cannot be followed.
-        """
+        """The recipe of a run; one that trains a model further is completed from its bundle."""
         from jumok.training.start import load
 
         overrides = [*self.changes, *(f"{key}={value}" for key, value in values.items())]
         return load(self.recipe, [*overrides, f'name="{run_name(values)}"'], dict(os.environ))
 
 
-def range_of(values: Sequence[str]) -> "re.Match[str] | None":
-    """The range that the values are; None: they are a list."""
-    return RANGE.fullmatch(values[0]) if len(values) == 1 else None
+def range_of(values: Sequence[str]) -> tuple[str, ...] | None:
+    """("log:" or "", low, high) if the values are a range; None: they are a list."""
+    match = RANGE.fullmatch(values[0]) if len(values) == 1 else None
+    return match and match.groups("")
 
 
-def read_keys(given: Sequence[str]) -> dict[str, list[str]]:
+def read_keys(texts: Sequence[str]) -> dict[str, list[str]]:
     """The values of each key: "seed=1,2,3" has three, "model.dropout=0.1..0.3" is a range.
 
     Raises:
         ConfigError: no key, no value, a key or a value twice, or a range that is none.
     """
     keys: dict[str, list[str]] = {}
-    for text in given or [""]:
-        key, equals, values = (part.strip() for part in text.partition("="))
-        parts = VALUE.findall(values)
-        found = [value.strip() for value in parts]
-        match = range_of(found or [""])
-        low, high = map(float, match.groups()[1:]) if match else (1, 2)
+    for text in texts or [""]:
+        key, equals, joined = (part.strip() for part in text.partition("="))
+        parts = VALUE.findall(joined)
+        values = [part.strip() for part in parts]
+        log, low, high = range_of(values) or ("", "1", "2")
         faults = {
-            "the grid is empty, or a key has no values.": not equals or not key,
+            "the grid is empty, or a key has no values.": not (key and equals),
             f"the grid has the key {key} twice.": key in keys,
             "a sweep names its runs itself.": key == "name",
             "scores of several metrics cannot be compared.": key == "validation.metric",
-            f"a value of {key} is empty.": not found or not all(found) or ",".join(parts) != values,
-            f"{key} has a value twice.": len(set(found)) < len(found),
-            "a range ends above its beginning, which with log: is above 0.": low >= high
-            or (match is not None and match[1] is not None and low <= 0),
+            f"a value of {key} is empty.": "" in (values or [""]) or ",".join(parts) != joined,
+            f"{key} has a value twice.": len(set(values)) < len(values),
+            "a range ends above its beginning.": float(low) >= float(high),
+            "a range with log: begins above 0.": log and float(low) <= 0,
         }
         if fault := next((what for what, true in faults.items() if true), None):
-            raise ConfigError(
-                fault,
-                expected="KEY=VALUE,VALUE,... or KEY=LOW..HIGH or KEY=log:LOW..HIGH",
-                got=text,
-                do="for example jumok sweep RECIPE --grid model.dropout=0.1,0.2 seed=1,2,3",
-            )
-        keys[key] = found
+            expected = "KEY=VALUE,VALUE,... or KEY=LOW..HIGH or KEY=log:LOW..HIGH"
+            do = "for example jumok sweep RECIPE --grid model.dropout=0.1,0.2 seed=1,2,3"
+            raise ConfigError(fault, expected=expected, got=text, do=do)
+        keys[key] = values
     return keys
 
 
@@ -145,24 +127,19 @@ def run_name(values: Values) -> str:
     A key is named by its last word unless another one ends alike. A long name, and one that lost
     letters which folders do not take, ends with a digest of the values.
     """
-    lasts = [key.rpartition(".")[2] for key in values]
-    words = (
-        last if lasts.count(last) == 1 else key for last, key in zip(lasts, values, strict=True)
-    )
-    plain = "-".join(f"{word}-{value}" for word, value in zip(words, values.values(), strict=True))
+    last = {key: key.rpartition(".")[2] for key in values}
+    words = {key: word if [*last.values()].count(word) == 1 else key for key, word in last.items()}
+    plain = "-".join(f"{words[key]}-{value}" for key, value in values.items())
     name = re.sub(r"[^\w.]+", "-", plain, flags=re.ASCII).strip("-.")[:LONGEST_NAME]
     digest = hashlib.sha256(json.dumps(dict(values)).encode()).hexdigest()[:8]
     return name if name == plain else f"{name}-{digest}"
 
 
-def open_study(
-    folder: Path, space: SearchSpace, metric: str, sampler: str, resume: bool
-) -> "Study":
+def open_study(folder: Path, space: SearchSpace, metric: str, resume: bool) -> "Study":
     """Creates the study of a new sweep in a folder, or opens that of the sweep to resume.
 
     Raises:
-        ConfigError: the folder holds another sweep, or something else; a sweep that is there is
-            not to be resumed, or one that is to be resumed is not there.
+        ConfigError: the folder holds something else, or a sweep to resume is not there.
     """
     with optional_import("jumok sweep", extra="sweep"):
         import optuna
@@ -178,13 +155,11 @@ def open_study(
     for part in ("recipes", "runs", "logs"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     try:
-        storage = optuna.storages.JournalStorage(JournalFileBackend(str(folder / STUDY)))
         study = optuna.create_study(
-            storage=storage,
-            study_name="sweep",
+            storage=optuna.storages.JournalStorage(JournalFileBackend(str(folder / STUDY))),
             direction="minimize" if metric == "loss" else "maximize",
-            load_if_exists=True,
-        )
+            study_name="sweep", load_if_exists=True,
+        )  # fmt: skip
     except (AssertionError, ValueError, LookupError, TypeError) as error:
         what, got = f"the study of the sweep, {STUDY}, is damaged.", str(error)[:200]
         raise ConfigError(what, got=got, do=other, place=place) from error
@@ -194,110 +169,94 @@ def open_study(
         what, do = "the folder holds another sweep.", f"undo the changes, or {other}"
         raise ConfigError(what, expected=before, got=known, do=do, place=place)
     study.set_user_attr("known", known)
-    seed = len(study.trials)  # a continued sweep draws other values
-    study.sampler = optuna.samplers.RandomSampler(seed)
-    if sampler == "tpe":
-        study.sampler = optuna.samplers.TPESampler(seed=seed, constant_liar=True)
+    # The seed: a continued sweep draws other values.
+    study.sampler = optuna.samplers.TPESampler(seed=len(study.trials), constant_liar=True)
     return study
 
 
 def enqueue(study: "Study", wanted: Sequence[Values], count: int) -> int:
-    """Has the study try these values, and what did not end; how many trials are left.
-
-    Args:
-        count: of all trials, where there are no values and the sampler chooses.
-    """
-    from optuna.trial import TrialState
-
-    tried = [each for each in study.trials if "values" in each.user_attrs]
-    settled = (TrialState.COMPLETE, TrialState.WAITING)
-    known = [each.user_attrs["values"] for each in tried if each.state in settled]
-    for values in wanted or [each.user_attrs["values"] for each in tried]:
-        if values not in known:
-            known.append(values)
+    """Has the study try these values, or `count` in all; how many trials are left."""
+    trials = [(each.state.name, each.user_attrs.get("values")) for each in study.trials]
+    done = [values for state, values in trials if state == "COMPLETE"]
+    waiting = [values for state, values in trials if state == "WAITING"]
+    for values in wanted or [values for _, values in trials if values]:
+        if values not in done + waiting:
+            waiting.append(values)
             study.enqueue_trial({}, user_attrs={"values": dict(values)})
-    waiting = len(study.get_trials(states=(TrialState.WAITING,)))
-    done = len(study.get_trials(states=(TrialState.COMPLETE,)))
-    return max(waiting, 0 if wanted else count - done)
+    return max(len(waiting), 0 if wanted else count - len(done))
 
 
 @dataclass
 class Runs:
-    """The objective of the study: trains a run in a process.
-
-    Attributes:
-        jobs, threads: runs at once, and the cores of each.
-        cards: of which each run gets one.
-        failed: the names of runs that ended with an error.
-    """
+    """Trains the runs of a study, each in a process with some threads and one of the cards."""
 
     folder: Path
     space: SearchSpace
     metric: str
-    jobs: int
     threads: int
     cards: Sequence[str]
     failed: list[str] = field(default_factory=list)
     interrupt: Interrupt = field(default_factory=Interrupt)
-    slots: "queue.SimpleQueue[int]" = field(default_factory=queue.SimpleQueue)
 
-    def run(self, study: "Study", count: int) -> None:
-        """Runs so many trials, `jobs` at once; one that fails does not end the others.
+    def run(self, study: "Study", count: int, jobs: int) -> None:
+        """Runs trials, some at once; one that fails does not end the others.
 
         SIGINT and SIGTERM are passed on to the runs, which stop with their checkpoints.
         """
-        for slot in range(self.jobs):
-            self.slots.put(slot)
-        with self.interrupt:
-            study.optimize(self, count, n_jobs=self.jobs, catch=RunStopped)
+        left = iter(range(count))  # by all workers together
+        with self.interrupt, ThreadPoolExecutor(jobs) as pool:
+            list(pool.map(lambda slot: self._work(study, left, slot), range(jobs)))
 
-    def __call__(self, trial: "Trial") -> float:
-        """The score of the best validation of a run.
+    def _work(self, study: "Study", left: Iterator[int], slot: int) -> None:
+        """Runs trials, one after the other."""
+        from optuna.trial import TrialState
 
-        Raises:
-            RunStopped: it failed, was stopped or tried before, or its score is not finite.
-        """
-        values = trial.user_attrs.get("values") or self.space.suggest(trial)
-        trial.set_user_attr("values", values)
-        others = trial.study.trials[: trial.number]
-        if any(each.user_attrs.get("values") == values and each.state != FAILED for each in others):
-            raise RunStopped("these values were tried.")
-        name, slot = run_name(values), self.slots.get()
+        for _ in left:
+            if self.interrupt.signal is not None:
+                return
+            trial = study.ask()
+            try:
+                values = trial.user_attrs.get("values") or self.space.suggest(trial)
+            except ValueError as error:  # optuna has no study of lists that change
+                what, do = "a list, or its key, was another one before.", "give the same --grid"
+                raise ConfigError(what, got=str(error), do=do, place=Place(self.folder)) from error
+            trial.set_user_attr("values", values)
+            others = study.trials[: trial.number]
+            known = [it.user_attrs.get("values") for it in others if it.state != TrialState.FAIL]
+            score = None if values in known else self._score(trial, values, slot)
+            study.tell(trial, score, TrialState.FAIL if score is None else TrialState.COMPLETE)
+
+    def _score(self, trial: "Trial", values: Values, slot: int) -> float | None:
+        """The score of a run's best validation; None: it failed, was stopped, or has none."""
+        name = run_name(values)
         log = self.folder / "logs" / f"{name}.txt"
-        try:
-            code = self._trained(name, values, slot, log)
-        finally:
-            self.slots.put(slot)
-        if self.interrupt.signal is not None:
-            trial.study.stop()
-        elif code:
-            self.failed.append(name)
-            ended = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-            lines = log.read_text("utf-8", errors="replace").splitlines() or [""]
-            error = next((line for line in lines if line.startswith("error: ")), lines[-1])
-            typer.echo(f"FAILED: {name} ({ended}): {error}\n  {log}", err=True)
+        code = self._train(name, values, slot, log)
         if code:
-            raise RunStopped("the run failed, or was stopped.")
+            if self.interrupt.signal is None:
+                self.failed.append(name)
+                ended = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+                lines = log.read_text("utf-8", errors="replace").splitlines() or [""]
+                error = next((line for line in lines if line.startswith("error: ")), lines[-1])
+                typer.echo(f"FAILED: {name} ({ended}): {error}\n  {log}", err=True)
+            return None
         written = run_log(self.folder / "runs" / name)
         best = next((each for each in reversed(written.validations) if each.get("best")), None)
-        score = None if best is None else number_in(best, self.metric)
-        if best is None or score is None:
-            raise RunStopped("the score is not finite.")
+        if best is None or (score := number_in(best, self.metric)) is None:
+            return None
         seconds = max(each["seconds"] for each in written.steps + written.validations)
         trial.set_user_attr("measured", {"step": best["step"], "minutes": seconds / 60})
         typer.echo(f"finished: {name}  {self.metric} {score:.3f}", err=True)
         return score
 
-    def _trained(self, name: str, values: Values, slot: int, log: Path) -> int:
-        """The exit code of a run.
+    def _train(self, name: str, values: Values, slot: int, log: Path) -> int:
+        """Trains a run in a session of its own: Ctrl-C would reach it twice otherwise.
 
-        It is in a session of its own: Ctrl-C would reach it twice otherwise. With JUMOK_LEASH it
-        ends, with a checkpoint, when its input does: when the sweep is gone.
+        With JUMOK_LEASH it ends, with a checkpoint, when its input does: when the sweep is gone.
         """
         recipe, runs = self.folder / "recipes" / f"{name}.toml", self.folder / "runs"
         write_durably(recipe, recipe_text(self.space.config(values)).encode())
-        words = [sys.executable, "-m", "jumok", "train", str(recipe.resolve())]
-        words += ["--runs", str(runs.resolve()), "--json"]
+        words = [sys.executable, "-m", "jumok", "train", str(recipe)]
+        words += ["--runs", str(runs), "--json"]
         words += ["--resume"] if (runs / name / "config.json").is_file() else []
         variables = {"JUMOK_THREADS": str(self.threads), "JUMOK_LEASH": "1"}
         if self.cards:
@@ -308,10 +267,8 @@ class Runs:
                 words, env=with_variables(variables), stdin=subprocess.PIPE, stdout=stream,
                 stderr=stream, start_new_session=True,
             )  # fmt: skip
-        stopped = False
-        while process.poll() is None:
-            if self.interrupt.signal is not None and not stopped:
-                stopped = True
-                process.send_signal(signal.SIGINT)
+        while self.interrupt.signal is None and process.poll() is None:
             time.sleep(PAUSE)
-        return process.returncode
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        return process.wait()

@@ -1,18 +1,19 @@
 """`jumok sweep`: a recipe with many values, several runs at once."""
 
-import os
 import shlex
 import statistics
 import sys
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 
 from jumok import environment
+from jumok.cli.options import Recipe
 from jumok.cli.output.cells import as_csv
 from jumok.cli.scale.study import Runs, SearchSpace, enqueue, open_study, read_keys, run_name
 from jumok.cli.screen import console
@@ -23,10 +24,6 @@ from jumok.systems.device import cores
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
-NVIDIA = Path("/proc/driver/nvidia/gpus")
-Recipe = Annotated[
-    Path, typer.Argument(help="A recipe: its file (TOML), or its name in `jumok recipes`.")
-]
 More = Annotated[
     list[str] | None, typer.Argument(metavar="KEY=VALUES", help="More keys, as --grid has them.")
 ]
@@ -42,16 +39,13 @@ class SweepArgs:
         "model.dropout=0.1..0.3, training.learning_rate=log:1e-4..1e-2. Repeatable.",
         metavar="KEY=VALUES",
     )
-    trials: int = option(0, "Runs with values drawn at random (0 = every combination).", minimum=0)
-    sampler: Literal["random", "tpe"] = option(
-        "random", "With --trials, how values are drawn; tpe: rather near good ones."
+    trials: int = option(
+        0,
+        "Runs with values drawn at random, then near good ones (0 = every combination).",
+        minimum=0,
     )
-    changes: list[str] | None = option(
-        None, "Change a key in all runs: training.steps=2000. Repeatable.", "--set"
-    )
-    output: Path | None = option(
-        None, "Folder of the sweep (default: runs/RECIPE-sweep).", "--output", "-o"
-    )
+    changes: list[str] | None = option(None, "In all runs: training.steps=99. Repeatable.", "--set")
+    output: Path | None = option(None, "Its folder (default: runs/RECIPE-sweep).", "--output", "-o")
     jobs: int = option(0, "Runs at once; 0 = one for each card, or each core.", minimum=0)
     threads: int = option(0, "Cores of each run; 0 = all, divided by --jobs.", minimum=0)
     resume: bool = option(False, "Continue a sweep; finished runs are not repeated.")
@@ -73,70 +67,58 @@ def sweep(recipe: Recipe, more: More = None, *, asked: Annotated[SweepArgs, Swee
 
       jumok sweep recipe.toml --grid model.dropout=0.0..0.4 --trials 20
     """
-    space = SearchSpace(
-        recipe, asked.changes or (), read_keys([*(asked.grid or ()), *(more or ())])
-    )
+    keys = read_keys([*(asked.grid or ()), *(more or ())])
+    space = SearchSpace(recipe, asked.changes or (), keys)
     wanted = [] if asked.trials else space.combinations()
     configs = [space.config(each) for each in wanted or space.ends()]
-    metric, folder = configs[0].validation.metric, asked.output or usual_folder(recipe)
-    study = open_study(folder, space, metric, asked.sampler, asked.resume)
+    metric, folder = configs[0].validation.metric, asked.output
+    if folder is None:
+        folder = Path(environment.recipe_variables()["JUMOK_RUNS"]) / f"{recipe.stem}-sweep"
+    study = open_study(folder, space, metric, asked.resume)
     left = enqueue(study, wanted, asked.trials)
     cards = cards_here(configs[0].training.device)
     jobs = min(asked.jobs or len(cards) or cores(), max(left, 1))
     threads = asked.threads or max(1, cores() // jobs)
     typer.echo(f"{left} runs in {folder}, {jobs} at once", err=True)
-    runs = Runs(folder, space, metric, jobs, threads, cards)
-    if left:
-        runs.run(study, left)
+    runs = Runs(folder, space, metric, threads, cards)
+    runs.run(study, left, jobs)
     if ended := [each for each in study.trials if each.value is not None]:
-        say_results(folder, metric, ended)
-    stopped = runs.interrupt.signal
-    if runs.failed or stopped is not None:
+        print_results(folder, metric, ended)
+    if (stopped := runs.interrupt.signal) is not None or runs.failed:
         again = shlex.join(["jumok", *(word for word in sys.argv[1:] if word != "--resume")])
         failed = f"failed: {', '.join(runs.failed)}\n" if runs.failed else ""
         typer.echo(f"{failed}{folder} has everything. Continue with:\n  {again} --resume", err=True)
         raise typer.Exit(1 if stopped is None else 128 + stopped)
 
 
-def usual_folder(recipe: Path) -> Path:
-    """The folder of a sweep that was given none, beside the runs."""
-    return Path(environment.recipe_variables()["JUMOK_RUNS"]) / f"{recipe.stem}-sweep"
+def cards_here(device: str) -> list[str]:
+    """The graphics cards of which each run gets one; none if the recipe names its device."""
+    import torch
+
+    cards = environment.visible_cards() or map(str, range(torch.cuda.device_count()))
+    return list(cards) if device == "auto" else []
 
 
-def cards_here(device: str, driver: Path = NVIDIA) -> list[str]:
-    """The graphics cards of which each run gets one; none if the recipe names its device.
-
-    Args:
-        driver: where the driver lists its cards.
-    """
-    named = environment.visible_cards()
-    if named is None and driver.is_dir():
-        named = [str(number) for number, _ in enumerate(os.listdir(driver))]
-    return (named or []) if device == "auto" else []
-
-
-def say_results(folder: Path, metric: str, ended: "Sequence[FrozenTrial]") -> None:
+def print_results(folder: Path, metric: str, trials: "Sequence[FrozenTrial]") -> None:
     """Writes results.csv, and prints a row for the runs that differ in their seed alone."""
-    rows, groups = [], dict[tuple[str, ...], list[tuple[float, str]]]()
-    for each in ended:
-        values, score = each.user_attrs["values"], each.value or 0.0
-        name = run_name(values)
-        rows.append((name, *values.values(), score, *each.user_attrs["measured"].values()))
+    rows, groups = [], defaultdict[tuple[str, ...], list[tuple[float, str]]](list)
+    for trial in trials:
+        values, measured = trial.user_attrs["values"], trial.user_attrs["measured"]
+        name, score = run_name(values), trial.value or 0.0
+        rows.append((name, *values.values(), score, *measured.values()))
         others = tuple(value for key, value in values.items() if key != "seed")
-        groups.setdefault(others, []).append((score, name))
-    keys = list(ended[0].user_attrs["values"])
-    text = as_csv(("run", *keys, metric, *ended[0].user_attrs["measured"]), *rows)
-    write_durably(folder / "results.csv", text.encode())
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in (*(key for key in keys if key != "seed"), metric, "spread", "runs"):
-        table.add_column(heading, no_wrap=True)
-    table.add_column("best run", overflow="fold")
-    sign = 1 if metric == "loss" else -1
-    means = {key: sign * statistics.fmean(score for score, _ in its) for key, its in groups.items()}
-    for key in sorted(means, key=means.__getitem__):
-        scores = [score for score, _ in groups[key]]
-        spread = f"{statistics.stdev(scores):.3f}" if len(scores) > 1 else "-"
-        best = min(groups[key], key=lambda one: sign * one[0])[1]
-        table.add_row(*key, f"{sign * means[key]:.3f}", spread, str(len(scores)), best)
+        groups[others].append((score, name))
+    heads = ("run", *values, metric, *measured)
+    write_durably(folder / "results.csv", as_csv(heads, *rows).encode())
+    heads = (*(key for key in values if key != "seed"), metric, "spread", "runs")
+    columns = [Column(head, no_wrap=True) for head in heads]
+    table = Table(*columns, Column("best run", overflow="fold"), box=None, padding=(0, 2, 0, 0))
+    best = min if metric == "loss" else max
+    scores = {others: [score for score, _ in runs] for others, runs in groups.items()}
+    mean = {others: statistics.fmean(of) for others, of in scores.items()}
+    for others in sorted(mean, key=mean.__getitem__, reverse=best is max):
+        of = scores[others]
+        spread = f"{statistics.stdev(of):.3f}" if len(of) > 1 else "-"
+        table.add_row(*others, f"{mean[others]:.3f}", spread, str(len(of)), best(groups[others])[1])
     console().print(table)
     typer.echo(str(folder / "results.csv"), err=True)
