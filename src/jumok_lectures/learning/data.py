@@ -28,9 +28,12 @@ from jumok.models.causal import CausalLanguageModel
 from jumok.shapes import Float, Int, Tensor
 from jumok.training.precision import one_thread
 from jumok_lectures import world
-from jumok_lectures.findings import Chart, Column, Findings, Series, Setting
+from jumok_lectures.findings import Chart, Findings, Series, Setting
 from jumok_lectures.judging import Condition, differences, mean
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("data")
 
 SIZES = (60, 240, 960, 7680)
 LITTLE, MOST = 240, SIZES[-1]
@@ -40,8 +43,7 @@ STEPS, CHECKS, BATCH = 240, 30, 48
 RATES = (3e-3, 1e-2)
 LENGTH = 10  # a sentence and its marks; shorter ones are filled up
 FILL, START = 0, 1  # the first entries of the vocabulary
-NAMES = {"transformer": Text("Transformer", "트랜스포머"), "gru": Text("GRU", "GRU")}
-BEHIND = 0.05  # nats a word
+NAMES = T.named("names")
 
 
 @dataclass(frozen=True)
@@ -203,33 +205,9 @@ def conditions(found: dict[str, dict[int, list[float]]]) -> tuple[Condition, ...
         size: differences(found["transformer"][size], found["gru"][size]) for size in (LITTLE, MOST)
     }
     return (
-        Condition(
-            Text(
-                f"{LITTLE} sentences: Transformer minus GRU",
-                f"문장 {LITTLE}개: 트랜스포머 - GRU",
-            ),
-            gap[LITTLE],
-            BEHIND,
-            form="+.3f",
-        ),
-        Condition(
-            Text(
-                f"{MOST:,} sentences: Transformer minus GRU",
-                f"문장 {MOST:,}개: 트랜스포머 - GRU",
-            ),
-            gap[MOST],
-            BEHIND,
-            above=False,
-            form="+.3f",
-        ),
-        Condition(
-            Text(
-                "what the Transformer gains on the GRU in between", "그 사이 트랜스포머가 좁힌 차이"
-            ),
-            differences(gap[LITTLE], gap[MOST]),
-            BEHIND,
-            form="+.3f",
-        ),
+        T.condition("little_sentences_transformer_minus", gap[LITTLE], little=LITTLE),
+        T.condition("most_sentences_transformer_minus", gap[MOST], most=MOST),
+        T.condition("what_the_transformer_gains", differences(gap[LITTLE], gap[MOST])),
     )
 
 
@@ -237,14 +215,7 @@ def report(found: dict[str, dict[int, list[float]]], counts: dict[str, int]) -> 
     """A row for each size."""
     transformer, gru = found["transformer"], found["gru"]
     return Findings(
-        columns=(
-            Column(Text("sentences", "문장 수"), ",d"),
-            Column(Text("Transformer (nats a word)", "트랜스포머 (단어당 nat)"), ".3f"),
-            Column(Text("GRU", "GRU"), ".3f"),
-            Column(Text("difference", "차이"), "+.3f"),
-            Column(Text("least", "최소"), "+.3f"),
-            Column(Text("most", "최대"), "+.3f"),
-        ),
+        columns=T.columns,
         rows=[
             [
                 size,
@@ -267,9 +238,9 @@ def report(found: dict[str, dict[int, list[float]]], counts: dict[str, int]) -> 
         sentence=_sentence(found, counts),
         panels=(
             Chart(
-                Text("Loss on unseen sentences", "처음 보는 문장의 손실"),
-                Text("training sentences", "학습 문장 수"),
-                Text("nats a word", "단어당 nat"),
+                T("chart_title"),
+                T("chart_x"),
+                T("chart_y"),
                 [
                     Series(
                         NAMES[kind],

@@ -27,16 +27,18 @@ import smallworld
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.shapes import Float, Tensor
 from jumok_lectures import world
-from jumok_lectures.findings import Bars, Column, Findings, Setting
+from jumok_lectures.findings import Bars, Findings, Setting
 from jumok_lectures.judging import Condition, differences, mean
 from jumok_lectures.tatoeba import PAIRS
-from jumok_lectures.text import Text, same
+from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
 from jumok_lectures.vectors.reading import word_vectors
+
+T = Texts("analogy")
 
 SENTENCES, WINDOW, RARE, DIM = 15_000, 4, 15, 60
 KEPT = 0.7  # of Tatoeba's sentences, another choice for each seed
 MOST_WORDS, QUESTIONS = 4000, 150
-SOLVED, GAIN = 0.5, 0.25
 FAMILY = (
     *("man woman", "boy girl", "father mother", "son daughter", "brother sister", "uncle aunt"),
     *("grandfather grandmother", "king queen", "prince princess", "he she", "his her"),
@@ -50,15 +52,11 @@ PAST = (
     *("walk walked", "play played", "talk talked", "wait waited", "open opened"),
 )
 KINDS = {
-    "family": (Text("man : woman", "man : woman"), FAMILY),
-    "plural": (Text("dog : dogs", "dog : dogs"), PLURAL),
-    "past": (Text("go : went", "go : went"), PAST),
+    "family": (T("man_woman"), FAMILY),
+    "plural": (T("dog_dogs"), PLURAL),
+    "past": (T("go_went"), PAST),
 }
-CORPORA = {
-    "smallworld": same("smallworld"),
-    "tatoeba": same("Tatoeba"),
-    "chance": Text("random vectors", "무작위 벡터"),
-}
+CORPORA = T.named("corpora")
 
 
 @dataclass(frozen=True)
@@ -199,21 +197,12 @@ def conditions(solved: dict[str, dict[str, SolvedAnalogies]]) -> tuple[Condition
     """SolvedAnalogies, and by the arithmetic; of the note's kind of analogy, in every corpus."""
     small = solved["smallworld"]["family"]
     return (
-        Condition(
-            Text("smallworld: man : woman solved", "smallworld: man : woman을 푼 비율"),
-            small.offset,
-            SOLVED,
-            form=".0%",
-        ),
+        T.condition("smallworld_man_woman_solved", small.offset),
         *(
-            Condition(
-                Text(
-                    f"{CORPORA[name].en}: more than the nearest word to c",
-                    f"{CORPORA[name].ko}: c에 가장 가까운 단어보다 더",
-                ),
+            T.condition(
+                "name_more_than_the",
                 differences(kinds["family"].offset, kinds["family"].alone),
-                GAIN,
-                form=".0%",
+                name=CORPORA[name],
             )
             for name, kinds in solved.items()
             if name != "chance"
@@ -225,14 +214,7 @@ def report(solved: dict[str, dict[str, SolvedAnalogies]], queens: Sequence[str])
     """A row for each corpus and kind."""
     cells = [(name, kind, each) for name, kinds in solved.items() for kind, each in kinds.items()]
     return Findings(
-        columns=(
-            Column(Text("sentences", "문장")),
-            Column(Text("analogy", "유추")),
-            Column(Text("questions", "문항"), "d"),
-            Column(Text("b - a + c", "b - a + c"), ".0%"),
-            Column(Text("nearest to c", "c에 가장 가까운 단어"), ".0%"),
-            Column(Text("a, b, c allowed", "a, b, c 허용"), ".0%"),
-        ),
+        columns=T.columns,
         rows=[
             [
                 CORPORA[name],
@@ -252,14 +234,11 @@ def report(solved: dict[str, dict[str, SolvedAnalogies]], queens: Sequence[str])
         sentence=_sentence(solved, queens),
         panels=(
             Bars(
-                Text("Analogies solved by b - a + c", "b - a + c로 푼 유추"),
-                Text("share", "비율"),
+                T("bars_title"),
+                T("bars_x"),
                 [
                     (
-                        Text(
-                            f"{CORPORA[name].en}, {KINDS[kind][0].en}",
-                            f"{CORPORA[name].ko}, {KINDS[kind][0].ko}",
-                        ),
+                        T("name_kind_0", name=CORPORA[name], kind_0=KINDS[kind][0]),
                         mean(each.offset),
                     )
                     for name, kind, each in cells
