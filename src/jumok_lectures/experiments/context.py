@@ -132,7 +132,7 @@ def sense(korean: str) -> int:
     return (ord(korean[0]) - ord("가")) // VOWELS_AND_FINALS
 
 
-def senses(encoded: Encoded, pairs: Sequence[LinkedPair]) -> Senses:
+def senses(encoded: Encoded, pairs: Sequence[LinkedPair], uses_each: int = SEEN) -> Senses:
     """Over all words with several translations, told apart by `sense`."""
     seen: dict[str, dict[int, list[Tensor]]] = defaultdict(lambda: defaultdict(list))
     every: list[Tensor] = []
@@ -152,7 +152,7 @@ def senses(encoded: Encoded, pairs: Sequence[LinkedPair]) -> Senses:
     middle = torch.stack(every).mean(0)
     alike, chance = {}, {}
     for word, uses in sorted(seen.items()):
-        kept = {label: vectors for label, vectors in uses.items() if len(vectors) >= SEEN}
+        kept = {label: vectors for label, vectors in uses.items() if len(vectors) >= uses_each}
         if len(kept) >= SENSES:
             alike[word] = _nearest_alike([[v - middle for v in each] for each in kept.values()])
             others = sum(map(len, kept.values())) - 1

@@ -42,7 +42,6 @@ NAMES = T.named("names")
 CHOSEN = 0.5  # the part of the held-out sentences that chooses layer and head
 # With so few words, this many merges make every word one token.
 TOKENIZER = TokenizerConfig(kind="bpe", size=180, byte_fallback=False)
-TESTED, TRANSLATED, STEPS = 300, 100, 200
 TRANSLATORS = TokenizerConfig(kind="bpe", size=320, byte_fallback=False)
 
 
@@ -131,10 +130,12 @@ def preferred(look: Callable[[Sentence], Tensor], held: Sequence[Sentence]) -> P
 
 @dataclass(frozen=True)
 class PronounRun:
-    """A model, and whether it was taught to name the noun."""
+    """A model, whether it was taught to name the noun, and how much it reads and translates."""
 
     model: Trained
     taught: bool
+    tested: int
+    translated: int
 
 
 @dataclass(frozen=True)
@@ -147,13 +148,13 @@ class PronounFindings:
 
 def read(reading: PronounRun) -> PronounFindings:
     """Reads the attention and the answers of one model."""
-    held, trained = sentences()[1][:TESTED], reading.model
+    held, trained = sentences()[1][: reading.tested], reading.model
     with one_thread():
         found = preferred(lambda each: looked(trained, each), held)
         if reading.taught:
             told = mean([float(named(trained, each)) for each in held])
         else:
-            some = held[:TRANSLATED]
+            some = held[: reading.translated]
             texts = trained.translate([each.text for each in some])
             endings = [each.korean.split()[-4:-3] for each in some]
             told = mean(
@@ -169,15 +170,21 @@ LAYERS = {"encoder_layers": 2, "decoder_layers": 1}
 TAUGHT = Small(
     LAYERS, objective=from_its_state, corpus=write, tokenizer=TOKENIZER, tokens=256, steps=300
 )
-TRANSLATOR = Small(LAYERS, corpus=write_translations, tokenizer=TRANSLATORS, steps=STEPS)
+TRANSLATOR = Small(LAYERS, corpus=write_translations, tokenizer=TRANSLATORS, steps=200)
 
 
-def run(setting: Setting) -> Findings:
+def run(
+    setting: Setting,
+    taught: Small = TAUGHT,
+    translator: Small = TRANSLATOR,
+    tested: int = 300,
+    translated: int = 100,
+) -> Findings:
     """Trains both with every seed and reads them, and the encoder that was given."""
     setting.say("training: taught encoders, and translators")
-    trained_ones = trained([TAUGHT, TRANSLATOR], setting)
+    trained_ones = trained([taught, translator], setting)
     jobs = [
-        PronounRun(model, place == 0)
+        PronounRun(model, place == 0, tested, translated)
         for place, models in enumerate(trained_ones)
         for model in models
     ]
@@ -185,7 +192,7 @@ def run(setting: Setting) -> Findings:
     reads = {"taught": found[:many], "translator": found[many:]}
     if setting.encoder is not None:
         looks = looks_of(setting.encoder)
-        held = sentences()[1][:TESTED]
+        held = sentences()[1][:tested]
         given = preferred(lambda each: looks(each.text, each.text.split().index("it")), held)
         reads["given"] = [PronounFindings(given, None)]
     return report(reads)

@@ -14,6 +14,7 @@ way of training); Bengio et al. 1994 (fading gradients).
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -33,7 +34,6 @@ from jumok_lectures.texts import Texts
 T = Texts("gradients")
 
 WORDS, DIM, TARGETS, BATCH = 50, 32, 6, 4
-LENGTHS = (5, 10, 20, 40)
 NAMES = T.named("names")
 ONE_STEP = 10.0  # by this many times more of the gradient is left at the first word
 NUDGE = 1e-2  # additive scores are computed in float32, which rounds away smaller ones
@@ -132,13 +132,13 @@ def hard_attention(seed: int) -> tuple[float, float]:
     return float(soft.norm()), float(reaches)
 
 
-def run(setting: Setting) -> Findings:
+def run(setting: Setting, lengths: Sequence[int] = (5, 10, 20, 40)) -> Findings:
     """Every model at every length, with random words."""
     flows: dict[str, dict[int, Flow]] = {name: {} for name in NAMES}
     checked = []
     for name, flow in flows.items():
         setting.say(f"gradients: {NAMES[name].en}")
-        for length in LENGTHS:
+        for length in lengths:
             least, first = [], []
             for seed in setting.seeds:
                 generator = torch.Generator().manual_seed(seed)
@@ -149,7 +149,7 @@ def run(setting: Setting) -> Findings:
                 least.append(float(found.min() / found.max()))
                 share = found.mean(0)
                 first.append(float(share[0] / share[-1]))
-                if length == LENGTHS[0]:
+                if length == lengths[0]:
                     checked.append(disagreement(made, source, target))
             flow[length] = Flow(least, first)
     return report(flows, checked, [hard_attention(seed) for seed in setting.seeds])
@@ -159,7 +159,7 @@ def conditions(
     flows: dict[str, dict[int, Flow]], checked: list[float], hard: list[tuple[float, float]]
 ) -> tuple[Condition, ...]:
     """Every word is reached with attention; the gradient is one; the control shows none."""
-    longest = LENGTHS[-1]
+    longest = max(flows["attention"])
     reached = [
         T.condition(
             "name_least_gradient_longest",
@@ -225,7 +225,7 @@ def report(
 
 
 def _sentence(flows: dict[str, dict[int, Flow]], checked: list[float]) -> Text:
-    longest = LENGTHS[-1]
+    longest = max(flows["attention"])
     one, attention, transformer = (
         mean(flows[name][longest].first) for name in ("one vector", "attention", "transformer")
     )

@@ -13,6 +13,7 @@ Britz et al. 2017, section 4.5.
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -30,8 +31,7 @@ T = Texts("scores")
 
 WORDS, KEYS, LABELS = 64, 16, 8
 WIDTHS = (8, 32, 128)
-WIDEST = WIDTHS[-1]
-STEPS, RATE, BATCH, TESTED = 300, 5e-3, 64, 500
+RATE, BATCH, TESTED = 5e-3, 64, 500
 SCORES = {
     "dot": DotScore,
     "scaled-dot": ScaledDotScore,
@@ -70,7 +70,7 @@ class Finder(nn.Module):
         return self.score(asked, self.score.keys(self.key(keys)))[:, 0].softmax(-1)
 
 
-def answers(score: str, place: str, width: int, seed: int) -> float:
+def answers(score: str, place: str, width: int, seed: int, steps: int) -> float:
     """Share of test queries whose own key has the most weight, after training."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -92,7 +92,7 @@ def answers(score: str, place: str, width: int, seed: int) -> float:
 
     parameters = list(finder.parameters())
     if parameters:  # a dot product of the vectors as they are has none
-        fit(parameters, loss, STEPS, RATE)
+        fit(parameters, loss, steps, RATE)
     with torch.no_grad():
         queries, keys, own = draw(TESTED)
         return float((finder(queries, keys).argmax(-1) == own).double().mean())
@@ -108,21 +108,26 @@ def multiplications(score: str, place: str, width: int) -> int:
     return per_pair + (width * width * (KEYS + 1) if place == "projected" else 0)
 
 
-def run(setting: Setting) -> Findings:
+def run(setting: Setting, widths: Sequence[int] = WIDTHS, steps: int = 300) -> Findings:
     """Every score at every width, in both places."""
     found: dict[tuple[str, str, int], RightKeys] = {}
-    for place, score, width in itertools.product(PLACES, SCORES, WIDTHS):
+    for place, score, width in itertools.product(PLACES, SCORES, widths):
         setting.say(f"training: {NAMES[score].en}, {PLACES[place].en}, width {width}")
-        right = [answers(score, place, width, seed) for seed in setting.seeds]
+        right = [answers(score, place, width, seed, steps) for seed in setting.seeds]
         found[place, score, width] = RightKeys(right)
-    return report(found)
+    return report(found, steps)
+
+
+def widths_of(found: dict[tuple[str, str, int], RightKeys]) -> list[int]:
+    """From narrow to wide."""
+    return sorted({width for *_, width in found})
 
 
 def conditions(found: dict[tuple[str, str, int], RightKeys]) -> tuple[Condition, ...]:
     """The product may replace the network where it has matrices and is divided."""
 
     def right(place: str, score: str) -> list[float]:
-        return found[place, score, WIDEST].right
+        return found[place, score, max(widths_of(found))].right
 
     return (
         T.condition(
@@ -136,7 +141,7 @@ def conditions(found: dict[tuple[str, str, int], RightKeys]) -> tuple[Condition,
     )
 
 
-def report(found: dict[tuple[str, str, int], RightKeys]) -> Findings:
+def report(found: dict[tuple[str, str, int], RightKeys], steps: int) -> Findings:
     """A row for each score in each place."""
     rows: list[list[TableCell]] = [
         [
@@ -157,40 +162,42 @@ def report(found: dict[tuple[str, str, int], RightKeys]) -> Findings:
             for (place, score, width), each in found.items()
         },
         conditions=conditions(found),
-        sentence=_sentence(found),
+        sentence=_sentence(found, steps),
         panels=[_chart(place, found) for place in PLACES],
     )
 
 
-def _sentence(found: dict[tuple[str, str, int], RightKeys]) -> Text:
+def _sentence(found: dict[tuple[str, str, int], RightKeys], steps: int) -> Text:
+    widths = widths_of(found)
+
     def shares(place: str, width: int) -> dict[str, str]:
         return {score: format(mean(found[place, score, width].right), ".0%") for score in SCORES}
 
-    plain, behind = shares("plain", WIDEST), shares("projected", WIDEST)
-    narrow = shares("projected", WIDTHS[0])
-    more = multiplications("additive", "projected", WIDEST) / multiplications(
-        "scaled-dot", "projected", WIDEST
+    widest = widths[-1]
+    more = multiplications("additive", "projected", widest) / multiplications(
+        "scaled-dot", "projected", widest
     )
     return T(
         "sentence",
-        widest=WIDEST,
-        steps=STEPS,
-        plain=plain,
+        widest=widest,
+        steps=steps,
+        plain=shares("plain", widest),
         keys=1 / KEYS,
-        behind=behind,
+        behind=shares("projected", widest),
         more=more,
-        widths=WIDTHS,
-        narrow=narrow,
+        widths=widths,
+        narrow=shares("projected", widths[0]),
     )
 
 
 def _chart(place: str, found: dict[tuple[str, str, int], RightKeys]) -> Chart:
+    widths = widths_of(found)
     series = [
         Series(
             NAMES[score],
-            [(float(width), mean(found[place, score, width].right)) for width in WIDTHS],
-            low=[min(found[place, score, width].right) for width in WIDTHS],
-            high=[max(found[place, score, width].right) for width in WIDTHS],
+            [(float(width), mean(found[place, score, width].right)) for width in widths],
+            low=[min(found[place, score, width].right) for width in widths],
+            high=[max(found[place, score, width].right) for width in widths],
         )
         for score in SCORES
     ]

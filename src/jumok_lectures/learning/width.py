@@ -30,7 +30,7 @@ T = Texts("width")
 
 WIDTHS = (256, 512, 1024)  # the note's
 LENGTHS = (4, 8, 16, 32, 64, 128, 256)
-WORDS, SENTENCES = 32, 40
+WORDS = 32
 HELD = 0.9  # share of right words up to which a sentence counts as held
 TIMES = 3.0  # four times the width must hold more than so many times the words
 SHARP = 30.0  # scores of attention: those of another place are about SHARP / √d
@@ -122,7 +122,7 @@ def attend(
     return (weights @ folding.vectors[words] @ folding.vectors.T).argmax(-1)
 
 
-def recall(width: int, seeds: tuple[int, ...]) -> Recalled:
+def recall(width: int, seeds: tuple[int, ...], sentences: int) -> Recalled:
     """Every length."""
     one: dict[int, list[float]] = {length: [] for length in LENGTHS}
     attended: dict[int, list[float]] = {length: [] for length in LENGTHS}
@@ -130,7 +130,7 @@ def recall(width: int, seeds: tuple[int, ...]) -> Recalled:
         generator = torch.Generator().manual_seed(seed)
         folding = Folding(width, generator)
         for length in LENGTHS:
-            words = torch.randint(WORDS, (SENTENCES, length), generator=generator)
+            words = torch.randint(WORDS, (sentences, length), generator=generator)
             found = folding.recalled(folding.last_state(words), length)
             one[length].append(float((found == words).double().mean()))
             read = attend(folding, words, generator)
@@ -138,9 +138,9 @@ def recall(width: int, seeds: tuple[int, ...]) -> Recalled:
     return Recalled(one, attended)
 
 
-def run(setting: Setting) -> Findings:
+def run(setting: Setting, sentences: int = 40) -> Findings:
     """The note's three widths."""
-    return report({width: recall(width, setting.seeds) for width in WIDTHS})
+    return report({width: recall(width, setting.seeds, sentences) for width in WIDTHS})
 
 
 def conditions(found: dict[int, Recalled]) -> tuple[Condition, ...]:

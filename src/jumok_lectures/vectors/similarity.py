@@ -31,7 +31,7 @@ WIDTH, KEYS, QUERIES = 64, 64, 400
 SPREADS = (0.0, 0.25, 0.5, 1.0)  # standard deviations of the logarithm of the keys' lengths
 UNEQUAL = 0.5  # one of them: the 95 % of keys between lie within a factor of 7
 WORDS, DIM, LENGTH, LABELS = 48, 32, 10, 8
-STEPS, BATCH, RATE = 400, 64, 1e-2
+BATCH, RATE = 64, 1e-2
 TESTED = 1000
 PARTNERS = T.named("partners")
 
@@ -128,7 +128,7 @@ class PartnerTask:
         return asks, sentence, (sentence == self.partner[asks][:, None]).long().argmax(1)
 
 
-def teach(kind: str, seed: int) -> tuple[float, float, float, float]:
+def teach(kind: str, seed: int, steps: int) -> tuple[float, float, float, float]:
     """Trains W_Q and W_K to find the partner by its label alone: see Taught."""
     generator = torch.Generator().manual_seed(seed)
     task = PartnerTask.of(kind, generator)
@@ -140,7 +140,7 @@ def teach(kind: str, seed: int) -> tuple[float, float, float, float]:
         query, key = task.vectors[asks] @ matrices[0], task.vectors[sentence] @ matrices[1]
         return query, key, (key @ query[:, :, None])[..., 0] / math.sqrt(DIM)
 
-    for _ in range(STEPS):
+    for _ in range(steps):
         asks, sentence, place = task.draw(BATCH, generator)
         labels = torch.randint(LABELS, (BATCH, LENGTH), generator=generator)
         weights = scores(asks, sentence)[2].softmax(-1)
@@ -166,7 +166,7 @@ def teach(kind: str, seed: int) -> tuple[float, float, float, float]:
         )
 
 
-def run(setting: Setting) -> Findings:
+def run(setting: Setting, steps: int = 400) -> Findings:
     """Lengths first, then partners."""
     lengths = {}
     for spread in SPREADS:
@@ -175,7 +175,7 @@ def run(setting: Setting) -> Findings:
     taught = {}
     for kind, told in PARTNERS.items():
         setting.say(f"training: {told.en}")
-        made = [teach(kind, seed) for seed in setting.seeds]
+        made = [teach(kind, seed, steps) for seed in setting.seeds]
         taught[kind] = Taught(*(list(each) for each in zip(*made, strict=True)))
     return report(lengths, taught)
 
