@@ -27,7 +27,8 @@ SHOWN = ("help", "error", "text", "document", "recipe", "page")
 FORMAL = ("help", "error", "docstring", "comment")
 EVERYWHERE = ("help", "error", "text", "document", "recipe", "page", "docstring", "comment")
 LEXICONS = "src/smallworld/"
-QUOTES = ("src/jumok_lectures/claims/", "docs/lab.", "docs/lectures.")  # the words of the notes
+# The words of the notes.
+QUOTES = ("src/jumok_lectures/sentences/claims.toml", "docs/lab.", "docs/lectures.")
 JUDGED = "docs/smallworld-judged.md"  # quotes sentences of the corpus
 
 
@@ -295,6 +296,8 @@ def read_texts() -> Iterator[Text]:
     yield from help_texts()
     for path in sorted(SOURCE.rglob("*.py")):
         yield from source_texts(path)
+    for path in sorted(SOURCE.rglob("*.toml")):  # of labs
+        yield Text("text", relative(path), 1, path.read_text("utf-8").replace("\\\n", "\n"))
     documents = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     for path in sorted(path for path in documents if path.name != "CHANGELOG.md"):
         yield from document_texts(path)

@@ -31,8 +31,7 @@ VARIABLES = {
     "OMP_NUM_THREADS": "PyTorch's own variable; JUMOK_THREADS takes precedence",
     "PROMETHEUS_MULTIPROC_DIR": "set by `jumok serve --processes`: where they sum their metrics",
     "CUDA_VISIBLE_DEVICES": "the graphics cards to use; `jumok sweep` gives each run one of them",
-    "RAY_ADDRESS": "the cluster of `jumok serve --ray` and `jumok sweep --workers ray` (default: "
-    "one that is started here)",
+    "RAY_ADDRESS": "the cluster of `jumok serve --ray` (default: one that is started here)",
     "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "set by `jumok serve --ray`: requests of replicas "
     "that died are computed again",
     "RAY_USAGE_STATS_ENABLED": "whether Ray reports its use to its authors (default: 0)",
@@ -114,12 +113,6 @@ def cluster_named(middleware: str) -> bool:
             proxies.
     """
     os.environ["RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH"] = middleware
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    return bool(os.environ.get("RAY_ADDRESS"))
-
-
-def ray_is_named() -> bool:
-    """Whether RAY_ADDRESS names a cluster of Ray, which then reports nothing to its authors."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     return bool(os.environ.get("RAY_ADDRESS"))
 

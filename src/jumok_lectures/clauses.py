@@ -18,37 +18,45 @@ from smallworld import LinkedPair
 
 LONGEST, CLAUSE = 4, 4  # clauses of a text, and English words of a clause
 PLAIN = frozenset({"polite", "action", "past", "present", "adjective", "giving", "motion"})
-POOL, HELD_OUT = 2_500, 5  # clauses, of which those with common words are taken; one of so many
+HELD_OUT = 5  # one of so many clauses
 WORDS = 250  # the commonest of the clauses' words
-TRAINING, A_BUCKET = 10_000, 300
 
 
-def write(folder: Path) -> Path:
-    """Writes train and validation, .en and .ko, into folder/clauses, unless they are there."""
-    return written(folder / "clauses", _splits)
+def write(folder: Path, pool: int = 2_500, training: int = 10_000, bucket: int = 300) -> Path:
+    """Writes train and validation, .en and .ko, into folder/clauses, unless they are there.
+
+    Args:
+        pool: clauses, of which those with common words are taken.
+        training: texts to train on.
+        bucket: unseen texts of each length.
+    """
+    return written(folder / "clauses", lambda: _splits(pool, training, bucket))
 
 
 def buckets(folder: Path) -> list[tuple[list[str], list[str]]]:
-    """Unseen texts of one clause, of two, ...: English and Korean, A_BUCKET each."""
+    """Unseen texts of one clause, of two, ...: English and Korean, equally many."""
     home = write(folder)
     sides = [(home / f"validation.{kind}").read_text("utf-8").splitlines() for kind in ("en", "ko")]
-    rows = [range(A_BUCKET * many, A_BUCKET * (many + 1)) for many in range(LONGEST)]
-    return [([sides[0][row] for row in own], [sides[1][row] for row in own]) for own in rows]
+    size = len(sides[0]) // LONGEST
+    return [
+        (sides[0][at : at + size], sides[1][at : at + size])
+        for at in range(0, LONGEST * size, size)
+    ]
 
 
-def _splits() -> Splits:
+def _splits(pool_size: int, training: int, bucket: int) -> Splits:
     random = Random("clauses")
-    pool = list(islice(_clauses(), POOL))
+    pool = list(islice(_clauses(), pool_size))
     counts = Counter(word for pair in pool for word in words(pair))
     known = {word for word, _ in counts.most_common(WORDS)}
     common = list({(pair.source, pair.target): None for pair in pool if words(pair) <= known})
     test = common[::HELD_OUT]
     train = [clause for place, clause in enumerate(common) if place % HELD_OUT]
-    lengths = [random.randint(1, LONGEST) for _ in range(TRAINING)]
+    lengths = [random.randint(1, LONGEST) for _ in range(training)]
     texts = {
         "train": [random.sample(train, many) for many in lengths],
         "validation": [
-            random.sample(test, many) for many in range(1, LONGEST + 1) for _ in range(A_BUCKET)
+            random.sample(test, many) for many in range(1, LONGEST + 1) for _ in range(bucket)
         ],
     }
     return {

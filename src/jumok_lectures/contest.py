@@ -3,15 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from jumok_lectures.findings import Bars, Chart, Column, Series, Setting, TableCell
+from jumok_lectures.findings import Bars, Chart, Series, Setting, TableCell
 from jumok_lectures.judging import half_width, mean
 from jumok_lectures.small import Small, Trained, trained
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
 
-HALF = Column(Text("± (95 %)", "± (95%)"), ".3f")
+T = Texts("contest")
+
+HALF = T.column("n95")
 COLUMNS = (
-    Column(Text("parameters", "매개변수"), ",d"),
-    Column(Text("loss on unseen sentences", "처음 보는 문장의 손실"), ".3f"),
+    T.column("parameters"),
+    T.column("loss_on_unseen_sentences"),
     HALF,
 )
 
@@ -54,11 +57,8 @@ class Contest:
     def bars(self) -> Bars:
         """The losses, with their intervals over the seeds."""
         return Bars(
-            Text("Loss on unseen sentences", "처음 보는 문장의 손실"),
-            Text(
-                "nats per token; lower is better; ± 95 % over the seeds",
-                "토큰당 nat, 낮을수록 좋음, ± 시드 간 95%",
-            ),
+            T("bars_title"),
+            T("bars_x"),
             [(self.names[name], self.loss(name)) for name in self.runs],
             spread=[half_width(self.losses(name)) or 0.0 for name in self.runs],
             form=".3f",
@@ -82,8 +82,8 @@ class Contest:
             )
         return Chart(
             title,
-            Text("training step", "학습 단계"),
-            Text("training loss (nats per token)", "학습 손실 (토큰당 nat)"),
+            T("chart_x"),
+            T("chart_y"),
             series,
             least=0.0,
             # a curve that begins far away must not flatten the others

@@ -15,6 +15,9 @@ from jumok.training.objectives.pairs import translation
 from jumok_lectures.findings import Chart, Series
 from jumok_lectures.small import ModelChange
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("depth")
 
 DEEP = 12  # encoder layers for the gradient; models this deep are not trained
 
@@ -70,9 +73,9 @@ def gradient_chart(names: dict[str, Text], gradients: dict[str, list[float]]) ->
         for name, values in gradients.items()
     ]
     return Chart(
-        Text(f"Gradient before training, {DEEP} layers", f"학습 전 기울기, {DEEP}층"),
-        Text("encoder layer", "인코더 층"),
-        Text("norm of the gradient", "기울기의 노름"),
+        T("chart_title", deep=DEEP),
+        T("chart_x"),
+        T("chart_y"),
         series,
         log_y=True,
     )

@@ -3,7 +3,7 @@
 import json
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
@@ -14,52 +14,15 @@ from jumok_lectures.entry import Lab
 from jumok_lectures.findings import Findings, Outcome, Setting, table
 from jumok_lectures.judging import STATES, State, half_width
 from jumok_lectures.picture import draw
-from jumok_lectures.text import LANGUAGES, Language, Text
+from jumok_lectures.text import LANGUAGES, Language
+from jumok_lectures.texts import Texts
 
-HEADINGS = {
-    "title": Text("The claims of the lectures, tested", "강의의 주장, 실험으로 확인하기"),
-    "claim": Text("Claim", "주장"),
-    "lecture": Text("lecture", "강의"),
-    "lectures": Text("lectures", "강의"),
-    "lab": Text("lab", "실험"),
-    "outcome": Text("outcome", "결과"),
-    "seconds": Text("processor seconds", "CPU 시간(초)"),
-    "together": Text("total", "합계"),
-    "missing": Text("Not run for this page", "이 페이지에 없는 실험"),
-    "seeds": Text("seeds", "시드"),
-    "would fail": Text("What would have made it fail", "성립하지 않았을 조건"),
-    "further": Text("Further seeds", "다른 시드"),
-    "flips": Text("the same", "같은가"),
-    "differ": Text("conditions whose state differs", "상태가 다른 조건"),
-    "again": Text(
-        "Every lab ran again with other seeds. The outcome is that of all its conditions together; "
-        "of a condition whose state differs, all states are given. Most bounds were set before "
-        "any run. Labs with a third set of seeds are those whose bounds were set, or whose design "
-        "was changed, because of their outcomes with seeds 1 to 6; the third set was run last, and "
-        "nothing was changed after it.",
-        "모든 실험을 다른 시드로 한 번 더 실행했습니다. 결과는 조건 전체에 대한 판정이며, "
-        "상태가 달라진 조건은 상태를 모두 적었습니다. 기준은 대부분 실행하기 전에 정했습니다. "
-        "시드가 세 묶음인 실험은 시드 1–6의 결과 때문에 기준을 새로 정하거나 설계를 바꾼 "
-        "것입니다. 셋째 묶음은 마지막에 실행했고, 그 뒤로는 아무것도 바꾸지 않았습니다.",
-    ),
-    "measured": Text(
-        "Each trained figure is the mean of the seeds, with the half-width of its 95 % interval "
-        "(Student's t) after ±. A condition is met where the whole interval lies on the right side "
-        "of what is needed, and undecided where the interval contains it. All models are small "
-        "and see their first few hundred training steps: what is found is found for those.",
-        "학습한 모델의 수치는 시드의 평균이며, ± 뒤는 95% 신뢰구간(스튜던트 t)의 절반입니다. "
-        "구간 전체가 기준의 옳은 쪽에 있으면 충족, 구간이 기준을 포함하면 판단 불가입니다. 모델은 "
-        "모두 작고 처음 몇백 단계만 학습하므로, 결과도 그런 모델에 대한 것입니다.",
-    ),
-}
-SAME = {True: Text("yes", "예"), False: Text("no", "아니오")}
+T = Texts("report")
+
+HEADINGS = T.named("headings")
+SAME = {True: T("yes"), False: T("no")}
 FURTHER = "further.json"  # in a folder of labs: how they turned out with further seeds
-OUTCOMES: Mapping[Outcome, Text] = {
-    "holds": Text("holds", "성립"),
-    "partly": Text("in part", "일부 성립"),
-    "fails": Text("does not hold", "성립하지 않음"),
-    "open": Text("undecided", "판단 불가"),
-}
+OUTCOMES = T.named("outcomes")
 
 
 @dataclass(frozen=True)
@@ -246,10 +209,7 @@ def _made(folder: Path, file: Path, language: Language) -> str:
     if language == "ko":
         command += ["--lang", language]
     line = shlex.join(command)
-    return Text(
-        f"Made by `{line}`. Every number comes from the JSON next to its figure.",
-        f"`{line}` 명령으로 만든 페이지입니다. 모든 수치는 그림 옆의 JSON에 있습니다.",
-    ).of(language)
+    return T("made_by_line_every", line=line).of(language)
 
 
 def _apart(folder: Path, file: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:

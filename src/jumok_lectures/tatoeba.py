@@ -16,14 +16,14 @@ LINKS = Path("align_gold") / "hansards_en-fr_447.tsv"  # English, French, links
 UNSEEN = 500  # of this many pairs one sentence is kept out, with all its translations
 
 
-def write(data: Path, folder: Path) -> Path:
+def write(data: Path, folder: Path, unseen: int = UNSEEN) -> Path:
     """Writes train and validation, .en and .fr, into folder/tatoeba, unless they are there."""
-    return written(folder / "tatoeba", lambda: _splits(data))
+    return written(folder / "tatoeba", lambda: _splits(data, unseen))
 
 
-def _splits(data: Path) -> Splits:
+def _splits(data: Path, every: int) -> Splits:
     pairs = list(read_pairs(Corpus(file=data / PAIRS)))
-    unseen = {pair.source for pair in pairs[::UNSEEN]}
+    unseen = {pair.source for pair in pairs[::every]}
     chosen = {
         "train": [pair for pair in pairs if pair.source not in unseen],
         "validation": [pair for pair in pairs if pair.source in unseen],

@@ -60,9 +60,9 @@ def words(pair: LinkedPair) -> set[str]:
     return set(split(pair.source))
 
 
-def common_words() -> set[str]:
-    """The WORDS commonest words of the training stream."""
-    counts = Counter(word for pair in islice(stream("train"), COUNTED) for word in words(pair))
+def common_words(sentences: int = COUNTED) -> set[str]:
+    """The WORDS commonest words of the training stream's first sentences."""
+    counts = Counter(word for pair in islice(stream("train"), sentences) for word in words(pair))
     return {word for word, _ in counts.most_common(WORDS)}
 
 

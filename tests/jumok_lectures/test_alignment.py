@@ -105,15 +105,14 @@ def test_the_report_judges_errors_against_the_diagonal_and_crossings_against_gol
 
 
 def test_a_sentence_of_tatoeba_is_kept_out_with_all_its_translations(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(tatoeba, "UNSEEN", 3)
     file = tmp_path / "data" / tatoeba.PAIRS
     file.parent.mkdir(parents=True)
     rows = [("Go.", "Va !"), ("Hi.", "Salut !"), ("Run!", "Cours !"), ("Run!", "Fuis !")]
     with gzip.open(file, "wt", encoding="utf-8") as out:
         out.writelines(f"{english}\t{french}\n" for english, french in rows)
-    home = tatoeba.write(tmp_path / "data", tmp_path / "cache")
+    home = tatoeba.write(tmp_path / "data", tmp_path / "cache", unseen=3)
     assert (home / "train.en").read_text() == "Hi.\n"
     assert (home / "validation.en").read_text() == "Go.\nRun!\nRun!\n"
     assert (home / "validation.fr").read_text() == "Va !\nCours !\nFuis !\n"

@@ -2,24 +2,19 @@
 
 from pathlib import Path
 
-import pytest
-
 from jumok_lectures import clauses
 from jumok_lectures.experiments import bottleneck
 from jumok_lectures.small import first_batch
 
 
 def test_every_bucket_has_as_many_texts_of_its_length_and_none_is_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(clauses, "POOL", 300)
-    monkeypatch.setattr(clauses, "TRAINING", 100)
-    monkeypatch.setattr(clauses, "A_BUCKET", 20)
+    home = clauses.write(tmp_path, pool=300, training=100, bucket=20)
     found = clauses.buckets(tmp_path)
     for many, (english, korean) in enumerate(found, start=1):
         assert len(english) == len(korean) == 20
         assert {len(text.split()) for text in english} == {4 * many}
-    home = clauses.write(tmp_path)
     known = (home / "train.en").read_text("utf-8").splitlines()
     assert {len(text.split()) for text in known} == {4, 8, 12, 16}
     assert not set(known) & {text for english, _ in found for text in english}

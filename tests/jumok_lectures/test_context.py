@@ -24,7 +24,6 @@ def test_senses_are_told_by_states_and_by_chance(
 ) -> None:
     """ "play" is 치다 or 하다; its states here are those of its sentence."""
     vectors = {"piano": torch.tensor([1.0, 0.0]), "soccer": torch.tensor([-1.0, 0.0])}
-    monkeypatch.setattr(context, "SEEN", 3)
     monkeypatch.setattr(
         context, "states", lambda _, text: [vectors[word] for word in text.split()[1:] * 2]
     )
@@ -35,7 +34,7 @@ def test_senses_are_told_by_states_and_by_chance(
         *[LinkedPair("play soccer", "해요 축구", straight, ())] * 3,
     ]
     model = load(tiny_bundle, device="cpu", engine="torch")
-    found = context.senses(Encoded(model.models[0], model.tokenizer), pairs)
+    found = context.senses(Encoded(model.models[0], model.tokenizer), pairs, uses_each=3)
     assert found.words == ("play",)
     assert found.alike == 1.0
     assert found.chance == pytest.approx(2 / 5)

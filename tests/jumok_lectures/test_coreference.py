@@ -134,15 +134,12 @@ def test_one_half_chooses_the_head_and_the_other_judges_it() -> None:
 
 
 def test_the_lab_reads_an_encoder_that_was_trained_before(
-    tiny_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_bundle: Path, tmp_path: Path
 ) -> None:
     """Beside two that it trains, here for a few steps."""
-    monkeypatch.setattr(coreference, "TESTED", 12)
-    monkeypatch.setattr(coreference, "TRANSLATED", 4)
     short = [replace(coreference.TAUGHT, steps=3), replace(coreference.TRANSLATOR, steps=3)]
-    monkeypatch.setattr(coreference, "TAUGHT", short[0])
-    monkeypatch.setattr(coreference, "TRANSLATOR", short[1])
-    found = coreference.run(Setting((1,), False, tmp_path, encoder=tiny_bundle))
+    setting = Setting((1,), False, tmp_path, encoder=tiny_bundle)
+    found = coreference.run(setting, *short, tested=12, translated=4)
     assert set(found.figures) == {"taught", "translator", "given"}
     assert np.array(found.figures["given"]["shares"]).shape == (1, 1, 3)  # the bundle's heads
     assert found.figures["given"]["named_rightly"] == [None]

@@ -15,9 +15,8 @@ def test_a_parabola_is_fitted() -> None:
     assert float(at.detach()) == pytest.approx(2.0, abs=0.05)
 
 
-def test_one_vector_holds_what_the_theory_says(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(width, "SENTENCES", 15)
-    found = width.run(Setting((1, 2), False, tmp_path))
+def test_one_vector_holds_what_the_theory_says(tmp_path) -> None:
+    found = width.run(Setting((1, 2), False, tmp_path), sentences=15)
     assert found.outcome == "holds"
     for size in width.WIDTHS:
         for length, (one, _) in found.figures["right"][str(size)]["one"].items():
@@ -34,12 +33,11 @@ def test_turning_keeps_lengths_and_what_was_last_comes_back_first() -> None:
     assert folding.recalled(folding.last_state(words), 3).tolist() == [[3, 1, 2]]
 
 
-def test_a_gradient_reaches_every_word_and_hard_attention_gives_none(tmp_path, monkeypatch) -> None:
+def test_a_gradient_reaches_every_word_and_hard_attention_gives_none(tmp_path) -> None:
     soft, hard = gradients.hard_attention(1)
     assert soft > 0.0
     assert hard == 0.0
-    monkeypatch.setattr(gradients, "LENGTHS", (5, 20))
-    found = gradients.run(Setting((1,), False, tmp_path))
+    found = gradients.run(Setting((1,), False, tmp_path), lengths=(5, 20))
     assert found.outcome == "holds"
     first = {name: flow["20"]["first"][0] for name, flow in found.figures["flows"].items()}
     assert first["one vector"] < 0.01 < first["attention"]
@@ -54,12 +52,9 @@ def test_multiplications_are_those_of_the_formulas() -> None:
 
 
 def test_a_product_of_unrelated_vectors_finds_nothing_and_learns_behind_matrices(
-    tmp_path, monkeypatch
+    tmp_path,
 ) -> None:
-    monkeypatch.setattr(scores, "WIDTHS", (8, 32))
-    monkeypatch.setattr(scores, "WIDEST", 32)
-    monkeypatch.setattr(scores, "STEPS", 120)
-    found = scores.run(Setting((1,), False, tmp_path)).figures
+    found = scores.run(Setting((1,), False, tmp_path), widths=(8, 32), steps=120).figures
     assert found["plain, dot, 32"][0] < 0.2
     assert found["projected, scaled-dot, 32"][0] > 0.8
 
@@ -73,14 +68,9 @@ def test_losses_leave_out_what_fills_a_sentence_up() -> None:
     assert float(data.loss(Even(), rows)) == pytest.approx(torch.tensor(4.0).log().item())
 
 
-def test_the_lab_of_data_once_and_short(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(data, "SIZES", (240,))
-    monkeypatch.setattr(data, "MOST", 240)
-    monkeypatch.setattr(data, "STEPS", 30)
-    monkeypatch.setattr(data.world, "COUNTED", 3000)
-    monkeypatch.setattr(data, "HELD_OUT", 60)
-    monkeypatch.setattr(data, "RATES", (1e-2,))
-    found = data.run(Setting((1,), False, tmp_path))
+def test_the_lab_of_data_once_and_short(tmp_path) -> None:
+    amounts = data.Amounts((240,), held_out=60, counted=3000, steps=30, rates=(1e-2,))
+    found = data.run(Setting((1,), False, tmp_path), amounts)
     sizes = found.figures["parameters"]
     assert sizes["gru"] == pytest.approx(sizes["transformer"], rel=0.1)
     assert all(3.0 < found.rows[0][column] < 6.0 for column in (1, 2))

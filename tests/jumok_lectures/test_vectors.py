@@ -57,13 +57,12 @@ def test_a_shift_of_sin_and_cos_is_a_rotation(tmp_path) -> None:
     assert max(found.figures["both"]["missed"]) < 1e-12
 
 
-def test_the_product_of_vectors_of_one_length_is_their_nearness(tmp_path, monkeypatch) -> None:
+def test_the_product_of_vectors_of_one_length_is_their_nearness(tmp_path) -> None:
     assert similarity.compare(0.0, 1) == (pytest.approx(1.0), 1.0)
     assert similarity.rank_correlation(
         torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([[9.0, 5.0, 1.0]])
     ) == pytest.approx(-1.0)
-    monkeypatch.setattr(similarity, "STEPS", 150)
-    found = similarity.run(Setting((1,), False, tmp_path))
+    found = similarity.run(Setting((1,), False, tmp_path), steps=150)
     assert found.figures["note"] == {"[2, 3]·[4, 5]": 23, "[2, 3]·[-5, 2]": -4}
     assert found.outcome == "partly"
     assert found.figures["taught"]["unrelated"]["trained"][0] > 0.8
@@ -79,28 +78,26 @@ def test_a_partner_is_always_in_its_sentence() -> None:
     assert all(row.unique().numel() == similarity.LENGTH for row in sentence)
 
 
-def test_a_feed_forward_layer_reaches_its_own_position_alone(tmp_path, monkeypatch) -> None:
+def test_a_feed_forward_layer_reaches_its_own_position_alone(tmp_path) -> None:
     own, others, permuted = position_wise.reach(lambda states: 2.0 * states, 1)
     assert own > 0.5
     assert (others, permuted) == (0.0, 0.0)
     shifting = position_wise.reach(lambda states: states.roll(1, dims=1), 1)
     assert min(shifting[1:]) > 0.5
-    monkeypatch.setattr(position_wise, "STEPS", 60)
-    found = position_wise.run(Setting((1,), False, tmp_path))
+    found = position_wise.run(Setting((1,), False, tmp_path), steps=60)
     assert found.figures["layers"]["plain, relu"]["others"] == [0.0]
     assert found.figures["layers"]["self-attention"]["others"][0] > position_wise.SOMETHING
     assert found.figures["learned"]["alone"][0] > 0.9
     assert abs(found.figures["learned"]["alone, linear"][0]) < 0.1
 
 
-def test_an_analogy_is_solved_where_the_vectors_have_it(tmp_path, monkeypatch) -> None:
+def test_an_analogy_is_solved_where_the_vectors_have_it(tmp_path) -> None:
     words = ["man", "woman", "king", "queen", "apple"]
     vectors = torch.tensor([[1.0, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1], [-1, 0, 0]])
     space = analogy.Space(words, vectors / vectors.norm(dim=-1, keepdim=True))
     offset, _, _, count = analogy.solve(space, ("man woman", "king queen", "no word"))
     assert (offset, count) == (1.0, 2)
-    monkeypatch.setattr(analogy, "SENTENCES", 3000)
-    found = analogy.run(Setting((1,), False, tmp_path))
+    found = analogy.run(Setting((1,), False, tmp_path), sentences=3000)
     assert found.outcome == "fails"
     assert found.figures["king - man + woman"] == []
     assert found.figures["solved"]["chance, past"]["offset"][0] < 0.05

@@ -30,6 +30,9 @@ Model = Annotated[
     ),
 ]
 OneModel = Annotated[str, typer.Argument(help="A bundle: the folder that training wrote.")]
+Recipe = Annotated[
+    Path, typer.Argument(help="A recipe: its file (TOML), or its name in `jumok recipes`.")
+]
 Text = Annotated[
     Path | None,
     typer.Argument(help="Text, one sentence per line, also .gz or .zst (default: stdin)."),

@@ -32,11 +32,14 @@ from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
 from jumok.training.precision import one_thread
 from jumok_lectures import tatoeba, world
-from jumok_lectures.findings import Bars, Column, Findings, Grid, Setting, TableCell
+from jumok_lectures.findings import Bars, Findings, Grid, Setting, TableCell
 from jumok_lectures.judging import Condition, half_width, mean, with_interval
 from jumok_lectures.loaded import translator_of
 from jumok_lectures.small import Small, trained
 from jumok_lectures.text import LANGUAGES, Text
+from jumok_lectures.texts import Texts
+
+T = Texts("alignment")
 
 SENTENCES = 200  # one half chooses, the other judges
 LONG_STEPS = 1_200
@@ -50,24 +53,16 @@ RNN = {
     "attention": "additive",
     "order": "bahdanau",
 }
-BETTER = 0.1  # the claim: attention's error is lower than the diagonal's by this
-CROSSES = 0.5  # and its links cross at least this many times as often as the gold ones
-FRENCH_CROSSES = 1.5  # English-Korean crosses more than this many times as often as English-French
 
-NAMES = {
-    "transformer": Text("Transformer", "트랜스포머"),
-    "rnn": Text("RNN, Bahdanau's attention", "RNN, 바다나우 어텐션"),
-    "french": Text("larger Transformer, English-French", "큰 트랜스포머, 영어-프랑스어"),
-    "given": Text("given translator", "주어진 번역 모델"),
-}
+NAMES = T.named("names")
 
 # What is compared: sentences of both sides, and their gold links.
 Pairs = Sequence[tuple[str, str, GoldLinks]]
 
 ENGLISH, KOREAN, FRENCH = (
-    Text("English", "영어"),
-    Text("Korean", "한국어"),
-    Text("French", "프랑스어"),
+    T("english"),
+    T("korean"),
+    T("french"),
 )
 
 
@@ -82,14 +77,11 @@ class TriedSetting:
     @property
     def name(self) -> Text:
         """In words."""
-        head = Text("all heads", "모든 헤드")
+        head = T("head")
         if self.head is not None:
-            head = Text(f"head {self.head + 1}", f"헤드 {self.head + 1}")
-        step = Text("reading", "읽는 단계") if self.at_input else Text("writing", "쓰는 단계")
-        return Text(
-            f"layer {self.layer + 1}, {head.en}, {step.en}",
-            f"{self.layer + 1}층, {head.ko}, {step.ko}",
-        )
+            head = T("head_2", head=self.head + 1)
+        step = T("reading") if self.at_input else T("writing")
+        return T("name", layer=self.layer + 1, head=head, step=step)
 
 
 def crossing(sentences: Iterable[Sequence[Link]]) -> float:
@@ -258,10 +250,7 @@ def _shown(pairs: Pairs) -> int:
 def _grid(pair: tuple[str, str, GoldLinks], weights: Tensor, language: Text) -> Grid:
     source, target, gold = pair
     return Grid(
-        Text(
-            f"Attention of each {language.en} word; gold links framed",
-            f"각 {language.ko} 단어가 본 곳 (테두리: 정답)",
-        ),
+        T("grid_title", language=language),
         target.split(),
         source.split(),
         weights.tolist(),
@@ -275,7 +264,7 @@ def report(found: dict[str, list[JudgedAlignment]], gold: GoldFigures, grid: Gri
     """The error rate of every model, and how often its links cross."""
     errors = {name: [each.error for each in of_name] for name, of_name in found.items()}
     crosses = {name: [each.crosses for each in of_name] for name, of_name in found.items()}
-    diagonal_name = Text("the diagonal", "대각선")
+    diagonal_name = T("diagonal_name")
     rows: list[list[TableCell]] = [
         [
             NAMES[name],
@@ -289,14 +278,7 @@ def report(found: dict[str, list[JudgedAlignment]], gold: GoldFigures, grid: Gri
     ]
     rows.append([diagonal_name, "", None, gold.diagonal, None, 0.0])
     return Findings(
-        columns=(
-            Column(Text("model", "모델")),
-            Column(Text("where it is read (first seed)", "읽는 곳 (첫 시드)")),
-            Column(Text("error rate where chosen", "고른 절반의 오류율"), ".3f"),
-            Column(Text("alignment error rate", "정렬 오류율"), ".3f"),
-            Column(Text("± (95 %)", "± (95%)"), ".3f"),
-            Column(Text("its links cross", "연결이 엇갈리는 비율"), ".0%"),
-        ),
+        columns=T.columns,
         rows=rows,
         figures={
             "error_rates": errors,
@@ -311,8 +293,8 @@ def report(found: dict[str, list[JudgedAlignment]], gold: GoldFigures, grid: Gri
         panels=(
             grid,
             Bars(
-                Text("Alignment error rate, other half", "정렬 오류율, 나머지 절반"),
-                Text("error rate; lower is better; ± 95 %", "오류율, 낮을수록 좋음, ± 95%"),
+                T("bars_title_2"),
+                T("bars_x_2"),
                 [
                     *((NAMES[name], mean(values)) for name, values in errors.items()),
                     (diagonal_name, gold.diagonal),
@@ -330,31 +312,19 @@ def _conditions(
     found = []
     for name in ("transformer", "rnn"):
         found += [
-            Condition(
-                Text(
-                    f"{NAMES[name].en}: error below the diagonal's by",
-                    f"{NAMES[name].ko}: 대각선보다 낮은 오류율",
-                ),
+            T.condition(
+                "name_error_below_the",
                 [gold.diagonal - error for error in errors[name]],
-                BETTER,
+                name=NAMES[name],
             ),
-            Condition(
-                Text(
-                    f"{NAMES[name].en}: its links cross, over gold",
-                    f"{NAMES[name].ko}: 연결이 엇갈리는 정도, 정답 대비",
-                ),
+            T.condition(
+                "name_its_links_cross",
                 [each / gold.korean for each in crosses[name]],
-                CROSSES,
+                name=NAMES[name],
             ),
         ]
     if gold.french is not None:
-        found.append(
-            Condition(
-                Text("gold links cross, Korean over French", "정답의 엇갈림, 한국어 / 프랑스어"),
-                [gold.korean / gold.french],
-                FRENCH_CROSSES,
-            )
-        )
+        found.append(T.condition("gold_links_cross_korean", [gold.korean / gold.french]))
     return found
 
 
@@ -373,13 +343,14 @@ def _sentence(
         ", ".join(f"{NAMES[n].of(language)} {each}" for n, each in zip(errors, told, strict=True))
         for language in LANGUAGES
     )
-    return Text(
-        f"Of all pairs of gold links {gold.korean:.0%} cross in English-Korean{there}. At the "
-        "setting chosen on one half of the sentences, the error rate on the other half is (and of "
-        f"attention's own links so many cross): {named}; the diagonal has {gold.diagonal:.2f}.",
-        f"정답 연결의 쌍 가운데 영어-한국어에서는 {gold.korean:.0%}가 엇갈립니다{there_ko}. 문장 "
-        "절반으로 고른 설정의 나머지 절반에서의 오류율(괄호 안은 어텐션의 연결이 엇갈리는 비율): "
-        f"{named_ko}. 대각선의 오류율은 {gold.diagonal:.2f}입니다.",
+    return T(
+        "sentence",
+        korean=gold.korean,
+        there=there,
+        named=named,
+        diagonal=gold.diagonal,
+        there_ko=there_ko,
+        named_ko=named_ko,
     )
 
 
@@ -387,8 +358,8 @@ def _crossing_bars(korean: float, french: float | None) -> list[Bars]:
     both = [("English-Korean", "영어-한국어", korean), ("English-French", "영어-프랑스어", french)]
     return [
         Bars(
-            Text("GoldFigures links that cross", "엇갈리는 정답 연결"),
-            Text("share of pairs of links", "연결 쌍 가운데 엇갈리는 비율"),
+            T("bars_title"),
+            T("bars_x"),
             [(Text(en, ko), value) for en, ko, value in both if value is not None],
         )
     ]

@@ -14,21 +14,23 @@ from dataclasses import dataclass, replace
 
 from jumok.config.data import TokenizerConfig
 from jumok_lectures import clauses
-from jumok_lectures.findings import Chart, Column, Findings, Series, Setting
+from jumok_lectures.findings import Chart, Findings, Series, Setting
 from jumok_lectures.judging import Condition, differences, half_width, mean, with_interval
 from jumok_lectures.small import Small, Trained, trained
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("bottleneck")
 
 WIDTHS = (32, 128, 512)  # of the context vector; the note's are 256, 512, 1024
 STEPS, TOKENS, RATE = 200, 2048, 2e-2  # large batches: a wide GRU spends most on its weights
 PIECES = TokenizerConfig(size=500, byte_fallback=False)  # the clauses have few different words
 LOST = 0.2  # the claim, nats a token: lost to length; more than attention loses; and above it
-WIDER = 0.2  # and what the widest vector loses less than the narrowest, at the longest texts
 
 NAMES = {
-    **{f"fixed {width}": Text(f"vector of {width}", f"너비 {width}인 벡터") for width in WIDTHS},
-    "attention": Text("RNN with attention, 128", "어텐션이 있는 RNN, 128"),
-    "transformer": Text("Transformer", "트랜스포머"),
+    **{f"fixed {width}": T("vector_of_width", width=width) for width in WIDTHS},
+    "attention": T("rnn_with_attention_128"),
+    "transformer": T("transformer"),
 }
 JUDGED = "fixed 128"  # as wide as the RNN with attention
 
@@ -89,14 +91,14 @@ def report(curves: dict[str, list[list[float]]], parameters: dict[str, int]) -> 
     by_length = {name: list(zip(*curves[name], strict=True)) for name in NAMES}
     return Findings(
         columns=(
-            Column(Text("model", "모델")),
-            Column(Text("parameters", "매개변수"), ",d"),
+            T.column("model"),
+            T.column("parameters"),
             *(
                 column
                 for length in lengths
                 for column in (
-                    Column(Text(f"loss, {length} words", f"손실, {length}단어"), ".2f"),
-                    Column(Text("± (95 %)", "± (95%)"), ".2f"),
+                    T.column("loss_length_words", length=length),
+                    T.column("n95"),
                 )
             ),
         ),
@@ -114,11 +116,9 @@ def report(curves: dict[str, list[list[float]]], parameters: dict[str, int]) -> 
         sentence=_sentence(by_length, lost, lengths),
         panels=(
             Chart(
-                Text("Loss by length", "길이에 따른 손실"),
-                Text("words of the English text", "영어 글의 단어 수"),
-                Text(
-                    "nats per token (mean and range of the seeds)", "토큰당 nat (시드 평균과 범위)"
-                ),
+                T("chart_title"),
+                T("chart_x"),
+                T("chart_y"),
                 [
                     Series(
                         NAMES[name],
@@ -143,33 +143,23 @@ def _conditions(
     longest = {name: [curve[-1] for curve in curves[name]] for name in NAMES}
     narrow, wide = (longest[f"fixed {WIDTHS[place]}"] for place in (0, -1))
     return [
-        Condition(
-            Text("the fixed vector (128) loses to length", "고정 벡터(128)가 길이 때문에 잃는 것"),
-            lost[JUDGED],
-            LOST,
-        ),
+        T.condition("the_fixed_vector_128", lost[JUDGED], bound=LOST),
         *(
-            Condition(
-                Text(
-                    f"{words.en}: {NAMES[name].en}",
-                    f"{words.ko}: {NAMES[name].ko}",
-                ),
+            T.condition(
+                "words_name",
                 differences(figure[JUDGED], figure[name]),
-                LOST,
+                bound=LOST,
+                words=words,
+                name=NAMES[name],
             )
             for words, figure in (
-                (Text("it loses more than", "다음보다 더 잃는 정도"), lost),
-                (Text("its loss at the longest is above", "가장 긴 글에서 더 큰 손실"), longest),
+                (T("it_loses_more_than"), lost),
+                (T("its_loss_at_the"), longest),
             )
             for name in ("attention", "transformer")
         ),
-        Condition(
-            Text(
-                f"a vector of {WIDTHS[-1]} loses less than one of {WIDTHS[0]}, longest texts",
-                f"가장 긴 글에서 너비 {WIDTHS[-1]}이 {WIDTHS[0]}보다 덜 잃는 정도",
-            ),
-            differences(narrow, wide),
-            WIDER,
+        T.condition(
+            "a_vector_of_widths", differences(narrow, wide), widths_last=WIDTHS[-1], widths=WIDTHS
         ),
     ]
 
@@ -180,13 +170,12 @@ def _sentence(
     falls = [with_interval(lost[name]) for name in NAMES]
     last = [with_interval(by_length[name][-1]) for name in NAMES]
     widths = ", ".join(map(str, WIDTHS))
-    return Text(
-        f"From {lengths[0]} to {lengths[-1]} words, all lengths known from training, the loss "
-        f"rises by {', '.join(falls[:3])} nats per token with one vector of {widths} numbers, by "
-        f"{falls[3]} with attention and by {falls[4]} in the Transformer. At {lengths[-1]} words "
-        f"it is {', '.join(last)}.",
-        f"{lengths[0]}단어에서 {lengths[-1]}단어로 길어지면(모두 학습에 있던 길이) 토큰당 손실은 "
-        f"너비가 {widths}인 벡터 하나에서 {', '.join(falls[:3])} nat, 어텐션이 있으면 {falls[3]}, "
-        f"트랜스포머에서 {falls[4]} 늘어납니다. {lengths[-1]}단어에서 손실은 차례로 "
-        f"{', '.join(last)}입니다.",
+    return T(
+        "sentence",
+        lengths=lengths,
+        lengths_last=lengths[-1],
+        falls=", ".join(falls[:3]),
+        widths=widths,
+        falls_2=falls,
+        last=", ".join(last),
     )

@@ -18,19 +18,19 @@ from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Float, Tensor
 from jumok_lectures import world
 from jumok_lectures.contest import Contest, contest
-from jumok_lectures.findings import Bars, Column, Findings, Setting
+from jumok_lectures.findings import Bars, Findings, Setting
 from jumok_lectures.judging import Condition, half_width, mean
 from jumok_lectures.small import BleuJob, Small, bleu_of, first_batch
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
 
-LOWER, FAILS = 0.5, 0.5  # the claim: less than this share of the loss, and of the BLEU
+T = Texts("cheating")
+
+FAILS = 0.5  # the claim: less than this share of the loss, and of the BLEU
 TRANSLATED = 100  # sentences for BLEU
 SAME = 1e-4  # between logits of both passes, in float32
 
-NAMES = {
-    "masked": Text("with the mask", "마스크 있음"),
-    "cheating": Text("without it (cheating)", "마스크 없음 (커닝)"),
-}
+NAMES = T.named("names")
 
 
 def peeking(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tensor, ""]:
@@ -83,13 +83,7 @@ def run(setting: Setting) -> Findings:
     _, batch = first_batch(Small(), setting.seed, setting.cache)
     gaps = [gap(run.transformer, batch) for run in found.runs["masked"]]
     return Findings(
-        columns=(
-            Column(Text("decoder", "디코더")),
-            Column(Text("loss, teacher forcing", "손실, 정답 단어를 줄 때"), ".3f"),
-            Column(Text("± (95 %)", "± (95%)"), ".3f"),
-            Column(Text("BLEU, generation", "BLEU, 스스로 쓸 때"), ".1f"),
-            Column(Text("± (95 %)", "± (95%)"), ".1f"),
-        ),
+        columns=T.columns,
         rows=[
             [
                 NAMES[name],
@@ -108,10 +102,10 @@ def run(setting: Setting) -> Findings:
         conditions=_conditions(found, bleus, gaps),
         sentence=_sentence(loss, bleu, max(gaps)),
         panels=(
-            found.curves(Text("Training loss", "학습 손실")),
+            found.curves(T("title")),
             Bars(
-                Text("Generation", "스스로 쓰기"),
-                Text("BLEU on unseen sentences", "처음 보는 문장의 BLEU"),
+                T("bars_title"),
+                T("bars_x"),
                 [(NAMES[name], bleu[name]) for name in NAMES],
                 spread=[half_width(bleus[name]) or 0.0 for name in NAMES],
                 form=".1f",
@@ -126,36 +120,15 @@ def _conditions(
     losses = zip(found.losses("cheating"), found.losses("masked"), strict=True)
     scores = zip(bleus["cheating"], bleus["masked"], strict=True)
     return (
-        Condition(
-            Text("loss without the mask over loss with it", "손실: 마스크 없음 / 있음"),
-            [one / other for one, other in losses],
-            LOWER,
-            above=False,
-        ),
-        Condition(
-            Text("BLEU without the mask over BLEU with it", "BLEU: 마스크 없음 / 있음"),
+        T.condition("loss_without_the_mask", [one / other for one, other in losses]),
+        T.condition(
+            "bleu_without_the_mask",
             [one / other if other else 1.0 for one, other in scores],
-            FAILS,
-            above=False,
+            bound=FAILS,
         ),
-        Condition(
-            Text("parallel and stepwise logits differ by", "한꺼번에, 단계별 로짓의 차이"),
-            gaps,
-            SAME,
-            above=False,
-            form=".0e",
-        ),
+        T.condition("parallel_and_stepwise_logits", gaps, bound=SAME),
     )
 
 
 def _sentence(loss: dict[str, float], bleu: dict[str, float], difference: float) -> Text:
-    return Text(
-        f"Without the mask the loss is {loss['cheating']:.3f} instead of {loss['masked']:.3f}, "
-        f"but when the model generates on its own, BLEU is {bleu['cheating']:.1f} instead of "
-        f"{bleu['masked']:.1f}. With the mask, the logits of the parallel and of the stepwise "
-        f"pass differ by {difference:.0e} at most.",
-        f"마스크 없이 학습하면 손실은 {loss['cheating']:.3f}(마스크가 있으면 "
-        f"{loss['masked']:.3f})이지만, 스스로 문장을 쓰게 하면 BLEU는 "
-        f"{bleu['cheating']:.1f}(마스크가 있으면 {bleu['masked']:.1f})입니다. 마스크가 있을 때 "
-        f"한꺼번에 계산한 로짓과 한 단계씩 계산한 로짓의 차이는 최대 {difference:.0e}입니다.",
-    )
+    return T("sentence", loss=loss, bleu=bleu, difference=difference)

@@ -28,12 +28,15 @@ from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Float, Tensor
 from jumok.training.precision import one_thread
 from jumok_lectures import world
-from jumok_lectures.findings import Bars, Column, Findings, Setting, TableCell
+from jumok_lectures.findings import Bars, Findings, Setting, TableCell
 from jumok_lectures.judging import Condition, differences, half_width, mean, with_interval
 from jumok_lectures.loaded import translator_of
 from jumok_lectures.small import Small, first_batch, trained
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
 from smallworld import LinkedPair
+
+T = Texts("context")
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     kind: tuple(words.split())
@@ -55,14 +58,8 @@ VOWELS_AND_FINALS = 21 * 28  # of a Hangul syllable, after its first consonant, 
 SEEN, SENSES = 20, 2  # uses of a translation that counts, and translations of a word
 OCCURRENCES = 1_500  # sentences in which words with several translations are sought
 PIECES = TokenizerConfig(size=1_000, byte_fallback=False)  # most words are one token
-NEARER = 0.05  # the claim: so much more often than before training a word of its kind is nearer
-SAME = 0.05  # and so many more of the same translation than by chance
 
-NAMES = {
-    "before": Text("before training (random)", "학습 전 (임의의 벡터)"),
-    "after": Text("after training", "학습 후"),
-    "given": Text("given translator", "주어진 번역 모델"),
-}
+NAMES = T.named("names")
 
 
 @dataclass(frozen=True)
@@ -135,7 +132,7 @@ def sense(korean: str) -> int:
     return (ord(korean[0]) - ord("가")) // VOWELS_AND_FINALS
 
 
-def senses(encoded: Encoded, pairs: Sequence[LinkedPair]) -> Senses:
+def senses(encoded: Encoded, pairs: Sequence[LinkedPair], uses_each: int = SEEN) -> Senses:
     """Over all words with several translations, told apart by `sense`."""
     seen: dict[str, dict[int, list[Tensor]]] = defaultdict(lambda: defaultdict(list))
     every: list[Tensor] = []
@@ -155,7 +152,7 @@ def senses(encoded: Encoded, pairs: Sequence[LinkedPair]) -> Senses:
     middle = torch.stack(every).mean(0)
     alike, chance = {}, {}
     for word, uses in sorted(seen.items()):
-        kept = {label: vectors for label, vectors in uses.items() if len(vectors) >= SEEN}
+        kept = {label: vectors for label, vectors in uses.items() if len(vectors) >= uses_each}
         if len(kept) >= SENSES:
             alike[word] = _nearest_alike([[v - middle for v in each] for each in kept.values()])
             others = sum(map(len, kept.values())) - 1
@@ -198,15 +195,8 @@ def run(setting: Setting) -> Findings:
     return report(shares, found)
 
 
-COLUMNS = (
-    Column(Text("word vectors", "단어 벡터")),
-    Column(Text("a word of the same kind is nearer", "같은 종류의 단어가 더 가까움"), ".0%"),
-    Column(Text("± (95 %)", "± (95%)"), ".0%"),
-    Column(Text("nearest use, same translation", "가장 가까운 쓰임이 같은 번역"), ".0%"),
-    Column(Text("± (95 %)", "± (95%)"), ".0%"),
-    Column(Text("by chance (static vectors)", "우연 (정적 벡터)"), ".0%"),
-)
-SHARE = Text("share of comparisons (chance: 50 %), ± 95 %", "비교의 비율 (우연: 50%), ± 95%")
+COLUMNS = T.columns
+SHARE = T("share")
 
 
 def report(shares: dict[str, list[float]], found: dict[str, list[Senses]]) -> Findings:
@@ -235,19 +225,17 @@ def report(shares: dict[str, list[float]], found: dict[str, list[Senses]]) -> Fi
         sentence=_sentence(shares, after),
         panels=(
             Bars(
-                Text("A word of the same kind is nearer", "같은 종류의 단어가 더 가까운가"),
+                T("bars_title"),
                 SHARE,
                 [(NAMES[name], mean(values)) for name, values in shares.items()],
                 spread=[half_width(values) or 0.0 for values in shares.values()],
             ),
             Bars(
-                Text(
-                    "The nearest use has the same translation", "가장 가까운 쓰임이 같은 번역인가"
-                ),
-                Text("share of uses, ± 95 %", "쓰임의 비율, ± 95%"),
+                T("bars_title_2"),
+                T("bars_x"),
                 [
-                    (Text("static vectors", "정적 벡터"), after[0].chance),
-                    (Text("states of the encoder", "인코더의 은닉 상태"), mean(alike)),
+                    (T("static_vectors"), after[0].chance),
+                    (T("states_of_the_encoder"), mean(alike)),
                 ],
                 spread=[0.0, half_width(alike) or 0.0],
             ),
@@ -257,24 +245,8 @@ def report(shares: dict[str, list[float]], found: dict[str, list[Senses]]) -> Fi
 
 def _conditions(shares: dict[str, list[float]], after: list[Senses]) -> tuple[Condition, ...]:
     return (
-        Condition(
-            Text(
-                "a word of the same kind is nearer, more often than before training",
-                "학습 전보다 같은 종류의 단어가 더 자주 가까움",
-            ),
-            differences(shares["after"], shares["before"]),
-            NEARER,
-            form=".0%",
-        ),
-        Condition(
-            Text(
-                "the nearest use has the same translation, more often than by chance",
-                "우연보다 가장 가까운 쓰임이 더 자주 같은 번역임",
-            ),
-            [each.alike - each.chance for each in after],
-            SAME,
-            form=".0%",
-        ),
+        T.condition("a_word_of_the", differences(shares["after"], shares["before"])),
+        T.condition("the_nearest_use_has", [each.alike - each.chance for each in after]),
     )
 
 
@@ -282,14 +254,4 @@ def _sentence(shares: dict[str, list[float]], after: list[Senses]) -> Text:
     before, learned = (with_interval(shares[name], ".0%") for name in ("before", "after"))
     alike, chance = with_interval([each.alike for each in after], ".0%"), after[0].chance
     some = ", ".join(after[0].words)
-    return Text(
-        f"A word of the same kind (family, jobs, cities ...) has the nearer vector than one of "
-        f"another kind in {before} of the comparisons before training (chance: 50%) and in "
-        f"{learned} after it. In context, the nearest other use of the same word has the same "
-        f"translation in {alike} of the cases, and by chance in {chance:.0%}, over the words with "
-        f"several frequent translations ({some}).",
-        f"같은 종류(가족, 직업, 도시 등)의 단어 벡터가 다른 종류의 것보다 가까운 비율은 학습 전 "
-        f"{before}(우연: 50%), 학습 후 {learned}입니다. 문맥 속에서 같은 단어의 가장 가까운 다른 "
-        f"쓰임이 같은 번역인 비율은 {alike}, 우연이면 {chance:.0%}입니다. 자주 나오는 번역이 여러 "
-        f"가지인 단어({some})를 보았습니다.",
-    )
+    return T("sentence", before=before, learned=learned, alike=alike, chance=chance, some=some)

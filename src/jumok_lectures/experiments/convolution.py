@@ -35,23 +35,19 @@ from jumok.training.objectives.pairs import picture_classification
 from jumok.training.optimization.schedule import learning_rate
 from jumok.training.precision import one_thread
 from jumok_lectures.experiments.frames import COLOURS, PATCH, SIDE, Drawn, cells_of, draw
-from jumok_lectures.findings import Bars, Chart, Column, Findings, Series, Setting
+from jumok_lectures.findings import Bars, Chart, Findings, Series, Setting
 from jumok_lectures.judging import Condition, differences, half_width, mean, with_interval
 from jumok_lectures.small import alone
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("convolution")
 
 TRAINING, UNSEEN = 8_000, 1_000
 STEPS, LONGER, BATCH = 400, 2, 64
-BETTER = 10.0  # the claim: attention is right more often by more than this many points
 DIGITS, DIGIT_STEPS = (4_000, 2_000), 150  # to train on, and unseen
-HELPS = 1.0  # on digits: by so many points
 
-NAMES = {
-    "attention": Text("with attention", "어텐션 있음"),
-    "mixing": Text("1x1 convolutions instead", "어텐션 대신 1x1 합성곱"),
-    "tower": Text("3x3 convolutions over the whole field", "전체를 보는 3x3 합성곱"),
-    "neither": Text("neither", "둘 다 없음"),
-}
+NAMES = T.named("names")
 AFTER = {
     "attention": {"attention_after": (1,)},
     "mixing": {"mixing_after": (1,)},
@@ -264,14 +260,7 @@ def run(setting: Setting) -> Findings:
     return report(runs, on_digits)
 
 
-COLUMNS = (
-    Column(Text("network", "신경망")),
-    Column(Text("parameters", "매개변수"), ",d"),
-    Column(Text("right on unseen images, %", "처음 보는 이미지의 정답률 (%)"), ".1f"),
-    Column(Text("± (95 %)", "± (95%)"), ".1f"),
-    Column(Text("right on unseen digits, %", "처음 보는 숫자의 정답률 (%)"), ".1f"),
-    Column(Text("± (95 %)", "± (95%)"), ".1f"),
-)
+COLUMNS = T.columns
 
 
 def report(
@@ -313,19 +302,16 @@ def report(
         sentence=_sentence(accuracies, on_digits, partner, others),
         panels=(
             Bars(
-                Text("What colour is the partner's core?", "짝의 안쪽은 무슨 색인가?"),
-                Text(
-                    f"right, % ({100 / COLOURS:.0f} by chance), ± 95 %",
-                    f"정답률 (%), 우연: {100 / COLOURS:.0f}, ± 95%",
-                ),
+                T("bars_title"),
+                T("bars_x", colours=100 / COLOURS),
                 [(NAMES[name], mean(values)) for name, values in accuracies.items()],
                 spread=[half_width(values) or 0.0 for values in accuracies.values()],
                 form=".1f",
             ),
             Chart(
-                Text("Training, first seed", "학습, 첫 시드"),
-                Text("training step", "학습 단계"),
-                Text("training loss (nats per image)", "학습 손실 (이미지당 nat)"),
+                T("chart_title"),
+                T("chart_x"),
+                T("chart_y"),
                 [Series(NAMES[name], of_name[0][0].curve) for name, of_name in runs.items()],
                 least=0.0,
             ),
@@ -337,21 +323,17 @@ def _conditions(
     accuracies: dict[str, list[float]], on_digits: dict[str, list[float]]
 ) -> list[Condition]:
     found = [
-        Condition(
-            Text(f"points above: {NAMES[name].en}", f"다음보다 높은 정답률: {NAMES[name].ko}"),
+        T.condition(
+            "points_above_name",
             differences(accuracies["attention"], accuracies[name]),
-            BETTER,
-            form=".1f",
+            name=NAMES[name],
         )
         for name in ("mixing", "tower")
     ]
     if on_digits:
         found.append(
-            Condition(
-                Text("digits: points above 1x1 convolutions", "숫자: 1x1 합성곱보다 높은 정답률"),
-                differences(on_digits["attention"], on_digits["mixing"]),
-                HELPS,
-                form=".1f",
+            T.condition(
+                "digits_points_above_1x1", differences(on_digits["attention"], on_digits["mixing"])
             )
         )
     return found
@@ -372,18 +354,14 @@ def _sentence(
         both = [with_interval(values, ".1f") for values in on_digits.values()]
         digits = f"On handwritten digits it is {both[0]}% with attention and {both[1]}% without."
         digits_ko = f"손글씨 숫자에서는 어텐션이 있으면 {both[0]}%, 없으면 {both[1]}%입니다."
-    return Text(
-        "Each image has four frames of different colours with coloured cores, and a fifth in the "
-        "corner, whose core is black; the task is to name the core colour of its partner, the "
-        "frame of the same colour. The answer comes from the corner, and norms are those of "
-        f"single cells. Attention is right in {attention}% of unseen images, 1x1 convolutions with "
-        f"as many parameters in {mixing}%, a tower of 3x3 convolutions whose field is the whole "
-        f"image in {tower}%, and neither in {neither}%. The fifth frame gives {partner:.0%} of its "
-        f"attention to its partner and {others:.0%} to the three others together. {digits}",
-        "이미지마다 색이 서로 다르고 안쪽이 칠해진 사각 틀 네 개가 있고, 구석에는 안쪽이 검은 "
-        "다섯째 틀이 있습니다. 다섯째 틀과 색이 같은 틀(짝)의 안쪽 색을 맞히는 문제입니다. 답은 "
-        "구석의 칸에서 읽고, 정규화는 칸마다 따로 합니다. 처음 보는 "
-        f"이미지에서 어텐션은 {attention}%, 매개변수가 같은 1x1 합성곱은 {mixing}%, 이미지 전체를 "
-        f"보는 3x3 합성곱은 {tower}%, 둘 다 없으면 {neither}%를 맞힙니다. 다섯째 틀은 어텐션의 "
-        f"{partner:.0%}를 짝에, {others:.0%}를 나머지 세 틀에 줍니다. {digits_ko}",
+    return T(
+        "sentence",
+        attention=attention,
+        mixing=mixing,
+        tower=tower,
+        neither=neither,
+        partner=partner,
+        others=others,
+        digits=digits,
+        digits_ko=digits_ko,
     )

@@ -16,23 +16,21 @@ import torch
 
 from jumok.data.tokenizer import END
 from jumok.models.encoder_decoder import Transformer
-from jumok_lectures.findings import Bars, Chart, Column, Findings, Series, Setting
+from jumok_lectures.findings import Bars, Chart, Findings, Series, Setting
 from jumok_lectures.judging import Condition, differences, half_width, mean, with_interval
 from jumok_lectures.puzzle import Puzzle, Question, Solved, Trial, curve, solve
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("copies")
 
 SYMBOLS, HOPS, DEEP = 6, 2, 2
 FIRST = END + 1  # the tokens of the symbols, then of the arrows, then of the questions
 ARROWS = FIRST + SYMBOLS
 ASKED = ARROWS + SYMBOLS**2
 STEPS = 500
-KNOWN, MORE = 0.9, 0.0  # the claim: right answers where there is a look an arrow; gain of a second
 
-NAMES = {
-    "one": Text("1 layer", "1층"),
-    "own": Text("2 layers, own weights", "2층, 층마다 다른 가중치"),
-    "shared": Text("2 layers, shared weights", "2층, 가중치 공유"),
-}
+NAMES = T.named("names")
 
 
 def share(model: Transformer) -> None:
@@ -106,19 +104,12 @@ def report(solved: dict[str, list[Solved]]) -> Findings:
     deeper = differences(right["own"][1], right["one"][1])
     twice = differences(right["shared"][1], right["one"][1])
     bars = [
-        (Text(f"{NAMES[name].en}, {hop} arrow(s)", f"{NAMES[name].ko}, 화살표 {hop}개"), values)
+        (T("name_hop_arrow_s", name=NAMES[name], hop=hop), values)
         for name in NAMES
         for hop, values in enumerate(right[name], start=1)
     ]
     return Findings(
-        columns=(
-            Column(Text("encoder", "인코더")),
-            Column(Text("parameters", "매개변수"), ",d"),
-            Column(Text("right, one arrow", "정답률, 화살표 1개"), ".0%"),
-            Column(Text("± (95 %)", "± (95%)"), ".0%"),
-            Column(Text("right, two arrows", "정답률, 화살표 2개"), ".0%"),
-            Column(Text("± (95 %)", "± (95%)"), ".0%"),
-        ),
+        columns=T.columns,
         rows=[
             [
                 NAMES[name],
@@ -135,18 +126,15 @@ def report(solved: dict[str, list[Solved]]) -> Findings:
         sentence=_sentence(right, deeper, twice),
         panels=(
             Bars(
-                Text("Where does the path end?", "길은 어디에서 끝나는가?"),
-                Text(
-                    f"right answers (chance: {1 / SYMBOLS:.2f})",
-                    f"정답률 (우연: {1 / SYMBOLS:.2f})",
-                ),
+                T("bars_title"),
+                T("bars_x", symbols=1 / SYMBOLS),
                 [(name, mean(values)) for name, values in bars],
                 spread=[half_width(values) or 0.0 for _, values in bars],
             ),
             Chart(
-                Text("Training, first seed", "학습, 첫 시드"),
-                Text("training step", "학습 단계"),
-                Text("training loss (nats per answer)", "학습 손실 (답마다 nat)"),
+                T("chart_title"),
+                T("chart_x"),
+                T("chart_y"),
                 [Series(NAMES[name], curve(solved[name][0].losses)) for name in NAMES],
                 least=0.0,
             ),
@@ -156,43 +144,16 @@ def report(solved: dict[str, list[Solved]]) -> Findings:
 
 def _conditions(right: dict[str, list[list[float]]], deeper: list[float]) -> tuple[Condition, ...]:
     return (
-        Condition(
-            Text("one layer, one arrow: right", "한 층, 화살표 하나: 정답률"),
-            right["one"][0],
-            KNOWN,
-            form=".0%",
-        ),
+        T.condition("one_layer_one_arrow", right["one"][0]),
         *(
-            Condition(
-                Text(
-                    f"{NAMES[name].en}, two arrows: right",
-                    f"{NAMES[name].ko}, 화살표 두 개: 정답률",
-                ),
-                right[name][1],
-                KNOWN,
-                form=".0%",
-            )
+            T.condition("name_two_arrows_right", right[name][1], name=NAMES[name])
             for name in ("own", "shared")
         ),
-        Condition(
-            Text("two arrows: gain of a second layer", "화살표 두 개: 둘째 층의 이득"),
-            deeper,
-            MORE,
-            form=".0%",
-        ),
+        T.condition("two_arrows_gain_of", deeper),
     )
 
 
 def _sentence(right: dict[str, list[list[float]]], deeper: list[float], twice: list[float]) -> Text:
     one, two = (with_interval(each, ".0%") for each in right["one"])
     more, again = with_interval(deeper, ".0%"), with_interval(twice, ".0%")
-    return Text(
-        f"One layer is right on {one} of the questions with one arrow and on {two} of those with "
-        f"two (chance: {1 / SYMBOLS:.0%}). On two arrows a second layer with its own weights adds "
-        f"{more}, and the first layer applied twice adds {again}: what is needed is a second look, "
-        "and it may be the same layer's.",
-        f"한 층은 화살표 하나짜리 질문의 {one}, 두 개짜리 질문의 {two}를 맞힙니다(우연: "
-        f"{1 / SYMBOLS:.0%}). 화살표가 두 개일 때 가중치가 따로 있는 둘째 층은 정답률을 {more} "
-        f"높이고, 첫 층을 두 번 적용하면 {again} 높아집니다. 필요한 것은 두 번째 어텐션이며, "
-        "같은 층을 다시 써도 됩니다.",
-    )
+    return T("sentence", one=one, two=two, symbols=1 / SYMBOLS, more=more, again=again)

@@ -28,24 +28,21 @@ from jumok.kernels.cross_entropy import smoothed_cross_entropy
 from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Float, Tensor
 from jumok.training.precision import one_thread
-from jumok_lectures.findings import Bars, Column, Findings, Grid, Setting, TableCell
-from jumok_lectures.judging import Condition, half_width, mean, with_interval
+from jumok_lectures.findings import Bars, Findings, Grid, Setting, TableCell
+from jumok_lectures.judging import half_width, mean, with_interval
 from jumok_lectures.loaded import by_words, looks_of
 from jumok_lectures.pronouns import ENDING, Sentence, sentences, write, write_translations
 from jumok_lectures.small import Small, Trained, trained
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
 
-NAMES = {
-    "taught": Text("taught to name the noun", "명사를 맞히도록 배운 인코더"),
-    "translator": Text("translator, not taught", "번역 모델, 배우지 않음"),
-    "given": Text("given encoder, not taught", "주어진 인코더, 배우지 않음"),
-}
+T = Texts("coreference")
+
+NAMES = T.named("names")
 CHOSEN = 0.5  # the part of the held-out sentences that chooses layer and head
 # With so few words, this many merges make every word one token.
 TOKENIZER = TokenizerConfig(kind="bpe", size=180, byte_fallback=False)
-TESTED, TRANSLATED, STEPS = 300, 100, 200
 TRANSLATORS = TokenizerConfig(kind="bpe", size=320, byte_fallback=False)
-RIGHT = 0.6  # the claim: the best head looks more at the right noun in this share (chance: 0.5)
 
 
 def from_its_state(model: nn.Module, batch: Batch, smoothing: float) -> Float[Tensor, ""]:
@@ -133,10 +130,12 @@ def preferred(look: Callable[[Sentence], Tensor], held: Sequence[Sentence]) -> P
 
 @dataclass(frozen=True)
 class PronounRun:
-    """A model, and whether it was taught to name the noun."""
+    """A model, whether it was taught to name the noun, and how much it reads and translates."""
 
     model: Trained
     taught: bool
+    tested: int
+    translated: int
 
 
 @dataclass(frozen=True)
@@ -149,13 +148,13 @@ class PronounFindings:
 
 def read(reading: PronounRun) -> PronounFindings:
     """Reads the attention and the answers of one model."""
-    held, trained = sentences()[1][:TESTED], reading.model
+    held, trained = sentences()[1][: reading.tested], reading.model
     with one_thread():
         found = preferred(lambda each: looked(trained, each), held)
         if reading.taught:
             told = mean([float(named(trained, each)) for each in held])
         else:
-            some = held[:TRANSLATED]
+            some = held[: reading.translated]
             texts = trained.translate([each.text for each in some])
             endings = [each.korean.split()[-4:-3] for each in some]
             told = mean(
@@ -171,15 +170,21 @@ LAYERS = {"encoder_layers": 2, "decoder_layers": 1}
 TAUGHT = Small(
     LAYERS, objective=from_its_state, corpus=write, tokenizer=TOKENIZER, tokens=256, steps=300
 )
-TRANSLATOR = Small(LAYERS, corpus=write_translations, tokenizer=TRANSLATORS, steps=STEPS)
+TRANSLATOR = Small(LAYERS, corpus=write_translations, tokenizer=TRANSLATORS, steps=200)
 
 
-def run(setting: Setting) -> Findings:
+def run(
+    setting: Setting,
+    taught: Small = TAUGHT,
+    translator: Small = TRANSLATOR,
+    tested: int = 300,
+    translated: int = 100,
+) -> Findings:
     """Trains both with every seed and reads them, and the encoder that was given."""
     setting.say("training: taught encoders, and translators")
-    trained_ones = trained([TAUGHT, TRANSLATOR], setting)
+    trained_ones = trained([taught, translator], setting)
     jobs = [
-        PronounRun(model, place == 0)
+        PronounRun(model, place == 0, tested, translated)
         for place, models in enumerate(trained_ones)
         for model in models
     ]
@@ -187,7 +192,7 @@ def run(setting: Setting) -> Findings:
     reads = {"taught": found[:many], "translator": found[many:]}
     if setting.encoder is not None:
         looks = looks_of(setting.encoder)
-        held = sentences()[1][:TESTED]
+        held = sentences()[1][:tested]
         given = preferred(lambda each: looks(each.text, each.text.split().index("it")), held)
         reads["given"] = [PronounFindings(given, None)]
     return report(reads)
@@ -208,17 +213,7 @@ def report(reads: dict[str, list[PronounFindings]]) -> Findings:
         rows.append([NAMES[name], *shares, mean(told) if told else None])
     shown = reads["translator"][0].found
     return Findings(
-        columns=(
-            Column(Text("model", "모델")),
-            Column(
-                Text("chosen head prefers the right noun", "고른 헤드가 옳은 명사를 더 봄"), ".0%"
-            ),
-            Column(Text("± (95 %)", "± (95%)"), ".0%"),
-            Column(Text("mean over all heads", "모든 헤드의 평균"), ".0%"),
-            Column(Text("its attention on the right noun", "옳은 명사에 준 어텐션"), ".0%"),
-            Column(Text("on the other", "다른 명사에 준 어텐션"), ".0%"),
-            Column(Text("answer names the right noun", "답이 옳은 명사를 말함"), ".0%"),
-        ),
+        columns=T.columns,
         rows=rows,
         figures={
             name: {
@@ -231,15 +226,7 @@ def report(reads: dict[str, list[PronounFindings]]) -> Findings:
             for name, of_name in reads.items()
         },
         conditions=[
-            Condition(
-                Text(
-                    f"prefers the right noun: {NAMES[name].en}",
-                    f"옳은 명사를 더 봄: {NAMES[name].ko}",
-                ),
-                values,
-                RIGHT,
-                form=".0%",
-            )
+            T.condition("prefers_the_right_noun", values, name=NAMES[name])
             for name, values in best.items()
         ],
         sentence=_sentence(reads, best),
@@ -251,23 +238,20 @@ def _grid(found: Preferred) -> Grid:
     words = found.shown[0].split()
     layer, head = (place + 1 for place in found.best)
     return Grid(
-        Text(
-            f"The translator's “it”: layer {layer}, head {head}",
-            f"번역 모델의 “it”: {layer}층, 헤드 {head}",
-        ),
+        T("grid_title", layer=layer, head=head),
         ["... tired", "... wide"],
         [*words[:-1], "tired / wide"],
         found.grid,
-        Text("the sentence ends in", "문장의 끝"),
-        Text("word", "단어"),
+        T("grid_row"),
+        T("grid_column"),
         framed=[(0, words.index("animal")), (1, words.index("street"))],
     )
 
 
 def _bars(best: dict[str, list[float]]) -> Bars:
     return Bars(
-        Text("Attends more to the right noun", "옳은 명사를 더 보는 비율"),
-        Text("share of sentences (chance: 0.5), ± 95 %", "문장의 비율 (우연: 0.5), ± 95%"),
+        T("bars_title"),
+        T("bars_x"),
         [(NAMES[name], mean(values)) for name, values in best.items()],
         spread=[half_width(values) or 0.0 for values in best.values()],
     )
@@ -282,14 +266,12 @@ def _sentence(reads: dict[str, list[PronounFindings]], best: dict[str, list[floa
         given = f" The given encoder: {best['given'][0]:.0%}."
         given_ko = f" 주어진 인코더는 {best['given'][0]:.0%}입니다."
     taught, translator = (with_interval(best[name], ".0%") for name in ("taught", "translator"))
-    return Text(
-        "The head chosen on one half of the sentences attends more to the right noun than to the "
-        f"other in {taught} of the other half where the encoder was taught to name it (its answer "
-        f"is right in {told('taught')}), and in {translator} in a translator, whose Korean names "
-        f"the right noun in {told('translator')} (chance: 50%).{given} A single head found by a "
-        "search is not “the attention”.",
-        f"앞 절반의 문장으로 고른 헤드가 뒤 절반에서 다른 명사보다 옳은 명사를 더 보는 비율은, "
-        f"명사를 맞히도록 배운 인코더에서 {taught}(답의 정답률 {told('taught')}), 배우지 않은 번역 "
-        f"모델에서 {translator}(한국어 문장이 옳은 명사를 말하는 비율 {told('translator')})입니다. "
-        f"우연은 50%입니다.{given_ko} 찾아서 고른 헤드 하나가 ‘어텐션’ 전체를 대표하지는 않습니다.",
+    return T(
+        "sentence",
+        taught=taught,
+        told_taught=told("taught"),
+        translator=translator,
+        told_translator=told("translator"),
+        given=given,
+        given_ko=given_ko,
     )

@@ -7,7 +7,7 @@ slip.
 import torch
 
 from jumok.shapes import Float, Tensor
-from jumok_lectures.findings import Bars, Column, Findings, Grid, Setting
+from jumok_lectures.findings import Bars, Findings, Grid, Setting
 from jumok_lectures.slips import (
     lecture_000,
     lecture_001,
@@ -17,7 +17,10 @@ from jumok_lectures.slips import (
     masking,
 )
 from jumok_lectures.slips.slip import Slip, finite
-from jumok_lectures.text import Text, same
+from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("errata")
 
 NOTES = (lecture_000, lecture_001, lecture_002, lecture_003, lecture_004)
 
@@ -27,12 +30,7 @@ def run(setting: Setting) -> Findings:
     found = [slip for note in NOTES for slip in note.slips(setting.seeds)]
     mask = masking.readings(setting.seeds)
     return Findings(
-        columns=(
-            Column(Text("line", "줄")),
-            Column(Text("the note says", "강의 노트의 문장")),
-            Column(Text("right", "바른 설명")),
-            Column(Text("computed", "계산한 것")),
-        ),
+        columns=T.columns,
         rows=[
             *([slip.place, slip.quote, slip.right, slip.computed] for slip in found),
             [masking.PLACES, masking.QUOTE, _mask_is_added(), _four_readings(mask)],
@@ -67,10 +65,7 @@ def concatenated(seed: int) -> float:
 
 
 def _mask_is_added() -> Text:
-    return Text(
-        "-∞ is added to the scores of the future (or they are set to it)",
-        "미래의 점수에 -∞를 더함(또는 -∞로 바꿈)",
-    )
+    return T("mask_is_added")
 
 
 def _four_readings(mask: dict[str, masking.MaskReading]) -> Text:
@@ -86,27 +81,20 @@ def _four_readings(mask: dict[str, masking.MaskReading]) -> Text:
 def _sentence(found: list[Slip], mask: dict[str, masking.MaskReading], gap: float) -> Text:
     differs = sum(slip.differs for slip in found)
     zero, negative, none = (mask[name].told for name in ("zero", "negative", "none"))
-    return Text(
-        f"{len(found)} slips, each quoted and computed; in {differs} of them the numbers "
-        "contradict the note. “Multiply by the mask” in its four readings: times 0 leaves "
-        f"{zero.en} of the attention on the future, times -1e9 {negative.en} (without any mask: "
-        f"{none.en}), times -∞ gives NaN; only adding -∞ leaves 0%. Positions joined to the words "
-        f"(004:276) are no slip: projected, they are a sum again (to {gap:.0e}).",
-        f"틀린 곳 {len(found)}군데를 인용하고 계산했습니다. {differs}군데에서 계산 결과가 노트와 "
-        "다릅니다. “마스크를 곱한다”를 네 가지로 읽어 보면, 0을 곱하면 어텐션의 "
-        f"{zero.ko}가 미래에 남고, -1e9을 곱하면 {negative.ko}(마스크가 없을 때 {none.ko}), -∞를 "
-        "곱하면 NaN입니다. -∞를 더할 때만 0%가 됩니다. 위치를 단어에 연결하는 것(004:276)은 "
-        f"틀리지 않았습니다. 투영하면 다시 합이 됩니다(오차 {gap:.0e}).",
+    return T(
+        "sentence",
+        found=len(found),
+        differs=differs,
+        zero=zero,
+        negative=negative,
+        none_=none,
+        gap=gap,
     )
 
 
 def _panels(found: list[Slip], seed: int) -> tuple[Bars | Grid, ...]:
     (heads,) = (slip for slip in found if slip.place == "000:100")
-    names = {
-        "millions with 1024": same("d_k = 1024 (000:100)"),
-        "millions with 64": same("d_k = 64"),
-        "published": Text("as published", "논문에 실린 값"),
-    }
+    names = T.named("names")
     bars = []
     for name, told in names.items():
         value = heads.figures[name]
@@ -114,8 +102,8 @@ def _panels(found: list[Slip], seed: int) -> tuple[Bars | Grid, ...]:
         bars.append((told, value))
     return (
         Bars(
-            Text("The base model of Vaswani et al. 2017", "Vaswani 외(2017)의 기본 모델"),
-            Text("million parameters", "매개변수 (백만 개)"),
+            T("bars_title"),
+            T("bars_x"),
             bars,
             form=".0f",
         ),
@@ -129,5 +117,5 @@ def _grid(name: str, seed: int) -> Grid:
     )
     places = [str(place) for place in range(1, masking.LENGTH + 1)]
     told = masking.READINGS[name]
-    title = Text(f"mask: {told.en}", f"마스크: {told.ko}")
-    return Grid(title, places, places, attention.tolist(), Text("query", "쿼리"), Text("key", "키"))
+    title = T("title", mask=told)
+    return Grid(title, places, places, attention.tolist(), T("grid_row"), T("grid_column"))

@@ -28,9 +28,12 @@ from jumok.training.learner import Learner
 from jumok.training.objectives.captions import captioning
 from jumok.training.optimization.schedule import learning_rate
 from jumok.training.precision import choose, one_thread
-from jumok_lectures.findings import Bars, Column, Findings, Grid, Setting
-from jumok_lectures.judging import Condition, differences, half_width, mean, with_interval
+from jumok_lectures.findings import Bars, Findings, Grid, Setting
+from jumok_lectures.judging import differences, half_width, mean, with_interval
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("looking")
 
 SIDE, CELL, CELLS = 32, 4, 8  # pixels of a picture and of a cell; cells of a row
 COLOURS = {"red": (220, 50, 40), "green": (40, 170, 70), "blue": (50, 80, 220)}
@@ -39,12 +42,8 @@ WORDS = ("and", *COLOURS, *SHAPES)
 FIRST = END + 1  # the token of WORDS[0]
 THING, SLOT, SLOTS = 8, 10, 3  # pixels of a thing and of a slot that it moves in; slots of a row
 STEPS, BATCH, TESTED, LONGER = 1_200, 32, 200, 3
-POINTS, MORE = 75.0, 20.0  # the claim: pointing accuracy, and percent more right captions
 
-NAMES = {
-    "one": Text("one vector for the picture", "이미지 전체를 벡터 하나로"),
-    "grid": Text("attention over the grid", "격자에 대한 어텐션"),
-}
+NAMES = T.named("names")
 
 
 @dataclass(frozen=True)
@@ -243,12 +242,12 @@ def _grid(picture: DrawnScene, words: list[str], weights: Float[Tensor, "word ce
         if word in SHAPES and row and thing == [words[row - 1], word]
     ]
     return Grid(
-        Text("Attention of each word; named objects framed", "각 단어가 본 곳 (테두리: 정답)"),
+        T("grid_title"),
         words,
         cells,
         weights.tolist(),
-        Text("word", "단어"),
-        Text("cell (row, column)", "칸 (행, 열)"),
+        T("grid_row"),
+        T("grid_column"),
         framed=framed,
     )
 
@@ -270,15 +269,7 @@ def run(setting: Setting) -> Findings:
     return report(made[:many], made[many:])
 
 
-COLUMNS = (
-    Column(Text("what the decoder reads", "디코더가 읽는 것")),
-    Column(Text("captions correct word for word (%)", "정답과 완전히 같은 캡션 (%)"), ".1f"),
-    Column(Text("± (95 %)", "± (95%)"), ".1f"),
-    Column(Text("nouns point right (%)", "명사의 포인팅 정확도 (%)"), ".1f"),
-    Column(Text("± (95 %)", "± (95%)"), ".1f"),
-    Column(Text("colours (%)", "색 (%)"), ".1f"),
-    Column(Text("attention in the box (%)", "상자 안의 어텐션 (%)"), ".1f"),
-)
+COLUMNS = T.columns
 
 
 def report(one: list[CaptionScores], grid: list[CaptionScores]) -> Findings:
@@ -311,25 +302,15 @@ def report(one: list[CaptionScores], grid: list[CaptionScores]) -> Findings:
             "even_attention_in_box": list(even),
         },
         conditions=(
-            Condition(
-                Text("nouns point into the box (%)", "명사가 상자 안을 봄 (%)"),
-                accuracy,
-                POINTS,
-                form=".0f",
-            ),
-            Condition(
-                Text("more captions right than with one vector", "벡터 하나보다 많은 옳은 캡션"),
-                more,
-                MORE,
-                form=".0f",
-            ),
+            T.condition("nouns_point_into_the", accuracy),
+            T.condition("more_captions_right_than", more),
         ),
         sentence=_sentence(right, accuracy, colours, (mean(inside), mean(even))),
         panels=(
             shown,
             Bars(
-                Text("Captions correct word for word", "정답과 완전히 같은 캡션"),
-                Text("percent of unseen images", "처음 보는 이미지에서의 비율 (%)"),
+                T("bars_title"),
+                T("bars_x"),
                 [(NAMES[name], mean(right[name])) for name in NAMES],
                 spread=[half_width(right[name]) or 0.0 for name in NAMES],
                 form=".0f",
@@ -346,14 +327,4 @@ def _sentence(
 ) -> Text:
     one, grid = (with_interval(right[name], ".0f") for name in NAMES)
     nouns, other = with_interval(accuracy, ".0f"), with_interval(colours, ".0f")
-    return Text(
-        f"With attention {grid}% of the captions are correct word for word, with one vector "
-        f"{one}%. A noun attends most to a cell in the box of the "
-        f"object that it names in {nouns}% of the cases, a colour in {other}%; {boxes[0]:.0f}% of "
-        f"a noun's attention is in the box, compared with {boxes[1]:.0f}% for uniform attention. "
-        "The objects lie across the cells.",
-        f"정답과 완전히 같은 캡션은 어텐션이 있으면 {grid}%, 벡터 하나만 있으면 "
-        f"{one}%입니다. 명사의 {nouns}%, 색의 {other}%가 자기가 가리키는 것의 상자 안을 "
-        f"가장 많이 봅니다. 명사의 어텐션 가운데 {boxes[0]:.0f}%가 상자 안에 있습니다. 고르게 "
-        f"보았다면 {boxes[1]:.0f}%였을 것입니다. 그린 것은 여러 칸에 걸쳐 있습니다.",
-    )
+    return T("sentence", grid=grid, one=one, nouns=nouns, other=other, boxes=boxes)

@@ -17,7 +17,7 @@ import torch
 
 from jumok.shapes import Float, Tensor
 from jumok_lectures.depth import WithoutNorm, after_every_part
-from jumok_lectures.findings import Chart, Column, Findings, Series, Setting
+from jumok_lectures.findings import Chart, Findings, Series, Setting
 from jumok_lectures.judging import (
     Condition,
     differences,
@@ -28,19 +28,16 @@ from jumok_lectures.judging import (
 )
 from jumok_lectures.small import Small, Trained, first_batch, trained
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("norm")
 
 RATES = (5e-3, 1e-2, 2e-2, 4e-2)
 STEPS = 120
 GUESSING = math.log(600)  # nats a token of 600 tokens equally likely; a loss above counts as this
-APART = 1.0  # the claim: at the highest rate a norm's loss is lower by so many nats
-BETTER = 0.05  # and at its best rate by this share of the best without
 NEAR = 1e-3  # how far from 0 and 1 mean and deviation may be
 
-NAMES = {
-    "pre": Text("pre-norm", "pre-norm"),
-    "post": Text("post-norm (the notes)", "post-norm (강의)"),
-    "none": Text("no norm", "정규화 없음"),
-}
+NAMES = T.named("names")
 
 
 @dataclass(frozen=True)
@@ -100,13 +97,13 @@ def report(losses: dict[tuple[str, float], list[float]], vectors: Sequence[Vecto
     best = {name: min(RATES, key=lambda rate: mean(losses[name, rate])) for name in NAMES}
     return Findings(
         columns=(
-            Column(Text("model", "모델")),
+            T.column("model"),
             *(
                 column
                 for rate in RATES
                 for column in (
-                    Column(Text(f"loss at {rate:g}", f"{rate:g}에서의 손실"), ".2f"),
-                    Column(Text("± (95 %)", "± (95%)"), ".2f"),
+                    T.column("loss_at_rate_g", rate=rate),
+                    T.column("n95"),
                 )
             ),
         ),
@@ -139,30 +136,23 @@ def _conditions(
 ) -> list[Condition]:
     last = RATES[-1]
     found = [
-        Condition(
-            Text(
-                f"{NAMES[name].en}: nats below no norm at the highest rate",
-                f"{NAMES[name].ko}: 가장 높은 학습률에서 정규화가 없을 때보다 낮은 손실",
-            ),
+        T.condition(
+            "name_nats_below_no",
             differences(losses["none", last], losses[name, last]),
-            APART,
+            name=NAMES[name],
         )
         for name in ("pre", "post")
     ]
     found += [
-        Condition(
-            Text(
-                f"{NAMES[name].en}: below no norm, each at its best rate",
-                f"{NAMES[name].ko}: 각자 가장 좋은 학습률에서 손실이 낮은 정도",
-            ),
+        T.condition(
+            "name_below_no_norm",
             relative_gains(losses["none", best["none"]], losses[name, best[name]]),
-            BETTER,
-            form=".0%",
+            name=NAMES[name],
         )
         for name in ("pre", "post")
     ]
     far = [max(abs(each.normalised[0]), abs(each.normalised[1] - 1.0)) for each in vectors]
-    name = Text("mean from 0, deviation from 1, of x̂", "x̂의 평균과 0, 표준편차와 1의 차이")
+    name = T("name")
     return [*found, Condition(name, far, NEAR, above=False, form=".0e")]
 
 
@@ -177,27 +167,16 @@ def _sentence(
     moments = [
         f"{each[0]:.2f}, {each[1]:.2f}" for each in (first.before, first.normalised, first.after)
     ]
-    return Text(
-        f"What a norm buys is the freedom of the learning rate: at {RATES[-1]:g} the loss is "
-        f"{high[0]} with pre-norm, {high[1]} with post-norm and {high[2]} without (a loss above "
-        f"{GUESSING:.1f}, that of guessing, counts as {GUESSING:.1f}). Each at its best rate: "
-        f"{tops[0]}, {tops[1]}, {tops[2]}. A real vector has mean and deviation {moments[0]} "
-        f"before the norm, {moments[1]} normalised, and {moments[2]} after the learned scale and "
-        "shift: mean 0 and deviation 1 are a stage inside, and not what comes out.",
-        f"정규화를 쓰면 학습률을 자유롭게 고를 수 있습니다. 학습률 {RATES[-1]:g}에서 손실은 "
-        f"pre-norm {high[0]}, post-norm {high[1]}, 정규화 없음 {high[2]}입니다(찍을 때의 손실 "
-        f"{GUESSING:.1f}보다 크면 {GUESSING:.1f}로 셈). 각자 가장 좋은 학습률에서는 {tops[0]}, "
-        f"{tops[1]}, {tops[2]}입니다. 실제 벡터의 평균과 표준편차는 정규화 전 {moments[0]}, "
-        f"정규화하면 {moments[1]}, 학습된 γ와 β를 거치면 {moments[2]}입니다. 평균 0과 표준편차 "
-        "1은 중간 단계이고, 나오는 값은 그렇지 않습니다.",
+    return T(
+        "sentence", rates_last=RATES[-1], high=high, guessing=GUESSING, tops=tops, moments=moments
     )
 
 
 def _chart(losses: dict[tuple[str, float], list[float]]) -> Chart:
     return Chart(
-        Text(f"Loss after {STEPS} steps, by learning rate", f"학습률에 따른 {STEPS}단계 뒤의 손실"),
-        Text("learning rate", "학습률"),
-        Text("nats per token (mean and range of the seeds)", "토큰당 nat (시드의 평균과 범위)"),
+        T("chart_title", steps=STEPS),
+        T("chart_x"),
+        T("chart_y"),
         [
             Series(
                 NAMES[name],
@@ -209,5 +188,5 @@ def _chart(losses: dict[tuple[str, float], list[float]]) -> Chart:
         ],
         log_x=True,
         least=0.0,
-        marks=((Text("guessing", "찍기"), GUESSING),),
+        marks=((T("guessing"), GUESSING),),
     )

@@ -22,29 +22,21 @@ from jumok.attention.scores import ScaledDotScore
 from jumok.config.transformer import TransformerConfig
 from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Float, Int, Tensor
-from jumok_lectures.findings import Bars, Column, Findings, Setting
-from jumok_lectures.judging import Condition, mean
+from jumok_lectures.findings import Bars, Findings, Setting
+from jumok_lectures.judging import mean
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("order")
 
 WORDS, LENGTH, SENTENCES = 100, 13, 16
 DIM, KEY_DIM, VALUE_DIM, HEADS = 64, 16, 32, 4
 ASKED = 5  # queries from elsewhere, for each sentence
-SAME, DIFFERENT = 1e-4, 1e-2  # relative; float32 rounds at about 1e-6
+SAME = 0.0001  # relative; float32 rounds at about 1e-6
 
 SequenceModel = Callable[[Int[Tensor, "batch length"]], Float[Tensor, "batch outputs dim"]]
 
-NAMES = {
-    "raw": Text("x is query, key and value", "x가 곧 쿼리, 키, 값"),
-    "general": Text("W_K, W_V; queries from elsewhere", "W_K, W_V, 쿼리는 밖에서"),
-    "self": Text("W_Q too: self-attention", "W_Q까지: 셀프 어텐션"),
-    "heads": Text("4 heads that share the width", "너비를 나눈 헤드 4개"),
-    "full heads": Text("4 full-size heads", "너비가 모델과 같은 헤드 4개"),
-    "none": Text("encoder without positions", "위치 없는 인코더"),
-    "mask": Text("the same, look-ahead mask", "같은 인코더, 룩어헤드 마스크"),
-    "sinusoidal": Text("encoder, sinusoidal positions", "인코더, 사인파 위치"),
-    "learned": Text("encoder, learned positions", "인코더, 학습된 위치"),
-    "rotary": Text("encoder, rotary positions", "인코더, 회전(rotary) 위치"),
-}
+NAMES = T.named("names")
 SETS = ("raw", "general", "self", "heads", "full heads", "none")
 
 
@@ -124,38 +116,28 @@ def run(setting: Setting) -> Findings:
     with_order = {name: value for name, value in outputs.items() if name not in SETS}
     nearest = min(with_order, key=lambda name: with_order[name])
     return Findings(
-        columns=(
-            Column(Text("layer or encoder", "층이나 인코더")),
-            Column(Text("expected for a set", "집합일 때 예상되는 출력")),
-            Column(Text("deviation", "예상과의 차이"), ".1e"),
-            Column(Text("change of the mean", "출력 평균의 변화"), ".1e"),
-            Column(Text("a set?", "집합인가?")),
-        ),
+        columns=T.columns,
         rows=[
             [NAMES[name], _expected(name), *found[name], _set(outputs[name] < SAME)]
             for name in NAMES
         ],
         figures={name: {"outputs": both[0], "mean": both[1]} for name, both in found.items()},
         conditions=(
-            Condition(
-                Text("largest deviation without positions", "위치 정보가 없을 때의 최대 차이"),
+            T.condition(
+                "largest_deviation_without_positions",
                 [max(each[name][0] for name in SETS) for each in every],
-                SAME,
-                above=False,
-                form=".0e",
+                bound=SAME,
             ),
-            Condition(
-                Text("smallest change with positions", "위치 정보가 있을 때의 최소 변화"),
+            T.condition(
+                "smallest_change_with_positions",
                 [min(each[name][0] for name in NAMES if name not in SETS) for each in every],
-                DIFFERENT,
-                form=".0%",
             ),
         ),
         sentence=_sentence(largest, outputs["mask"], with_order[nearest], NAMES[nearest]),
         panels=(
             Bars(
-                Text("Outputs, when the words are permuted", "단어 순서를 바꾸었을 때 출력의 변화"),
-                Text("relative change (logarithmic)", "상대 변화 (로그 눈금)"),
+                T("bars_title"),
+                T("bars_x"),
                 [(NAMES[name], value) for name, value in outputs.items()],
                 form=".0e",
                 log_x=True,
@@ -165,25 +147,12 @@ def run(setting: Setting) -> Findings:
 
 
 def _sentence(largest: float, masked: float, least: float, nearest: Text) -> Text:
-    return Text(
-        "Each layer of the lectures, from x itself to full-size heads, and an encoder without "
-        f"positions treat their input as a set: they deviate by {largest:.0e} at most (rounding). "
-        f"With positions the outputs change by {least:.0%} ({nearest.en}) or more; the look-ahead "
-        f"mask alone reveals the order: {masked:.0%}. The layer whose queries come from elsewhere "
-        "is invariant, as lecture 004 says; self-attention is equivariant, and only the mean of "
-        "its outputs is unchanged.",
-        "강의에 나온 모든 층과 위치 정보가 없는 인코더는 입력을 집합으로 다룹니다. "
-        f"차이는 커야 {largest:.0e}로, 반올림 오차입니다. 순서를 알려 주면 "
-        f"출력이 {least:.0%} 이상 달라집니다(변화가 가장 작은 것: {nearest.ko}). 룩어헤드 마스크만 "
-        f"있어도 순서가 드러납니다({masked:.0%}). 강의 004가 말한 불변(invariant)은 쿼리가 밖에서 "
-        "오는 층에 들어맞습니다. 셀프 어텐션은 등변(equivariant)이고, 출력의 평균만 변하지 "
-        "않습니다.",
-    )
+    return T("sentence", largest=largest, least=least, nearest=nearest, masked=masked)
 
 
 def _expected(name: str) -> Text:
-    return Text("stay", "그대로") if name == "general" else Text("permute", "같은 순서로 바뀜")
+    return T("stay") if name == "general" else T("permute")
 
 
 def _set(is_set: bool) -> Text:
-    return Text("yes", "예") if is_set else Text("no", "아니요")
+    return T("yes") if is_set else T("no")

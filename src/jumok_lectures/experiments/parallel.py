@@ -25,17 +25,18 @@ from jumok.attention.observe import observe
 from jumok.kernels.noise import Noise
 from jumok.shapes import States, Tensor
 from jumok.systems.device import cores
-from jumok_lectures.findings import Chart, Column, Findings, Series, Setting
-from jumok_lectures.judging import Condition, mean, with_interval
+from jumok_lectures.findings import Chart, Findings, Series, Setting
+from jumok_lectures.judging import Condition, mean
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("parallel")
 
 WIDTH, HEADS, BATCH = 64, 4, 2
 LENGTHS = (16, 64, 256, 512, 1024, 2048)
 COUNTED = (4, 8, 16, 32)  # lengths of the chains
 SENTENCE = 64  # the claim is of sentences: up to this length attention must be faster
 REPEATS = 4
-FASTER = 1.5  # the claim: how many times as fast on one core at SENTENCE
-POWER = 0.3  # and the time at the longest lengths grows with n² to within this power
 
 Layer = Callable[[States], Tensor]
 
@@ -159,11 +160,11 @@ def run(setting: Setting) -> Findings:
         def attend(states: States, looking: MultiHeadAttention = looking) -> Tensor:
             return looking(states, states)
 
-        places = [(Text("1 core", "코어 1개"), 1, "cpu")]
+        places = [(T("n1_core"), 1, "cpu")]
         if cores() > 1:
-            places.append((Text(f"{cores()} cores", f"코어 {cores()}개"), cores(), "cpu"))
+            places.append((T("cores_cores", cores=cores()), cores(), "cpu"))
         if torch.cuda.is_available():
-            places.append((Text("GPU", "GPU"), 1, "cuda"))
+            places.append((T("gpu"), 1, "cuda"))
         timed = []
         for name, threads, device in places:
             gru.to(device), looking.to(device)
@@ -211,11 +212,11 @@ def report(runs: list[list[Timed]], counts: Counts) -> Findings:
     ]
     return Findings(
         columns=(
-            Column(Text("length", "길이"), "d"),
-            Column(Text("GRU, million multiplications", "GRU, 곱셈 (백만)"), ".1f"),
-            Column(Text("attention, million multiplications", "어텐션, 곱셈 (백만)"), ".1f"),
+            T.column("length"),
+            T.column("gru_million_multiplications"),
+            T.column("attention_million_multiplications"),
             *(
-                Column(Text(f"{who}, {each.name.en} (ms)", f"{who_ko}, {each.name.ko} (ms)"), ".2f")
+                T.column("who_name_ms", who=who, name=each.name, who_ko=who_ko)
                 for each in average
                 for who, who_ko in (("GRU", "GRU"), ("attention", "어텐션"))
             ),
@@ -249,41 +250,11 @@ def _growth(chains: list[int]) -> float:
 
 def _conditions(counts: Counts, faster: list[float], powers: list[float]) -> list[Condition]:
     return [
-        Condition(
-            Text(
-                "operations in a row that a position adds, GRU",
-                "위치 하나가 늘리는 순차 연산 수, GRU",
-            ),
-            [_growth(counts.gru_chain)],
-            0.5,
-        ),
-        Condition(
-            Text("the same, self-attention", "위와 같음, 셀프 어텐션"),
-            [_growth(counts.attention_chain)],
-            0.5,
-            above=False,
-        ),
-        Condition(
-            Text(
-                f"times as fast at length {SENTENCE}, 1 core", f"길이 {SENTENCE}에서 몇 배 빠른가"
-            ),
-            faster,
-            FASTER,
-        ),
-        Condition(
-            Text(
-                "multiplications at the longest length: GRU over attention (002:4)",
-                "가장 긴 길이의 곱셈 수: GRU / 어텐션 (002:4)",
-            ),
-            [counts.gru[-1] / counts.attention[-1]],
-            1.0,
-        ),
-        Condition(
-            Text("power of n in attention's time, from 2", "어텐션 시간의 지수와 2의 차이"),
-            [abs(each - 2.0) for each in powers],
-            POWER,
-            above=False,
-        ),
+        T.condition("operations_in_a_row", [_growth(counts.gru_chain)]),
+        T.condition("the_same_self_attention", [_growth(counts.attention_chain)]),
+        T.condition("times_as_fast_at", faster, sentence=SENTENCE),
+        T.condition("multiplications_at_the_longest", [counts.gru[-1] / counts.attention[-1]]),
+        T.condition("power_of_n_in", [abs(each - 2.0) for each in powers]),
     ]
 
 
@@ -292,22 +263,20 @@ def _sentence(counts: Counts, faster: list[float], powers: list[float]) -> Text:
     gru, attention = counts.gru_chain, counts.attention_chain
     exact = power(LENGTHS, [float(each) for each in counts.attention])
     ratio = counts.attention[-1] / counts.gru[-1]
-    return Text(
-        f"From {first} to {last} positions the operations that have to follow one another grow "
-        f"from {gru[0]} to {gru[-1]} in a GRU and from {attention[0]} to {attention[-1]} in "
-        f"self-attention. On one core attention is {with_interval(faster, '.1f')} times as fast at "
-        f"length {SENTENCE}. It is not the number of multiplications that falls, as 002:4 has it: "
-        f"at length {LENGTHS[-1]} attention has {ratio:.1f} times those of the GRU. They grow as n "
-        f"to the power of {exact:.2f}, and the time to the power of "
-        f"{with_interval(powers, '.2f')}; where that is more, the n × n scores have left the "
-        "processor's cache.",
-        f"위치가 {first}개에서 {last}개로 늘면, 차례로 해야 하는 연산은 GRU에서 {gru[0]}개에서 "
-        f"{gru[-1]}개로, 셀프 어텐션에서 {attention[0]}개에서 {attention[-1]}개로 변합니다. 코어 "
-        f"하나에서 길이가 {SENTENCE}일 때 어텐션은 {with_interval(faster, '.1f')}배 빠릅니다. "
-        f"002:4의 설명과 달리 곱셈 수가 줄어드는 것은 아닙니다. 길이 {LENGTHS[-1]}에서 어텐션의 "
-        f"곱셈은 GRU의 {ratio:.1f}배입니다. 곱셈은 n의 {exact:.2f}제곱, 시간은 "
-        f"{with_interval(powers, '.2f')}제곱으로 늘어납니다. 시간이 더 빨리 늘어난다면 n × n "
-        "점수가 프로세서의 캐시를 벗어났기 때문입니다.",
+    return T(
+        "sentence",
+        first=first,
+        last=last,
+        gru=gru,
+        gru_last=gru[-1],
+        attention=attention,
+        attention_last=attention[-1],
+        faster=faster,
+        sentence=SENTENCE,
+        lengths_last=LENGTHS[-1],
+        ratio=ratio,
+        exact=exact,
+        powers=powers,
     )
 
 
@@ -317,7 +286,7 @@ def _panels(average: list[Timed], counts: Counts) -> tuple[Chart, ...]:
         return Series(name, [(float(n), scale * value) for n, value in pairs])
 
     times = [
-        line(Text(f"{who}, {each.name.en}", f"{who_ko}, {each.name.ko}"), values, 1e3)
+        line(T("name", who=who, name=each.name, who_ko=who_ko), values, 1e3)
         for each in average
         for who, who_ko, values in (
             ("GRU", "GRU", each.gru),
@@ -325,23 +294,23 @@ def _panels(average: list[Timed], counts: Counts) -> tuple[Chart, ...]:
         )
     ]
     products = [
-        line(Text("GRU", "GRU"), [float(each) for each in counts.gru], 1e-6),
-        line(Text("self-attention", "셀프 어텐션"), [float(x) for x in counts.attention], 1e-6),
+        line(T("name_2"), [float(each) for each in counts.gru], 1e-6),
+        line(T("name_3"), [float(x) for x in counts.attention], 1e-6),
     ]
-    length = Text("length of the sequence", "시퀀스의 길이")
+    length = T("length")
     return (
         Chart(
-            Text("Forward and backward, one layer", "순전파와 역전파, 1층"),
+            T("chart_title"),
             length,
-            Text("milliseconds", "밀리초"),
+            T("chart_y"),
             times,
             log_x=True,
             log_y=True,
         ),
         Chart(
-            Text("Multiplications, forward", "순전파의 곱셈 수"),
+            T("chart_title_2"),
             length,
-            Text("millions", "백만"),
+            T("chart_y_2"),
             products,
             log_x=True,
             log_y=True,

@@ -27,10 +27,13 @@ from jumok.positions.index import FractionPositions
 from jumok.positions.interfaces import PositionSizes
 from jumok.positions.rotary import RotaryPositions
 from jumok.shapes import Float, Tensor
-from jumok_lectures.findings import Bars, Column, Findings, Setting, TableCell
+from jumok_lectures.findings import Bars, Findings, Setting, TableCell
 from jumok_lectures.judging import Condition, differences, half_width, mean, with_interval
 from jumok_lectures.puzzle import Puzzle, Question, Solved, Trial, solve
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("positions")
 
 DIM, TABLE = 64, 128  # the table of learned and binary positions; sentences here have fewer
 SHORT, LONG, FAR = 16, 48, 1000
@@ -38,18 +41,8 @@ EQUAL, BOUND = 0.01, 2.0
 LETTERS, USUAL, LONGER = 12, (4, 8), (9, 16)
 FIRST = END + 1  # the tokens of the letters, then of the numbers
 STEPS = 250
-MORE = 0.25  # the claim: so many more right answers than without positions
 KINDS = ("index", "fraction", "binary", "sinusoidal", "learned", "rotary", "alibi", "none")
-NAMES = {
-    "index": Text("index", "번호"),
-    "fraction": Text("fraction of the length", "길이에 대한 비율"),
-    "binary": Text("binary", "이진수"),
-    "sinusoidal": Text("sinusoidal", "사인파"),
-    "learned": Text("learned", "학습된 위치"),
-    "rotary": Text("rotary", "회전(rotary)"),
-    "alibi": Text("ALiBi", "ALiBi"),
-    "none": Text("none", "없음"),
-}
+NAMES = T.named("names")
 
 
 @dataclass(frozen=True)
@@ -172,18 +165,7 @@ def report(measured: dict[str, Wishes], solved: dict[str, list[Solved]]) -> Find
     )
     all_four = [kind for kind in KINDS if kind != "none" and all(measured[kind].granted)]
     return Findings(
-        columns=(
-            Column(Text("encoding", "인코딩")),
-            Column(Text("unique", "위치마다 고유")),
-            Column(Text("consistent", "거리 일정")),
-            Column(Text("bounded, longer", "더 긴 문장에서도 유한")),
-            Column(Text("deterministic", "결정적")),
-            Column(Text("drift of distances", "거리의 편차"), ".2f"),
-            Column(Text("right, usual lengths", "정답률, 보통 길이"), ".0%"),
-            Column(Text("± (95 %)", "± (95%)"), ".0%"),
-            Column(Text("right, longer", "정답률, 더 긴 줄"), ".0%"),
-            Column(Text("± (95 %)", "± (95%)"), ".0%"),
-        ),
+        columns=T.columns,
         rows=[_row(kind, measured[kind], usual[kind], longer[kind]) for kind in KINDS],
         figures={
             kind: {**vars(measured[kind]), "usual": usual[kind], "longer": longer[kind]}
@@ -194,20 +176,20 @@ def report(measured: dict[str, Wishes], solved: dict[str, list[Solved]]) -> Find
         panels=[
             Bars(
                 title,
-                Text("right answers (± 95 %)", "정답률 (± 95%)"),
+                T("bars_x"),
                 [(NAMES[kind], mean(right[kind])) for kind in KINDS],
                 spread=[half_width(right[kind]) or 0.0 for kind in KINDS],
             )
             for title, right in (
-                (Text("The k-th letter, usual lengths", "k번째 글자, 보통 길이"), usual),
-                (Text("In lines longer than any in training", "학습에 없던 긴 줄"), longer),
+                (T("the_k_th_letter"), usual),
+                (T("in_lines_longer_than"), longer),
             )
         ],
     )
 
 
 def _row(kind: str, wished: Wishes, usual: list[float], longer: list[float]) -> list[TableCell]:
-    yes, no = Text("yes", "예"), Text("no", "아니요")
+    yes, no = T("yes"), T("no")
     granted = [yes if each else no for each in wished.granted]
     shares = [mean(usual), half_width(usual), mean(longer), half_width(longer)]
     return [NAMES[kind], *granted, wished.drift, *shares]
@@ -217,30 +199,20 @@ def _conditions(
     all_four: list[str], usual: dict[str, list[float]], longer: dict[str, list[float]]
 ) -> list[Condition]:
     more = [
-        Condition(
-            Text(
-                f"{NAMES[kind].en}, {where.en}: more right answers than without positions",
-                f"{NAMES[kind].ko}, {where.ko}: 위치 정보가 없을 때보다 높은 정답률",
-            ),
+        T.condition(
+            "kind_where_more_right",
             differences(right[kind], right["none"]),
-            MORE,
-            form=".0%",
+            kind=NAMES[kind],
+            where=where,
         )
         for kind in all_four
         for where, right in (
-            (Text("usual lengths", "보통 길이"), usual),
-            (Text("longer", "더 긴 줄"), longer),
+            (T("usual_lengths"), usual),
+            (T("longer"), longer),
         )
     ]
-    shifts = Condition(
-        Text(
-            "fraction, longer: more right answers than without positions (002:50)",
-            "비율, 더 긴 줄: 위치 정보가 없을 때보다 높은 정답률 (002:50)",
-        ),
-        differences(longer["fraction"], longer["none"]),
-        MORE,
-        above=False,
-        form=".0%",
+    shifts = T.condition(
+        "fraction_longer_more_right", differences(longer["fraction"], longer["none"])
     )
     return [*more, shifts]
 
@@ -257,11 +229,12 @@ def _sentence(
             for kind in kinds
         )
 
-    return Text(
-        f"These meet all four requirements, with their right answers at usual lengths and in "
-        f"longer lines: {told(all_four, korean=False)}. The others: "
-        f"{told(others, korean=False)}. Without positions: {told(['none'], korean=False)}.",
-        "네 조건을 모두 만족하는 인코딩과 정답률(보통 길이 → 더 긴 줄): "
-        f"{told(all_four, korean=True)}. 나머지: {told(others, korean=True)}. 위치 정보가 없으면: "
-        f"{told(['none'], korean=True)}.",
+    return T(
+        "sentence",
+        all_four=told(all_four, korean=False),
+        others=told(others, korean=False),
+        value=told(["none"], korean=False),
+        told_all_four=told(all_four, korean=True),
+        told_others=told(others, korean=True),
+        told_value=told(["none"], korean=True),
     )

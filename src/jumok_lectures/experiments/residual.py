@@ -16,19 +16,17 @@ from jumok_lectures.depth import (
     gradient_by_layer,
     gradient_chart,
 )
-from jumok_lectures.findings import Column, Findings, Setting
+from jumok_lectures.findings import Findings, Setting
 from jumok_lectures.judging import Condition, mean, relative_gains, with_interval
 from jumok_lectures.small import Small, Trained, first_batch
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("residual")
 
 LAYERS = 3
-BETTER = 0.05  # and ends at a loss that is lower by more than this share
-FASTER = 0.75  # the claim: with it, a loss is reached in less than this share of the steps
 
-NAMES = {
-    "with": Text("with residual connections", "잔차 연결 있음"),
-    "without": Text("without", "잔차 연결 없음"),
-}
+NAMES = T.named("names")
 
 
 def share_of_steps(model: Trained, without: Trained) -> float:
@@ -54,9 +52,9 @@ def run(setting: Setting) -> Findings:
     falls = {name: fall(gradient) for name, gradient in gradients.items()}
     return Findings(
         columns=(
-            Column(Text("model", "모델")),
+            T.column("model"),
             *COLUMNS,
-            Column(Text("gradient, first layer / last", "기울기, 첫 층 / 마지막 층"), ".3f"),
+            T.column("gradient_first_layer_last"),
         ),
         rows=[[NAMES[name], *found.row(name), falls[name]] for name in NAMES],
         figures={
@@ -68,7 +66,7 @@ def run(setting: Setting) -> Findings:
         conditions=_conditions(shares, gains),
         sentence=_sentence(found, shares, gains, falls),
         panels=(
-            found.curves(Text(f"Training, {LAYERS}+{LAYERS} layers", f"학습, {LAYERS}+{LAYERS}층")),
+            found.curves(T("title", layers=LAYERS)),
             gradient_chart(NAMES, gradients),
         ),
     )
@@ -76,19 +74,8 @@ def run(setting: Setting) -> Findings:
 
 def _conditions(shares: list[float], gains: list[float]) -> tuple[Condition, ...]:
     return (
-        Condition(
-            Text("steps that it needs, as a share", "필요한 단계의 비율"),
-            shares,
-            FASTER,
-            above=False,
-            form=".0%",
-        ),
-        Condition(
-            Text("final loss is lower by", "마지막 손실이 낮은 정도"),
-            gains,
-            BETTER,
-            form=".0%",
-        ),
+        T.condition("steps_that_it_needs", shares),
+        T.condition("final_loss_is_lower", gains),
     )
 
 
@@ -96,20 +83,12 @@ def _sentence(
     found: Contest, shares: list[float], gains: list[float], falls: dict[str, float]
 ) -> Text:
     needed, gained = with_interval(shares, ".0%"), with_interval(gains, ".0%")
-    return Text(
-        f"With residual connections the model needs {needed} of the steps to reach the loss "
-        "at which training without them ends; its final loss on unseen sentences is "
-        f"{gained} lower ({mean(found.losses('with')):.3f} against "
-        f"{mean(found.losses('without')):.3f}). Without them a decoder's word does not reach "
-        "the next layer on its own either, so this model is cut and not only slower. In "
-        f"{DEEP} untrained layers the gradient of the first is {falls['with']:.2f} times "
-        f"that of the last with residual connections and {falls['without']:.2g} times "
-        "without: at this depth the gradient does not vanish.",
-        "잔차 연결이 있으면, 잔차 연결이 없는 모델의 마지막 손실에 이르는 데 "
-        f"단계의 {needed}만 필요합니다. 처음 보는 문장에서 마지막 손실은 {gained} "
-        f"낮습니다({mean(found.losses('with')):.3f} 대 {mean(found.losses('without')):.3f}). "
-        "잔차 연결이 없으면 디코더의 단어가 다음 층에 스스로 전달되지도 않으므로, "
-        f"느려질 뿐 아니라 끊어진 모델입니다. 학습 전 {DEEP}층 모델에서 첫 층의 기울기는 "
-        f"마지막 층의 {falls['with']:.2f}배(잔차 연결 있음), {falls['without']:.2g}배"
-        "(없음)입니다. 이 깊이에서는 기울기가 사라지지 않습니다.",
+    return T(
+        "sentence",
+        needed=needed,
+        gained=gained,
+        losses_with=mean(found.losses("with")),
+        losses_without=mean(found.losses("without")),
+        deep=DEEP,
+        falls=falls,
     )

@@ -16,14 +16,15 @@ from dataclasses import dataclass
 import torch
 
 from jumok.shapes import Float, Tensor
-from jumok_lectures.findings import Chart, Column, Findings, Series, Setting
+from jumok_lectures.findings import Chart, Findings, Series, Setting
 from jumok_lectures.judging import Condition, mean
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("scale")
 
 KEYS, QUERIES = 32, 512
 WIDTHS = (1, 4, 16, 64, 256, 1024, 4096)
-FADED = 0.25  # the claim: at the widest, the gradient without is below this share of that with
-STEADY = 0.25  # and with the division nothing moves by more than this between any two widths
 
 
 @dataclass(frozen=True)
@@ -128,15 +129,7 @@ def report(every_plain: list[list[Softness]], every_scaled: list[list[Softness]]
     plain, scaled = average(every_plain), average(every_scaled)
     left, moved = mean(every_left), mean(every_moved)
     return Findings(
-        columns=(
-            Column(Text("d_k", "d_k"), "d"),
-            Column(Text("standard deviation of q·k", "q·k의 표준편차"), ".2f"),
-            Column(Text("largest q·k", "가장 큰 q·k"), ".1f"),
-            Column(Text("entropy, unscaled", "엔트로피, 나누지 않음"), ".3f"),
-            Column(Text("entropy, / √d_k", "엔트로피, √d_k로 나눔"), ".3f"),
-            Column(Text("gradient, unscaled", "기울기, 나누지 않음"), ".4f"),
-            Column(Text("gradient, / √d_k", "기울기, √d_k로 나눔"), ".4f"),
-        ),
+        columns=T.columns,
         rows=[
             [width, a.spread, a.largest, a.entropy, b.entropy, a.gradient, b.gradient]
             for width, a, b in zip(WIDTHS, plain, scaled, strict=True)
@@ -156,57 +149,37 @@ def report(every_plain: list[list[Softness]], every_scaled: list[list[Softness]]
 
 def _conditions(left: list[float], moved: list[float]) -> tuple[Condition, ...]:
     return (
-        Condition(
-            Text(
-                f"gradient at d_k = {WIDTHS[-1]}: without over with the division",
-                f"d_k = {WIDTHS[-1]}에서의 기울기: 나누지 않음 / 나눔",
-            ),
-            left,
-            FADED,
-            above=False,
-        ),
-        Condition(
-            Text(
-                "largest change of entropy or gradient over d_k, divided",
-                "나누었을 때 d_k에 따른 엔트로피와 기울기의 최대 변화",
-            ),
-            moved,
-            STEADY,
-            above=False,
-        ),
+        T.condition("gradient_at_d_k", left, widths_last=WIDTHS[-1]),
+        T.condition("largest_change_of_entropy", moved),
     )
 
 
 def _sentence(plain: list[Softness], scaled: list[Softness], left: float, moved: float) -> Text:
     over, largest = overflow(), plain[WIDTHS.index(1024)].largest
-    return Text(
-        f"At d_k = {WIDTHS[-1]} the gradient without the division is {left:.0%} of that with "
-        f"it (entropy {plain[-1].entropy:.2f} against {scaled[-1].entropy:.2f} nats); with it, "
-        f"entropy and gradient differ by at most {moved:.0%} over all d_k. Overflow is not the "
-        f"reason: the largest score at d_k = 1024 is {largest:.0f}, far from 710, and softmax "
-        f"minus the largest score gives {over['stable_first_weight']:.3f} where the formula as "
-        "written gives NaN.",
-        f"d_k = {WIDTHS[-1]}일 때 나누지 않으면 기울기가 나누었을 때의 {left:.0%}로 "
-        f"줄어듭니다(엔트로피 {plain[-1].entropy:.2f} 대 {scaled[-1].entropy:.2f} nat). 나누면 "
-        f"엔트로피와 기울기는 d_k에 따라 최대 {moved:.0%}만 다릅니다. 나누는 이유는 오버플로가 "
-        f"아닙니다. d_k = 1024일 때 가장 큰 점수도 {largest:.0f}에 그쳐 710에 한참 못 "
-        "미칩니다. 점수가 커서 식 그대로는 NaN이 되는 경우에도 최댓값을 먼저 빼면 "
-        f"{over['stable_first_weight']:.3f}이 나옵니다.",
+    return T(
+        "sentence",
+        widths_last=WIDTHS[-1],
+        left=left,
+        entropy=plain[-1].entropy,
+        entropy_2=scaled[-1].entropy,
+        moved=moved,
+        largest=largest,
+        over=over,
     )
 
 
 def _panels(plain: list[Softness], scaled: list[Softness]) -> tuple[Chart, ...]:
     return (
         _chart(
-            Text("Entropy of the weights", "가중치가 고르게 퍼진 정도"),
-            Text("entropy of softmax (nats)", "softmax의 엔트로피 (nat)"),
+            T("title"),
+            T("entropy_of_softmax_nats"),
             [each.entropy for each in plain],
             [each.entropy for each in scaled],
-            (Text("ln 32: uniform weights", "ln 32: 모든 키에 같은 가중치"), math.log(KEYS)),
+            (T("ln_32_uniform_weights"), math.log(KEYS)),
         ),
         _chart(
-            Text("Gradient through softmax", "softmax를 지나는 기울기"),
-            Text("norm of softmax's Jacobian", "softmax 야코비 행렬의 노름"),
+            T("title_2"),
+            T("norm_of_softmax_s"),
             [each.gradient for each in plain],
             [each.gradient for each in scaled],
         ),
@@ -222,11 +195,11 @@ def _chart(
 ) -> Chart:
     return Chart(
         title,
-        Text("d_k", "d_k"),
+        T("chart_x"),
         y_title,
         (
-            Series(Text("q·k", "q·k"), list(zip(WIDTHS, plain, strict=True))),
-            Series(Text("q·k / √d_k", "q·k / √d_k"), list(zip(WIDTHS, scaled, strict=True))),
+            Series(T("q_k"), list(zip(WIDTHS, plain, strict=True))),
+            Series(T("q_k_d_k"), list(zip(WIDTHS, scaled, strict=True))),
         ),
         log_x=True,
         least=0.0,

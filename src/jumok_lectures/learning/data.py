@@ -28,20 +28,36 @@ from jumok.models.causal import CausalLanguageModel
 from jumok.shapes import Float, Int, Tensor
 from jumok.training.precision import one_thread
 from jumok_lectures import world
-from jumok_lectures.findings import Chart, Column, Findings, Series, Setting
+from jumok_lectures.findings import Chart, Findings, Series, Setting
 from jumok_lectures.judging import Condition, differences, mean
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
 
-SIZES = (60, 240, 960, 7680)
-LITTLE, MOST = 240, SIZES[-1]
+T = Texts("data")
+
+LITTLE = 240
 DRAWS = {LITTLE: 3}  # a few sentences are a matter of luck: the mean of so many sets a seed
-HELD_OUT = 400  # sentences for choosing, and as many for judging
-STEPS, CHECKS, BATCH = 240, 30, 48
-RATES = (3e-3, 1e-2)
+CHECKS, BATCH = 30, 48
 LENGTH = 10  # a sentence and its marks; shorter ones are filled up
 FILL, START = 0, 1  # the first entries of the vocabulary
-NAMES = {"transformer": Text("Transformer", "트랜스포머"), "gru": Text("GRU", "GRU")}
-BEHIND = 0.05  # nats a word
+NAMES = T.named("names")
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """How much is read, and trained.
+
+    Attributes:
+        sizes: sentences to train on.
+        held_out: sentences for choosing, and as many for judging.
+        counted: sentences that the common words are counted in.
+    """
+
+    sizes: tuple[int, ...] = (60, LITTLE, 960, 7680)
+    held_out: int = 400
+    counted: int = world.COUNTED
+    steps: int = 240
+    rates: tuple[float, ...] = (3e-3, 1e-2)
 
 
 @dataclass(frozen=True)
@@ -81,9 +97,9 @@ class Attending(nn.Module):
         return self.model.hidden(words) @ self.model.decoder.embedding.table.T
 
 
-def sentences(seed: int) -> Sentences:
+def sentences(seed: int, amounts: Amounts) -> Sentences:
     """The same validation and test sentences for every seed; other ones to train on."""
-    words = ["", "<s>", *sorted(world.common_words())]
+    words = ["", "<s>", *sorted(world.common_words(amounts.counted))]
     number = {word: place for place, word in enumerate(words)}
 
     def numbered(split: str, chosen: int, count: int) -> list[list[int]]:
@@ -96,13 +112,10 @@ def sentences(seed: int) -> Sentences:
             rows.append(row + [FILL] * (LENGTH + 1 - len(row)))
         return rows
 
-    held = numbered("test", world.SEED, 2 * HELD_OUT)
-    return Sentences(
-        torch.tensor(numbered("train", seed, MOST)),
-        torch.tensor(held[:HELD_OUT]),
-        torch.tensor(held[HELD_OUT:]),
-        len(words),
-    )
+    held = torch.tensor(numbered("test", world.SEED, 2 * amounts.held_out))
+    train = torch.tensor(numbered("train", seed, max(amounts.sizes)))
+    choosing, judging = held.split(amounts.held_out)
+    return Sentences(train, choosing, judging, len(words))
 
 
 def loss(model: nn.Module, rows: Int[Tensor, "batch length"]) -> Float[Tensor, ""]:
@@ -126,7 +139,7 @@ def parameters(model: nn.Module) -> int:
 
 
 def trained(
-    kind: str, data: Sentences, rows: Int[Tensor, "size length"], rate: float, seed: int
+    kind: str, data: Sentences, rows: Int[Tensor, "size length"], rate: float, steps: int, seed: int
 ) -> tuple[float, float]:
     """Loss on the sentences for choosing at the best check, and on those for judging there.
 
@@ -136,9 +149,9 @@ def trained(
     model = build(kind, data.vocabulary, seed)
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=rate)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
     best, kept = math.inf, copy.deepcopy(model.state_dict())
-    for step in range(1, STEPS + 1):
+    for step in range(1, steps + 1):
         chosen = torch.randint(len(rows), (BATCH,), generator=generator)
         value = loss(model.train(), rows[chosen])
         optimizer.zero_grad()
@@ -155,81 +168,60 @@ def trained(
         return best, float(loss(model.eval(), data.judging))
 
 
-def best(kind: str, data: Sentences, rows: Int[Tensor, "size length"], seed: int) -> float:
-    """Loss on the sentences for judging, at the rate that is best on those for choosing."""
-    return min(trained(kind, data, rows, rate, seed) for rate in RATES)[1]
-
-
 @dataclass(frozen=True)
 class ModelWithSeed:
     """What one process trains: a kind of model at every size, with one seed."""
 
     name: str
     seed: int
+    amounts: Amounts
 
 
 def losses_of(job: ModelWithSeed) -> list[float]:
-    """Size by size; where there are several draws of a size, their mean."""
-    data = sentences(job.seed)
-    found = []
+    """Size by size, at the rate that is best on the sentences for choosing; the mean of draws."""
+    amounts, data = job.amounts, sentences(job.seed, job.amounts)
+
+    def best(rows: Int[Tensor, "size length"]) -> float:
+        tries = (
+            trained(job.name, data, rows, rate, amounts.steps, job.seed) for rate in amounts.rates
+        )
+        return min(tries)[1]
+
     with one_thread():
-        for size in SIZES:
-            draws = data.train[: DRAWS.get(size, 1) * size].split(size)
-            found.append(mean([best(job.name, data, rows, job.seed) for rows in draws]))
-    return found
+        return [
+            mean([*map(best, data.train[: DRAWS.get(size, 1) * size].split(size))])
+            for size in amounts.sizes
+        ]
 
 
-def run(setting: Setting) -> Findings:
+def run(setting: Setting, amounts: Amounts = Amounts()) -> Findings:
     """Both kinds at every size with every seed."""
     setting.say(f"training: {', '.join(name.en for name in NAMES.values())}")
     first, many = setting.seeds[0], len(setting.seeds)
     losses = setting.workers.map(
-        losses_of, [ModelWithSeed(name, seed) for name in NAMES for seed in setting.seeds]
+        losses_of, [ModelWithSeed(name, seed, amounts) for name in NAMES for seed in setting.seeds]
     )
     found = {
         name: {
             size: [each[column] for each in losses[many * place : many * (place + 1)]]
-            for column, size in enumerate(SIZES)
+            for column, size in enumerate(amounts.sizes)
         }
         for place, name in enumerate(NAMES)
     }
-    vocabulary = sentences(first).vocabulary
+    vocabulary = sentences(first, amounts).vocabulary
     return report(found, {name: parameters(build(name, vocabulary, first)) for name in NAMES})
 
 
 def conditions(found: dict[str, dict[int, list[float]]]) -> tuple[Condition, ...]:
     """Behind with little data, not behind with much, and gaining in between."""
-    gap = {
-        size: differences(found["transformer"][size], found["gru"][size]) for size in (LITTLE, MOST)
-    }
+    most = max(found["gru"])
+    little, much = (
+        differences(found["transformer"][size], found["gru"][size]) for size in (LITTLE, most)
+    )
     return (
-        Condition(
-            Text(
-                f"{LITTLE} sentences: Transformer minus GRU",
-                f"문장 {LITTLE}개: 트랜스포머 - GRU",
-            ),
-            gap[LITTLE],
-            BEHIND,
-            form="+.3f",
-        ),
-        Condition(
-            Text(
-                f"{MOST:,} sentences: Transformer minus GRU",
-                f"문장 {MOST:,}개: 트랜스포머 - GRU",
-            ),
-            gap[MOST],
-            BEHIND,
-            above=False,
-            form="+.3f",
-        ),
-        Condition(
-            Text(
-                "what the Transformer gains on the GRU in between", "그 사이 트랜스포머가 좁힌 차이"
-            ),
-            differences(gap[LITTLE], gap[MOST]),
-            BEHIND,
-            form="+.3f",
-        ),
+        T.condition("little_sentences_transformer_minus", little, little=LITTLE),
+        T.condition("most_sentences_transformer_minus", much, most=most),
+        T.condition("what_the_transformer_gains", differences(little, much)),
     )
 
 
@@ -237,14 +229,7 @@ def report(found: dict[str, dict[int, list[float]]], counts: dict[str, int]) -> 
     """A row for each size."""
     transformer, gru = found["transformer"], found["gru"]
     return Findings(
-        columns=(
-            Column(Text("sentences", "문장 수"), ",d"),
-            Column(Text("Transformer (nats a word)", "트랜스포머 (단어당 nat)"), ".3f"),
-            Column(Text("GRU", "GRU"), ".3f"),
-            Column(Text("difference", "차이"), "+.3f"),
-            Column(Text("least", "최소"), "+.3f"),
-            Column(Text("most", "최대"), "+.3f"),
-        ),
+        columns=T.columns,
         rows=[
             [
                 size,
@@ -254,7 +239,7 @@ def report(found: dict[str, dict[int, list[float]]], counts: dict[str, int]) -> 
                 min(apart),
                 max(apart),
             ]
-            for size in SIZES
+            for size in gru
         ],
         figures={
             "losses": {
@@ -267,9 +252,9 @@ def report(found: dict[str, dict[int, list[float]]], counts: dict[str, int]) -> 
         sentence=_sentence(found, counts),
         panels=(
             Chart(
-                Text("Loss on unseen sentences", "처음 보는 문장의 손실"),
-                Text("training sentences", "학습 문장 수"),
-                Text("nats a word", "단어당 nat"),
+                T("chart_title"),
+                T("chart_x"),
+                T("chart_y"),
                 [
                     Series(
                         NAMES[kind],
@@ -286,17 +271,17 @@ def report(found: dict[str, dict[int, list[float]]], counts: dict[str, int]) -> 
 
 
 def _sentence(found: dict[str, dict[int, list[float]]], counts: dict[str, int]) -> Text:
-    gap = {
-        size: mean(differences(found["transformer"][size], found["gru"][size])) for size in SIZES
-    }
-    little, much = gap[LITTLE], gap[MOST]
-    return Text(
-        f"With {LITTLE} sentences the Transformer ({counts['transformer']:,} parameters) loses "
-        f"{abs(little):.2f} nats a word {'more' if little > 0 else 'less'} than the GRU "
-        f"({counts['gru']:,}), with {MOST:,} sentences {abs(much):.2f} "
-        f"{'more' if much > 0 else 'less'}.",
-        f"단어당 손실을 보면 문장이 {LITTLE}개일 때 트랜스포머(매개변수 "
-        f"{counts['transformer']:,}개)가 GRU({counts['gru']:,}개)보다 {abs(little):.2f} nat "
-        f"{'큽' if little > 0 else '작습'}니다. {MOST:,}개일 때는 {abs(much):.2f} nat "
-        f"{'큽' if much > 0 else '작습'}니다.",
+    most = max(found["gru"])
+    little, much = (
+        mean(differences(found["transformer"][size], found["gru"][size])) for size in (LITTLE, most)
+    )
+    return T(
+        "sentence",
+        counts=counts,
+        few=LITTLE,
+        many=most,
+        little=abs(little),
+        much=abs(much),
+        little_sign=T("more") if little > 0 else T("less"),
+        much_sign=T("more") if much > 0 else T("less"),
     )

@@ -14,6 +14,7 @@ way of training); Bengio et al. 1994 (fading gradients).
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -25,19 +26,15 @@ from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import SequenceToSequence
 from jumok.models.recurrent import RecurrentModel
 from jumok.shapes import Float, Int, Tensor
-from jumok_lectures.findings import Chart, Column, Findings, Series, Setting
+from jumok_lectures.findings import Chart, Findings, Series, Setting
 from jumok_lectures.judging import Condition, mean
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("gradients")
 
 WORDS, DIM, TARGETS, BATCH = 50, 32, 6, 4
-LENGTHS = (5, 10, 20, 40)
-NAMES = {
-    "one vector": Text("RNN, one vector", "RNN, 벡터 하나"),
-    "attention": Text("RNN with attention", "어텐션이 있는 RNN"),
-    "transformer": Text("Transformer", "트랜스포머"),
-}
-REACHED = 0.0  # more than nothing
-AGREES = 1e-3  # of a finite difference, relative
+NAMES = T.named("names")
 ONE_STEP = 10.0  # by this many times more of the gradient is left at the first word
 NUDGE = 1e-2  # additive scores are computed in float32, which rounds away smaller ones
 
@@ -135,13 +132,13 @@ def hard_attention(seed: int) -> tuple[float, float]:
     return float(soft.norm()), float(reaches)
 
 
-def run(setting: Setting) -> Findings:
+def run(setting: Setting, lengths: Sequence[int] = (5, 10, 20, 40)) -> Findings:
     """Every model at every length, with random words."""
     flows: dict[str, dict[int, Flow]] = {name: {} for name in NAMES}
     checked = []
     for name, flow in flows.items():
         setting.say(f"gradients: {NAMES[name].en}")
-        for length in LENGTHS:
+        for length in lengths:
             least, first = [], []
             for seed in setting.seeds:
                 generator = torch.Generator().manual_seed(seed)
@@ -152,7 +149,7 @@ def run(setting: Setting) -> Findings:
                 least.append(float(found.min() / found.max()))
                 share = found.mean(0)
                 first.append(float(share[0] / share[-1]))
-                if length == LENGTHS[0]:
+                if length == lengths[0]:
                     checked.append(disagreement(made, source, target))
             flow[length] = Flow(least, first)
     return report(flows, checked, [hard_attention(seed) for seed in setting.seeds])
@@ -162,16 +159,13 @@ def conditions(
     flows: dict[str, dict[int, Flow]], checked: list[float], hard: list[tuple[float, float]]
 ) -> tuple[Condition, ...]:
     """Every word is reached with attention; the gradient is one; the control shows none."""
-    longest = LENGTHS[-1]
+    longest = max(flows["attention"])
     reached = [
-        Condition(
-            Text(
-                f"{NAMES[name].en}: least gradient, {longest} words",
-                f"{NAMES[name].ko}: 가장 작은 기울기, 단어 {longest}개",
-            ),
+        T.condition(
+            "name_least_gradient_longest",
             flows[name][longest].least,
-            REACHED,
-            form=".0e",
+            name=NAMES[name],
+            longest=longest,
         )
         for name in ("attention", "transformer")
     ]
@@ -183,29 +177,9 @@ def conditions(
     ]
     return (
         *reached,
-        Condition(
-            Text("gradient against a finite difference", "기울기와 유한 차분의 차이"),
-            [max(checked)],
-            AGREES,
-            above=False,
-            form=".0e",
-        ),
-        Condition(
-            Text(
-                "left at the first word, attention over one vector (powers of 10)",
-                "첫 단어에 남은 기울기, 어텐션 대 벡터 하나 (10의 거듭제곱)",
-            ),
-            gains,
-            math.log10(ONE_STEP),
-            form=".1f",
-        ),
-        Condition(
-            Text("control: hard attention's gradient", "대조: 하드 어텐션의 기울기"),
-            [max(each for _, each in hard)],
-            1e-12,
-            above=False,
-            form=".0e",
-        ),
+        T.condition("gradient_against_a_finite", [max(checked)]),
+        T.condition("left_at_the_first", gains, bound=math.log10(ONE_STEP)),
+        T.condition("control_hard_attention_s", [max(each for _, each in hard)]),
     )
 
 
@@ -214,12 +188,7 @@ def report(
 ) -> Findings:
     """A row for each model and length."""
     return Findings(
-        columns=(
-            Column(Text("model", "모델")),
-            Column(Text("source words", "출발어 단어 수"), "d"),
-            Column(Text("least / largest gradient", "가장 작은 / 가장 큰 기울기"), ".1e"),
-            Column(Text("first / last word", "첫 단어 / 마지막 단어"), ".1e"),
-        ),
+        columns=T.columns,
         rows=[
             [NAMES[name], length, mean(each.least), mean(each.first)]
             for name, flow in flows.items()
@@ -238,9 +207,9 @@ def report(
         sentence=_sentence(flows, checked),
         panels=(
             Chart(
-                Text("How much gradient is left at the first word", "첫 단어에 남은 기울기"),
-                Text("source words", "출발어 단어 수"),
-                Text("first word's / last word's", "첫 단어 / 마지막 단어"),
+                T("chart_title"),
+                T("chart_x"),
+                T("chart_y"),
                 [
                     Series(
                         NAMES[name],
@@ -256,19 +225,15 @@ def report(
 
 
 def _sentence(flows: dict[str, dict[int, Flow]], checked: list[float]) -> Text:
-    longest = LENGTHS[-1]
+    longest = max(flows["attention"])
     one, attention, transformer = (
         mean(flows[name][longest].first) for name in ("one vector", "attention", "transformer")
     )
-    return Text(
-        "A gradient of every target word's loss reaches every source word, and it is one (a finite "
-        f"difference agrees to {max(checked):.0e}); through hard attention none reaches the "
-        f"scores. How much arrives differs: of {longest} words the first one gets {one:.0e} of "
-        f"the last one's gradient from a single vector, {attention:.2g} of it with attention, and "
-        f"{transformer:.2g} in a Transformer (untrained models).",
-        "모든 도착어 단어의 손실에서 모든 출발어 단어로 기울기가 전해지며, 유한 차분과도 "
-        f"일치합니다(차이 {max(checked):.0e}). 하드 어텐션에서는 점수로 기울기가 전해지지 "
-        f"않습니다. 다만 전해지는 양은 다릅니다. 단어 {longest}개 중 첫 단어의 기울기는 마지막 "
-        f"단어에 비해 벡터 하나로는 {one:.0e}배, 어텐션이 있으면 {attention:.2g}배, "
-        f"트랜스포머에서는 {transformer:.2g}배입니다(학습 전 모델).",
+    return T(
+        "sentence",
+        checked=max(checked),
+        longest=longest,
+        one=one,
+        attention=attention,
+        transformer=transformer,
     )

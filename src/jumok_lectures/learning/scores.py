@@ -13,6 +13,7 @@ Britz et al. 2017, section 4.5.
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -20,32 +21,26 @@ from torch import nn
 
 from jumok.attention.interfaces import ScoreFunction
 from jumok.attention.scores import AdditiveScore, BilinearScore, DotScore, ScaledDotScore
-from jumok_lectures.findings import Chart, Column, Findings, Series, Setting, TableCell
+from jumok_lectures.findings import Chart, Findings, Series, Setting, TableCell
 from jumok_lectures.judging import Condition, differences, mean, spread
 from jumok_lectures.learning.fitting import fit
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("scores")
 
 WORDS, KEYS, LABELS = 64, 16, 8
 WIDTHS = (8, 32, 128)
-WIDEST = WIDTHS[-1]
-STEPS, RATE, BATCH, TESTED = 300, 5e-3, 64, 500
+RATE, BATCH, TESTED = 5e-3, 64, 500
 SCORES = {
     "dot": DotScore,
     "scaled-dot": ScaledDotScore,
     "bilinear": BilinearScore,
     "additive": AdditiveScore,
 }
-NAMES = {
-    "dot": Text("q·k", "q·k"),
-    "scaled-dot": Text("q·k / √d", "q·k / √d"),
-    "bilinear": Text("q W k", "q W k"),
-    "additive": Text("v·tanh(W q + U k)", "v·tanh(W q + U k)"),
-}
-PLACES = {
-    "plain": Text("the vectors as they are", "벡터 그대로"),
-    "projected": Text("behind W_Q and W_K", "W_Q, W_K를 지나서"),
-}
-AS_GOOD, LOST = 0.05, 0.5  # within so much of the right answers; a score that learns nothing
+NAMES = T.named("names")
+PLACES = T.named("places")
+LOST = 0.5  # within so much of the right answers; a score that learns nothing
 
 
 @dataclass(frozen=True)
@@ -75,7 +70,7 @@ class Finder(nn.Module):
         return self.score(asked, self.score.keys(self.key(keys)))[:, 0].softmax(-1)
 
 
-def answers(score: str, place: str, width: int, seed: int) -> float:
+def answers(score: str, place: str, width: int, seed: int, steps: int) -> float:
     """Share of test queries whose own key has the most weight, after training."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -97,7 +92,7 @@ def answers(score: str, place: str, width: int, seed: int) -> float:
 
     parameters = list(finder.parameters())
     if parameters:  # a dot product of the vectors as they are has none
-        fit(parameters, loss, STEPS, RATE)
+        fit(parameters, loss, steps, RATE)
     with torch.no_grad():
         queries, keys, own = draw(TESTED)
         return float((finder(queries, keys).argmax(-1) == own).double().mean())
@@ -113,44 +108,40 @@ def multiplications(score: str, place: str, width: int) -> int:
     return per_pair + (width * width * (KEYS + 1) if place == "projected" else 0)
 
 
-def run(setting: Setting) -> Findings:
+def run(setting: Setting, widths: Sequence[int] = WIDTHS, steps: int = 300) -> Findings:
     """Every score at every width, in both places."""
     found: dict[tuple[str, str, int], RightKeys] = {}
-    for place, score, width in itertools.product(PLACES, SCORES, WIDTHS):
+    for place, score, width in itertools.product(PLACES, SCORES, widths):
         setting.say(f"training: {NAMES[score].en}, {PLACES[place].en}, width {width}")
-        right = [answers(score, place, width, seed) for seed in setting.seeds]
+        right = [answers(score, place, width, seed, steps) for seed in setting.seeds]
         found[place, score, width] = RightKeys(right)
-    return report(found)
+    return report(found, steps)
+
+
+def widths_of(found: dict[tuple[str, str, int], RightKeys]) -> list[int]:
+    """From narrow to wide."""
+    return sorted({width for *_, width in found})
 
 
 def conditions(found: dict[tuple[str, str, int], RightKeys]) -> tuple[Condition, ...]:
     """The product may replace the network where it has matrices and is divided."""
 
     def right(place: str, score: str) -> list[float]:
-        return found[place, score, WIDEST].right
+        return found[place, score, max(widths_of(found))].right
 
     return (
-        Condition(
-            Text("behind W_Q and W_K: additive minus q·k / √d", "W_Q, W_K 뒤: 네트워크 - q·k / √d"),
+        T.condition(
+            "behind_w_q_and",
             differences(right("projected", "additive"), right("projected", "scaled-dot")),
-            AS_GOOD,
-            above=False,
         ),
-        Condition(
-            Text("q·k / √d, right answers", "q·k / √d의 정답률"),
-            right("projected", "scaled-dot"),
-            LOST,
-        ),
-        Condition(
-            Text("as they are: additive minus q·k", "벡터 그대로: 네트워크 - q·k"),
-            differences(right("plain", "additive"), right("plain", "dot")),
-            AS_GOOD,
-            above=False,
+        T.condition("q_k_d_right", right("projected", "scaled-dot"), bound=LOST),
+        T.condition(
+            "as_they_are_additive", differences(right("plain", "additive"), right("plain", "dot"))
         ),
     )
 
 
-def report(found: dict[tuple[str, str, int], RightKeys]) -> Findings:
+def report(found: dict[tuple[str, str, int], RightKeys], steps: int) -> Findings:
     """A row for each score in each place."""
     rows: list[list[TableCell]] = [
         [
@@ -164,69 +155,59 @@ def report(found: dict[tuple[str, str, int], RightKeys]) -> Findings:
         for (place, score, width), each in found.items()
     ]
     return Findings(
-        columns=(
-            Column(Text("vectors", "벡터")),
-            Column(Text("score", "점수")),
-            Column(Text("width", "너비"), "d"),
-            Column(Text("right key", "바른 키"), ".0%"),
-            Column(Text("± over seeds", "시드 간 ±"), ".0%"),
-            Column(Text("multiplications a query", "쿼리당 곱셈"), ",d"),
-        ),
+        columns=T.columns,
         rows=rows,
         figures={
             f"{place}, {score}, {width}": each.right
             for (place, score, width), each in found.items()
         },
         conditions=conditions(found),
-        sentence=_sentence(found),
+        sentence=_sentence(found, steps),
         panels=[_chart(place, found) for place in PLACES],
     )
 
 
-def _sentence(found: dict[tuple[str, str, int], RightKeys]) -> Text:
+def _sentence(found: dict[tuple[str, str, int], RightKeys], steps: int) -> Text:
+    widths = widths_of(found)
+
     def shares(place: str, width: int) -> dict[str, str]:
         return {score: format(mean(found[place, score, width].right), ".0%") for score in SCORES}
 
-    plain, behind = shares("plain", WIDEST), shares("projected", WIDEST)
-    narrow = shares("projected", WIDTHS[0])
-    more = multiplications("additive", "projected", WIDEST) / multiplications(
-        "scaled-dot", "projected", WIDEST
+    widest = widths[-1]
+    more = multiplications("additive", "projected", widest) / multiplications(
+        "scaled-dot", "projected", widest
     )
-    return Text(
-        f"At width {WIDEST}, after {STEPS} steps: of the vectors as they are the product finds "
-        f"{plain['dot']} of the keys (chance: {1 / KEYS:.0%}; it has nothing to learn), with a "
-        f"matrix {plain['bilinear']}, the small network {plain['additive']}. Behind W_Q and W_K "
-        f"q·k finds {behind['dot']}, q·k / √d {behind['scaled-dot']}, the network "
-        f"{behind['additive']} with {more:.1f} times the multiplications: there the product may "
-        "replace the network. In narrow vectors the network finds more: at width "
-        f"{WIDTHS[0]} {narrow['additive']} against {narrow['scaled-dot']}.",
-        f"너비 {WIDEST}, {STEPS}단계 학습 후: 벡터 그대로일 때 바른 키를 찾는 비율은 내적 "
-        f"{plain['dot']}(우연: {1 / KEYS:.0%}, 배울 것이 없음), 행렬이 있으면 "
-        f"{plain['bilinear']}, 작은 신경망은 {plain['additive']}입니다. W_Q와 W_K를 지나면 q·k "
-        f"{behind['dot']}, q·k / √d {behind['scaled-dot']}, 신경망 {behind['additive']}이고 "
-        f"신경망의 곱셈은 {more:.1f}배입니다. 이때는 신경망을 내적으로 바꾸어도 됩니다. 좁은 "
-        f"벡터에서는 신경망이 낫습니다. 너비 {WIDTHS[0]}에서 {narrow['additive']} 대 "
-        f"{narrow['scaled-dot']}입니다.",
+    return T(
+        "sentence",
+        widest=widest,
+        steps=steps,
+        plain=shares("plain", widest),
+        keys=1 / KEYS,
+        behind=shares("projected", widest),
+        more=more,
+        widths=widths,
+        narrow=shares("projected", widths[0]),
     )
 
 
 def _chart(place: str, found: dict[tuple[str, str, int], RightKeys]) -> Chart:
+    widths = widths_of(found)
     series = [
         Series(
             NAMES[score],
-            [(float(width), mean(found[place, score, width].right)) for width in WIDTHS],
-            low=[min(found[place, score, width].right) for width in WIDTHS],
-            high=[max(found[place, score, width].right) for width in WIDTHS],
+            [(float(width), mean(found[place, score, width].right)) for width in widths],
+            low=[min(found[place, score, width].right) for width in widths],
+            high=[max(found[place, score, width].right) for width in widths],
         )
         for score in SCORES
     ]
     return Chart(
         PLACES[place],
-        Text("width of the vectors", "벡터의 너비"),
-        Text("right key", "바른 키"),
+        T("chart_x"),
+        T("chart_y"),
         series,
         log_x=True,
         least=0.0,
         most=1.05,
-        marks=((Text("chance", "우연"), math.exp(-math.log(KEYS))),),
+        marks=((T("chance"), math.exp(-math.log(KEYS))),),
     )

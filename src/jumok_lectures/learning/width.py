@@ -21,13 +21,16 @@ from dataclasses import dataclass
 import torch
 
 from jumok.shapes import Float, Int, Tensor
-from jumok_lectures.findings import Chart, Column, Findings, Series, Setting, TableCell
+from jumok_lectures.findings import Chart, Findings, Series, Setting, TableCell
 from jumok_lectures.judging import Condition, mean, spread
 from jumok_lectures.text import Text, same
+from jumok_lectures.texts import Texts
+
+T = Texts("width")
 
 WIDTHS = (256, 512, 1024)  # the note's
 LENGTHS = (4, 8, 16, 32, 64, 128, 256)
-WORDS, SENTENCES = 32, 40
+WORDS = 32
 HELD = 0.9  # share of right words up to which a sentence counts as held
 TIMES = 3.0  # four times the width must hold more than so many times the words
 SHARP = 30.0  # scores of attention: those of another place are about SHARP / √d
@@ -119,7 +122,7 @@ def attend(
     return (weights @ folding.vectors[words] @ folding.vectors.T).argmax(-1)
 
 
-def recall(width: int, seeds: tuple[int, ...]) -> Recalled:
+def recall(width: int, seeds: tuple[int, ...], sentences: int) -> Recalled:
     """Every length."""
     one: dict[int, list[float]] = {length: [] for length in LENGTHS}
     attended: dict[int, list[float]] = {length: [] for length in LENGTHS}
@@ -127,7 +130,7 @@ def recall(width: int, seeds: tuple[int, ...]) -> Recalled:
         generator = torch.Generator().manual_seed(seed)
         folding = Folding(width, generator)
         for length in LENGTHS:
-            words = torch.randint(WORDS, (SENTENCES, length), generator=generator)
+            words = torch.randint(WORDS, (sentences, length), generator=generator)
             found = folding.recalled(folding.last_state(words), length)
             one[length].append(float((found == words).double().mean()))
             read = attend(folding, words, generator)
@@ -135,9 +138,9 @@ def recall(width: int, seeds: tuple[int, ...]) -> Recalled:
     return Recalled(one, attended)
 
 
-def run(setting: Setting) -> Findings:
+def run(setting: Setting, sentences: int = 40) -> Findings:
     """The note's three widths."""
-    return report({width: recall(width, setting.seeds) for width in WIDTHS})
+    return report({width: recall(width, setting.seeds, sentences) for width in WIDTHS})
 
 
 def conditions(found: dict[int, Recalled]) -> tuple[Condition, ...]:
@@ -146,38 +149,27 @@ def conditions(found: dict[int, Recalled]) -> tuple[Condition, ...]:
     longest = LENGTHS[-1]
     times = [a / b for a, b in zip(widest.held(), narrowest.held(), strict=True)]
     return (
-        Condition(
-            Text(
-                f"{WIDTHS[-1]} numbers, {longest} words: right words",
-                f"수 {WIDTHS[-1]}개, 단어 {longest}개: 바른 단어",
-            ),
+        T.condition(
+            "widths_last_numbers_longest",
             widest.one[longest],
-            HELD,
-            above=False,
+            bound=HELD,
+            widths_last=WIDTHS[-1],
+            longest=longest,
         ),
-        Condition(
-            Text(
-                f"{WIDTHS[0]} numbers, {LENGTHS[1]} words: right words",
-                f"수 {WIDTHS[0]}개, 단어 {LENGTHS[1]}개: 바른 단어",
-            ),
+        T.condition(
+            "widths_0_numbers_lengths",
             narrowest.one[LENGTHS[1]],
-            HELD,
+            bound=HELD,
+            widths=WIDTHS,
+            lengths=LENGTHS,
         ),
-        Condition(
-            Text(
-                "words held by 1,024 numbers over those by 256",
-                "1,024개와 256개가 담는 단어 수의 비",
-            ),
-            times,
-            TIMES,
-        ),
-        Condition(
-            Text(
-                f"attention, {WIDTHS[0]} numbers a word, {longest} words",
-                f"어텐션, 단어마다 수 {WIDTHS[0]}개, 단어 {longest}개",
-            ),
+        T.condition("words_held_by_1", times, bound=TIMES),
+        T.condition(
+            "attention_widths_0_numbers",
             narrowest.attended[longest],
-            HELD,
+            bound=HELD,
+            widths=WIDTHS,
+            longest=longest,
         ),
     )
 
@@ -198,14 +190,7 @@ def report(found: dict[int, Recalled]) -> Findings:
     ]
     held = {width: each.held() for width, each in found.items()}
     return Findings(
-        columns=(
-            Column(Text("width", "너비"), "d"),
-            Column(Text("words", "단어 수"), "d"),
-            Column(Text("right words, one vector", "바른 단어, 벡터 하나"), ".1%"),
-            Column(Text("± over seeds", "시드 간 ±"), ".1%"),
-            Column(Text("by theory", "이론"), ".1%"),
-            Column(Text("with attention", "어텐션"), ".1%"),
-        ),
+        columns=T.columns,
         rows=rows,
         figures={
             "right": {str(width): vars(each) for width, each in found.items()},
@@ -215,19 +200,19 @@ def report(found: dict[int, Recalled]) -> Findings:
         sentence=_sentence({width: mean(seeds) for width, seeds in held.items()}, found),
         panels=(
             Chart(
-                Text("Words read back from one vector", "벡터 하나에서 되읽은 단어"),
-                Text("words", "단어 수"),
-                Text("right words", "바른 단어"),
+                T("chart_title"),
+                T("chart_x"),
+                T("chart_y"),
                 [
                     *(
                         Series(
-                            Text(f"{width} numbers", f"수 {width}개"),
+                            T("width_numbers", width=width),
                             [(float(length), mean(each.one[length])) for length in LENGTHS],
                         )
                         for width, each in found.items()
                     ),
                     Series(
-                        Text(f"attention, {WIDTHS[0]} a word", f"어텐션, 단어마다 {WIDTHS[0]}개"),
+                        T("attention_widths_0_a", widths=WIDTHS),
                         [(float(n), mean(found[WIDTHS[0]].attended[n])) for n in LENGTHS],
                     ),
                 ],
@@ -245,15 +230,15 @@ def _sentence(held: dict[int, float], found: dict[int, Recalled]) -> Text:
     longest = LENGTHS[-1]
     left = mean(found[WIDTHS[-1]].one[longest])
     attended = mean(found[WIDTHS[0]].attended[longest])
-    return Text(
-        f"256, 512 and 1,024 numbers hold {', '.join(words[:2])} and {words[2]} random words of a "
-        f"vocabulary of {WORDS} ({HELD:.0%} right): the vector's size does not depend on the "
-        f"length, and so what it holds is a fixed amount, in proportion to its width. Of {longest} "
-        f"words 1,024 numbers give {left:.0%} back; with attention, one vector of {WIDTHS[0]} a "
-        f"word, it is {attended:.0%}.",
-        f"수 256, 512, 1,024개는 단어장이 {WORDS}개일 때 무작위 단어를 각각 "
-        f"{', '.join(words)}개까지 담습니다({HELD:.0%} 정답). 벡터의 크기가 길이와 상관없으므로 "
-        f"담을 수 있는 양도 정해져 있고, 그 양은 너비에 비례합니다. 단어 {longest}개에서 "
-        f"1,024개의 수는 {left:.0%}를 되돌려 주고, 단어마다 수 {WIDTHS[0]}개를 두는 어텐션은 "
-        f"{attended:.0%}를 되돌려 줍니다.",
+    return T(
+        "sentence",
+        words=", ".join(words[:2]),
+        words_2=words,
+        words_3=WORDS,
+        held=HELD,
+        longest=longest,
+        left=left,
+        widths=WIDTHS,
+        attended=attended,
+        words_4=", ".join(words),
     )

@@ -9,7 +9,9 @@ from torch import nn
 from jumok.positions.sinusoidal import sinusoids
 from jumok.shapes import Float, Tensor
 from jumok_lectures.slips.slip import Slip, between, each
-from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("slips_001")
 
 LENGTH, WIDTH = 512, 512
 WORDS, STATE = 8, 64
@@ -33,18 +35,8 @@ def periodic() -> Slip:
     return Slip(
         "001:82",
         "Positional Encoding함수는 sequential property를 나타내주기 위해 주기성을 가진다",
-        Text(
-            "what repeats does not tell positions apart; many frequencies together do, the "
-            "slowest of which does not repeat",
-            "주기적인 것은 위치를 구별하지 못함. 여러 진동수를 함께 써야 구별되고, 가장 느린 것은 "
-            "되풀이되지 않음",
-        ),
-        Text(
-            f"least distance of two of {LENGTH} positions: {one:.0e} with one period, "
-            f"{all_of_them:.2f} with all {WIDTH // 2}",
-            f"위치 {LENGTH}개 중 두 위치의 최소 거리: 주기가 하나이면 {one:.0e}, "
-            f"{WIDTH // 2}개를 모두 쓰면 {all_of_them:.2f}",
-        ),
+        T("periodic_right"),
+        T("periodic_computed", length=LENGTH, one=one, all_of_them=all_of_them, width=WIDTH // 2),
         {"one period": one, "all": all_of_them},
         one < 0.01 < 0.1 < all_of_them,
     )
@@ -57,16 +49,8 @@ def index_of_the_pair() -> Slip:
     return Slip(
         "001:92",
         "i: 임베딩 벡터에서 차원의 인덱스",
-        Text(
-            "i counts pairs, from 0 to d_model / 2 - 1; 2i and 2i + 1 are the dimensions",
-            "i는 쌍의 인덱스(0부터 d_model / 2 - 1까지). 차원은 2i와 2i + 1",
-        ),
-        Text(
-            f"d_model = {WIDTH}: {written:,} numbers a position as written, {right:,} by pairs; "
-            f"longest wave {longest[0]:,.0f} and {longest[1]:,.0f} positions",
-            f"d_model = {WIDTH}: 위치마다 노트대로라면 {written:,}개, 쌍으로는 {right:,}개. "
-            f"가장 긴 파장은 위치 {longest[0]:,.0f}개와 {longest[1]:,.0f}개",
-        ),
+        T("index_of_the_pair_right"),
+        T("index_of_the_pair_computed", width=WIDTH, written=written, right=right, longest=longest),
         {"numbers as written": written, "numbers": right, "longest waves": longest},
         right == WIDTH != written,
     )
@@ -90,16 +74,8 @@ def only_the_word_before(seeds: Sequence[int]) -> Slip:
     return Slip(
         "001:341",
         "입력 단어를 매 시점마다 순차적으로 입력 받아 예측 시기 바로 이전 단어만 참고함",
-        Text(
-            "its state depends on all words so far, on early ones less",
-            "상태에는 앞의 모든 단어가 반영됨. 먼 단어일수록 적게",
-        ),
-        Text(
-            f"another first of {WORDS} words changes an untrained GRU's last state by {span.en}; "
-            "if only the word before counted, by 0",
-            f"단어 {WORDS}개 중 첫 단어를 바꾸면 학습 전 GRU의 마지막 상태가 {span.ko}만큼 바뀜. "
-            "바로 앞 단어만 본다면 0이어야 함",
-        ),
+        T("only_the_word_before_right"),
+        T("only_the_word_before_computed", words=WORDS, span=span),
         {"change of the last state": found},
         min(found) > 1e-4,
     )

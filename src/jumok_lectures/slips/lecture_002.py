@@ -7,7 +7,9 @@ from torch import nn
 
 from jumok.attention.layers import ManyHeads, SelfAttention
 from jumok_lectures.slips.slip import Slip, apart, between, each, in_korean
-from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("slips_002")
 
 WIDTH, HEADS = 512, 8
 LONG = 2048  # words: longer than the model is wide
@@ -24,17 +26,15 @@ def complexity() -> Slip:
     return Slip(
         "002:4",
         "그동안의 RNN-based Encoder, Decoder는 for loop때문에 time complexity가 높았다.",
-        Text(
-            "an RNN's layer takes O(n d²), self-attention O(n² d); what falls is the number of "
-            "steps one after another, from n to 1",
-            "연산량은 RNN이 O(n d²), 셀프 어텐션이 O(n² d). 줄어드는 것은 차례로 해야 하는 "
-            "단계의 수(n에서 1로)",
-        ),
-        Text(
-            f"n = {LONG:,}, d = {WIDTH}: {recurrent / 1e6:,.0f} M multiplications in the RNN, "
-            f"{attention / 1e6:,.0f} M in attention; {LONG:,} steps and 1",
-            f"n = {LONG:,}, d = {WIDTH}: 곱셈이 RNN은 {in_korean(recurrent / 1e6)} 번, 어텐션은 "
-            f"{in_korean(attention / 1e6)} 번. 차례로 할 단계는 {LONG:,}개와 1개",
+        T("complexity_right"),
+        T(
+            "complexity_computed",
+            long=LONG,
+            width=WIDTH,
+            recurrent=recurrent / 1000000.0,
+            attention=attention / 1000000.0,
+            in_korean_recurrent=in_korean(recurrent / 1000000.0),
+            in_korean_attention=in_korean(attention / 1000000.0),
         ),
         {"rnn": recurrent, "attention": attention, "steps": [LONG, 1]},
         attention > recurrent,
@@ -56,16 +56,8 @@ def rows_of_values(seeds: Sequence[int]) -> Slip:
     return Slip(
         "002:12",
         "V의 각 row는 word-embedding이다.",
-        Text(
-            "rows of X W^V; above the first layer X holds no embeddings either",
-            "X W^V의 행. 둘째 층부터는 X도 임베딩이 아님",
-        ),
-        Text(
-            f"rows of V are {span.en} of an embedding's length away from it; in a head of the "
-            f"paper they have {WIDTH // HEADS} numbers, an embedding {WIDTH}",
-            f"V의 행은 임베딩에서 그 길이의 {span.ko}배만큼 떨어져 있음. 논문의 헤드에서 행의 "
-            f"너비는 {WIDTH // HEADS}, 임베딩의 너비는 {WIDTH}",
-        ),
+        T("rows_of_values_right"),
+        T("rows_of_values_computed", span=span, width=WIDTH // HEADS, width_2=WIDTH),
         {"relative distance": found, "widths": [WIDTH // HEADS, WIDTH]},
         min(found) > 0.1,
     )
@@ -84,15 +76,14 @@ def parameters_of_heads() -> Slip:
     return Slip(
         "002:26",
         "Original Transformer paper에서는 learnable parameter를 늘렸다.",
-        Text(
-            "it did not: d_k = d_model / h, at the cost of a single head (3.2.2)",
-            "늘리지 않음. d_k = d_model / h이고 비용은 헤드 하나와 같음(3.2.2절)",
-        ),
-        Text(
-            f"parameters of one layer, d_model = {WIDTH}: 1 head {one:,}, {HEADS} heads as in the "
-            f"paper {shared:,}, {HEADS} full-size heads {full:,}",
-            f"한 층의 매개변수(d_model = {WIDTH}): 헤드 1개 {one:,}개, 논문의 헤드 {HEADS}개 "
-            f"{shared:,}개, 너비를 나누지 않은 헤드 {HEADS}개 {full:,}개",
+        T("parameters_of_heads_right"),
+        T(
+            "parameters_of_heads_computed",
+            width=WIDTH,
+            one=one,
+            heads=HEADS,
+            shared=shared,
+            full=full,
         ),
         {"one head": one, "as in the paper": shared, "full-size heads": full},
         shared == one < full,

@@ -9,7 +9,9 @@ from jumok.attention.core import attend_with_weights
 from jumok.attention.layers import SelfAttention
 from jumok.shapes import Float, Tensor
 from jumok_lectures.slips.slip import Slip, apart, between, each, random_heads
-from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("slips_003")
 
 WIDTH, HEAD = 512, 64  # of the base model of Vaswani et al. 2017, and of one of its heads
 LENGTH = 6
@@ -47,16 +49,14 @@ def kept_information(seeds: Sequence[int]) -> Slip:
     return Slip(
         "003:5",
         "특정 정보를 가진 텐서는 Weight Matrix를 통과해도 정보는 보존된다.",
-        Text(
-            "only what lies in as many directions as the matrix has rank is kept",
-            "행렬의 계수(rank)만큼의 방향에 있는 정보만 보존됨",
-        ),
-        Text(
-            f"{WIDTH} x {HEAD} (one head of the paper): rank {max(ranks):.0f}, {lost:.0f} "
-            f"directions are lost; two words that differ in these give the same output (relative "
-            f"difference {max(gaps):.0e})",
-            f"{WIDTH} x {HEAD} 행렬(논문의 헤드 하나): 계수 {max(ranks):.0f}, 방향 {lost:.0f}개가 "
-            f"사라짐. 이 방향에서만 다른 두 단어는 출력이 같음(상대적 차이 {max(gaps):.0e})",
+        T("kept_information_right"),
+        T(
+            "kept_information_computed",
+            width=WIDTH,
+            head=HEAD,
+            ranks=max(ranks),
+            lost=lost,
+            gaps=max(gaps),
         ),
         {"rank": ranks, "relative difference": gaps},
         lost > 0 and max(gaps) < 1e-9,
@@ -76,18 +76,8 @@ def closer_is_larger() -> Slip:
     return Slip(
         "003:12",
         "벡터 공간 내 거리가 비슷할 수록 값이 크게나오고, 거리가 멀 수록 값이 작게나온다.",
-        Text(
-            "only among vectors of one length; |a - b|² = |a|² + |b|² - 2 a·b",
-            "길이가 같은 벡터끼리만 그러함. |a - b|² = |a|² + |b|² - 2 a·b",
-        ),
-        Text(
-            f"[2, 3]·[4, 5] = {near[0]:.0f} at distance {near[1]:.1f}; [2, 3]·[40, 50] = "
-            f"{far[0]:.0f} at distance {far[1]:.1f}; [2, 3]·[2, 3] = {itself[0]:.0f} at distance "
-            f"{itself[1]:.0f}",
-            f"[2, 3]·[4, 5] = {near[0]:.0f}(거리 {near[1]:.1f}), [2, 3]·[40, 50] = "
-            f"{far[0]:.0f}(거리 {far[1]:.1f}), [2, 3]·[2, 3] = {itself[0]:.0f}(거리 "
-            f"{itself[1]:.0f})",
-        ),
+        T("closer_is_larger_right"),
+        T("closer_is_larger_computed", near=near, far=far, itself=itself),
         {"near": near, "far": far, "itself": itself},
         far[0] > near[0] > itself[0] and far[1] > near[1] > itself[1],
     )
@@ -100,13 +90,8 @@ def equals_sign() -> Slip:
     return Slip(
         "003:14",
         "A[2, 3], B[-5, 2]; 다른 사분면 벡터 => (2x-5)=(3x2) = -4",
-        Text("(2 x -5) + (3 x 2) = -4", "(2 x -5) + (3 x 2) = -4"),
-        Text(
-            f"2 x -5 = {first:.0f} and 3 x 2 = {second:.0f}, so they are not equal; their sum is "
-            f"{first + second:.0f}",
-            f"2 x -5 = {first:.0f}, 3 x 2 = {second:.0f}이므로 같지 않음. 둘의 합은 "
-            f"{first + second:.0f}",
-        ),
+        T("equals_sign_right"),
+        T("equals_sign_computed", first=first, second=second, first_2=first + second),
         {"products": [first, second], "sum": first + second},
         first != second and first + second == -4.0,
     )
@@ -126,16 +111,8 @@ def scores_times_values(seeds: Sequence[int]) -> Slip:
     return Slip(
         "003:41, 40",
         "Attention Score와 V를 곱함으로써, Weighted Sum을 수행한다.",
-        Text(
-            "softmax of the scores, divided by √d_k, times V",
-            "점수를 √d_k로 나누고 softmax를 취한 뒤 V와 곱함",
-        ),
-        Text(
-            f"of random scores (d_k = {HEAD}) {share.en} are negative; times V they give outputs "
-            f"{far.en} times the right ones' length away from these",
-            f"무작위 점수(d_k = {HEAD})의 {share.ko}가 음수. 그대로 V와 곱하면 출력이 바른 "
-            f"값에서 그 길이의 {far.ko}배만큼 떨어짐",
-        ),
+        T("scores_times_values_right"),
+        T("scores_times_values_computed", head=HEAD, share=share, far=far),
         {"negative": negative, "relative distance": gaps},
         min(negative) > 0.0 and min(gaps) > 0.1,
     )
@@ -165,16 +142,8 @@ def three_matrices(seeds: Sequence[int]) -> Slip:
     return Slip(
         "003:50",
         "라는 입력이 들어오면 Q, K, V가 다 동일하다.",
-        Text(
-            "they come from the same input through three matrices",
-            "출처가 같은 입력을 서로 다른 세 행렬에 통과시킨 것",
-        ),
-        Text(
-            f"Q, K and V of one input are at least {far.en} of their length apart; “a asks b” and "
-            f"“b asks a” differ by {lop.en} of the scores' length (0 if Q were K)",
-            f"한 입력의 Q, K, V는 서로 그 길이의 {far.ko}배 이상 떨어져 있음. a가 b를 볼 때와 "
-            f"b가 a를 볼 때의 점수는 점수 길이의 {lop.ko}배만큼 다름(Q와 K가 같다면 0)",
-        ),
+        T("three_matrices_right"),
+        T("three_matrices_computed", far=far, lop=lop),
         {"relative distance": gaps, "asymmetry": asymmetry},
         min(gaps) > 0.1 and min(asymmetry) > 0.1,
     )

@@ -14,6 +14,9 @@ import torch
 from jumok.shapes import Float, Tensor
 from jumok_lectures.slips.slip import between, each, random_heads
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("slips_masking")
 
 LENGTH, WIDTH = 8, 64
 PLACES = "001:368, 002:85"
@@ -23,13 +26,7 @@ QUOTE = (
     "triangular matrix인 mask를 multiply한다."
 )
 SMALL, NEGATIVE = 1e-9, -1e9
-READINGS = {
-    "none": Text("no mask", "마스크 없음"),
-    "zero": Text(f"x 0, or x {SMALL:.0e}", f"0 또는 {SMALL:.0e}을 곱함"),
-    "negative": Text(f"x ({NEGATIVE:.0e})", f"{NEGATIVE:.0e}을 곱함"),
-    "infinite": Text("x (-∞)", "-∞를 곱함"),
-    "added": Text("+ (-∞)", "-∞를 더함"),
-}
+READINGS = T.named("readings", small=SMALL, negative=NEGATIVE)
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,7 @@ class MaskReading:
     def told(self) -> Text:
         """The shares of all seeds."""
         nan = any(math.isnan(share) for share in self.share)
-        return Text("NaN", "NaN") if nan else between(self.share, ".0%")
+        return T("nan") if nan else between(self.share, ".0%")
 
 
 def weights(name: str, generator: torch.Generator) -> Float[Tensor, "query key"]:

@@ -8,6 +8,9 @@ import torch
 
 from jumok.shapes import Float, Tensor
 from jumok_lectures.text import Text, same
+from jumok_lectures.texts import Texts
+
+T = Texts("slips_slip")
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ def each(seeds: Sequence[int], measure: Callable[[torch.Generator], float]) -> l
 def between(values: Sequence[float], form: str) -> Text:
     """The least and the largest of the seeds' numbers; once where they read alike."""
     low, high = format(min(values), form), format(max(values), form)
-    return same(low) if low == high else Text(f"{low} to {high}", f"{low}~{high}")
+    return same(low) if low == high else T("low_to_high", low=low, high=high)
 
 
 def apart(found: Tensor, right: Tensor) -> float:

@@ -27,16 +27,18 @@ import smallworld
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.shapes import Float, Tensor
 from jumok_lectures import world
-from jumok_lectures.findings import Bars, Column, Findings, Setting
+from jumok_lectures.findings import Bars, Findings, Setting
 from jumok_lectures.judging import Condition, differences, mean
 from jumok_lectures.tatoeba import PAIRS
 from jumok_lectures.text import Text, same
+from jumok_lectures.texts import Texts
 from jumok_lectures.vectors.reading import word_vectors
 
-SENTENCES, WINDOW, RARE, DIM = 15_000, 4, 15, 60
+T = Texts("analogy")
+
+WINDOW, RARE, DIM = 4, 15, 60
 KEPT = 0.7  # of Tatoeba's sentences, another choice for each seed
 MOST_WORDS, QUESTIONS = 4000, 150
-SOLVED, GAIN = 0.5, 0.25
 FAMILY = (
     *("man woman", "boy girl", "father mother", "son daughter", "brother sister", "uncle aunt"),
     *("grandfather grandmother", "king queen", "prince princess", "he she", "his her"),
@@ -50,15 +52,11 @@ PAST = (
     *("walk walked", "play played", "talk talked", "wait waited", "open opened"),
 )
 KINDS = {
-    "family": (Text("man : woman", "man : woman"), FAMILY),
-    "plural": (Text("dog : dogs", "dog : dogs"), PLURAL),
-    "past": (Text("go : went", "go : went"), PAST),
+    "family": (T("man_woman"), FAMILY),
+    "plural": (T("dog_dogs"), PLURAL),
+    "past": (T("go_went"), PAST),
 }
-CORPORA = {
-    "smallworld": same("smallworld"),
-    "tatoeba": same("Tatoeba"),
-    "chance": Text("random vectors", "무작위 벡터"),
-}
+CORPORA = T.named("corpora")
 
 
 @dataclass(frozen=True)
@@ -154,9 +152,9 @@ def gathered(seeds: Sequence[tuple[float, float, float, int]]) -> SolvedAnalogie
     )
 
 
-def small_sentences(seed: int) -> list[list[str]]:
+def small_sentences(seed: int, count: int) -> list[list[str]]:
     """Words of smallworld's sentences."""
-    pairs = islice(smallworld.pairs("train", seed, 3, 12), SENTENCES)
+    pairs = islice(smallworld.pairs("train", seed, 3, 12), count)
     return [world.split(pair.source) for pair in pairs]
 
 
@@ -166,7 +164,7 @@ def everyday_sentences(data: Path) -> list[list[str]]:
     return [world.split(line) for line in lines]
 
 
-def run(setting: Setting) -> Findings:
+def run(setting: Setting, sentences: int = 15_000) -> Findings:
     """Every corpus that is there, every kind of analogy."""
     everyday = []
     if setting.data is not None and (setting.data / PAIRS).exists():
@@ -175,7 +173,7 @@ def run(setting: Setting) -> Findings:
     queens = []
     for seed in setting.seeds:
         setting.say(f"word vectors, seed {seed}")
-        spaces = {"smallworld": counted(small_sentences(seed))}
+        spaces = {"smallworld": counted(small_sentences(seed, sentences))}
         if everyday:
             count = int(KEPT * len(everyday))
             spaces["tatoeba"] = counted(random.Random(seed).sample(everyday, count))
@@ -192,28 +190,19 @@ def run(setting: Setting) -> Findings:
         name: {kind: gathered(seeds) for kind, seeds in kinds.items()}
         for name, kinds in found.items()
     }
-    return report(solved, queens)
+    return report(solved, queens, sentences)
 
 
 def conditions(solved: dict[str, dict[str, SolvedAnalogies]]) -> tuple[Condition, ...]:
     """SolvedAnalogies, and by the arithmetic; of the note's kind of analogy, in every corpus."""
     small = solved["smallworld"]["family"]
     return (
-        Condition(
-            Text("smallworld: man : woman solved", "smallworld: man : woman을 푼 비율"),
-            small.offset,
-            SOLVED,
-            form=".0%",
-        ),
+        T.condition("smallworld_man_woman_solved", small.offset),
         *(
-            Condition(
-                Text(
-                    f"{CORPORA[name].en}: more than the nearest word to c",
-                    f"{CORPORA[name].ko}: c에 가장 가까운 단어보다 더",
-                ),
+            T.condition(
+                "name_more_than_the",
                 differences(kinds["family"].offset, kinds["family"].alone),
-                GAIN,
-                form=".0%",
+                name=CORPORA[name],
             )
             for name, kinds in solved.items()
             if name != "chance"
@@ -221,18 +210,13 @@ def conditions(solved: dict[str, dict[str, SolvedAnalogies]]) -> tuple[Condition
     )
 
 
-def report(solved: dict[str, dict[str, SolvedAnalogies]], queens: Sequence[str]) -> Findings:
+def report(
+    solved: dict[str, dict[str, SolvedAnalogies]], queens: Sequence[str], sentences: int
+) -> Findings:
     """A row for each corpus and kind."""
     cells = [(name, kind, each) for name, kinds in solved.items() for kind, each in kinds.items()]
     return Findings(
-        columns=(
-            Column(Text("sentences", "문장")),
-            Column(Text("analogy", "유추")),
-            Column(Text("questions", "문항"), "d"),
-            Column(Text("b - a + c", "b - a + c"), ".0%"),
-            Column(Text("nearest to c", "c에 가장 가까운 단어"), ".0%"),
-            Column(Text("a, b, c allowed", "a, b, c 허용"), ".0%"),
-        ),
+        columns=T.columns,
         rows=[
             [
                 CORPORA[name],
@@ -249,17 +233,14 @@ def report(solved: dict[str, dict[str, SolvedAnalogies]], queens: Sequence[str])
             "king - man + woman": list(queens),
         },
         conditions=conditions(solved),
-        sentence=_sentence(solved, queens),
+        sentence=_sentence(solved, queens, sentences),
         panels=(
             Bars(
-                Text("Analogies solved by b - a + c", "b - a + c로 푼 유추"),
-                Text("share", "비율"),
+                T("bars_title"),
+                T("bars_x"),
                 [
                     (
-                        Text(
-                            f"{CORPORA[name].en}, {KINDS[kind][0].en}",
-                            f"{CORPORA[name].ko}, {KINDS[kind][0].ko}",
-                        ),
+                        T("name_kind_0", name=CORPORA[name], kind_0=KINDS[kind][0]),
                         mean(each.offset),
                     )
                     for name, kind, each in cells
@@ -270,33 +251,19 @@ def report(solved: dict[str, dict[str, SolvedAnalogies]], queens: Sequence[str])
     )
 
 
-def _sentence(solved: dict[str, dict[str, SolvedAnalogies]], queens: Sequence[str]) -> Text:
+def _sentence(
+    solved: dict[str, dict[str, SolvedAnalogies]], queens: Sequence[str], sentences: int
+) -> Text:
     small = solved["smallworld"]
-    family, plural, past = (small[kind] for kind in KINDS)
-    english = (
-        f"From {SENTENCES:,} sentences of smallworld b - a + c solves {mean(family.offset):.0%} of "
-        f"man : woman, {mean(plural.offset):.0%} of dog : dogs and {mean(past.offset):.0%} of "
-        f"go : went; the nearest word to c alone {mean(family.alone):.0%}, "
-        f"{mean(plural.alone):.0%} and {mean(past.alone):.0%}; with the given words allowed "
-        f"{mean(family.allowed):.0%}, {mean(plural.allowed):.0%} and {mean(past.allowed):.0%}."
-    )
-    korean = (
-        f"smallworld 문장 {SENTENCES:,}개로 만든 벡터에서 b - a + c로 푸는 비율은 man : woman "
-        f"{mean(family.offset):.0%}, dog : dogs {mean(plural.offset):.0%}, go : went "
-        f"{mean(past.offset):.0%}입니다. c에 가장 가까운 단어만으로는 {mean(family.alone):.0%}, "
-        f"{mean(plural.alone):.0%}, {mean(past.alone):.0%}이고, 주어진 단어를 답으로 허용하면 "
-        f"{mean(family.allowed):.0%}, {mean(plural.allowed):.0%}, {mean(past.allowed):.0%}입니다."
-    )
+    shares = {
+        name: [mean(getattr(small[kind], name)) for kind in KINDS]
+        for name in ("offset", "alone", "allowed")
+    }
+    everyday = same("")
     if queens:
-        everyday = solved["tatoeba"]["family"]
-        told = ", ".join(dict.fromkeys(queens))
-        english += (
-            f" In Tatoeba's everyday sentences it is {mean(everyday.offset):.0%} of man : woman "
-            f"({mean(everyday.alone):.0%} without the arithmetic), and king - man + woman gives: "
-            f"{told}."
+        family = solved["tatoeba"]["family"]
+        answers = ", ".join(dict.fromkeys(queens))
+        everyday = T(
+            "everyday", offset=mean(family.offset), alone=mean(family.alone), answers=answers
         )
-        korean += (
-            f" Tatoeba의 일상 문장에서는 man : woman의 {mean(everyday.offset):.0%}를 풀고(계산 "
-            f"없이 {mean(everyday.alone):.0%}), king - man + woman의 답은 {told}입니다."
-        )
-    return Text(english, korean)
+    return T("sentence", sentences=sentences, **shares, everyday=everyday)

@@ -15,18 +15,20 @@ from dataclasses import dataclass
 import torch
 from torch.nn.functional import one_hot
 
-from jumok_lectures.findings import Bars, Column, Findings, Setting, TableCell
+from jumok_lectures.findings import Bars, Findings, Setting, TableCell
 from jumok_lectures.judging import Condition, mean, spread
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
 from jumok_lectures.vectors.reading import is_named, word_vectors
+
+T = Texts("distribution")
 
 WIDTH, WORDS, LENGTH, SAMPLES = 64, 100, 12, 4000
 MORE_WORDS, FEWER_SAMPLES = 1000, 400  # for sums of very many words
 MAIN = 3.0  # what is added to the score of the word that is asked for
 SMALL, MANY = 0.001, 500  # the note's share, and how many of it: half of all weight
 LONGER = 1000.0  # times as long as the others
-KNOWN, UNKNOWN = 0.9, 3.0 / WORDS  # named at least this often; at most so often: thrice by chance
-GONE = 0.02  # at most this share of the output's squared length
+UNKNOWN = 3.0 / WORDS  # named at least this often; at most so often: thrice by chance
 
 
 @dataclass(frozen=True)
@@ -103,86 +105,31 @@ def run(setting: Setting) -> Findings:
 def conditions(found: Measured) -> tuple[Condition, ...]:
     """What the note says, taken apart."""
     return (
-        Condition(
-            Text("named from the distribution alone", "분포만으로 알아맞힘"),
-            found.from_weights,
-            UNKNOWN,
-            above=False,
-            form=".1%",
-        ),
-        Condition(
-            Text("named from the attention value", "어텐션 값으로 알아맞힘"),
-            found.from_sum,
-            KNOWN,
-            form=".1%",
-        ),
-        Condition(
-            Text("a word of share 0.001 is named", "비율이 0.001인 단어를 알아맞힘"),
-            found.small,
-            UNKNOWN,
-            above=False,
-            form=".1%",
-        ),
-        Condition(
-            Text(
-                f"part of {MANY} shares of 0.001, different words",
-                f"0.001씩 {MANY}개가 차지하는 부분, 서로 다른 단어",
-            ),
-            found.different,
-            GONE,
-            above=False,
-            form=".1%",
-        ),
-        Condition(
-            Text(
-                f"part of {MANY} shares of 0.001, one word",
-                f"0.001씩 {MANY}개가 차지하는 부분, 같은 단어",
-            ),
-            found.alike,
-            GONE,
-            above=False,
-            form=".1%",
-        ),
+        T.condition("named_from_the_distribution", found.from_weights, bound=UNKNOWN),
+        T.condition("named_from_the_attention", found.from_sum),
+        T.condition("a_word_of_share", found.small, bound=UNKNOWN),
+        T.condition("part_of_many_shares", found.different, many=MANY),
+        T.condition("part_of_many_shares_2", found.alike, many=MANY),
     )
 
 
 def report(found: Measured) -> Findings:
     """A row for each measure."""
-    names = {
-        "from_weights": Text("main word named from the distribution", "주된 단어, 분포에서"),
-        "from_sum": Text("main word named from the attention value", "주된 단어, 어텐션 값에서"),
-        "small": Text("word of share 0.001 named", "비율 0.001인 단어"),
-        "long": Text(
-            f"the same, its value {LONGER:.0f} times as long",
-            f"같은 단어, 값이 {LONGER:.0f}배 길 때",
-        ),
-        "main_kept": Text(
-            f"main word named beside {MANY} others of 0.001",
-            f"0.001인 단어 {MANY}개가 함께 있을 때 주된 단어",
-        ),
-        "different": Text(
-            f"part of these {MANY}: different words", f"이 {MANY}개의 부분: 서로 다른 단어"
-        ),
-        "alike": Text(f"part of these {MANY}: one word", f"이 {MANY}개의 부분: 같은 단어"),
-    }
+    names = T.named("names", longer=LONGER, many=MANY)
     values: dict[str, list[float]] = vars(found)
     rows: list[list[TableCell]] = [
         [told, mean(values[name]), spread(values[name])] for name, told in names.items()
     ]
     return Findings(
-        columns=(
-            Column(Text("measure", "측정한 것")),
-            Column(Text("share", "비율"), ".2%"),
-            Column(Text("± over seeds", "시드 간 ±"), ".2%"),
-        ),
+        columns=T.columns,
         rows=rows,
         figures={**values, "by_chance": 1.0 / WORDS},
         conditions=conditions(found),
         sentence=_sentence(found),
         panels=(
             Bars(
-                Text("Known, and left over", "알 수 있는 것과 남는 것"),
-                Text("share", "비율"),
+                T("bars_title"),
+                T("bars_x"),
                 [(told, mean(values[name])) for name, told in names.items()],
                 form=".1%",
             ),
@@ -195,17 +142,15 @@ def _sentence(found: Measured) -> Text:
         mean(each) for each in (found.from_weights, found.from_sum, found.small)
     )
     different, alike, long = (mean(each) for each in (found.different, found.alike, found.long))
-    return Text(
-        f"The distribution says where and not what: from it alone the word is named in "
-        f"{weights:.1%} of cases (chance: {1 / WORDS:.0%}), from the attention value in "
-        f"{sums:.0%}. A share of 0.001 is as good as gone ({small:.1%}), and {MANY} of them, half "
-        f"of all weight, make up {different:.2%} of the output's squared length where their words "
-        f"differ. But multiplying takes away nothing by itself: of one word they make up "
-        f"{alike:.0%}, and a value {LONGER:.0f} times as long is named in {long:.0%}.",
-        f"분포는 어디인지만 알려 주고 무엇인지는 알려 주지 않습니다. 분포만으로는 단어를 "
-        f"{weights:.1%} 알아맞히고(우연: {1 / WORDS:.0%}), 어텐션 값으로는 {sums:.0%} "
-        f"알아맞힙니다. 비율 0.001은 거의 사라집니다({small:.1%}). 0.001씩 {MANY}개면 가중치의 "
-        f"절반이지만, 단어가 서로 다르면 출력 길이의 제곱에서 {different:.2%}만 차지합니다. "
-        f"그러나 곱셈 자체가 없애는 것은 아닙니다. 같은 단어라면 {alike:.0%}를 차지하고, 값이 "
-        f"{LONGER:.0f}배 길면 {long:.0%} 알아맞힙니다.",
+    return T(
+        "sentence",
+        weights=weights,
+        words=1 / WORDS,
+        sums=sums,
+        small=small,
+        many=MANY,
+        different=different,
+        alike=alike,
+        longer=LONGER,
+        long=long,
     )

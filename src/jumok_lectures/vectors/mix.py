@@ -15,10 +15,13 @@ from dataclasses import dataclass
 
 import torch
 
-from jumok_lectures.findings import Chart, Column, Findings, Series, Setting
+from jumok_lectures.findings import Chart, Findings, Series, Setting
 from jumok_lectures.judging import Condition, mean
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
 from jumok_lectures.vectors.reading import is_named, read_back, word_vectors
+
+T = Texts("mix")
 
 WEIGHT = 0.88  # of A in the note; B has the rest
 WEIGHTS = (0.5, 0.6, 0.7, 0.8, WEIGHT, 0.95, 0.99)
@@ -26,8 +29,6 @@ READ_WIDTH, SAMPLES = 32, 20_000
 WORDS, NAMED, WIDTH = 1000, 1000, 64
 WIDTHS = (16, 32, 64, 128, 256, 512, 1024, 2048)
 LONGER = 10.0  # times as long as A
-NEAR = 0.05  # a share within this of the weight is the weight
-LEAD = 0.1  # by this much more of A has to be read back than of B
 
 
 @dataclass(frozen=True)
@@ -82,49 +83,17 @@ def conditions(noted: Mixed, longer: Mixed) -> tuple[Condition, ...]:
         return [a - b for a, b in zip(mixed.first, mixed.second, strict=True)]
 
     return (
-        Condition(
-            Text(
-                "read back of A minus of B, weights 0.88 and 0.12", "A와 B의 R² 차이 (0.88, 0.12)"
-            ),
-            leads(noted),
-            LEAD,
-        ),
-        Condition(
-            Text("share of A, away from 0.88", "A의 R²와 0.88의 차이"),
-            [abs(each - WEIGHT) for each in noted.first],
-            NEAR,
-            above=False,
-            form=".3f",
-        ),
-        Condition(
-            Text("share of B, away from 0.12", "B의 R²와 0.12의 차이"),
-            [abs(each - (1.0 - WEIGHT)) for each in noted.second],
-            NEAR,
-            above=False,
-            form=".3f",
-        ),
-        Condition(
-            Text(
-                f"A minus B where B is {LONGER:.0f} times as long",
-                f"B가 {LONGER:.0f}배 길 때 A와 B의 R² 차이",
-            ),
-            leads(longer),
-            LEAD,
-        ),
+        T.condition("read_back_of_a", leads(noted)),
+        T.condition("share_of_a_away", [abs(each - WEIGHT) for each in noted.first]),
+        T.condition("share_of_b_away", [abs(each - (1.0 - WEIGHT)) for each in noted.second]),
+        T.condition("a_minus_b_where", leads(longer), longer=LONGER),
     )
 
 
 def report(by_weight: dict[float, Mixed], longer: Mixed, by_width: dict[int, Mixed]) -> Findings:
     """Shares by weight and names by width."""
     return Findings(
-        columns=(
-            Column(Text("sum", "합")),
-            Column(Text("read back of A (R²)", "되읽은 A (R²)"), ".3f"),
-            Column(Text("read back of B (R²)", "되읽은 B (R²)"), ".3f"),
-            Column(Text("w² / (w² + (1 - w)²)", "w² / (w² + (1 - w)²)"), ".3f"),
-            Column(Text("A named", "A를 알아맞힘"), ".1%"),
-            Column(Text("B among the best two", "B가 상위 둘에 듦"), ".1%"),
-        ),
+        columns=T.columns,
         rows=[
             *(
                 [
@@ -138,7 +107,7 @@ def report(by_weight: dict[float, Mixed], longer: Mixed, by_width: dict[int, Mix
                 for w, m in by_weight.items()
             ),
             [
-                Text(f"0.88 A + 0.12 B, B {LONGER:.0f} times as long", f"B가 {LONGER:.0f}배 길 때"),
+                T("n0_88_a_0", longer=LONGER),
                 mean(longer.first),
                 mean(longer.second),
                 None,
@@ -147,7 +116,7 @@ def report(by_weight: dict[float, Mixed], longer: Mixed, by_width: dict[int, Mix
             ],
             *(
                 [
-                    Text(f"0.88 A + 0.12 B, width {width}", f"0.88 A + 0.12 B, 너비 {width}"),
+                    T("n0_88_a_0_2", width=width),
                     *(None, None, None),
                     mean(m.first),
                     mean(m.second),
@@ -169,47 +138,46 @@ def report(by_weight: dict[float, Mixed], longer: Mixed, by_width: dict[int, Mix
 def _sentence(noted: Mixed, longer: Mixed, by_width: dict[int, Mixed]) -> Text:
     a, b = mean(noted.first), mean(noted.second)
     narrow, wide = (mean(by_width[width].second) for width in (WIDTH, WIDTHS[-1]))
-    return Text(
-        f"Of 0.88 A + 0.12 B the best linear map reads back {a:.1%} of A and {b:.1%} of B: the "
-        "squares of the weights count, so 88 and 12 are shares of the vector's length along A and "
-        f"B, not of information. Where B is {LONGER:.0f} times as long, {mean(longer.first):.0%} "
-        f"of A and {mean(longer.second):.0%} of B are read back. And 12% may be enough to name the "
-        f"word: B is among the best two of {WORDS:,} words in {narrow:.0%} of the sums at width "
-        f"{WIDTH} and in {wide:.0%} at width {WIDTHS[-1]}.",
-        f"0.88 A + 0.12 B에서 가장 좋은 선형 사상으로 되읽을 수 있는 것은 A의 {a:.1%}, B의 "
-        f"{b:.1%}입니다. 가중치의 제곱에 비례하므로 88과 12는 A와 B 방향으로의 길이의 비율이지 "
-        f"정보의 비율이 아닙니다. B의 길이가 {LONGER:.0f}배이면 A는 {mean(longer.first):.0%}, B는 "
-        f"{mean(longer.second):.0%}를 되읽습니다. 12%만으로도 단어를 알아맞힐 수 있습니다. 단어 "
-        f"{WORDS:,}개 중 B가 상위 둘에 드는 비율은 너비 {WIDTH}에서 {narrow:.0%}, 너비 "
-        f"{WIDTHS[-1]}에서 {wide:.0%}입니다.",
+    return T(
+        "sentence",
+        a=a,
+        b=b,
+        longer=LONGER,
+        first=mean(longer.first),
+        second=mean(longer.second),
+        words=WORDS,
+        narrow=narrow,
+        width=WIDTH,
+        wide=wide,
+        widths_last=WIDTHS[-1],
     )
 
 
 def _panels(by_weight: dict[float, Mixed], by_width: dict[int, Mixed]) -> tuple[Chart, ...]:
     weights = [float(weight) for weight in by_weight]
-    a, b = Text("A", "A"), Text("B", "B")
+    a, b = T("a"), T("b")
     return (
         Chart(
-            Text("What is read back of both", "두 벡터를 되읽은 정도"),
-            Text("weight of A", "A의 가중치"),
-            Text("R²", "R²"),
+            T("chart_title"),
+            T("chart_x"),
+            T("chart_y"),
             (
                 Series(a, [(w, mean(m.first)) for w, m in by_weight.items()]),
                 Series(b, [(w, mean(m.second)) for w, m in by_weight.items()]),
-                Series(Text("A as the note says", "노트대로라면 A"), [(w, w) for w in weights]),
-                Series(Text("B as the note says", "노트대로라면 B"), [(w, 1 - w) for w in weights]),
+                Series(T("a_as_the_note"), [(w, w) for w in weights]),
+                Series(T("b_as_the_note"), [(w, 1 - w) for w in weights]),
             ),
             least=0.0,
             most=1.0,
         ),
         Chart(
-            Text("Named from 0.88 A + 0.12 B", "0.88 A + 0.12 B에서 알아맞힌 비율"),
-            Text("width of the vectors", "벡터의 너비"),
-            Text(f"share of sums ({WORDS:,} words)", f"비율 (단어 {WORDS:,}개)"),
+            T("chart_title_2"),
+            T("chart_x_2"),
+            T("chart_y_2", words=WORDS),
             (
                 Series(a, [(float(w), mean(m.first)) for w, m in by_width.items()]),
                 Series(
-                    Text("B, among the best two", "B, 상위 둘"),
+                    T("b_among_the_best"),
                     [(float(w), mean(m.second)) for w, m in by_width.items()],
                 ),
             ),

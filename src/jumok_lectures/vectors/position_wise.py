@@ -26,27 +26,24 @@ from jumok.layers.dropout import Dropout
 from jumok.layers.feedforward import ACTIVATIONS
 from jumok.parts import resolve
 from jumok.shapes import States, Tensor
-from jumok_lectures.findings import Bars, Column, Findings, Setting
+from jumok_lectures.findings import Bars, Findings, Setting
 from jumok_lectures.judging import Condition, differences, mean
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("position-wise")
 
 DIM, HIDDEN, HEADS, LENGTH, BATCH = 32, 64, 4, 10, 16
 KINDS = ("plain", "gated")
-STEPS, RATE, TRAINED_BATCH, TESTED = 400, 5e-3, 64, 500
+RATE, TRAINED_BATCH, TESTED = 5e-3, 64, 500
 NOTHING, SOMETHING = 1e-6, 0.01  # relative; float32 rounds at about 1e-7
-SOLVED, GAIN = 0.95, 0.15
 VARIANTS = {  # with a ReLU; with self-attention
     "alone": (True, False),
     "alone, linear": (False, False),
     "block": (True, True),
     "block, linear": (False, True),
 }
-NAMES = {
-    "alone": Text("feed-forward alone, ReLU", "피드포워드만, ReLU 있음"),
-    "alone, linear": Text("feed-forward alone, no ReLU", "피드포워드만, ReLU 없음"),
-    "block": Text("with self-attention, ReLU", "셀프 어텐션과 함께, ReLU 있음"),
-    "block, linear": Text("with self-attention, no ReLU", "셀프 어텐션과 함께, ReLU 없음"),
-}
+NAMES = T.named("names")
 
 Layer = Callable[[States], Tensor]
 
@@ -120,7 +117,7 @@ class ComparingBlock(nn.Module):
         return self.leave(states + self.feedforward(states))[..., 0]
 
 
-def solved(relu: bool, attends: bool, seed: int) -> float:
+def solved(relu: bool, attends: bool, seed: int, steps: int) -> float:
     """What was learned of the answer: 1 - cross-entropy / ln 2, unseen words."""
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
@@ -131,7 +128,7 @@ def solved(relu: bool, attends: bool, seed: int) -> float:
         bits = torch.randint(2, (count, LENGTH, 2), generator=generator)
         return 2.0 * bits - 1.0, (bits[..., 0] == bits[..., 1]).float()
 
-    for _ in range(STEPS):
+    for _ in range(steps):
         features, equal = draw(TRAINED_BATCH)
         loss = nn.functional.binary_cross_entropy_with_logits(block(features), equal)
         optimizer.zero_grad()
@@ -143,7 +140,7 @@ def solved(relu: bool, attends: bool, seed: int) -> float:
         return 1.0 - float(loss) / math.log(2.0)
 
 
-def run(setting: Setting) -> Findings:
+def run(setting: Setting, steps: int = 400) -> Findings:
     """Every layer, and the block with and without its nonlinearity."""
     found: dict[str, list[tuple[float, float, float]]] = {}
     for seed in setting.seeds:
@@ -155,7 +152,8 @@ def run(setting: Setting) -> Findings:
     }
     setting.say("training: with and without the ReLU")
     right = {
-        name: [solved(*kind, seed) for seed in setting.seeds] for name, kind in VARIANTS.items()
+        name: [solved(*kind, seed, steps) for seed in setting.seeds]
+        for name, kind in VARIANTS.items()
     }
     return report(reached, right)
 
@@ -165,53 +163,26 @@ def conditions(reached: dict[str, Reached], right: dict[str, list[float]]) -> tu
     own = [each for name, each in reached.items() if name != "self-attention"]
     control = reached["self-attention"]
     return (
-        Condition(
-            Text("change of the other outputs", "다른 위치의 출력이 달라진 정도"),
+        T.condition(
+            "change_of_the_other",
             [max(seeds) for seeds in zip(*(each.others for each in own), strict=True)],
-            NOTHING,
-            above=False,
-            form=".0e",
+            bound=NOTHING,
         ),
-        Condition(
-            Text("permuted words, outputs not permuted", "순서를 바꾼 출력과의 차이"),
+        T.condition(
+            "permuted_words_outputs_not",
             [max(seeds) for seeds in zip(*(each.permuted for each in own), strict=True)],
-            NOTHING,
-            above=False,
-            form=".0e",
+            bound=NOTHING,
         ),
-        Condition(
-            Text("change of the word's own output", "바꾼 단어 자신의 출력이 달라진 정도"),
+        T.condition(
+            "change_of_the_word",
             [min(seeds) for seeds in zip(*(each.own for each in own), strict=True)],
-            SOMETHING,
+            bound=SOMETHING,
         ),
-        Condition(
-            Text("control: other outputs in self-attention", "대조: 셀프 어텐션에서 다른 출력"),
-            control.others,
-            SOMETHING,
-        ),
-        Condition(
-            Text(
-                "learned by a feed-forward network alone (002:34)",
-                "피드포워드만으로 배운 정도 (002:34)",
-            ),
-            right["alone"],
-            SOLVED,
-            form=".0%",
-        ),
-        Condition(
-            Text("the same, minus without the ReLU", "ReLU가 없을 때와의 차이"),
-            differences(right["alone"], right["alone, linear"]),
-            GAIN,
-            form=".0%",
-        ),
-        Condition(
-            Text(
-                "with self-attention, minus without the ReLU",
-                "셀프 어텐션과 함께일 때, ReLU가 없을 때와의 차이",
-            ),
-            differences(right["block"], right["block, linear"]),
-            GAIN,
-            form=".0%",
+        T.condition("control_other_outputs_in", control.others, bound=SOMETHING),
+        T.condition("learned_by_a_feed", right["alone"]),
+        T.condition("the_same_minus_without", differences(right["alone"], right["alone, linear"])),
+        T.condition(
+            "with_self_attention_minus", differences(right["block"], right["block, linear"])
         ),
     )
 
@@ -219,12 +190,7 @@ def conditions(reached: dict[str, Reached], right: dict[str, list[float]]) -> tu
 def report(reached: dict[str, Reached], right: dict[str, list[float]]) -> Findings:
     """A row for each layer."""
     return Findings(
-        columns=(
-            Column(Text("layer", "층")),
-            Column(Text("own output", "자신의 출력"), ".2f"),
-            Column(Text("largest change elsewhere", "다른 위치의 최대 변화"), ".1e"),
-            Column(Text("permuted", "순서를 바꾼 차이"), ".1e"),
-        ),
+        columns=T.columns,
         rows=[
             [name, mean(each.own), max(each.others), max(each.permuted)]
             for name, each in reached.items()
@@ -237,16 +203,14 @@ def report(reached: dict[str, Reached], right: dict[str, list[float]]) -> Findin
         sentence=_sentence(reached, right),
         panels=(
             Bars(
-                Text(
-                    "Another word in one place: change elsewhere", "단어 하나를 바꾸면: 다른 위치"
-                ),
-                Text("largest change of another output, relative", "다른 출력의 최대 변화, 상대값"),
+                T("bars_title"),
+                T("bars_x"),
                 [(Text(name, name), max(each.others)) for name, each in reached.items()],
                 form=".2g",
             ),
             Bars(
-                Text("Are this word's two features equal?", "단어의 두 특징이 같은가?"),
-                Text("share of the uncertainty that is gone", "불확실성이 줄어든 비율"),
+                T("bars_title_2"),
+                T("bars_x_2"),
                 [(NAMES[name], mean(seeds)) for name, seeds in right.items()],
                 form=".0%",
             ),
@@ -262,16 +226,13 @@ def _sentence(reached: dict[str, Reached], right: dict[str, list[float]]) -> Tex
     alone, linear, attending = (
         mean(right[name]) for name in ("alone", "alone, linear", "block, linear")
     )
-    return Text(
-        f"In all {len(own)} feed-forward layers another word changes its own output by "
-        f"{least:.0%} or more and every other output by at most {others:.1g}; self-attention "
-        f"changes others by up to {control:.0%}. Asked whether a word's two features "
-        f"are equal, a feed-forward network alone learns {alone:.0%} of the answer, without its "
-        f"ReLU {abs(linear):.0%}. Beside self-attention it learns {attending:.0%} without a ReLU: "
-        "softmax is a nonlinearity, too.",
-        f"피드포워드 층 {len(own)}가지 모두에서 단어 하나를 바꾸면 자신의 출력은 {least:.0%} 이상, "
-        f"다른 출력은 많아야 {others:.1g} 달라집니다. 셀프 어텐션에서는 다른 출력이 "
-        f"{control:.0%}까지 달라집니다. 단어의 두 특징이 같은지를 피드포워드만으로는 {alone:.0%}, "
-        f"ReLU를 빼면 {abs(linear):.0%} 배웁니다. 셀프 어텐션이 함께 있으면 ReLU가 없어도 "
-        f"{attending:.0%} 배웁니다. softmax도 비선형이기 때문입니다.",
+    return T(
+        "sentence",
+        own=len(own),
+        least=least,
+        others=others,
+        control=control,
+        alone=alone,
+        linear=abs(linear),
+        attending=attending,
     )

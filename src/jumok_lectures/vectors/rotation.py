@@ -18,22 +18,19 @@ from dataclasses import dataclass
 import torch
 
 from jumok.shapes import Float, Tensor
-from jumok_lectures.findings import Chart, Column, Findings, Series, Setting
+from jumok_lectures.findings import Chart, Findings, Series, Setting
 from jumok_lectures.judging import Condition
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("rotation")
 
 WIDTH, SEEN, LENGTH = 64, 256, 512  # maps are fitted on positions below SEEN
 SHIFTS = (1, 3, 10, 30)
 SHOWN = 10  # the shift of the pictures
 RIDGES = (0.0, 1e-9, 1e-6, 1e-3, 1.0)
-EXACT, INEXACT = 1e-9, 0.1  # relative; everything is in float64
 BASE = 10_000.0
-NAMES = {
-    "both": Text("sin and cos", "sin과 cos"),
-    "sines": Text("sin alone", "sin만"),
-    "one": Text("sin and cos of one frequency", "진동수 하나의 sin과 cos"),
-    "index": Text("the index itself", "위치 번호 그대로"),
-}
+NAMES = T.named("names")
 Codes = Float[Tensor, "length dim"]
 
 
@@ -133,55 +130,18 @@ def conditions(exact: float, found: dict[str, Shifted]) -> tuple[Condition, ...]
     """A rotation with both, and none with sines alone."""
     both, sines = found["both"], found["sines"]
     return (
-        Condition(
-            Text("sin and cos: the rotation's largest error", "sin과 cos: 회전의 최대 오차"),
-            [exact],
-            EXACT,
-            above=False,
-            form=".0e",
-        ),
-        Condition(
-            Text(
-                "sin alone: the best matrix's error on later positions",
-                "sin만: 가장 좋은 행렬의 오차, 뒤쪽 위치",
-            ),
-            [min(sines.missed)],
-            INEXACT,
-        ),
-        Condition(
-            Text(
-                "sin and cos: PE(p)·PE(p + k) over p", "sin과 cos: p에 따른 PE(p)·PE(p + k)의 변동"
-            ),
-            [max(both.drift)],
-            EXACT,
-            above=False,
-            form=".0e",
-        ),
-        Condition(
-            Text("sin alone: PE(p)·PE(p + k) over p", "sin만: p에 따른 PE(p)·PE(p + k)의 변동"),
-            [min(sines.drift)],
-            INEXACT,
-        ),
-        Condition(
-            Text("sin and cos: the largest number (001:112)", "sin과 cos: 가장 큰 값 (001:112)"),
-            [both.largest],
-            1.01,
-            above=False,
-        ),
+        T.condition("sin_and_cos_the", [exact]),
+        T.condition("sin_alone_the_best", [min(sines.missed)]),
+        T.condition("sin_and_cos_pe", [max(both.drift)]),
+        T.condition("sin_alone_pe_p", [min(sines.drift)]),
+        T.condition("sin_and_cos_the_2", [both.largest]),
     )
 
 
 def report(exact: float, found: dict[str, Shifted]) -> Findings:
     """A row for each code and shift."""
     return Findings(
-        columns=(
-            Column(Text("code", "인코딩")),
-            Column(Text("shift k", "이동 k"), "d"),
-            Column(Text("error, later positions", "오차, 뒤쪽 위치"), ".1e"),
-            Column(Text("p + k found", "p + k를 찾음"), ".0%"),
-            Column(Text("PE(p)·PE(p + k) over p", "p에 따른 PE(p)·PE(p + k)의 변동"), ".1e"),
-            Column(Text("largest number", "가장 큰 값"), ".0f"),
-        ),
+        columns=T.columns,
         rows=[
             [NAMES[kind], shift, missed, share, drift, each.largest]
             for kind, each in found.items()
@@ -201,19 +161,14 @@ def report(exact: float, found: dict[str, Shifted]) -> Findings:
 
 
 def _sentence(exact: float, both: Shifted, sines: Shifted) -> Text:
-    return Text(
-        "With sin and cos of each frequency one rotation per shift moves every position exactly "
-        f"(largest error {exact:.0e}), and the shifted position is found in {min(both.found):.0%} "
-        "of cases. With sines alone, of the same width, the best matrix misses later positions by "
-        f"{min(sines.missed):.0%} or more and finds at most {max(sines.found):.0%} of them; the "
-        f"product of two codes a fixed distance apart varies by {min(sines.drift):.0%} or more of "
-        f"their squared length, with cos by {max(both.drift):.0e}.",
-        "각 진동수의 sin과 cos이 함께 있으면 이동마다 회전 하나로 모든 위치가 정확히 옮겨지고"
-        f"(최대 오차 {exact:.0e}), 옮긴 위치를 {min(both.found):.0%} 찾습니다. 너비가 같아도 sin만 "
-        f"쓰면 가장 좋은 행렬도 뒤쪽 위치에서 {min(sines.missed):.0%} 이상 빗나가고, 옮긴 위치를 "
-        f"많아야 {max(sines.found):.0%} 찾습니다. 거리가 같은 두 인코딩의 내적은 위치에 따라 길이 "
-        f"제곱의 {min(sines.drift):.0%} 이상 달라지지만, cos이 함께 있으면 {max(both.drift):.0e}만 "
-        "달라집니다.",
+    return T(
+        "sentence",
+        exact=exact,
+        found=min(both.found),
+        missed=min(sines.missed),
+        max_found=max(sines.found),
+        drift=min(sines.drift),
+        max_drift=max(both.drift),
     )
 
 
@@ -225,22 +180,19 @@ def _panels() -> tuple[Chart, ...]:
         dots = (code[:-SHOWN] * code[SHOWN:]).sum(-1) / float(code.square().sum(-1).mean())
         missed.append(Series(NAMES[kind], [(float(p), float(e)) for p, e in enumerate(error)]))
         products.append(Series(NAMES[kind], [(float(p), float(d)) for p, d in enumerate(dots)]))
-    place = Text("position p", "위치 p")
+    place = T("place")
     return (
         Chart(
-            Text(
-                f"Shifted by {SHOWN}: a map fitted on positions below {SEEN}",
-                f"{SHOWN}만큼 옮기기: 위치 {SEEN} 앞에서 맞춘 행렬",
-            ),
+            T("chart_title", shown=SHOWN, seen=SEEN),
             place,
-            Text("relative error", "상대 오차"),
+            T("chart_y"),
             missed,
             log_y=True,
         ),
         Chart(
-            Text(f"PE(p)·PE(p + {SHOWN}) / |PE|²", f"PE(p)·PE(p + {SHOWN}) / |PE|²"),
+            T("chart_title_2", shown=SHOWN),
             place,
-            Text("product", "내적"),
+            T("chart_y_2"),
             products,
         ),
     )

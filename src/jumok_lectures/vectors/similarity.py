@@ -19,23 +19,21 @@ import torch
 from torch.nn.functional import one_hot
 
 from jumok.shapes import Float, Int, Tensor
-from jumok_lectures.findings import Chart, Column, Findings, Series, Setting, TableCell
+from jumok_lectures.findings import Chart, Findings, Series, Setting, TableCell
 from jumok_lectures.judging import Condition, mean
 from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
 from jumok_lectures.vectors.reading import word_vectors
+
+T = Texts("similarity")
 
 WIDTH, KEYS, QUERIES = 64, 64, 400
 SPREADS = (0.0, 0.25, 0.5, 1.0)  # standard deviations of the logarithm of the keys' lengths
 UNEQUAL = 0.5  # one of them: the 95 % of keys between lie within a factor of 7
 WORDS, DIM, LENGTH, LABELS = 48, 32, 10, 8
-STEPS, BATCH, RATE = 400, 64, 1e-2
+BATCH, RATE = 64, 1e-2
 TESTED = 1000
-SAME_ORDER, NEAREST, FOUND = 0.9, 0.9, 0.8
-PARTNERS = {
-    "itself": Text("the word itself", "자기 자신"),
-    "unrelated": Text("an unrelated word", "무관한 단어"),
-    "opposite": Text("its opposite", "반대말"),
-}
+PARTNERS = T.named("partners")
 
 
 @dataclass(frozen=True)
@@ -130,7 +128,7 @@ class PartnerTask:
         return asks, sentence, (sentence == self.partner[asks][:, None]).long().argmax(1)
 
 
-def teach(kind: str, seed: int) -> tuple[float, float, float, float]:
+def teach(kind: str, seed: int, steps: int) -> tuple[float, float, float, float]:
     """Trains W_Q and W_K to find the partner by its label alone: see Taught."""
     generator = torch.Generator().manual_seed(seed)
     task = PartnerTask.of(kind, generator)
@@ -142,7 +140,7 @@ def teach(kind: str, seed: int) -> tuple[float, float, float, float]:
         query, key = task.vectors[asks] @ matrices[0], task.vectors[sentence] @ matrices[1]
         return query, key, (key @ query[:, :, None])[..., 0] / math.sqrt(DIM)
 
-    for _ in range(STEPS):
+    for _ in range(steps):
         asks, sentence, place = task.draw(BATCH, generator)
         labels = torch.randint(LABELS, (BATCH, LENGTH), generator=generator)
         weights = scores(asks, sentence)[2].softmax(-1)
@@ -168,7 +166,7 @@ def teach(kind: str, seed: int) -> tuple[float, float, float, float]:
         )
 
 
-def run(setting: Setting) -> Findings:
+def run(setting: Setting, steps: int = 400) -> Findings:
     """Lengths first, then partners."""
     lengths = {}
     for spread in SPREADS:
@@ -177,7 +175,7 @@ def run(setting: Setting) -> Findings:
     taught = {}
     for kind, told in PARTNERS.items():
         setting.say(f"training: {told.en}")
-        made = [teach(kind, seed) for seed in setting.seeds]
+        made = [teach(kind, seed, steps) for seed in setting.seeds]
         taught[kind] = Taught(*(list(each) for each in zip(*made, strict=True)))
     return report(lengths, taught)
 
@@ -185,43 +183,11 @@ def run(setting: Setting) -> Findings:
 def conditions(lengths: dict[float, Compared], taught: dict[str, Taught]) -> tuple[Condition, ...]:
     """The product as a measure of nearness, and attention as a measure of likeness."""
     return (
-        Condition(
-            Text(
-                "keys of one length: order of q·k and of nearness",
-                "길이가 같은 키: q·k와 거리의 순서",
-            ),
-            lengths[0.0].order,
-            SAME_ORDER,
-        ),
-        Condition(
-            Text(
-                "keys of unequal lengths: the nearest has the largest q·k",
-                "길이가 다른 키: 가장 가까운 키의 q·k가 가장 큼",
-            ),
-            lengths[UNEQUAL].nearest,
-            NEAREST,
-        ),
-        Condition(
-            Text("trained: weight on the unrelated partner", "학습 후: 무관한 짝의 가중치"),
-            taught["unrelated"].trained,
-            FOUND,
-        ),
-        Condition(
-            Text(
-                "unrelated partner: order of the weights and of the words' likeness",
-                "무관한 짝: 가중치와 단어 유사도의 순서",
-            ),
-            taught["unrelated"].words,
-            0.5,
-        ),
-        Condition(
-            Text(
-                "unrelated partner: order of the weights and of cos(q, k)",
-                "무관한 짝: 가중치와 cos(q, k)의 순서",
-            ),
-            taught["unrelated"].keys,
-            0.5,
-        ),
+        T.condition("keys_of_one_length", lengths[0.0].order),
+        T.condition("keys_of_unequal_lengths", lengths[UNEQUAL].nearest),
+        T.condition("trained_weight_on_the", taught["unrelated"].trained),
+        T.condition("unrelated_partner_order_of", taught["unrelated"].words),
+        T.condition("unrelated_partner_order_of_2", taught["unrelated"].keys),
     )
 
 
@@ -229,7 +195,7 @@ def report(lengths: dict[float, Compared], taught: dict[str, Taught]) -> Finding
     """A row for each spread of lengths and for each partner."""
     rows: list[list[TableCell]] = [
         [
-            Text(f"lengths spread by e^{spread:g}", f"길이의 퍼짐 e^{spread:g}"),
+            T("lengths_spread_by_e", spread=spread),
             mean(each.order),
             mean(each.nearest),
             *(None, None, None, None),
@@ -238,7 +204,7 @@ def report(lengths: dict[float, Compared], taught: dict[str, Taught]) -> Finding
     ]
     rows += [
         [
-            Text(f"partner: {PARTNERS[kind].en}", f"짝: {PARTNERS[kind].ko}"),
+            T("partner_kind", kind=PARTNERS[kind]),
             *(None, None),
             mean(each.raw),
             mean(each.trained),
@@ -248,15 +214,7 @@ def report(lengths: dict[float, Compared], taught: dict[str, Taught]) -> Finding
         for kind, each in taught.items()
     ]
     return Findings(
-        columns=(
-            Column(Text("vectors", "벡터")),
-            Column(Text("order of q·k and nearness", "q·k와 거리의 순서"), ".2f"),
-            Column(Text("nearest has the largest q·k", "가장 가까운 것의 q·k가 최대"), ".0%"),
-            Column(Text("weight on the partner, x·x", "짝의 가중치, x·x"), ".0%"),
-            Column(Text("with W_Q, W_K, trained", "학습한 W_Q, W_K"), ".0%"),
-            Column(Text("order of weights and likeness", "가중치와 유사도의 순서"), ".2f"),
-            Column(Text("order of weights and cos(q, k)", "가중치와 cos(q, k)의 순서"), ".2f"),
-        ),
+        columns=T.columns,
         rows=rows,
         figures={
             "lengths": {str(spread): vars(each) for spread, each in lengths.items()},
@@ -272,20 +230,18 @@ def report(lengths: dict[float, Compared], taught: dict[str, Taught]) -> Finding
 def _sentence(lengths: dict[float, Compared], taught: dict[str, Taught]) -> Text:
     equal, unequal = mean(lengths[0.0].nearest), mean(lengths[UNEQUAL].nearest)
     far, opposite = taught["unrelated"], taught["opposite"]
-    return Text(
-        f"Among keys of one length the nearest has the largest product in {equal:.0%} of cases; "
-        f"where lengths differ (by e^{UNEQUAL:g}), in {unequal:.0%}. Attention finds what it is "
-        f"taught: trained, it puts {mean(far.trained):.0%} on a partner that has nothing to do "
-        f"with the word and {mean(opposite.trained):.0%} on its opposite (x·x without matrices: "
-        f"{mean(far.raw):.0%} and {mean(opposite.raw):.0%}). Its weights follow how alike query "
-        f"and key are (rank correlation {mean(far.keys):.2f}) and not how alike the words are "
-        f"({mean(far.words):.2f}; opposites: {mean(opposite.words):.2f}).",
-        f"길이가 같은 키들 사이에서는 가장 가까운 키의 내적이 {equal:.0%} 가장 큽니다. 길이가 "
-        f"다르면(e^{UNEQUAL:g}) {unequal:.0%}입니다. 어텐션은 배운 것을 찾습니다. 학습하고 나면 "
-        f"단어와 무관한 짝에 {mean(far.trained):.0%}, 반대말에 {mean(opposite.trained):.0%}의 "
-        f"가중치를 둡니다(행렬 없이 x·x로는 {mean(far.raw):.0%}와 {mean(opposite.raw):.0%}). "
-        f"가중치의 순서는 쿼리와 키의 유사도를 따르고(순위 상관 {mean(far.keys):.2f}) 단어의 "
-        f"유사도를 따르지 않습니다({mean(far.words):.2f}, 반대말은 {mean(opposite.words):.2f}).",
+    return T(
+        "sentence",
+        equal=equal,
+        unequal=UNEQUAL,
+        unequal_2=unequal,
+        trained=mean(far.trained),
+        mean_trained=mean(opposite.trained),
+        raw=mean(far.raw),
+        mean_raw=mean(opposite.raw),
+        keys=mean(far.keys),
+        words=mean(far.words),
+        mean_words=mean(opposite.words),
     )
 
 
@@ -295,16 +251,16 @@ def _panels(lengths: dict[float, Compared], taught: dict[str, Taught]) -> tuple[
     korean = ", ".join(f"{place:.0f} {PARTNERS[kind].ko}" for kind, place in places.items())
     return (
         Chart(
-            Text("Dot product and nearness", "내적과 거리"),
-            Text("spread of the keys' lengths (log)", "키 길이의 퍼짐 (로그)"),
-            Text("share, rank correlation", "비율, 순위 상관"),
+            T("chart_title"),
+            T("chart_x"),
+            T("chart_y"),
             (
                 Series(
-                    Text("nearest has the largest product", "가장 가까운 키의 내적이 최대"),
+                    T("nearest_has_the_largest"),
                     [(spread, mean(each.nearest)) for spread, each in lengths.items()],
                 ),
                 Series(
-                    Text("rank correlation", "순위 상관"),
+                    T("rank_correlation"),
                     [(spread, mean(each.order)) for spread, each in lengths.items()],
                 ),
             ),
@@ -312,16 +268,16 @@ def _panels(lengths: dict[float, Compared], taught: dict[str, Taught]) -> tuple[
             most=1.05,
         ),
         Chart(
-            Text("Weight on the partner", "짝의 가중치"),
+            T("chart_title_2"),
             Text(names, korean),
-            Text("weight", "가중치"),
+            T("chart_y_2"),
             (
                 Series(
-                    Text("x·x, no matrices", "x·x, 행렬 없음"),
+                    T("x_x_no_matrices"),
                     [(places[kind], mean(each.raw)) for kind, each in taught.items()],
                 ),
                 Series(
-                    Text("W_Q and W_K, trained", "학습한 W_Q와 W_K"),
+                    T("w_q_and_w"),
                     [(places[kind], mean(each.trained)) for kind, each in taught.items()],
                 ),
             ),

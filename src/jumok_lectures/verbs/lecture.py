@@ -10,7 +10,9 @@ from rich.table import Table
 from jumok.cli.output.streams import open_output
 from jumok.cli.screen import console
 from jumok.errors import ConfigError
-from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("lecture")
 
 if TYPE_CHECKING:
     from jumok.inspection.explain import ExplainedRow
@@ -19,26 +21,18 @@ if TYPE_CHECKING:
 BAR, LARGE = 24, 1e6
 Language = Literal["en", "ko"]
 
-NOTE, FIGURE = Text("the note", "노트"), Text("{}, in a figure", "{}의 그림")
-COMPUTED = Text("computed", "계산")
-AGREES, DIFFERS = Text("agrees", "같음"), Text("differs", "다름")
-ROW = Text("The row of {}:", "{}의 행:")
+NOTE, FIGURE = T("the_note"), T("in_a_figure")
+COMPUTED = T("computed")
+AGREES, DIFFERS = T("agrees"), T("differs")
+ROW = T("row")
 HEADINGS = (
-    Text("attends to", "보는 곳"),
-    Text("q·k", "q·k"),
-    Text("score", "점수"),
-    Text("softmax", "softmax"),
+    T("attends_to"),
+    T("q_k"),
+    T("score"),
+    T("softmax"),
 )
-SUMMARY = Text(
-    "{numbers} numbers compared: {same} agree, {other} differ.",
-    "수 {numbers}개를 견주었습니다. {same}개는 같고 {other}개는 다릅니다.",
-)
-USE = Text(
-    "jumok explain --lecture NOTE prints them; NOTE:LINE one of them; --save page.html shows them "
-    "in the page.",
-    "jumok explain --lecture NOTE는 모두, NOTE:LINE은 하나를 출력합니다. --save page.html은 "
-    "페이지로 보여 줍니다.",
-)
+SUMMARY = T("summary")
+USE = T("use")
 
 
 def explain_lecture(wanted: str | None, lang: Language, save: Path | None) -> None:

@@ -8,8 +8,8 @@ from jumok.attention.scores import DotScore
 from jumok.layers.embedding import embedding_table
 from jumok.positions.index import FractionPositions, IndexPositions
 from jumok.positions.sinusoidal import sinusoids
-from jumok_lectures.entry import Quote
-from jumok_lectures.text import Text, same
+from jumok_lectures.text import same
+from jumok_lectures.texts import Texts
 from jumok_lectures.worked.example import (
     Noted,
     WorkedExample,
@@ -21,6 +21,8 @@ from jumok_lectures.worked.example import (
     vectors,
 )
 
+T = Texts("worked_001")
+
 SENTENCE = ("I", "am", "a", "student")
 ANIMAL = "The animal didn't cross the street, because it was too tired"
 SMALL = 0.001
@@ -29,14 +31,12 @@ THREE = {"animal": [1.0, 0.0, 0.0], "street": [0.0, 1.0, 0.0], "it": [0.6, 0.0, 
 TO_ANIMAL = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [5.0, 0.0, 0.0]]
 W_QUERY = [[0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 0.0, 2.0], [0.0, 0.0, 0.0, 4.0], [2.0, 0.0, 0.0, 2.0]]
 
-NUMBERS = Quote("001", 102, "I: 1 / am: 2 / a: 3 / student: 4 (숫자가 너무 커진다)")
-FRACTIONS = Quote("001", 108, "I: 0.1 / am: 0.3 / a: 0.5...? (일반화 불가능)")
-LOW = Quote("001", 49, "저 차원(512, 1024)의 실수 벡터로 mapping하여")
-ITSELF = Quote("001", 266, "it 과의 연관성이 가장 크다고 나올 것")
-ELEVEN = Quote("001", 174, "이 문장에서 Query는 it, Key는 문자에 있는 11개의 단어들이다.")
-TINY = Quote(
-    "001", 230, "분포 값이 0.001처럼 작은 숫자들은 곱함으로 써 없애 버릴 수 있기 때문이다."
-)
+NUMBERS = T.quote("102")
+FRACTIONS = T.quote("108")
+LOW = T.quote("49")
+ITSELF = T.quote("266")
+ELEVEN = T.quote("174")
+TINY = T.quote("230")
 
 
 def examples() -> list[WorkedExample]:
@@ -63,31 +63,16 @@ def low_dimension() -> WorkedExample:
         steps.append(
             WorkedStep(
                 LOW,
-                Text(
-                    f"numbers of a word in a table of {VOCABULARY:,} x {size:,}; one-hot it has "
-                    f"{VOCABULARY:,}",
-                    f"{VOCABULARY:,} x {size:,} 표에서 단어 하나의 숫자 개수. 원-핫이면 "
-                    f"{VOCABULARY:,}개입니다",
-                ),
+                T("said_low", vocabulary=VOCABULARY, size=size),
                 float(table.shape[1]),
                 Noted(str(size), float(size), 0.0),
             )
         )
-    looked_up = Text(
-        "looking a row up is the product of the one-hot vector with the table: with 5 words and 3 "
-        f"numbers each they differ by {off:g}",
-        "행을 찾는 것은 원-핫 벡터와 표의 곱과 같습니다. 단어 5개, 숫자 3개씩인 표에서 차이는 "
-        f"{off:g}입니다",
-    )
+    looked_up = T("looked_up", off=off)
     return WorkedExample(
         LOW,
-        Text("Low: 512 or 1,024 instead of a vocabulary", "저차원: 어휘 크기 대신 512나 1,024"),
-        Text(
-            f"The vocabulary of {VOCABULARY:,} is that of Vaswani et al. 2017 (section 5.1). "
-            "Whether like words lie near each other is in the lab “context”.",
-            f"어휘 {VOCABULARY:,}개는 Vaswani et al. 2017(5.1절)의 것입니다. 비슷한 단어가 가까이 "
-            "놓이는지는 실험 context에 있습니다.",
-        ),
+        T("low_dimension_title"),
+        T("low_dimension_given", vocabulary=VOCABULARY),
         (*steps, WorkedStep(LOW, looked_up)),
     )
 
@@ -106,36 +91,16 @@ def it_and_itself() -> WorkedExample:
     second = ", ".join(f"{look.key} {look.weight:.4f}" for look in chosen)
     return WorkedExample(
         ITSELF,
-        Text("it and itself", "it과 자기 자신"),
-        Text(
-            "The note gives no numbers. Chosen: animal = [1, 0, 0], street = [0, 1, 0], it = [0.6, "
-            "0, 0.8], all of length 1. What a trained model does is in the lab “coreference”.",
-            "노트에는 숫자가 없습니다. animal = [1, 0, 0], street = [0, 1, 0], it = [0.6, 0, "
-            "0.8]로 정했고 길이는 모두 1입니다. 학습한 모델이 어떤지는 실험 coreference에 "
-            "있습니다.",
-        ),
+        T("it_and_itself_title"),
+        T("it_and_itself_given"),
         (
             WorkedStep(
                 ITSELF,
-                Text(
-                    f"x·x, without matrices: {first}. Of vectors of one length, the product with "
-                    "itself is the largest.",
-                    f"행렬 없이 x·x로: {first}. 길이가 같은 벡터들 가운데서는 자신과의 내적이 가장 "
-                    "큽니다.",
-                ),
+                T("said_itself", first=first),
             ),
             WorkedStep(
-                Quote(
-                    "001",
-                    268,
-                    "다른 단어들(animal)과의 연관성도 파악할 수 있다.",
-                ),
-                Text(
-                    f"a head whose W_Q turns it towards animal: {second}. One head with such "
-                    "matrices is enough for this; several can do both at once.",
-                    f"W_Q가 it을 animal 쪽으로 돌리는 헤드: {second}. 이런 행렬이 있으면 헤드 "
-                    "하나로도 되고, 헤드가 여럿이면 두 가지를 함께 할 수 있습니다.",
-                ),
+                T.quote("268"),
+                T("said_268", second=second),
             ),
         ),
         trace,
@@ -150,23 +115,17 @@ def numbered() -> WorkedExample:
     steps = tuple(
         WorkedStep(
             NUMBERS,
-            Text(f"the position of {word}", f"{word}의 위치"),
+            T("said_numbers", word=word),
             number,
             Noted(f"{word}: {place}", float(place), 0.0),
         )
         for place, (word, number) in enumerate(zip(SENTENCE, found, strict=True), start=1)
     )
-    grows = Text(
-        f"the 512th word gets {far:g}: the numbers grow with the sentence",
-        f"512번째 단어는 {far:g}입니다. 문장이 길수록 숫자가 커집니다",
-    )
+    grows = T("grows", far=far)
     return WorkedExample(
         NUMBERS,
-        Text("Positions as numbers", "위치를 숫자로"),
-        Text(
-            "jumok's encoding “index”, counted from 1 as in the note.",
-            "jumok의 인코딩 index를 노트처럼 1부터 셉니다.",
-        ),
+        T("numbered_title"),
+        T("numbered_given"),
         (*steps, WorkedStep(NUMBERS, grows)),
     )
 
@@ -184,39 +143,20 @@ def divided() -> WorkedExample:
     sixth = first + 5 * step
     return WorkedExample(
         FRACTIONS,
-        Text("Positions as fractions of the sentence", "위치를 문장 길이로 나눈 수로"),
-        Text(
-            "jumok's encoding “fraction”: t / (n - 1), with t from 0 and n words. The note's "
-            "numbers have the fixed step 0.2 instead.",
-            "jumok의 인코딩 fraction입니다. 단어가 n개일 때 t / (n - 1), t는 0부터입니다. 노트의 "
-            "숫자는 이와 달리 간격이 0.2로 일정합니다.",
-        ),
+        T("divided_title"),
+        T("divided_given"),
         (
             WorkedStep(
                 FRACTIONS,
-                Text(
-                    f"with the note's step the sixth word has 0.1 + 5 x 0.2 = {sixth:.1f}, past 1",
-                    f"노트의 간격으로는 여섯째 단어가 0.1 + 5 x 0.2 = {sixth:.1f}이 되어 1을 "
-                    "넘습니다",
-                ),
+                T("said_fractions", sixth=sixth),
             ),
             WorkedStep(
                 FRACTIONS,
-                Text(
-                    f"4 words: {numbers(short)}; 8 words: {numbers(longer)}: one step is another "
-                    "distance in every sentence",
-                    f"단어 4개: {numbers(short)}, 8개: {numbers(longer)}. 한 칸의 거리가 문장마다 "
-                    "다릅니다",
-                ),
+                T("said_fractions_2", short=numbers(short), longer=numbers(longer)),
             ),
             WorkedStep(
-                Quote("001", 84, r"sin(pos/10000^{2i/d_{model}})"),
-                Text(
-                    f"sin and cos, d_model = 4: position 1 {numbers(sinusoids(4, 4)[1], 5)}, in a "
-                    "sentence of any length",
-                    f"sin과 cos, d_model = 4: 위치 1은 {numbers(sinusoids(4, 4)[1], 5)}, 문장 "
-                    "길이와 상관없습니다",
-                ),
+                T.quote("84"),
+                T("said_84", sinusoids_1=numbers(sinusoids(4, 4)[1], 5)),
             ),
         ),
     )
@@ -229,29 +169,18 @@ def eleven_keys() -> WorkedExample:
     weights = attend_by_scores(scores, torch.zeros(1, 1, len(words), 1))[1][0, 0, 0]
     return WorkedExample(
         ELEVEN,
-        Text("it asks eleven words", "it이 열한 단어에 묻기"),
-        Text(
-            f"The note's sentence: {ANIMAL}. How a trained model weights the words is in the lab "
-            "“coreference”.",
-            f"노트의 문장: {ANIMAL}. 학습한 모델이 단어들을 얼마나 보는지는 실험 coreference에 "
-            "있습니다.",
-        ),
+        T("eleven_keys_title"),
+        T("eleven_keys_given", animal=ANIMAL),
         (
             WorkedStep(
                 ELEVEN,
-                Text(
-                    f"keys of the query it: {', '.join(words)}",
-                    f"쿼리 it의 키: {', '.join(words)}",
-                ),
+                T("said_eleven", words=", ".join(words)),
                 float(len(weights)),
                 Noted("11", 11.0, 0.0),
             ),
             WorkedStep(
                 ELEVEN,
-                Text(
-                    f"with equal scores each key has the weight 1 / 11 = {weights[0]:.4f}",
-                    f"점수가 모두 같으면 키마다 가중치가 1 / 11 = {weights[0]:.4f}입니다",
-                ),
+                T("said_eleven_2", weights=weights),
             ),
         ),
     )
@@ -269,37 +198,21 @@ def student() -> WorkedExample:
     looks = explained(trace, 2).looks
     scores = ", ".join(f"{look.score:g}" for look in looks)
     return WorkedExample(
-        Quote("001", 192, "#### ex) I am a student"),
-        Text("I am a student, operation by operation", "I am a student를 단계마다"),
-        Text(
-            "The note's figures are not in its text. Each word is one direction, and W_Q is chosen "
-            "so that I asks for am, am and a for student.",
-            "노트의 그림은 본문에 없습니다. 단어마다 방향이 하나이고, I는 am을, am과 a는 "
-            "student를 찾도록 W_Q를 정했습니다.",
-        ),
+        T.quote("192"),
+        T("student_title"),
+        T("student_given"),
         (
             WorkedStep(
-                Quote(
-                    "001",
-                    204,
-                    "Query 벡터와 Key 벡터들을 곱한 값을 d\\_k의 루트 값으로 나누어 준다.",
-                ),
+                T.quote("204"),
                 same(f"a: q·k / √4 = {scores}"),
             ),
             WorkedStep(
-                Quote("001", 189, "스코어 값을 softmax함수에 넣어 attention 분포를 구함."),
+                T.quote("189"),
                 same(f"a: {numbers(torch.tensor([look.weight for look in looks]))}"),
             ),
             WorkedStep(
-                Quote(
-                    "001", 190, "각 분포 값을 value 벡터와 곱한 뒤 다 더해 attention value를 구함."
-                ),
-                Text(
-                    f"a: {numbers(output[2])}, the weights themselves, because each value is one "
-                    "direction",
-                    f"a: {numbers(output[2])}. 값(value)마다 방향이 하나여서 가중치가 그대로 "
-                    "보입니다",
-                ),
+                T.quote("190"),
+                T("said_190", output_2=numbers(output[2])),
             ),
         ),
         trace,
@@ -313,20 +226,12 @@ def small_share() -> WorkedExample:
     found = attend_by_scores(scores, torch.eye(2).view(1, 1, 2, 2))[0][0, 0, 0]
     return WorkedExample(
         TINY,
-        Text("What a share of 0.001 leaves", "0.001이 남기는 것"),
-        Text(
-            "Two words, with the shares 0.999 and 0.001; their values are [1, 0] and [0, 1].",
-            "두 단어의 비율이 0.999와 0.001이고, 값(value)은 [1, 0]과 [0, 1]입니다.",
-        ),
+        T("small_share_title"),
+        T("small_share_given"),
         (
             WorkedStep(
                 TINY,
-                Text(
-                    f"the attention value is {numbers(found)}: a thousandth of the second word's "
-                    "value is left, and not nothing",
-                    f"어텐션 값은 {numbers(found)}입니다. 둘째 단어의 값(value)이 천분의 일 남고, "
-                    "아주 없어지지는 않습니다",
-                ),
+                T("said_tiny", found=numbers(found)),
             ),
         ),
     )

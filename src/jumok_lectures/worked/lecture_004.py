@@ -5,8 +5,8 @@ import torch
 from jumok.attention.layers import GeneralAttention, RawAttention
 from jumok.attention.scores import AdditiveScore, ScaledDotScore
 from jumok.layers.recurrent import GRUCell, RecurrentLayer
-from jumok_lectures.entry import Quote
-from jumok_lectures.text import Text, same
+from jumok_lectures.text import same
+from jumok_lectures.texts import Texts
 from jumok_lectures.worked.example import (
     Noted,
     WorkedExample,
@@ -17,17 +17,17 @@ from jumok_lectures.worked.example import (
     vectors,
 )
 
+T = Texts("worked_004")
+
 HIDDEN = [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]
 STATE = [1.0, -1.0]
 LENGTHS = 3, 30, 300
 GRID = 2, 3, 4  # H, W, D
 QUERIES, KEY_DIM, VALUE_DIM = 5, 2, 3  # M, D_k, D_v
 
-SIZES = Quote("004", 31, "보통 컨텍스트 벡터는 256, 512, 1024 같은 크기로 설정한다.")
-ALIGNED = Quote("004", 90, "$e_{t,i}=f_{att}(s_{t-1},h_i)$, $f_{att}$=MLP")
-ROOT = Quote(
-    "004", 223, r"그리고 $\sqrt{D}$를 곱하는 이유는, 큰 벡터 크기의 영향을 줄이기 위해서이다."
-)
+SIZES = T.quote("31")
+ALIGNED = T.quote("90")
+ROOT = T.quote("223")
 
 
 def examples() -> list[WorkedExample]:
@@ -46,25 +46,15 @@ def one_size() -> WorkedExample:
         steps.append(
             WorkedStep(
                 SIZES,
-                Text(
-                    f"numbers in the last state of a GRU after {LENGTHS[0]}, {LENGTHS[1]} and "
-                    f"{LENGTHS[2]} words: {told}",
-                    f"GRU가 단어 {LENGTHS[0]}, {LENGTHS[1]}, {LENGTHS[2]}개를 읽은 뒤 마지막 "
-                    f"상태의 숫자 개수: {told}",
-                ),
+                T("said_sizes", lengths=LENGTHS, shapes=told),
                 float(found[-1] if len(set(found)) == 1 else -1),
                 Noted(str(size), float(size), 0.0),
             )
         )
     return WorkedExample(
         SIZES,
-        Text("A context vector of one size", "크기가 고정된 컨텍스트 벡터"),
-        Text(
-            "jumok's encoder of a recurrent translator without attention, untrained. What is lost "
-            "with the length is in the labs “bottleneck” and “width”.",
-            "어텐션이 없는 순환 신경망 번역기의 인코더이며 학습하지 않은 것입니다. 길이에 따라 "
-            "무엇을 잃는지는 실험 bottleneck과 width에 있습니다.",
-        ),
+        T("one_size_title"),
+        T("one_size_given"),
         tuple(steps),
     )
 
@@ -92,30 +82,18 @@ def looking_back() -> WorkedExample:
     weights = numbers(torch.tensor([look.weight for look in looks]))
     return WorkedExample(
         ALIGNED,
-        Text("One step of a decoder with attention", "어텐션이 있는 디코더의 한 단계"),
-        Text(
-            "The note writes symbols only. Chosen: h1 = [1, 0], h2 = [0, 1], h3 = [1, 1], s = [1, "
-            "-1]; f_att = v·tanh(s + h) with v = [2, 1].",
-            "노트에는 기호만 있습니다. h1 = [1, 0], h2 = [0, 1], h3 = [1, 1], s = [1, -1], "
-            "f_att = v·tanh(s + h), v = [2, 1]로 정했습니다.",
-        ),
+        T("looking_back_title"),
+        T("looking_back_given"),
         (
             WorkedStep(ALIGNED, same(f"e = {energies}")),
+            WorkedStep(T.quote("92"), same(f"a = {weights}")),
             WorkedStep(
-                Quote("004", 92, "alignment score에 softmax를 계산한다."), same(f"a = {weights}")
-            ),
-            WorkedStep(
-                Quote("004", 98, "encoder의 hidden 상태를 각각 곱해서 context vector를 구한다."),
+                T.quote("98"),
                 same(f"c = Σ a_i h_i = {numbers(output[0])}"),
             ),
             WorkedStep(
-                Quote("004", 99, r"$c_t=\sum_i a_{t,i},h_i$"),
-                Text(
-                    f"with the comma as written the sum would be that of the weights alone: "
-                    f"{sum(look.weight for look in looks):.4f}",
-                    "쉼표대로라면 가중치만 더한 값입니다: "
-                    f"{sum(look.weight for look in looks):.4f}",
-                ),
+                T.quote("99"),
+                T("said_99", looks=sum(look.weight for look in looks)),
             ),
         ),
         trace,
@@ -137,38 +115,42 @@ def general_layer() -> WorkedExample:
     scaled = float(score(query, inputs)[0, 0, 0])
     root = depth**0.5
     return WorkedExample(
-        Quote("004", 221, "따라서 위 그림의 input vector를 보면 HxW를 N으로 쫙 늘린(stretch)"),
-        Text("The general attention layer", "일반 어텐션 층"),
-        Text(
-            f"Chosen: H = {height}, W = {width}, D = {depth}; M = {QUERIES} queries, D_k = "
-            f"{KEY_DIM}, D_v = {VALUE_DIM}; every number is 1.",
-            f"H = {height}, W = {width}, D = {depth}, 쿼리 M = {QUERIES}개, D_k = {KEY_DIM}, D_v = "
-            f"{VALUE_DIM}으로 정했고, 숫자는 모두 1입니다.",
+        T.quote("221"),
+        T("general_layer_title"),
+        T(
+            "general_layer_given",
+            height=height,
+            width=width,
+            depth=depth,
+            queries=QUERIES,
+            key_dim=KEY_DIM,
+            value_dim=VALUE_DIM,
         ),
         (
             WorkedStep(
-                Quote("004", 222, "input vector의 shape은 NxD가 되었다."),
+                T.quote("222"),
                 same(f"{height} x {width} x {depth} → {inputs.shape[1]} x {inputs.shape[2]}"),
             ),
             WorkedStep(
-                Quote("004", 232, r"inputs의 shape은 $M\times D_k$로 바뀌고"),
-                Text(
-                    f"N x D = {inputs.shape[1]} x {inputs.shape[2]} stays; the keys are N x D_k = "
-                    f"{keys.shape[1]} x {keys.shape[2]}, the outputs M x D_v = {outputs.shape[1]} "
-                    f"x {outputs.shape[2]}",
-                    f"입력은 N x D = {inputs.shape[1]} x {inputs.shape[2]} 그대로이고, 키는 N x "
-                    f"D_k = {keys.shape[1]} x {keys.shape[2]}, 출력은 M x D_v = "
-                    f"{outputs.shape[1]} x {outputs.shape[2]}입니다",
+                T.quote("232"),
+                T(
+                    "said_232",
+                    shape_1=inputs.shape[1],
+                    shape_2=inputs.shape[2],
+                    shape_1_2=keys.shape[1],
+                    shape_2_2=keys.shape[2],
+                    shape_1_3=outputs.shape[1],
+                    shape_2_3=outputs.shape[2],
                 ),
             ),
             WorkedStep(
                 ROOT,
-                Text(
-                    f"h·x = {product:g}; the score is {product:g} / √{depth} = {scaled:g}; "
-                    f"multiplied, as written, it would be {product * root:g}, which makes large "
-                    "scores larger",
-                    f"h·x = {product:g}이고 점수는 {product:g} / √{depth} = {scaled:g}입니다. "
-                    f"노트대로 곱하면 {product * root:g}이 되어 큰 점수가 더 커집니다",
+                T(
+                    "said_root",
+                    product=product,
+                    depth=depth,
+                    scaled=scaled,
+                    product_2=product * root,
                 ),
             ),
         ),

@@ -21,10 +21,11 @@ EXTRAS = {
     "notebook": "the page as a widget",
     "plot": "figures: jumok plot, look --figure",
     "prepare": "jumok prepare",
-    "ray": "jumok serve and jumok sweep on several machines",
+    "ray": "jumok serve on several machines",
     "remote": "prepared corpora at addresses",
     "research": "traces as tables of pandas",
     "serve": "jumok serve",
+    "sweep": "jumok sweep",
     "track": "TensorBoard",
     "vectors": "word vectors of gensim",
 }

@@ -4,11 +4,11 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from jumok.cli.options import Recipe
 from jumok.cli.scale.plan_tables import as_json_object, say_plan, say_table
 from jumok.cli.screen import console
 from jumok.errors import ConfigError
@@ -21,9 +21,6 @@ EACH = 8
 """Cards of a node, unless more is known."""
 MOST_CARDS = 1 << 20
 
-Recipe = Annotated[
-    Path, typer.Argument(help="A recipe: its file (TOML), or its name in `jumok recipes`.")
-]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", help="Change a key of the recipe: model.dim=512. Repeatable."),
