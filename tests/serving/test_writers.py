@@ -10,10 +10,10 @@ import pytest
 from jumok.decoding import DecodingOptions
 from jumok.engine.structures import library
 from jumok.serving.http.engine import Engine
-from jumok.serving.http.jobs import OVER, WritingJob
-from jumok.serving.http.meters import Meters
+from jumok.serving.http.handlers import Continuation
+from jumok.serving.http.monitoring import Metrics
+from jumok.serving.http.queue import OVER, WritingJob
 from jumok.serving.http.settings import ServeLimits
-from jumok.serving.http.works import Continuation
 from jumok.systems.language_model import LanguageModel
 from tests.systems.lm import write_lm
 
@@ -62,7 +62,7 @@ class Received:
 
 
 def engine() -> Engine:
-    return Engine("m", lambda: None, ServeLimits(), Meters(), lambda error: None)
+    return Engine("m", lambda: None, ServeLimits(), Metrics(), lambda error: None)
 
 
 def started() -> Engine:
@@ -85,7 +85,7 @@ def jobs_of(given: Sequence[Continuation], received: Sequence[Received]) -> list
 
 
 def metric(made: Engine, name: str) -> float:
-    found = made.meters.registry.get_sample_value(name, {"model": "m"})
+    found = made.metrics.registry.get_sample_value(name, {"model": "m"})
     assert found is not None
     return found
 

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from jumok.errors import JumokError
-from jumok.serving.origins import is_foreign
+from jumok.serving.clients import is_foreign
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 Heed = Callable[[], None]
-"""The cancellation check: raises `NobodyWaits` once the page has closed the connection."""
+"""The cancellation check: raises `ClientDisconnected` once the page has closed the connection."""
 
 Answer = Callable[[Mapping[str, object], Heed], dict[str, object]]
 
@@ -38,7 +38,7 @@ Receive = Callable[[str, bytes], dict[str, str]]
 """Takes the name and the bytes of a file that the page sends; returns how to request it."""
 
 
-class NobodyWaits(Exception):  # noqa: N818 - not an error
+class ClientDisconnected(Exception):  # noqa: N818 - not an error
     """The page has closed the connection: it was closed, or has sent a newer request."""
 
 
@@ -91,7 +91,7 @@ class LocalServer(ThreadingHTTPServer):
     Args:
         page: makes the page's HTML, given the token.
         answer: from the JSON that the page posts to the JSON of the response. One at a time; the
-            second argument is called regularly, and raises `NobodyWaits` to abort the work.
+            second argument is called regularly, and raises `ClientDisconnected` to abort the work.
         port: 0 takes a free one.
         receive: takes the files that the page sends; None: it sends none.
         host: a further allowed name of the server, with its port where a browser names one: that
@@ -221,7 +221,7 @@ class _Handler(BaseHTTPRequestHandler):
             try:
                 self._heed()
                 found = server.worker.submit(server.answer, asked, self._heed).result()
-            except NobodyWaits:
+            except ClientDisconnected:
                 self.close_connection = True
                 return
             except JumokError as error:
@@ -238,7 +238,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Checks whether the page has closed the connection; it sends nothing while it waits.
 
         Raises:
-            NobodyWaits: it has.
+            ClientDisconnected: it has.
         """
         readable, _, _ = select.select([self.connection], [], [], 0)
         try:
@@ -246,7 +246,7 @@ class _Handler(BaseHTTPRequestHandler):
         except ConnectionError:
             gone = True
         if gone:
-            raise NobodyWaits
+            raise ClientDisconnected
 
     def _refused(self, token: str) -> bool:
         """Whether the request was refused: a wrong token, host or origin gets an error."""

@@ -5,8 +5,7 @@ import json
 import pytest
 from starlette.datastructures import Headers
 
-from jumok.serving.http.access import check_host, check_origin, own_names
-from jumok.serving.http.rates import MOST_CLIENTS, Rates
+from jumok.serving.http.access import MOST_CLIENTS, Rates, check_host, check_origin, own_names
 from jumok.serving.http.refusals import RequestRefused
 from tests.serving.http.process import serving
 

@@ -88,9 +88,9 @@ def test_every_option_is_a_field_of_every_route_that_decodes(client):
     schemas = client.get("/openapi.json").json()["components"]["schemas"]
     options = options_of(DecodingOptions)
     for name, without in (
-        ("TranslateQuestion", {"nbest"}),  # which is called alternatives
-        ("CaptionQuestion", {"nbest", "coverage_penalty"}),
-        ("CompletionQuestion", {"sample", *NOT_FOR_CONTINUATION}),
+        ("TranslateRequest", {"nbest"}),  # which is called alternatives
+        ("CaptionRequest", {"nbest", "coverage_penalty"}),
+        ("CompletionRequest", {"sample", *NOT_FOR_CONTINUATION}),
     ):
         fields = schemas[name]["properties"]
         assert options.keys() - without <= fields.keys()

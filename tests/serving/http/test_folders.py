@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jumok.serving.http.folders import locked, own_folder, sweep
+from jumok.serving.http.downloads import locked, own_folder, sweep
 from tests.serving.http.process import serving
 
 pytest.importorskip("fcntl")

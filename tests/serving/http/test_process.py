@@ -122,7 +122,7 @@ def test_a_port_that_is_taken_is_said(served, tiny_bundle):
 
 
 def test_the_extra_is_named_where_it_is_missing(monkeypatch):
-    monkeypatch.delitem(sys.modules, "jumok.serving.http.running", raising=False)
+    monkeypatch.delitem(sys.modules, "jumok.serving.http.server", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     error = CliRunner().invoke(app, ["serve", "model"]).exception
     assert isinstance(error, MissingExtraError)

@@ -148,7 +148,7 @@ def serve(
     with optional_import("serving models over HTTP", extra="serve"):
         from jumok.serving.http.models import named_models, split_name
         from jumok.serving.http.processes import serve_processes
-        from jumok.serving.http.running import Serving
+        from jumok.serving.http.server import Serving
     from jumok.systems.catalog import open_model
 
     chosen = _settings(access, limits, grace)

@@ -25,9 +25,9 @@ from jumok.environment import cluster_named
 from jumok.errors import ConfigError, optional_import
 from jumok.serving.http.access import check_address, own_names, read_keys
 from jumok.serving.http.app import application
-from jumok.serving.http.logs import fault_of, log
 from jumok.serving.http.models import Service, named_models, split_name
-from jumok.serving.http.running import Serving
+from jumok.serving.http.monitoring import fault_of, log
+from jumok.serving.http.server import Serving
 from jumok.serving.http.settings import ServeSettings
 from jumok.systems.catalog import open_model
 

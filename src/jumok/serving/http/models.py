@@ -10,10 +10,10 @@ from typing import TypeVar
 from jumok.bundle.reading import Bundle
 from jumok.data.texts.tokenizer import ByteTokenizer
 from jumok.errors import ConfigError
+from jumok.serving.http.access import Rates
 from jumok.serving.http.downloads import Downloads
 from jumok.serving.http.engine import Engine
-from jumok.serving.http.meters import Meters
-from jumok.serving.http.rates import Rates
+from jumok.serving.http.monitoring import Metrics
 from jumok.serving.http.refusals import RequestRefused
 from jumok.serving.http.settings import ServeSettings
 from jumok.systems.base import Facts, System
@@ -27,6 +27,15 @@ SomeSystem = TypeVar("SomeSystem", bound=System)
 BYTES_OF_TOKEN = 3
 """Bytes of text that are counted as one token before a text is tokenised: English has about four,
 Korean five, so the estimate is mostly too high."""
+
+
+BUILT_IN = frozenset(
+    {
+        *("translation", "language-model", "masked-lm", "bert", "captioning"),
+        *("text-classification", "image-classification"),
+    }
+)
+"""The tasks of jumok's own kinds of models."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +110,7 @@ class Service:
 
     models: dict[str, ServedModel]
     settings: ServeSettings
-    meters: Meters
+    metrics: Metrics
     rates: Rates
     downloads: Downloads
     draining: bool = False
@@ -148,6 +157,19 @@ class Service:
                 return model
         text = f"No model of this server can {verb}."
         raise RequestRefused(404, "model_not_found", text, parameter="model")
+
+    def overload(self, tasks: frozenset[str]) -> RequestRefused | None:
+        """The refusal of any request to models of these tasks; None: there may be a place for it.
+
+        What a plugin's model does is not known, so each route may be one of its.
+        """
+        refused = None
+        for model in self.models.values() if tasks else ():
+            if model.opened.task in tasks or model.opened.task not in BUILT_IN:
+                refused = model.engine.queue.full
+                if refused is None:
+                    break
+        return refused
 
     def translators(self) -> list[ServedModel]:
         """The models that translate and name both languages."""
@@ -218,9 +240,9 @@ def serve_models(
     Args:
         computing: "auto" is the native engine where it serves a model.
     """
-    meters = Meters(folders.metrics)
+    metrics = Metrics(folders.metrics)
     service = Service(
-        {}, settings, meters, Rates(settings.limits.rate), Downloads(folders.downloads)
+        {}, settings, metrics, Rates(settings.limits.rate), Downloads(folders.downloads)
     )
 
     def loader(name: str) -> Callable[[], None]:
@@ -240,13 +262,13 @@ def serve_models(
             told = system.computed_by
             model.computes, model.precision = told["name"], told["precision"]
             facts = (name, model.digest, model.computes, model.precision)
-            service.meters.info.labels(*facts).set(1)
+            service.metrics.info.labels(*facts).set(1)
             service.when_loaded()
 
         return load
 
     for name, opened in models.items():
-        engine = Engine(name, loader(name), settings.limits, service.meters, fatal)
+        engine = Engine(name, loader(name), settings.limits, service.metrics, fatal)
         first = opened.parts[0]
         languages = ("", "")
         if isinstance(first, Bundle):

@@ -25,10 +25,10 @@ from prometheus_client.multiprocess import mark_process_dead
 from jumok.environment import share_metrics
 from jumok.errors import JumokError
 from jumok.plugins import load_plugin
-from jumok.serving.http.folders import own_folder
-from jumok.serving.http.logs import log
+from jumok.serving.http.downloads import own_folder
 from jumok.serving.http.models import Folders
-from jumok.serving.http.running import BROKEN, Serving, address_of, listen, serve_forever
+from jumok.serving.http.monitoring import log
+from jumok.serving.http.server import BROKEN, Serving, address_of, listen, serve_forever
 
 MOST_RESTARTS = 5
 """Processes that died within RESTART_SECONDS, after which the server ends."""

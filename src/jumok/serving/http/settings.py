@@ -13,10 +13,8 @@ class ServeLimits:
 
     Attributes:
         alternatives: of a translation, and texts for one prompt.
-        head_seconds: the time limit for the head of a request to arrive.
         body_seconds: the time limit for a whole body to arrive.
-        idle_seconds: after which a connection without a request is closed.
-        write_seconds: the time limit for a client to take a part of an answer.
+        idle_seconds: after which a connection is closed on which no further request came.
     """
 
     body: int = option(
@@ -37,7 +35,7 @@ class ServeLimits:
     )
     connections: int = option(
         1_000,
-        "Maximum open connections.",
+        "Connections on which a request arrives or is answered; the next one gets status 429.",
         "--max-connections",
         minimum=1,
         maximum=10**6,
@@ -68,10 +66,8 @@ class ServeLimits:
         panel=LIMITS,
     )
     alternatives: int = 10
-    head_seconds: float = 10.0
     body_seconds: float = 20.0
     idle_seconds: float = 10.0
-    write_seconds: float = 30.0
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ from collections.abc import Callable, Sequence
 from jumok.engine.language import LONGEST_PASS, PassReader, TextPass
 from jumok.engine.packing import Array
 from jumok.errors import JumokError
-from jumok.serving.http.jobs import OVER, WritingJob, deadline_passed, engine_failed
-from jumok.serving.http.meters import Meters
-from jumok.serving.http.queue import Queue
+from jumok.serving.http.monitoring import Metrics
+from jumok.serving.http.queue import OVER, Queue, WritingJob, deadline_passed, engine_failed
 from jumok.serving.http.refusals import RequestRefused, refusal_of
 
 
@@ -33,11 +32,11 @@ class Writers:
         self,
         name: str,
         queue: Queue,
-        meters: Meters,
+        metrics: Metrics,
         failed: Callable[[Exception], None],
         worked: Callable[[], None],
     ) -> None:
-        self._name, self._queue, self._meters = name, queue, meters
+        self._name, self._queue, self._meters = name, queue, metrics
         self._failed, self._worked = failed, worked
         self._reader: PassReader | None = None
         self._running: list[WritingJob] = []

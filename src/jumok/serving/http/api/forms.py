@@ -6,11 +6,8 @@ from dataclasses import dataclass
 from email.parser import BytesParser
 from urllib.parse import parse_qsl
 
-from starlette.requests import Request
-
 from jumok.serving.http.access import bearer
-from jumok.serving.http.admission.gate import admit
-from jumok.serving.http.dialects.asking import service_of
+from jumok.serving.http.middleware import RequestContext
 from jumok.serving.http.refusals import RequestRefused, invalid
 
 
@@ -22,14 +19,14 @@ class SentFile:
     content: bytes
 
 
-async def fields_of(request: Request) -> dict[str, object]:
+def fields_of(context: RequestContext) -> dict[str, object]:
     """What a client sends: JSON, a form, or values in the address.
 
     Raises:
         RequestRefused: it is none of these, or the key is wrong.
     """
-    kind, body = request.headers.get("content-type", ""), await request.body()
-    found: dict[str, object] = dict(request.query_params)
+    kind, body = context.headers.get("content-type", ""), context.content
+    found: dict[str, object] = dict(context.query_params)
     kind_only = kind.partition(";")[0].strip().lower()
     if kind_only == "application/json":
         found |= _json(body)
@@ -41,8 +38,8 @@ async def fields_of(request: Request) -> dict[str, object]:
         text = "The body must be JSON or a form."
         raise RequestRefused(415, "unsupported_media_type", text)
     given = found.get("api_key")
-    key = given if isinstance(given, str) else bearer(request.headers.get("authorization"))
-    admit(service_of(request), request.scope, key, missing=400)
+    key = given if isinstance(given, str) else bearer(context.headers.get("authorization"))
+    context.authorize(key, missing=400)
     return found
 
 

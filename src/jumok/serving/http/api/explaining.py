@@ -1,18 +1,23 @@
 """Translations with what the model attended to, and their facts in JSON."""
 
-from collections.abc import Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 
 from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import merge_words_without_torch
+from jumok.data.tokenizer import SPACE, normalize
 from jumok.errors import DataError
-from jumok.serving.http.dialects.spans import Span, spans
+from jumok.serving.http.handlers import TranslateHandler
 from jumok.serving.http.refusals import RequestRefused
-from jumok.serving.http.works import Translating
 from jumok.systems.base import Facts
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import Translator
+
+Span = tuple[int, int]
+_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 MOST_CELLS = 250_000
 """Weights in the attention of one text."""
@@ -39,7 +44,7 @@ class Explained:
 
 
 @dataclass(frozen=True)
-class Explaining:
+class ExplainHandler:
     """Lines of text with what `return` asks for.
 
     Attributes:
@@ -47,7 +52,7 @@ class Explaining:
             last one. None: no attention is returned.
     """
 
-    translating: Translating
+    translating: TranslateHandler
     setting: AlignmentSetting | None = None
 
     def run(self, given: Sequence[tuple[str, str]]) -> list[Explained]:
@@ -128,7 +133,7 @@ def _ids(system: Translator, translation: Translation) -> tuple[list[int], list[
 
 
 def translation_facts(text: str, explained: Explained, wanted: frozenset[str]) -> Facts:
-    """What the own dialect returns of a translation.
+    """What the native API returns of a translation.
 
     Args:
         text: the source, which spans refer to.
@@ -169,3 +174,50 @@ def _tokens(pieces: Sequence[str], text: str, values: Sequence[float] | None = N
         if values is not None:
             facts[-1]["log_probability"] = value
     return facts
+
+
+def spans(tokens: Sequence[str], text: str) -> list[Span] | None:
+    """The span of each token; a token of a byte has that of its character.
+
+    Spaces before a word belong to no span. None: the text is not what the tokens spell, since
+    something was inserted into it, or its characters are composed otherwise (NFC).
+    """
+    plain = normalize(text)
+    if len(plain) != len(text):
+        return None
+    parts = [_bytes_of(token) for token in tokens]
+    ends = list(accumulate(map(len, parts)))
+    signs = list(_signs(b"".join(parts)))
+    spelt = normalize("".join(sign for sign, _ in signs))
+    if len(spelt) != len(signs):
+        return None
+    places = [place for place, sign in enumerate(plain) if sign != " "]
+    if [sign for sign in spelt if sign != " "] != [plain[place] for place in places]:
+        return None
+    begins = list(accumulate((size for _, size in signs), initial=0))
+    seen = list(accumulate((sign != " " for sign in spelt), initial=0))
+    found: list[Span] = []
+    for first, last in zip([0, *ends], ends, strict=False):
+        start = bisect_right(begins, first) - 1
+        end = bisect_right(begins, last - 1)
+        own = places[seen[start] : seen[end]]
+        before = places[seen[start] - 1] + 1 if seen[start] else 0
+        found.append((own[0], own[-1] + 1) if own else (before, before))
+    return found
+
+
+def _signs(content: bytes) -> Iterator[tuple[str, int]]:
+    """The characters, each with its number of bytes; a byte that is not UTF-8 is U+FFFD."""
+    while content:
+        try:
+            yield from ((sign, len(sign.encode())) for sign in content.decode())
+            return
+        except UnicodeDecodeError as error:
+            yield from ((sign, len(sign.encode())) for sign in content[: error.start].decode())
+            yield "\ufffd", 1
+            content = content[error.start + 1 :]
+
+
+def _bytes_of(token: str) -> bytes:
+    byte = _BYTE.fullmatch(token)
+    return bytes([int(byte[1], 16)]) if byte else token.replace(SPACE, " ").encode()

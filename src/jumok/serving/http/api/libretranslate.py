@@ -6,37 +6,37 @@ Source: LibreTranslate 1.9.6, `libretranslate/app.py`.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from fastapi import APIRouter
 from pydantic import ValidationError, create_model
-from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
 from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
-from jumok.serving.http.dialects.asking import (
-    Answered,
-    answered,
+from jumok.serving.http.api.forms import SentFile, fields_of, unified
+from jumok.serving.http.api.scripts import has_letters, likely_languages, name_of
+from jumok.serving.http.api.submit import (
+    EngineAnswers,
     check_count,
     check_tokens,
     check_whole,
-    deadline_of,
-    service_of,
-)
-from jumok.serving.http.dialects.decoding import (
     decoding_fields,
     decoding_of,
     given_options,
+    submit,
     tokens_of,
 )
-from jumok.serving.http.dialects.forms import fields_of, unified
-from jumok.serving.http.dialects.scripts import has_letters, likely_languages, name_of
-from jumok.serving.http.models import ServedModel, Service, loaded
+from jumok.serving.http.handlers import (
+    TranslateFileHandler,
+    TranslateHandler,
+    TranslateHtmlHandler,
+)
+from jumok.serving.http.middleware import RequestContext
+from jumok.serving.http.models import BYTES_OF_TOKEN, ServedModel, Service, loaded
 from jumok.serving.http.refusals import RequestRefused, invalid
-from jumok.serving.http.works import Translating, TranslatingPages
+from jumok.serving.http.routing import route
 from jumok.systems.languages import language_code
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import Translator
 
-router = APIRouter(tags=["LibreTranslate"])
+TAG = "LibreTranslate"
 SUFFIXES = (".txt", ".html", ".md", ".docx", ".srt", ".vtt", ".po", ".xlf", ".xliff", ".tmx")
 """The files that are translated, by their usual names."""
 
@@ -45,11 +45,10 @@ ALIASES = {"pb": "pt", "zt": "zh"}
 DecodingFields = create_model("DecodingFields", **decoding_fields(FOR_TRANSLATION, "nbest"))
 
 
-@router.post("/translate")
-async def translate(request: Request) -> JSONResponse:
+async def translate(context: RequestContext) -> JSONResponse:
     """Translate a text, or an array of texts."""
-    fields = await fields_of(request)
-    service = service_of(request)
+    fields = fields_of(context)
+    service = context.service
     q = fields.get("q")
     texts = _texts_of(service, q)
     source, target = (code_of(fields, name) for name in ("source", "target"))
@@ -63,11 +62,11 @@ async def translate(request: Request) -> JSONResponse:
         detected = _detected(service, texts)[0]
         source = str(detected["language"])
     if form == "html":
-        found = await _pages(request, service, texts, (source, target), options)
+        found = await _pages(context, service, texts, (source, target), options)
         alternatives = 0
         others: list[list[str]] = []
     else:
-        found, others = await _plain(request, service, texts, (source, target), options)
+        found, others = await _plain(context, service, texts, (source, target), options)
     many = isinstance(q, list)
     body: dict[str, object] = {"translatedText": found.answers if many else found.answers[0]}
     if detected is not None:
@@ -154,21 +153,21 @@ def model_of(service: Service, source: str, target: str) -> ServedModel:
 
 
 async def _plain(
-    request: Request,
+    context: RequestContext,
     service: Service,
     texts: Sequence[str],
     languages: tuple[str, str],
     options: DecodingOptions,
-) -> tuple[Answered, list[list[str]]]:
+) -> tuple[EngineAnswers, list[list[str]]]:
     """The translations of texts, line by line, and the alternatives of each.
 
     The n-th alternative of a text of several lines has the n-th translation of each line.
     """
     if languages[0] == languages[1]:
-        return Answered(list(texts), {}, set()), [[] for _ in texts]
+        return EngineAnswers(list(texts), {}, set()), [[] for _ in texts]
     model = model_of(service, *languages)
     nbest = options.nbest
-    work = Translating(loaded(model, Translator), options)
+    work = TranslateHandler(loaded(model, Translator), options)
     lines = [
         (number, line)
         for number, text in enumerate(texts)
@@ -179,9 +178,9 @@ async def _plain(
     check_tokens(service, sum(costs), "q")
     given = [(line, "") for _, line in lines]
     if lines:
-        found = await answered(request, model, work, given, costs, deadline_of(request))
+        found = await submit(context, model, work, given, costs)
     else:
-        found = Answered([], {}, set())
+        found = EngineAnswers([], {}, set())
     translations = iter(found.answers)
     written: list[list[str]] = []
     for text in texts:
@@ -201,23 +200,23 @@ def _ranked(best: Translation, count: int) -> list[str]:
 
 
 async def _pages(
-    request: Request,
+    context: RequestContext,
     service: Service,
     texts: Sequence[str],
     languages: tuple[str, str],
     options: DecodingOptions,
-) -> Answered:
+) -> EngineAnswers:
     """The translations of texts with HTML in them; what has no letters stays as it is."""
     if languages[0] == languages[1]:
-        return Answered(list(texts), {}, set())
+        return EngineAnswers(list(texts), {}, set())
     model = model_of(service, *languages)
     given = [text for text in texts if has_letters(text)]
     costs = [tokens_of(model.cost(text), options) for text in given]
     check_tokens(service, sum(costs), "q")
     if not given:
-        return Answered(list(texts), {}, set())
-    work = TranslatingPages(loaded(model, Translator), options)
-    found = await answered(request, model, work, given, costs, deadline_of(request))
+        return EngineAnswers(list(texts), {}, set())
+    work = TranslateHtmlHandler(loaded(model, Translator), options)
+    found = await submit(context, model, work, given, costs)
     pages = iter(found.answers)
     whole = [next(pages) if has_letters(text) else text for text in texts]
     return replace(found, answers=whole)
@@ -232,20 +231,17 @@ def _detected(service: Service, texts: Sequence[str]) -> list[dict[str, object]]
     return [{"confidence": round(share, 1), "language": code} for code, share in found[:3]]
 
 
-@router.post("/detect")
-async def detect(request: Request) -> JSONResponse:
+async def detect(context: RequestContext) -> JSONResponse:
     """Name the languages of this server that are written in the script of the texts."""
-    fields = await fields_of(request)
-    service = service_of(request)
+    fields = fields_of(context)
+    service = context.service
     return JSONResponse(_detected(service, _texts_of(service, fields.get("q"))))
 
 
-@router.get("/languages")
-@router.post("/languages")
-async def languages(request: Request) -> JSONResponse:
+async def languages(context: RequestContext) -> JSONResponse:
     """The languages, and into which each can be translated."""
     targets: dict[str, set[str]] = {}
-    for model in service_of(request).translators():
+    for model in context.service.translators():
         source, target = model.languages
         targets.setdefault(source, {source}).add(target)
         targets.setdefault(target, {target})
@@ -257,10 +253,9 @@ async def languages(request: Request) -> JSONResponse:
     )
 
 
-@router.get("/frontend/settings")
-async def frontend_settings(request: Request) -> JSONResponse:
+async def frontend_settings(context: RequestContext) -> JSONResponse:
     """The settings that front ends ask for."""
-    service = service_of(request)
+    service = context.service
     pairs = [model.languages for model in service.translators()]
     target = pairs[0][1] if pairs else ""
     keys = bool(service.settings.keys)
@@ -281,27 +276,77 @@ async def frontend_settings(request: Request) -> JSONResponse:
     )
 
 
-@router.post("/suggest")
-async def suggest() -> JSONResponse:
+async def suggest(_: RequestContext) -> JSONResponse:
     """Suggestions are not taken."""
     raise RequestRefused(403, "suggestions_off", "Suggestions are disabled on this server.")
 
 
-@router.get("/health")
-async def health(request: Request) -> JSONResponse:
+async def health(context: RequestContext) -> JSONResponse:
     """Whether the server can answer."""
-    if not service_of(request).ready:
+    if not context.service.ready:
         raise RequestRefused(503, "not_ready", "The server is not ready.", retry_after=1)
     return JSONResponse({"status": "ok"})
 
 
-@router.get("/health/live")
-async def live() -> JSONResponse:
+async def live(_: RequestContext) -> JSONResponse:
     """Whether the process is there."""
     return JSONResponse({"status": "ok"})
 
 
-@router.get("/health/ready")
-async def ready(request: Request) -> JSONResponse:
+async def ready(context: RequestContext) -> JSONResponse:
     """Whether the server can answer."""
-    return await health(request)
+    return await health(context)
+
+
+async def translate_file(context: RequestContext) -> JSONResponse:
+    """Translate a document; the answer says where its translation is for ten minutes."""
+    fields = fields_of(context)
+    service = context.service
+    file = fields.get("file")
+    if not isinstance(file, SentFile) or not file.content:
+        raise invalid("Invalid request: missing file parameter", "file")
+    model = _model_into(service, fields)
+    cost = 1 + len(file.content) // BYTES_OF_TOKEN
+    check_tokens(service, cost, "file")
+    options = options_in(service, fields)
+    work = TranslateFileHandler(loaded(model, Translator), options)
+    given = [(file.content, file.name)]
+    found = await submit(context, model, work, given, [cost])
+    known = service.downloads.keep(file.name, found.answers[0])
+    headers = {"Server-Timing": found.timing}
+    body = {"translatedFileUrl": f"{context.base_url}download_file/{known}"}
+    return JSONResponse(body, headers=headers)
+
+
+def _model_into(service: Service, fields: Mapping[str, object]) -> ServedModel:
+    """The model of these languages; with "auto" the first into the target."""
+    source, target = (code_of(fields, name) for name in ("source", "target"))
+    if source == "auto":
+        known = [each.languages[0] for each in service.translators() if each.languages[1] == target]
+        source = known[0] if known else source
+    return model_of(service, source, target)
+
+
+async def download_file(context: RequestContext) -> Response:
+    """The translation of a document."""
+    name = context.path_params["name"]
+    content = context.service.downloads.read(name)
+    headers = {
+        "Content-Disposition": f'attachment; filename="{name.partition(".")[2]}"',
+        "Cache-Control": "no-store",
+    }
+    return Response(content, media_type="application/octet-stream", headers=headers)
+
+
+ROUTES = [
+    route(["POST"], "/translate", translate, TAG, {"translation"}),
+    route(["POST"], "/translate_file", translate_file, TAG, {"translation"}),
+    route(["GET"], "/download_file/{name}", download_file, TAG),
+    route(["POST"], "/detect", detect, TAG),
+    route(["GET", "POST"], "/languages", languages, TAG),
+    route(["GET"], "/frontend/settings", frontend_settings, TAG),
+    route(["POST"], "/suggest", suggest, TAG),
+    route(["GET"], "/health", health, TAG),
+    route(["GET"], "/health/live", live, TAG),
+    route(["GET"], "/health/ready", ready, TAG),
+]

@@ -4,19 +4,13 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from starlette.requests import Request
-
-from jumok.serving.http.dialects.asking import (
-    ClientGone,
-    hang_up,
-    note_texts,
-    service_of,
-    stop_waiting,
-)
-from jumok.serving.http.jobs import OVER, WritingJob, deadline_passed, timing_of
+from jumok.serving.clients import ClientDisconnected
+from jumok.serving.http.api.submit import disconnected, log_texts
+from jumok.serving.http.handlers import Continuation
+from jumok.serving.http.middleware import RequestContext
 from jumok.serving.http.models import ServedModel
+from jumok.serving.http.queue import OVER, WritingJob, deadline_passed, timing_of
 from jumok.serving.http.refusals import RequestRefused
-from jumok.serving.http.works import Continuation
 
 
 class TextsInWriting:
@@ -28,15 +22,15 @@ class TextsInWriting:
 
     def __init__(
         self,
-        request: Request,
+        context: RequestContext,
         model: ServedModel,
         texts: Sequence[Continuation],
         costs: Sequence[int],
         deadline: float,
     ) -> None:
-        note_texts(request, [text.prompt for text in texts])
+        log_texts(context, [text.prompt for text in texts])
         self.texts, self._deadline = texts, deadline
-        self._model, self._meters = model, service_of(request).meters
+        self._model, self._meters = model, context.service.metrics
         self._begun = time.monotonic()
         self._loop = asyncio.get_running_loop()
         self._queue: asyncio.Queue[tuple[int, object]] = asyncio.Queue()
@@ -105,12 +99,12 @@ class TextsInWriting:
             self._meters.tokens.labels("out").inc(sum(text.tokens for text in self.texts))
 
 
-async def collected(request: Request, writing: TextsInWriting) -> list[str]:
+async def collected(context: RequestContext, writing: TextsInWriting) -> list[str]:
     """The whole texts.
 
     Raises:
         RequestRefused: the deadline has passed, or the model failed.
-        ClientGone: the client has closed the connection.
+        ClientDisconnected: the client has closed the connection.
     """
     found: list[list[str]] = [[] for _ in writing.texts]
 
@@ -118,15 +112,16 @@ async def collected(request: Request, writing: TextsInWriting) -> list[str]:
         async for number, part in writing.parts():
             found[number].append(part or "")
 
-    work, gone = asyncio.ensure_future(collect()), hang_up(request)
+    work = asyncio.ensure_future(collect())
+    gone = asyncio.ensure_future(disconnected(context))
     try:
         await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
-            service_of(request).meters.cancelled.inc()
-            raise ClientGone
+            context.service.metrics.cancelled.inc()
+            raise ClientDisconnected
         work.result()
         return ["".join(each) for each in found]
     finally:
-        stop_waiting(gone)
+        gone.cancel()
         work.cancel()
         writing.drop()

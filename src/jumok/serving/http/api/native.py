@@ -3,49 +3,45 @@
 import base64
 import binascii
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, create_model
-from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from jumok.alignment.setting import AlignmentSetting
 from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION
-from jumok.serving.http.dialects.asking import (
-    Answered,
-    answered,
+from jumok.serving.http.api.explaining import LAST, ExplainHandler, translation_facts
+from jumok.serving.http.api.submit import (
+    EngineAnswers,
     check_count,
     check_tokens,
     check_whole,
-    deadline_of,
-    service_of,
-)
-from jumok.serving.http.dialects.decoding import (
     decoding_fields,
     decoding_of,
     given_options,
+    submit,
     tokens_of,
 )
-from jumok.serving.http.dialects.explaining import LAST, Explaining, translation_facts
-from jumok.serving.http.models import ServedModel, Service, loaded
-from jumok.serving.http.refusals import invalid
-from jumok.serving.http.works import (
-    Captioning,
-    Classifying,
-    ClassifyingPictures,
-    Filling,
-    ScoringPairs,
-    ScoringTexts,
-    Translating,
+from jumok.serving.http.handlers import (
+    CaptionHandler,
+    ClassifyImagesHandler,
+    ClassifyTextsHandler,
+    FillHandler,
+    ScorePairsHandler,
+    ScoreTextsHandler,
+    TranslateHandler,
 )
+from jumok.serving.http.middleware import RequestContext
+from jumok.serving.http.models import ServedModel, Service, loaded
+from jumok.serving.http.queue import Handler
+from jumok.serving.http.refusals import invalid
+from jumok.serving.http.routing import route
 from jumok.systems.base import Facts
 from jumok.systems.languages import language_code
 from jumok.systems.translation.translator import Translator
 
-router = APIRouter(prefix="/v1", tags=["jumok"])
-
+TAG = "jumok"
 IMAGE_TOKENS = 64
 """The cost of an image in the queue."""
 
@@ -54,7 +50,7 @@ Milliseconds = Annotated[float | None, Field(gt=0, allow_inf_nan=False)]
 Wanted = Literal["tokens", "alignment", "confidence", "attention", "alternatives"]
 
 
-class Question(BaseModel):
+class ModelRequest(BaseModel):
     """What every route takes.
 
     Attributes:
@@ -68,7 +64,7 @@ class Question(BaseModel):
     deadline_ms: Milliseconds = None
 
 
-class WhichAttention(BaseModel):
+class AttentionChoice(BaseModel):
     """A layer of the decoder's cross-attentions and a head, from 0; None: the mean of its heads.
 
     Attributes:
@@ -82,14 +78,14 @@ class WhichAttention(BaseModel):
 
 
 Translated: Any = create_model(
-    "Translated", __base__=Question, **decoding_fields(FOR_TRANSLATION, "nbest")
+    "Translated", __base__=ModelRequest, **decoding_fields(FOR_TRANSLATION, "nbest")
 )
 Captioned: Any = create_model(
-    "Captioned", __base__=Question, **decoding_fields(FOR_CAPTIONS, "nbest", "coverage_penalty")
+    "Captioned", __base__=ModelRequest, **decoding_fields(FOR_CAPTIONS, "nbest", "coverage_penalty")
 )
 
 
-class TranslateQuestion(Translated):
+class TranslateRequest(Translated):
     """Texts to translate; each counts as one line."""
 
     text: Texts
@@ -97,18 +93,18 @@ class TranslateQuestion(Translated):
     to: str | None = None
     alternatives: Annotated[int, Field(ge=0)] = 0
     prefix: str | None = None
-    attention: WhichAttention = WhichAttention()
+    attention: AttentionChoice = AttentionChoice()
     return_: Annotated[list[Wanted], Field(alias="return", default_factory=list)]
 
 
-class TextQuestion(Question):
+class ScoreRequest(ModelRequest):
     """Texts to score with a language model, or sources with their translations."""
 
     text: Texts
     target: Texts | None = None
 
 
-class ClassifyQuestion(Question):
+class ClassifyRequest(ModelRequest):
     """Texts, or images as base64 of their files."""
 
     text: Texts | None = None
@@ -116,14 +112,14 @@ class ClassifyQuestion(Question):
     top: Annotated[int | None, Field(ge=1)] = None
 
 
-class FillQuestion(Question):
+class FillRequest(ModelRequest):
     """Texts with gaps, written [MASK] or ___."""
 
     text: Texts
     top: Annotated[int, Field(ge=1, le=100)] = 5
 
 
-class CaptionQuestion(Captioned):
+class CaptionRequest(Captioned):
     """Images as base64 of their files."""
 
     image: Texts
@@ -138,16 +134,38 @@ def _listed(service: Service, texts: Texts, name: str) -> list[str]:
     return found
 
 
-def _answer(model: ServedModel, found: Answered, facts: list[Facts]) -> Facts:
-    return {
+async def _answer(
+    context: RequestContext,
+    asked: ModelRequest,
+    model: ServedModel,
+    handler: Handler,
+    inputs: Sequence[Any],
+    costs: Sequence[int],
+    facts: Callable[[int, Any], Facts],
+) -> JSONResponse:
+    """The response with what `facts` tells of each answer, given its number.
+
+    Args:
+        costs: tokens of each input, estimated.
+    """
+    found = await submit(context, model, handler, inputs, costs, asked.deadline_ms)
+    body = {
         "model": model.id,
-        "answers": facts,
+        "answers": [facts(number, each) for number, each in enumerate(found.answers)],
         "engine": _engine(model, found),
-        "timing_ms": {name: _ms(each) for name, each in found.seconds.items()},
+        "timing_ms": {name: round(each * 1e3, 3) for name, each in found.seconds.items()},
     }
+    return JSONResponse(body, headers={"Server-Timing": found.timing})
 
 
-def _engine(model: ServedModel, found: Answered) -> Facts:
+def _costs(service: Service, model: ServedModel, texts: Sequence[str]) -> list[int]:
+    """The tokens of each text, estimated; RequestRefused: they are too many."""
+    costs = list(map(model.cost, texts))
+    check_tokens(service, sum(costs), "text")
+    return costs
+
+
+def _engine(model: ServedModel, found: EngineAnswers) -> Facts:
     """What computed the answers: torch where the native engine does not do what was asked."""
     name, precision = model.computes, model.precision
     if "torch" in found.engines and name == "native":
@@ -156,39 +174,29 @@ def _engine(model: ServedModel, found: Answered) -> Facts:
     return {"name": name, "precision": precision, "bundle_digest": model.digest}
 
 
-def _ms(seconds: float) -> float:
-    return round(seconds * 1e3, 3)
-
-
-def _response(body: Facts, found: Answered) -> JSONResponse:
-    return JSONResponse(body, headers={"Server-Timing": found.timing})
-
-
-@router.post("/translate")
-async def translate(request: Request, asked: TranslateQuestion) -> JSONResponse:
+async def translate(context: RequestContext, asked: TranslateRequest) -> JSONResponse:
     """Translate texts; `return` names what else is wanted of each translation."""
-    service = service_of(request)
+    service = context.service
     texts = _listed(service, asked.text, "text")
     model = _translator(service, asked)
     system = loaded(model, Translator)
     options = decoding_of(service, given_options(asked), FOR_TRANSLATION, asked.alternatives)
     wanted = frozenset(asked.return_) | ({"alternatives"} if asked.alternatives else set())
     setting = _setting(asked.attention) if "attention" in wanted else None
-    work = Explaining(Translating(system, options, "alignment" in wanted), setting)
+    handler = ExplainHandler(TranslateHandler(system, options, "alignment" in wanted), setting)
     costs = [tokens_of(model.cost(text), options) for text in texts]
     check_tokens(service, sum(costs), "text")
     prefix = asked.prefix or ""
     check_whole([prefix], "prefix")
-    given = [(text, prefix) for text in texts]
-    found = await answered(
-        request, model, work, given, costs, deadline_of(request, asked.deadline_ms)
-    )
-    pairs = zip(texts, found.answers, strict=True)
-    facts = [translation_facts(text, each, wanted) for text, each in pairs]
-    return _response(_answer(model, found, facts), found)
+
+    def facts(number: int, answer: Any) -> Facts:
+        return translation_facts(texts[number], answer, wanted)
+
+    pairs = [(text, prefix) for text in texts]
+    return await _answer(context, asked, model, handler, pairs, costs, facts)
 
 
-def _translator(service: Service, asked: TranslateQuestion) -> ServedModel:
+def _translator(service: Service, asked: TranslateRequest) -> ServedModel:
     """The model that the request names, or that of its languages."""
     if asked.from_ is None and asked.to is None:
         return service.able(asked.model, [Translator], "translate")
@@ -201,136 +209,142 @@ def _translator(service: Service, asked: TranslateQuestion) -> ServedModel:
     raise invalid(f"No model translates between these languages. Known: {known}.", "from")
 
 
-def _setting(asked: WhichAttention) -> AlignmentSetting:
+def _setting(asked: AttentionChoice) -> AlignmentSetting:
     layer = LAST if asked.layer is None else asked.layer
     return AlignmentSetting(layer, False, None if asked.head == "mean" else asked.head)
 
 
-@router.post("/score")
-async def score(request: Request, asked: TextQuestion) -> JSONResponse:
+async def score(context: RequestContext, asked: ScoreRequest) -> JSONResponse:
     """The log-probabilities of given translations, or of texts by a language model."""
-    service = service_of(request)
+    service = context.service
     texts = _listed(service, asked.text, "text")
-    deadline = deadline_of(request, asked.deadline_ms)
-    if asked.target is not None:
-        targets = _listed(service, asked.target, "target")
-        if len(targets) != len(texts):
-            text = f"There are {len(texts)} texts and {len(targets)} targets."
-            raise invalid(text, "target")
-        model = service.able(asked.model, [Translator], "score translations")
-        pairs = list(zip(texts, targets, strict=True))
-        costs = [model.cost(source) + model.cost(target) for source, target in pairs]
-        check_tokens(service, sum(costs), "text")
-        work = ScoringPairs(loaded(model, Translator))
-        found = await answered(request, model, work, pairs, costs, deadline)
-        facts: list[Facts] = [
-            {
-                "log_probability": each.log_probability,
-                "tokens": each.tokens,
-                "token_log_probabilities": each.token_log_probabilities,
-            }
-            for each in found.answers
-        ]
-        return _response(_answer(model, found, facts), found)
+    if asked.target is None:
+        return await _score_texts(context, asked, texts)
+    targets = _listed(service, asked.target, "target")
+    if len(targets) != len(texts):
+        raise invalid(f"There are {len(texts)} texts and {len(targets)} targets.", "target")
+    model = service.able(asked.model, [Translator], "score translations")
+    pairs = list(zip(texts, targets, strict=True))
+    costs = [model.cost(source) + model.cost(target) for source, target in pairs]
+    check_tokens(service, sum(costs), "text")
+    handler = ScorePairsHandler(loaded(model, Translator))
+
+    def facts(_: int, answer: Any) -> Facts:
+        return {
+            "log_probability": answer.log_probability,
+            "tokens": answer.tokens,
+            "token_log_probabilities": answer.token_log_probabilities,
+        }
+
+    return await _answer(context, asked, model, handler, pairs, costs, facts)
+
+
+async def _score_texts(
+    context: RequestContext, asked: ScoreRequest, texts: list[str]
+) -> JSONResponse:
     from jumok.systems.language_model import LanguageModel
 
+    service = context.service
     model = service.able(asked.model, [LanguageModel], "score texts without targets")
-    costs = list(map(model.cost, texts))
-    check_tokens(service, sum(costs), "text")
-    scoring = ScoringTexts(loaded(model, LanguageModel))
-    found = await answered(request, model, scoring, texts, costs, deadline)
-    facts = [
-        {
-            "log_probability": each.log_probability,
-            "token_log_probabilities": each.token_log_probabilities,
-            "perplexity": each.perplexity if each.loss < math.log(1e300) else None,
-            "bits_per_byte": each.bits_per_byte,
+    costs = _costs(service, model, texts)
+    handler = ScoreTextsHandler(loaded(model, LanguageModel))
+
+    def facts(_: int, answer: Any) -> Facts:
+        return {
+            "log_probability": answer.log_probability,
+            "token_log_probabilities": answer.token_log_probabilities,
+            "perplexity": answer.perplexity if answer.loss < math.log(1e300) else None,
+            "bits_per_byte": answer.bits_per_byte,
         }
-        for each in found.answers
-    ]
-    return _response(_answer(model, found, facts), found)
+
+    return await _answer(context, asked, model, handler, texts, costs, facts)
 
 
-@router.post("/classify")
-async def classify(request: Request, asked: ClassifyQuestion) -> JSONResponse:
+async def classify(context: RequestContext, asked: ClassifyRequest) -> JSONResponse:
     """The labels of texts or images, with their probabilities."""
-    service = service_of(request)
+    service = context.service
     if (asked.text is None) == (asked.image is None):
         raise invalid("Give either text or image.")
-    deadline = deadline_of(request, asked.deadline_ms)
+    handler: Handler
+    inputs: Sequence[Any]
     if asked.text is not None:
-        texts = _listed(service, asked.text, "text")
+        inputs = texts = _listed(service, asked.text, "text")
         from jumok.systems.text_classifier import TextClassification
 
         model = service.able(asked.model, [TextClassification], "classify texts")
-        costs = list(map(model.cost, texts))
-        check_tokens(service, sum(costs), "text")
-        work = Classifying(loaded(model, TextClassification))
-        found = await answered(request, model, work, texts, costs, deadline)
+        costs = _costs(service, model, texts)
+        handler = ClassifyTextsHandler(loaded(model, TextClassification))
     else:
-        pictures = _pictures(service, asked.image or [])
+        inputs = _images(service, asked.image or [])
         from jumok.systems.image_classifier import ImageClassification
 
         model = service.able(asked.model, [ImageClassification], "classify images")
-        looking = ClassifyingPictures(loaded(model, ImageClassification))
-        costs = [IMAGE_TOKENS] * len(pictures)
-        found = await answered(request, model, looking, pictures, costs, deadline)
-    facts = [each.facts(asked.top) for each in found.answers]
-    return _response(_answer(model, found, facts), found)
+        costs = [IMAGE_TOKENS] * len(inputs)
+        handler = ClassifyImagesHandler(loaded(model, ImageClassification))
+
+    def facts(_: int, answer: Any) -> Facts:
+        top: Facts = answer.facts(asked.top)
+        return top
+
+    return await _answer(context, asked, model, handler, inputs, costs, facts)
 
 
-def _pictures(service: Service, images: Texts) -> Sequence[bytes]:
+def _images(service: Service, images: Texts) -> Sequence[bytes]:
     """The bytes of images that are given as base64, also as data: addresses.
 
     Raises:
         RequestRefused: one is not base64.
     """
-    found = []
+    decoded = []
     for each in _listed(service, images, "image"):
         content = each.partition(",")[2] if each.startswith("data:") else each
         try:
-            found.append(base64.b64decode(content, validate=True))
+            decoded.append(base64.b64decode(content, validate=True))
         except (binascii.Error, ValueError):
             raise invalid("The image is not base64.", "image") from None
-    return found
+    return decoded
 
 
-@router.post("/fill")
-async def fill(request: Request, asked: FillQuestion) -> JSONResponse:
+def _own_facts(_: int, answer: Any) -> Facts:
+    facts: Facts = answer.facts()
+    return facts
+
+
+async def fill(context: RequestContext, asked: FillRequest) -> JSONResponse:
     """Candidates for the gaps of texts."""
-    service = service_of(request)
+    service = context.service
     texts = _listed(service, asked.text, "text")
     from jumok.systems.masked_model import MaskedModel
 
     model = service.able(asked.model, [MaskedModel], "fill gaps")
-    costs = list(map(model.cost, texts))
-    check_tokens(service, sum(costs), "text")
-    work = Filling(loaded(model, MaskedModel), asked.top)
-    deadline = deadline_of(request, asked.deadline_ms)
-    found = await answered(request, model, work, texts, costs, deadline)
-    facts = [each.facts() for each in found.answers]
-    return _response(_answer(model, found, facts), found)
+    costs = _costs(service, model, texts)
+    handler = FillHandler(loaded(model, MaskedModel), asked.top)
+    return await _answer(context, asked, model, handler, texts, costs, _own_facts)
 
 
-@router.post("/caption")
-async def caption(request: Request, asked: CaptionQuestion) -> JSONResponse:
+async def caption(context: RequestContext, asked: CaptionRequest) -> JSONResponse:
     """Captions of images, on request with the attention weights of each word."""
-    service = service_of(request)
-    pictures = _pictures(service, asked.image)
+    service = context.service
+    images = _images(service, asked.image)
     from jumok.systems.captioner import Captioner
 
     model = service.able(asked.model, [Captioner], "caption images")
     options = decoding_of(service, given_options(asked), FOR_CAPTIONS, asked.alternatives)
-    work = Captioning(loaded(model, Captioner), options, asked.looks)
-    deadline = deadline_of(request, asked.deadline_ms)
-    costs = [tokens_of(IMAGE_TOKENS, options)] * len(pictures)
-    found = await answered(request, model, work, pictures, costs, deadline)
-    facts = [each.facts() for each in found.answers]
-    return _response(_answer(model, found, facts), found)
+    handler = CaptionHandler(loaded(model, Captioner), options, asked.looks)
+    costs = [tokens_of(IMAGE_TOKENS, options)] * len(images)
+    return await _answer(context, asked, model, handler, images, costs, _own_facts)
 
 
-@router.get("/models/{id}/card")
-async def card(request: Request, id: str) -> JSONResponse:
+async def card(context: RequestContext) -> JSONResponse:
     """What is known of a model: its configuration, training data and scores."""
-    model = service_of(request).named(id)
-    return JSONResponse(model.card())
+    return JSONResponse(context.service.named(context.path_params["id"]).card())
+
+
+ROUTES = [
+    route(["POST"], "/v1/translate", translate, TAG, {"translation"}),
+    route(["POST"], "/v1/score", score, TAG, {"translation", "language-model"}),
+    route(["POST"], "/v1/classify", classify, TAG, {"text-classification", "image-classification"}),
+    route(["POST"], "/v1/fill", fill, TAG, {"masked-lm"}),
+    route(["POST"], "/v1/caption", caption, TAG, {"captioning"}),
+    route(["GET"], "/v1/models/{id}/card", card, TAG),
+]

@@ -1,11 +1,15 @@
-"""Requests that pages of other origins send: a browser says so, and a page cannot change it.
+"""Clients of a server: pages of other origins, and those that have closed the connection.
 
 Any page that a user visits can send requests to a server on their machine. It cannot read the
-answers, but they would be computed.
+answers, but they would be computed. A browser names the page's origin, and a page cannot change it.
 Source: W3C, Fetch Metadata Request Headers; RFC 6454, The Web Origin Concept.
 """
 
 from collections.abc import Callable, Collection
+
+
+class ClientDisconnected(Exception):  # noqa: N818 - not an error
+    """Nobody waits for the answer any more."""
 
 
 def is_foreign(header: Callable[[str], str | None], method: str, allowed: Collection[str]) -> bool:

@@ -50,7 +50,7 @@ def in_batches(
 
 
 @dataclass(frozen=True)
-class Translating:
+class TranslateHandler:
     """Lines of text, each with the forced beginning of its translation."""
 
     system: Translator
@@ -71,7 +71,7 @@ class Translating:
 
 
 @dataclass(frozen=True)
-class TranslatingPages:
+class TranslateHtmlHandler:
     """Texts with HTML in them, whose markup stays."""
 
     system: Translator
@@ -99,7 +99,7 @@ class TranslatingPages:
 
 
 @dataclass(frozen=True)
-class TranslatingFiles:
+class TranslateFileHandler:
     """Documents: the bytes of each, and its name, which tell the format."""
 
     system: Translator
@@ -117,7 +117,7 @@ class TranslatingFiles:
 
 
 @dataclass(frozen=True)
-class ScoringPairs:
+class ScorePairsHandler:
     """Sources with given translations."""
 
     system: Translator
@@ -127,7 +127,7 @@ class ScoringPairs:
 
 
 @dataclass(frozen=True)
-class ScoringTexts:
+class ScoreTextsHandler:
     """Texts by a language model."""
 
     system: LanguageModel
@@ -137,7 +137,7 @@ class ScoringTexts:
 
 
 @dataclass(frozen=True)
-class Classifying:
+class ClassifyTextsHandler:
     """The labels of texts."""
 
     system: TextClassification
@@ -147,7 +147,7 @@ class Classifying:
 
 
 @dataclass(frozen=True)
-class ClassifyingPictures:
+class ClassifyImagesHandler:
     """The labels of images, given as the bytes of their files."""
 
     system: ImageClassification
@@ -159,7 +159,7 @@ class ClassifyingPictures:
 
 
 @dataclass(frozen=True)
-class Captioning:
+class CaptionHandler:
     """Captions of images, given as the bytes of their files."""
 
     system: Captioner
@@ -175,7 +175,7 @@ class Captioning:
 
 
 @dataclass(frozen=True)
-class Filling:
+class FillHandler:
     """Texts with gaps."""
 
     system: MaskedModel
@@ -186,7 +186,7 @@ class Filling:
 
 
 @dataclass(frozen=True)
-class EmbeddingTexts:
+class EmbedHandler:
     """Texts as vectors."""
 
     system: Embedder

@@ -1,24 +1,20 @@
 """The page at /: a box to translate in, for people."""
 
-from fastapi import APIRouter
-from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from jumok.bundle.reading import Bundle
 from jumok.inspection.page.document import document
-from jumok.serving.http.dialects.asking import service_of
-from jumok.serving.http.dialects.scripts import name_of
+from jumok.serving.http.api.scripts import name_of
+from jumok.serving.http.middleware import RequestContext
 from jumok.serving.http.models import ServedModel
+from jumok.serving.http.routing import route
 from jumok.systems.base import Facts
 from jumok.systems.translation.translator import Translator
 
-router = APIRouter(tags=["page"])
 
-
-@router.get("/", include_in_schema=False)
-async def box(request: Request) -> HTMLResponse:
+async def box(context: RequestContext) -> HTMLResponse:
     """The page; it asks /v1/translate, with the key that its user types."""
-    service = service_of(request)
+    service = context.service
     models = list(service.models.values())
     able = [each for each in models if issubclass(each.opened.kind.entry("system"), Translator)]
     facts = {
@@ -46,3 +42,6 @@ def _facts(model: ServedModel) -> Facts:
         "layers": layers,
         "calibrated": "" if calibration is None else calibration.text,
     }
+
+
+ROUTES = [route(["GET"], "/", box, "page", described=False)]

@@ -9,9 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, create_model
-from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from jumok.decoding.options import (
@@ -21,19 +19,22 @@ from jumok.decoding.options import (
     DecodingOptions,
 )
 from jumok.options import options_of
-from jumok.serving.http.dialects.asking import (
-    answered,
+from jumok.serving.http.api.submit import (
     check_count,
     check_tokens,
     check_whole,
     deadline_of,
-    service_of,
+    decoding_fields,
+    decoding_of,
+    given_options,
+    submit,
 )
-from jumok.serving.http.dialects.decoding import decoding_fields, decoding_of, given_options
-from jumok.serving.http.dialects.writing import TextsInWriting, collected
+from jumok.serving.http.api.writing import TextsInWriting, collected
+from jumok.serving.http.handlers import Continuation, EmbedHandler
+from jumok.serving.http.middleware import RequestContext
 from jumok.serving.http.models import ServedModel, Service, loaded
 from jumok.serving.http.refusals import RequestRefused, invalid, openai_error
-from jumok.serving.http.works import Continuation, EmbeddingTexts
+from jumok.serving.http.routing import route
 from jumok.systems.base import Facts, System
 from jumok.systems.embedding import Embedder, SourceReader
 
@@ -41,14 +42,14 @@ if TYPE_CHECKING:
     from jumok.systems.language_model import LanguageModel
 
 
-router = APIRouter(prefix="/v1", tags=["OpenAI"])
+TAG = "OpenAI"
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Prompt = str | list[str] | list[int] | list[list[int]]
 MOST_STOPS = 4
 MOST_LOGPROBS = 5
 SMALLEST_LOGPROB = -9999.0
-"""What OpenAI's dialect sends for the logarithm of 0, since JSON has no infinity."""
+"""What OpenAI's API sends for the logarithm of 0, since JSON has no infinity."""
 
 
 class StreamOptions(BaseModel):
@@ -64,7 +65,7 @@ Decoded: Any = create_model(
 )
 
 
-class CompletionQuestion(Decoded):
+class CompletionRequest(Decoded):
     """A request for completions; fields that jumok does not know are refused, not ignored."""
 
     model: str | None = None
@@ -84,7 +85,7 @@ class CompletionQuestion(Decoded):
     user: str | None = None
 
 
-class EmbeddingQuestion(BaseModel):
+class EmbeddingRequest(BaseModel):
     """A request for embeddings."""
 
     model_config = ConfigDict(extra="forbid")
@@ -96,25 +97,22 @@ class EmbeddingQuestion(BaseModel):
     user: str | None = None
 
 
-@router.get("/models")
-async def models(request: Request) -> JSONResponse:
+async def models(context: RequestContext) -> JSONResponse:
     """The models of this server."""
-    found = service_of(request).models.values()
+    found = context.service.models.values()
     return JSONResponse({"object": "list", "data": [_model_facts(model) for model in found]})
 
 
-@router.get("/models/{id}")
-async def model(request: Request, id: str) -> JSONResponse:
+async def model(context: RequestContext) -> JSONResponse:
     """One of the models."""
-    return JSONResponse(_model_facts(service_of(request).named(id)))
+    return JSONResponse(_model_facts(context.service.named(context.path_params["id"])))
 
 
 def _model_facts(model: ServedModel) -> Facts:
     return {"id": model.id, "object": "model", "created": model.created, "owned_by": "jumok"}
 
 
-@router.post("/chat/completions")
-async def chat() -> JSONResponse:
+async def chat(_: RequestContext) -> JSONResponse:
     """Refused: no bundle of jumok has a chat template."""
     raise invalid(
         "This model has no chat template, so it cannot answer messages: use /v1/completions with "
@@ -123,10 +121,9 @@ async def chat() -> JSONResponse:
     )
 
 
-@router.post("/completions", response_model=None)
-async def completions(request: Request, asked: CompletionQuestion) -> Response:
+async def completions(context: RequestContext, asked: CompletionRequest) -> Response:
     """Texts that continue prompts, at once or as events while they are written."""
-    service = service_of(request)
+    service = context.service
     from jumok.systems.language_model import LanguageModel
 
     model = service.able(asked.model, [LanguageModel], "complete prompts")
@@ -141,17 +138,17 @@ async def completions(request: Request, asked: CompletionQuestion) -> Response:
     texts = _continuations(service, system, asked, prompts)
     costs = [model.cost(each.prompt) + each.max_tokens for each in texts]
     check_tokens(service, sum(costs), "max_tokens")
-    writing = TextsInWriting(request, model, texts, costs, deadline_of(request))
+    writing = TextsInWriting(context, model, texts, costs, deadline_of(context))
     reply = _Reply(model, asked, texts)
     if asked.stream:
-        events = reply.events(request, writing)
+        events = reply.events(context, writing)
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(events, media_type="text/event-stream", headers=headers)
-    found = await collected(request, writing)
+    found = await collected(context, writing)
     return JSONResponse(reply.whole(found), headers={"Server-Timing": writing.timing})
 
 
-def _check_supported(asked: CompletionQuestion) -> None:
+def _check_supported(asked: CompletionRequest) -> None:
     """Refuses what would otherwise be ignored.
 
     Raises:
@@ -195,7 +192,7 @@ def _decoded(system: "LanguageModel", ids: object, name: str) -> str:
 
 
 def _continuations(
-    service: Service, system: "LanguageModel", asked: CompletionQuestion, prompts: Sequence[str]
+    service: Service, system: "LanguageModel", asked: CompletionRequest, prompts: Sequence[str]
 ) -> list[Continuation]:
     """The texts to write, `n` for each prompt, each with a seed of its own."""
     stop = (asked.stop,) if isinstance(asked.stop, str) else tuple(asked.stop or ())
@@ -215,7 +212,7 @@ def _continuations(
     ]
 
 
-def _options(service: Service, asked: CompletionQuestion) -> DecodingOptions:
+def _options(service: Service, asked: CompletionRequest) -> DecodingOptions:
     """The options of a request; with a temperature of 0 the others of sampling have no effect."""
     known, given = options_of(DecodingOptions), given_options(asked)
     if asked.temperature == 0:
@@ -231,7 +228,7 @@ class _Reply:
     """The bodies of the answer to one request."""
 
     def __init__(
-        self, model: ServedModel, asked: CompletionQuestion, texts: Sequence[Continuation]
+        self, model: ServedModel, asked: CompletionRequest, texts: Sequence[Continuation]
     ) -> None:
         self.id, self.created = f"cmpl-{secrets.token_hex(12)}", int(time.time())
         self.model, self.asked, self.texts = model, asked, texts
@@ -272,7 +269,7 @@ class _Reply:
         ]
         return self.body(choices) | {"usage": self.usage()}
 
-    async def events(self, request: Request, writing: TextsInWriting) -> AsyncIterator[str]:
+    async def events(self, context: RequestContext, writing: TextsInWriting) -> AsyncIterator[str]:
         """Server-sent events: the parts, the numbers of tokens where asked for, and [DONE]."""
         parts, ended = writing.parts(), False
         try:
@@ -294,7 +291,7 @@ class _Reply:
         finally:
             writing.drop()
             if not ended:
-                service_of(request).meters.cancelled.inc()
+                context.service.metrics.cancelled.inc()
         yield "data: [DONE]\n\n"
 
 
@@ -330,10 +327,9 @@ def _event(body: Facts) -> str:
     return f"data: {json.dumps(body, ensure_ascii=False)}\n\n"
 
 
-@router.post("/embeddings")
-async def embeddings(request: Request, asked: EmbeddingQuestion) -> JSONResponse:
+async def embeddings(context: RequestContext, asked: EmbeddingRequest) -> JSONResponse:
     """Texts as vectors."""
-    service = service_of(request)
+    service = context.service
     if asked.encoding_format not in (None, "float", "base64"):
         raise invalid("encoding_format is float or base64.", "encoding_format")
     given = [asked.input] if isinstance(asked.input, str) else asked.input
@@ -349,9 +345,7 @@ async def embeddings(request: Request, asked: EmbeddingQuestion) -> JSONResponse
     assert isinstance(system, Embedder)
     costs = list(map(model.cost, texts))
     check_tokens(service, sum(costs), "input")
-    found = await answered(
-        request, model, EmbeddingTexts(system), texts, costs, deadline_of(request)
-    )
+    found = await submit(context, model, EmbedHandler(system), texts, costs)
     width = len(found.answers[0])
     if asked.dimensions not in (None, width):
         text = f"The vectors of this model have {width} dimensions; others are not supported."
@@ -366,8 +360,17 @@ async def embeddings(request: Request, asked: EmbeddingQuestion) -> JSONResponse
     return JSONResponse(body | {"usage": usage}, headers={"Server-Timing": found.timing})
 
 
-def _encoded(vector: list[float], asked: EmbeddingQuestion) -> list[float] | str:
+def _encoded(vector: list[float], asked: EmbeddingRequest) -> list[float] | str:
     """The numbers, or as base64 of little-endian float32, which OpenAI's client asks for."""
     if asked.encoding_format != "base64":
         return vector
     return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode("ascii")
+
+
+ROUTES = [
+    route(["GET"], "/v1/models", models, TAG),
+    route(["GET"], "/v1/models/{id}", model, TAG),
+    route(["POST"], "/v1/chat/completions", chat, TAG),
+    route(["POST"], "/v1/completions", completions, TAG, {"language-model"}),
+    route(["POST"], "/v1/embeddings", embeddings, TAG, {"translation", "masked-lm", "bert"}),
+]

@@ -7,10 +7,9 @@ import math
 import signal
 import socket
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 import uvicorn
 
@@ -21,11 +20,9 @@ except ImportError:  # Windows has none
 
 from jumok.environment import give_torch_threads
 from jumok.errors import ConfigError, JumokError
-from jumok.serving.http.admission.connection import connections
-from jumok.serving.http.admission.early import EarlyRefusals
 from jumok.serving.http.app import application
-from jumok.serving.http.logs import fault_of, log
 from jumok.serving.http.models import NO_FOLDERS, Folders, Service, serve_models
+from jumok.serving.http.monitoring import fault_of, log
 from jumok.serving.http.settings import ServeSettings
 from jumok.systems.catalog import OpenedModel
 from jumok.systems.device import EngineName, EnginePrecision
@@ -35,58 +32,42 @@ BROKEN = 70
 
 BACKLOG = 1024
 
+HEAD_BYTES = 64 * 1024
+"""The most bytes of a head."""
+
 SWITCH_SECONDS = 0.0005
 """After which a thread that computes lets the one that answers go on. Python's own 5 ms would be
 added to each of the few steps of an answer."""
-
 
 OTHER_FILES = 64
 """Open files of the process that are no connections."""
 
 
-class HttpServer(uvicorn.Server):
-    """uvicorn's server, with an end in steps.
+@contextlib.asynccontextmanager
+async def handled_signals(service: Service, server: uvicorn.Server) -> AsyncIterator[None]:
+    """Lets signals end the server in steps.
 
     The first SIGTERM: not ready, but requests are answered for the seconds of `grace`; then no new
     ones are, and the process ends when the running ones have their answers. SIGINT (Ctrl-C) skips
-    the grace. A second signal ends the process at once.
+    the grace. A second signal ends the process at once. At the end uvicorn gives the signals back,
+    and does not know of them, so that the exit code is 0.
     """
+    loop = asyncio.get_running_loop()
 
-    def __init__(self, config: uvicorn.Config, service: Service) -> None:
-        super().__init__(config)
-        self.service = service
-        self.loop: asyncio.AbstractEventLoop | None = None
+    def close() -> None:
+        service.closed = server.should_exit = True
 
-    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        self.loop = asyncio.get_running_loop()
-        await super().serve(sockets)
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Generator[None, None, None]:
-        """Handles signals; unlike uvicorn's, it does not raise them again: the exit code is 0."""
-        handled = (signal.SIGINT, signal.SIGTERM)
-        before = {each: signal.signal(each, self.handle_exit) for each in handled}
-        try:
-            yield
-        finally:
-            for each, handler in before.items():
-                signal.signal(each, handler)
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        """Called at a signal, between two instructions of the main thread."""
-        if self.service.draining:
-            self.force_exit = self.should_exit = True
+    def handle(number: int, _: object) -> None:
+        if service.draining:
+            server.force_exit = server.should_exit = True
             return
-        self.service.draining = True
-        grace = 0.0 if sig == signal.SIGINT else self.service.settings.grace
-        if self.loop is None or not grace:
-            self._close()
-        else:
-            self.loop.call_soon_threadsafe(self.loop.call_later, grace, self._close)
+        service.draining = True
+        grace = 0.0 if number == signal.SIGINT else service.settings.grace
+        loop.call_soon_threadsafe(loop.call_later, grace, close)
 
-    def _close(self) -> None:
-        self.service.closed = True
-        self.should_exit = True
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handle)
+    yield
 
 
 def listen(host: str, port: int, shared: bool = False) -> socket.socket:
@@ -187,34 +168,31 @@ def serve_forever(serving: Serving, listener: socket.socket) -> int:
         JumokError: a model cannot be loaded.
     """
     failed: list[BaseException] = []
-    running: list[HttpServer] = []
 
     def fatal(error: BaseException) -> None:
         failed.append(error)
-        running[0].should_exit = True
-
-    def count(reason: str) -> None:
-        service.meters.rejected.labels(reason).inc()
+        server.should_exit = True
 
     service = serving.service(fatal)
     limits = serving.settings.limits
     config = uvicorn.Config(
-        application(service),
-        http=connections(limits, count, EarlyRefusals(service)),
+        application(service, lambda _: handled_signals(service, server)),
+        http="h11",  # the parser with a limit on the size of a head
+        h11_max_incomplete_event_size=HEAD_BYTES,
         log_config=None,
         log_level="critical",  # what uvicorn reports is in the log already
         access_log=False,
         server_header=False,
         timeout_keep_alive=math.ceil(limits.idle_seconds),
-        lifespan="off",
+        lifespan="on",
         ws="none",
     )
-    running.append(HttpServer(config, service))
+    server = uvicorn.Server(config)
     allow_files(limits.connections)
     sys.setswitchinterval(SWITCH_SECONDS)
     for model in service.models.values():
         model.engine.start()
-    running[0].run(sockets=[listener])
+    server.run(sockets=[listener])
     if not failed:
         return 0
     if isinstance(failed[0], JumokError):
