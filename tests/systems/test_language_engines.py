@@ -33,7 +33,7 @@ from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError
 from jumok.systems.language_model import LanguageModel
 from jumok.systems.text_writer import searched
-from jumok.tracing.recording.record import record
+from jumok.tracing.record import record
 from tests.systems.lm import CONTEXT, write_lm
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
