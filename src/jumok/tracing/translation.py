@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import torch
 
@@ -14,7 +13,7 @@ from jumok.inspection.findings import SearchTree, TraceFindings
 from jumok.inspection.gradients_and_occlusion import ForcedTarget, written_from
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Int, Tensor
-from jumok.systems.catalog import open_model
+from jumok.systems.catalog import OpenedModel
 from jumok.systems.loading import read_bundles
 from jumok.systems.native.models import FURTHEST
 from jumok.systems.translation.on_engine import EngineSearcher, choose_engine
@@ -104,16 +103,15 @@ def _searched_natively(
     return list(best.tokens)
 
 
-def load_searcher(*folders: Path | str, device: str = "auto") -> EngineSearcher | None:
+def load_searcher(opened: OpenedModel, device: str = "auto") -> EngineSearcher | None:
     """The native engine in float32, to search for what these models write (`TraceRequest`).
 
     None: they do not translate, or torch computes, because the engine does not serve them or there
     is a GPU.
 
     Raises:
-        BundleError: a bundle is missing, damaged or unsafe, or its task is not known.
+        BundleError: the bundles are not all for translation.
     """
-    opened = open_model(*folders)
     if opened.task != Translator.task:
         return None
     bundles = read_bundles(opened.parts, Translator.task)

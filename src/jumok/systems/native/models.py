@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from jumok.bundle.arrays import Arrays, read_stored
-from jumok.bundle.described import check_alignment, check_size, check_tensors, section_of, unfit
+from jumok.bundle.described import check_alignment, check_size, check_tensors, unfit
 from jumok.bundle.reading import Bundle
 from jumok.config import TransformerConfig
 from jumok.config.captioner import CaptionerConfig
@@ -97,7 +97,7 @@ MISSING: dict[type[ModelSection], Callable[[ModelSection], str | None]] = {
 
 def lacking(bundle: Bundle) -> str | None:
     """What of the model in a bundle the engine does not have; None if it serves the model."""
-    config = section_of(bundle)
+    config = bundle.section
     if type(config) in MISSING:
         return MISSING[type(config)](config)
     kind = NATIVE.get(type(config))
@@ -111,7 +111,7 @@ def lacking(bundle: Bundle) -> str | None:
 
 def looks_of(bundle: Bundle) -> int:
     """The number of cross-attentions of a model that the engine serves."""
-    config = section_of(bundle)
+    config = bundle.section
     return NATIVE[type(config)].looks(config)
 
 
@@ -124,7 +124,7 @@ def native_model(bundle: Bundle, kind: Kind) -> NativeModel:
     Raises:
         BundleError: the weights are damaged, or not those that config.json describes.
     """
-    config = section_of(bundle)
+    config = bundle.section
     known = NATIVE[type(config)]
     expected = known.tensors(config, bundle.config.vocabulary_size)
     assert expected is not None
@@ -138,7 +138,7 @@ def native_causal(bundle: Bundle, kind: Kind) -> NativeCausal:
         BundleError: the weights are damaged, or not those that config.json describes.
         ModelError: the model has fewer positions than its context has tokens.
     """
-    config = section_of(bundle)
+    config = bundle.section
     assert isinstance(config, CausalConfig)
     expected = causal_tensors_of(config, bundle.config.vocabulary_size)
     assert expected is not None
@@ -152,7 +152,7 @@ def _stored(bundle: Bundle, kind: Kind, expected: Tensors, looks: int) -> Stored
     Args:
         looks: the number of cross-attentions.
     """
-    check_size(bundle, section_of(bundle))
+    check_size(bundle, bundle.section)
     check_alignment(bundle, looks)
     check_tensors(bundle, expected.shapes)
     stored = read_stored(bundle)
