@@ -13,7 +13,7 @@ from jumok.errors import ConfigError
 from jumok.kinds import KINDS, Kind, page_facts, register_kind
 from jumok.places import resolve
 from jumok.systems.base import System
-from jumok.tracing.request import Tracer
+from jumok.tracing.forced import Tracer
 from jumok.training.tasks.catalog import prepare
 
 

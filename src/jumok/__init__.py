@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from jumok.tracing.changes import changed, patched
     from jumok.tracing.given import trace_of
     from jumok.tracing.huggingface import from_transformers
-    from jumok.tracing.recording.record import record
-    from jumok.tracing.recording.states import states_of
+    from jumok.tracing.record import record
+    from jumok.tracing.states import states_of
     from jumok.training.from_python import train
 
 __version__: str
@@ -88,9 +88,9 @@ _HOMES = {
     "load_trace": "jumok.inspection.trace_file",
     "page": "jumok.inspection.page.notebook",
     "patched": "jumok.tracing.changes",
-    "record": "jumok.tracing.recording.record",
+    "record": "jumok.tracing.record",
     "score_text": "jumok.evaluation.text",
-    "states_of": "jumok.tracing.recording.states",
+    "states_of": "jumok.tracing.states",
     "trace": "jumok.tracing.catalog",
     "trace_of": "jumok.tracing.given",
 }

@@ -8,9 +8,9 @@ import jumok
 from jumok.alignment.norms import batched_contribution_norms, contribution_norms
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import END, START
-from jumok.inspection.hooks.capture import watch
 from jumok.inspection.sites import of_writers
 from jumok.models.catalog import DataSizes, build
+from tests.inspection.traces import recorded_sites
 
 
 def test_norm_is_the_length_of_what_was_given_by_hand():
@@ -34,8 +34,7 @@ def looked(model, source, target):
     def run():
         return model.decoder(model.encode(source), target)[0].log_softmax(-1)
 
-    seen = watch(model, run, of_writers(), "qk")
-    return seen.sites, seen.result
+    return recorded_sites(model, run, of_writers())
 
 
 @pytest.fixture(scope="module")

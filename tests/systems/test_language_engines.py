@@ -21,7 +21,6 @@ from torch import nn
 import jumok
 from jumok.attention.heard import Ear, listening_to
 from jumok.bundle.arrays import read_arrays
-from jumok.bundle.described import section_of
 from jumok.bundle.quantising import write_quantised
 from jumok.bundle.reading import read_bundle
 from jumok.config.causal import CausalConfig
@@ -33,7 +32,7 @@ from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError
 from jumok.systems.language_model import LanguageModel
 from jumok.systems.text_writer import searched
-from jumok.tracing.recording.record import record
+from jumok.tracing.record import record
 from tests.systems.lm import CONTEXT, write_lm
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
@@ -170,7 +169,7 @@ def test_an_int8_bundle_writes_what_its_floats_do_in_int8(folder, tmp_path):
     quantised = read_bundle(write_quantised(tmp_path / "int8", bundle, "int8", bundle.card))
     system = LanguageModel.load(quantised, engine="auto")
     assert system.computed_by == {"name": "native", "precision": "int8"}
-    config = section_of(quantised)
+    config = quantised.section
     assert isinstance(config, CausalConfig)
     floats = NativeCausal(config, read_arrays(quantised), CONTEXT, "int8")
     ids = [[START, *system.tokenizer.encode(text), END][: CONTEXT + 1] for text in TEXTS]

@@ -20,7 +20,7 @@ from jumok.decoding import DecodingOptions
 from jumok.inspection.hooks.intervene import switched_off
 from jumok.layers.block import Block
 from jumok.models.catalog import DataSizes, build
-from jumok.tracing.recording.record import record
+from jumok.tracing.record import record
 from tests.conftest import TINY_TEXT
 from tests.parity.torch_weights import roughen
 from tests.systems.lm import write_lm

@@ -22,7 +22,7 @@ from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError
 from jumok.systems.device import has_gpu
 from jumok.systems.translation.translator import Translator
-from jumok.tracing.recording.record import record
+from jumok.tracing.record import record
 from tests.systems.test_ordinary_module import recurrent, transformer
 from tests.systems.untrained import write_masked
 

@@ -7,6 +7,7 @@ import pytest
 from jumok.data.tokenizer import END
 from jumok.engine.native import NativeModel
 from jumok.inspection.hooks.intervene import Change
+from jumok.systems.catalog import open_model
 from jumok.tracing import translation
 from jumok.tracing.catalog import load_family
 from jumok.tracing.request import Analyses
@@ -39,7 +40,7 @@ def searched(monkeypatch):
 def test_the_trace_is_that_of_the_model_on_torch(folder, beam, searched, monkeypatch):
     family = load_family(folder, device="cpu")
     options = replace(family.options, beam=beam, maximum_length=7)
-    searcher = load_searcher(folder, device="cpu")
+    searcher = load_searcher(family.opened, "cpu")
     for prefix in ((), (7, 9)):
         asked = {"options": options, "extras": LIVE, "prefix": prefix}
         own = family.trace("the cat sat", **asked)
@@ -63,7 +64,7 @@ def test_the_trace_is_that_of_the_model_on_torch(folder, beam, searched, monkeyp
 def test_a_changed_model_and_a_tree_are_searched_on_torch(tiny_bundle, searched, changed, extras):
     family = load_family(tiny_bundle, device="cpu")
     options = replace(family.options, maximum_length=5)
-    searcher = load_searcher(tiny_bundle, device="cpu")
+    searcher = load_searcher(family.opened, "cpu")
     asked = {"options": options, "change": changed, "extras": extras}
     assert family.trace("the cat sat", **asked, searcher=searcher).steps == (
         family.trace("the cat sat", **asked).steps
@@ -72,12 +73,13 @@ def test_a_changed_model_and_a_tree_are_searched_on_torch(tiny_bundle, searched,
 
 
 def test_torch_searches_where_the_engine_does_not(tmp_path):
-    assert load_searcher(write_lm(tmp_path / "lm"), device="cpu") is None
+    assert load_searcher(open_model(write_lm(tmp_path / "lm")), "cpu") is None
 
 
 def test_a_translation_ends_with_the_positions(tiny_bundle):
     """The options permit three tokens for each that is read, 174; there are positions for fewer."""
-    family, searcher = load_family(tiny_bundle, device="cpu"), load_searcher(tiny_bundle)
+    family = load_family(tiny_bundle, device="cpu")
+    searcher = load_searcher(family.opened)
     [model] = searcher.models
     family.system.longest_target, model.positions = 20, 60
     text = " ".join(["the cat sat"] * 19)

@@ -2,34 +2,13 @@
 
 from collections.abc import Mapping
 
-from pydantic import ValidationError
-
 from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle
-from jumok.config.models import model_config
 from jumok.config.section import ModelSection
 from jumok.errors import BundleError, ModelError, Place
 from jumok.models.size import BYTES, check_memory
 
 TABLES = 1 << 30
 """The most bytes of tables that are computed, not stored: those of positions."""
-
-
-def section_of(bundle: Bundle) -> ModelSection:
-    """The [model] section of the bundle.
-
-    Raises:
-        BundleError: keys or values that this kind of model does not have.
-    """
-    try:
-        return model_config(bundle.config.model)
-    except ValidationError as error:
-        faults = error.errors(include_url=False, include_input=False)
-        raise BundleError(
-            "the model's sizes in config.json cannot be followed.",
-            place=Place(bundle.folder / CONFIG),
-            got="; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults),
-            do="get an undamaged copy of the bundle",
-        ) from error
 
 
 def check_size(bundle: Bundle, config: ModelSection) -> None:

@@ -5,6 +5,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -13,6 +14,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from jumok.bundle.card import BundleConfig, Card
 from jumok.bundle.huggingface import READS, detect_huggingface
 from jumok.bundle.quantised import check_header, scales_of
+from jumok.config.models import model_config
+from jumok.config.section import ModelSection
 from jumok.data.files.header import Entry
 from jumok.data.files.header import read_header as read_any_header
 from jumok.errors import BundleError, Place
@@ -58,10 +61,30 @@ class Bundle:
     stored: Mapping[str, Entry] = field(repr=False)
     digest: str | None = None
 
-    @property
+    @cached_property
     def tensors(self) -> dict[str, Entry]:
         scales = scales_of(self.stored)
         return {name: tensor for name, tensor in self.stored.items() if name not in scales}
+
+    @cached_property
+    def section(self) -> ModelSection:
+        """The [model] section.
+
+        Raises:
+            BundleError: keys or values that this kind of model does not have.
+        """
+        try:
+            return model_config(self.config.model)
+        except ValidationError as error:
+            faults = error.errors(include_url=False, include_input=False)
+            raise BundleError(
+                "the model's sizes in config.json cannot be followed.",
+                place=Place(self.folder / CONFIG),
+                got="; ".join(
+                    f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults
+                ),
+                do="get an undamaged copy of the bundle",
+            ) from error
 
     @property
     def precision(self) -> Precision:

@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from jumok.bundle.arrays import read_arrays, unreadable
-from jumok.bundle.described import check_alignment, check_size, check_tensors, section_of, unfit
+from jumok.bundle.described import check_alignment, check_size, check_tensors, unfit
 from jumok.bundle.free_memory import check_free_memory
 from jumok.bundle.reading import WEIGHTS, Bundle
 from jumok.config.section import ModelSection
@@ -25,7 +25,7 @@ def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
             or too little memory is free.
     """
     check_free_memory(bundle, BYTES * bundle.parameters)
-    model = _built(bundle, section_of(bundle))
+    model = _built(bundle, bundle.section)
     own = model.state_dict()
     check_tensors(bundle, {name: tuple(tensor.shape) for name, tensor in own.items()})
     stored = _stored(bundle)

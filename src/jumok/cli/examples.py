@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 
 from jumok.bundle.card import BundleConfig
-from jumok.bundle.reading import read_bundle
+from jumok.bundle.reading import Bundle
 from jumok.cli.way_in import run_of
 from jumok.config import CorpusConfig, load_config
 from jumok.config.labelled import LabelledCorpusConfig
@@ -13,6 +13,7 @@ from jumok.config.text import TextCorpusConfig
 from jumok.data.pairs.corpus import read_pairs
 from jumok.data.texts.corpus import TextCorpus, read_examples
 from jumok.errors import JumokError
+from jumok.systems.loading import opened
 from jumok.training.folder import RECIPE, SMALLWORLD
 from jumok.training.preparing.pairs import corpus_of_pairs
 from jumok.training.preparing.texts import corpus_of
@@ -26,7 +27,7 @@ FEWEST_WORDS, MOST_WORDS, PROMPT = 3, 10, 4
 GAP = "[MASK]"
 
 
-def examples_for(model: Path) -> list[str]:
+def examples_for(model: Bundle | Path) -> list[str]:
     """A few inputs for a model that reads text; none where nothing is known to fit it.
 
     They are from the validation data that the run's recipe names, or from its training data if a
@@ -34,10 +35,11 @@ def examples_for(model: Path) -> list[str]:
     has the model's language.
     """
     try:
-        config = read_bundle(model).config
+        bundle = opened(model)
+        config = bundle.config
     except JumokError:  # a folder in Hugging Face's format, whose data is not known
         return []
-    own = list(_own(model, config.source_language))
+    own = list(_own(bundle.folder, config.source_language))
     found = _chosen(own) or _chosen(own, fewest=1) or _chosen(map(_cut, own), fewest=1)
     found = found or _chosen(_built_in(config))
     return [_as_input(text, config.task) for text in found]

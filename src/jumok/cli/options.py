@@ -129,15 +129,12 @@ class Machine(Computer):
         opened.check_verb(verb)
         return opened.load(self.device, self.precision)
 
-    def load_family(self, models: str) -> "tuple[Family, str]":
-        """Loads what traces the model, or the ensemble; also returns the first model's name."""
+    def load_family(self, models: str) -> "Family":
+        """Loads what traces the model, or the ensemble."""
         use_threads(self.threads)
-        from jumok.tracing import catalog as tracing_catalog
+        from jumok.tracing.catalog import load_family
 
-        family = tracing_catalog.load_family(
-            *model_folders(models), device=self.device, precision=self.precision
-        )
-        return family, family.name
+        return load_family(*model_folders(models), device=self.device, precision=self.precision)
 
 
 @dataclass(frozen=True)

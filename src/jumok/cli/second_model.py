@@ -66,8 +66,8 @@ def load_beside(
     """Loads what traces the second model, which must be able to read `given`; None: no model."""
     if models is None:
         return None
-    family, name = replace(machine, threads=0).load_family(models)
+    family = replace(machine, threads=0).load_family(models)
     from jumok.tracing.catalog import check_given
 
     check_given(family, given)
-    return partial(family.trace, options=options, level=level, name=name)
+    return partial(family.trace, options=options, level=level, name=family.name)

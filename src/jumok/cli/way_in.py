@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from jumok.errors import JumokError
 
 if TYPE_CHECKING:
+    from jumok.bundle.reading import Bundle
     from jumok.inspection.page.run_report import RunReport
 
 
@@ -18,50 +19,55 @@ def run_of(model: Path) -> Path | None:
     return next((folder for folder in folders if (folder / RECIPE).is_file()), None)
 
 
-def report_of(model: Path | str, given: str | None = None) -> "RunReport | None":
+def report_of(model: "Bundle | Path | str", given: str | None = None) -> "RunReport | None":
     """The report of the run that the bundle is in; None: it is in none, or the log is not there.
 
     Args:
-        model: the folder, as it is in the commands of the report.
+        model: the bundle, or its folder.
         given: a text for those commands.
     """
-    run = run_of(Path(model))
+    folder = model if isinstance(model, Path | str) else model.folder
+    run = run_of(Path(folder))
     if run is None:
         return None
     try:
         from jumok.data.files import run_log
 
         log = run_log.run_log(run)
-        from jumok.bundle.reading import read_bundle
+        from jumok.systems.loading import opened
 
-        parameters = read_bundle(Path(model)).parameters
+        bundle = opened(model)
     except JumokError:  # a run whose log was deleted; a folder in Hugging Face's format
         return None
     from jumok.inspection.page.run_report import RunReport
 
-    return RunReport(log, commands(model, given), parameters=parameters)
+    return RunReport(log, commands(bundle, given), parameters=bundle.parameters)
 
 
-def commands(model: Path | str, given: str | None = None, program: str = "jumok") -> dict[str, str]:
+def commands(
+    model: "Bundle | Path | str", given: str | None = None, program: str = "jumok"
+) -> dict[str, str]:
     """The commands to look inside a bundle ("look"), to use it ("use") and to serve it ("serve").
 
     Args:
         given: the text, or the path of an image, in the commands; None: dots.
         program: how jumok is called, quoted for a shell.
     """
-    place = shlex.quote(str(model))
+    place = shlex.quote(str(model if isinstance(model, Path | str) else model.folder))
     from jumok.systems.catalog import open_model
 
-    kind = open_model(Path(model)).kind
+    kind = open_model(model).kind
     found = {"look": f"{program} look {place}"}  # of texts, the page has examples
     if kind.reads == "picture":
-        found["look"] = look_of(Path(model), place, given, program)
+        found["look"] = look_of(model, place, given, program)
     if kind.verb != "look":
-        found["use"] = use_of(Path(model), place, given, program)
+        found["use"] = use_of(model, place, given, program)
     return found | {"serve": f"{program} serve {place}"}
 
 
-def look_of(model: Path, place: str, given: str | None = None, program: str = "jumok") -> str:
+def look_of(
+    model: "Bundle | Path | str", place: str, given: str | None = None, program: str = "jumok"
+) -> str:
     """The command that looks inside a bundle, with its folder as it is written there."""
     from jumok.systems.catalog import open_model
 
@@ -70,7 +76,9 @@ def look_of(model: Path, place: str, given: str | None = None, program: str = "j
     return f"{program} look {place} {dots if given is None else shlex.quote(given)}"
 
 
-def use_of(model: Path, place: str, given: str | None = None, program: str = "jumok") -> str:
+def use_of(
+    model: "Bundle | Path | str", place: str, given: str | None = None, program: str = "jumok"
+) -> str:
     """The command that uses a bundle, with its folder as it is written there."""
     from jumok.systems.catalog import open_model
 

@@ -28,7 +28,7 @@ Quantifying attention flow in Transformers, section 4; share: Voita et al. 2021,
 source and target contributions to predictions in neural machine translation.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -36,7 +36,12 @@ import numpy.typing as npt
 import torch
 
 from jumok.inspection.findings import Attributions
-from jumok.inspection.gradients_and_occlusion import ForcedTarget, gradients, occlude_words
+from jumok.inspection.gradients_and_occlusion import (
+    ForcedTarget,
+    Groups,
+    gradients,
+    occlude_words,
+)
 from jumok.inspection.heads.ranks import rank_correlations
 from jumok.inspection.rollout import Layers, attended_by, decoder_flow, decoder_rollout
 from jumok.inspection.trace import Axis, Site
@@ -81,8 +86,7 @@ def attributions_of(
     looked["slope"] = {axis: _numbers(each.length) for axis, each in sloped.items()}
     pieces = {axis: [[i] for i in range(length)] for axis, length in text.lengths.items()}
     groups = {axis: token_groups(each) for axis, each in axes.items()}
-    alone = occlude_words(text, pieces)
-    together = _occluded(text, groups, alone)
+    alone, together = _occluded(text, pieces, groups)
     by_piece = looked | {"blank": {axis: _numbers(each) for axis, each in alone.items()}}
     by_piece |= also
     written = _written_words(axes[text.own])
@@ -103,22 +107,22 @@ def attributions_of(
     }
 
 
-def _occluded(
-    text: ForcedTarget, groups: Mapping[str, list[list[int]]], alone: Mapping[str, Tensor]
-) -> dict[str, Tensor]:
-    """Occlusion by words. A word of one token, as every cell of an image, is not occluded twice.
-
-    Args:
-        alone: occlusion by tokens.
-    """
-    longer = {axis: [each for each in of_axis if len(each) > 1] for axis, of_axis in groups.items()}
-    further = occlude_words(text, longer) if any(longer.values()) else {}
-    found = {}
-    for axis, of_axis in groups.items():
-        others = iter(further[axis].unbind(dim=1) if longer[axis] else ())
-        columns = [alone[axis][:, each[0]] if len(each) == 1 else next(others) for each in of_axis]
-        found[axis] = torch.stack(columns, dim=1)
-    return found
+def _occluded(text: ForcedTarget, *groupings: Groups) -> Iterator[dict[str, Tensor]]:
+    """Occlusion by each grouping; what is a group in several is occluded once."""
+    distinct = {
+        axis: list(dict.fromkeys(tuple(group) for groups in groupings for group in groups[axis]))
+        for axis in text.words
+    }
+    effects = occlude_words(text, distinct)
+    columns = {
+        axis: dict(zip(groups, effects[axis].unbind(dim=1), strict=True))
+        for axis, groups in distinct.items()
+    }
+    for groups in groupings:
+        yield {
+            axis: torch.stack([columns[axis][tuple(group)] for group in of_axis], dim=1)
+            for axis, of_axis in groups.items()
+        }
 
 
 def _looked(sites: Sequence[Site], text: ForcedTarget) -> dict[str, Measure]:

@@ -79,8 +79,8 @@ class OpenedModel:
                 )
 
 
-def open_model(*folders: Path | str) -> OpenedModel:
-    """Reads everything of the models but their weights.
+def open_model(*folders: Bundle | Path | str) -> OpenedModel:
+    """Reads everything of the models but their weights; a bundle that was read is not read again.
 
     A folder may also hold a pretrained BERT in Hugging Face's format (`jumok.systems.bert`).
 
@@ -90,7 +90,7 @@ def open_model(*folders: Path | str) -> OpenedModel:
     """
     if not folders:
         raise BundleError("there is no model to load.", do="give the folder of a bundle")
-    parts = tuple(map(_opened, map(Path, folders)))
+    parts = tuple(map(_opened, folders))
     for part in parts:
         _task_of(part)
     return OpenedModel(_task_of(parts[0]), parts)
@@ -160,8 +160,10 @@ def load(
     return opened.load(device, precision, engine, threads)
 
 
-def _opened(folder: Path) -> Bundle | Path:
-    return folder if (folder / TOKENIZER).is_file() else read_bundle(folder)
+def _opened(folder: Bundle | Path | str) -> Bundle | Path:
+    if isinstance(folder, Bundle):
+        return folder
+    return Path(folder) if (Path(folder) / TOKENIZER).is_file() else read_bundle(Path(folder))
 
 
 def _task_of(part: Bundle | Path) -> str:

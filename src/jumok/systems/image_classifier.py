@@ -7,7 +7,6 @@ import numpy as np
 import torch
 
 from jumok.attention.heard import tell
-from jumok.bundle.described import section_of
 from jumok.bundle.reading import Bundle
 from jumok.bundle.weights import load_model
 from jumok.config.pictures import ImageClassifierConfig
@@ -115,7 +114,7 @@ class ImageClassification(System):
 
 def _shape_of(bundle: Bundle) -> Shape:
     """The size and colours of images that a bundle's model reads."""
-    config = section_of(bundle)
+    config = bundle.section
     if not isinstance(config, ImageClassifierConfig):
         raise BundleError(
             "this bundle holds another kind of model.",

@@ -11,14 +11,12 @@ from jumok.decoding import DecodingOptions
 from jumok.errors import DataError, Place
 from jumok.inspection.hooks.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level, Trace
-from jumok.kinds import KINDS
-from jumok.places import resolve
 from jumok.systems.base import System
-from jumok.systems.catalog import load
+from jumok.systems.catalog import OpenedModel, open_model
 from jumok.systems.device import PrecisionName
 from jumok.systems.translation.on_engine import EngineSearcher
-from jumok.tracing.checks import no_attention
-from jumok.tracing.request import EVERYTHING, LEVEL, Analyses, Tracer, TraceRequest
+from jumok.tracing.forced import trace_with, tracer_of
+from jumok.tracing.request import EVERYTHING, LEVEL, Analyses, TraceRequest
 
 
 def trace(
@@ -56,35 +54,27 @@ def trace(
         ModelError: the model has no attention, or not the heads that are named.
     """
     tracer = tracer_of(system)
-    asked = TraceRequest(
+    request = TraceRequest(
         options or tracer.options, target, level, change, prefix, extras, name, searcher
     )
     with system.at_work(), torch.inference_mode():
-        return tracer.trace(system, str(given), asked)
-
-
-def tracer_of(system: System) -> Tracer[System]:
-    """What traces this kind of model.
-
-    Raises:
-        ModelError: its kind shows nothing.
-    """
-    place = KINDS[system.task].trace
-    if place is None:
-        raise no_attention()
-    found: Tracer[System] = resolve(place)
-    return found
+        return trace_with(tracer, system, str(given), request)
 
 
 class Family(NamedTuple):
     """What traces one loaded model (`trace`), its default decoding, what it reads; the system, and
-    its name."""
+    what it was loaded from."""
 
     trace: Callable[..., Trace]
     options: DecodingOptions
     reads: Literal["text", "picture"]
     system: System
-    name: str
+    opened: OpenedModel
+
+    @property
+    def name(self) -> str:
+        """The first model's name."""
+        return self.system.name
 
 
 def load_family(
@@ -96,9 +86,11 @@ def load_family(
         BundleError: a bundle is missing, damaged or unsafe, or its task is not known.
         ConfigError: the device does not exist.
     """
-    system = load(*folders, device=device, precision=precision, engine="torch")
-    reads = KINDS[system.task].reads
-    return Family(partial(trace, system), tracer_of(system).options, reads, system, system.name)
+    opened = open_model(*folders)
+    system = opened.load(device, precision)
+    return Family(
+        partial(trace, system), tracer_of(system).options, opened.kind.reads, system, opened
+    )
 
 
 def check_given(family: Family, given: str) -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from jumok.inspection.context_similarity import context_similarity
-from jumok.inspection.hooks.capture import sites_at
 from jumok.inspection.hooks.intervene import UNCHANGED, Change
+from jumok.inspection.sites import sites_at
 from jumok.inspection.trace import Level, Trace
 from jumok.tracing.request import NOTHING, Analyses
 

@@ -2,17 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 from jumok.decoding import DecodingOptions
 from jumok.inspection.hooks.intervene import UNCHANGED, Change
-from jumok.inspection.trace import Level, Trace
+from jumok.inspection.trace import Level
 from jumok.systems.translation.on_engine import EngineSearcher
 
-Traced = TypeVar("Traced")
-
 LEVEL: Level = "qk"
-DECODING = DecodingOptions()
 
 
 def carry_on() -> None:
@@ -67,16 +63,3 @@ class TraceRequest:
     extras: Analyses = EVERYTHING
     name: str = "model"
     searcher: EngineSearcher | None = None
-
-
-@dataclass(frozen=True)
-class Tracer(Generic[Traced]):
-    """What traces one kind of model.
-
-    Attributes:
-        trace: (system, given text or image's path, request) -> Trace.
-        options: how the model searches for its output by default.
-    """
-
-    trace: Callable[[Traced, str, TraceRequest], Trace]
-    options: DecodingOptions = DECODING

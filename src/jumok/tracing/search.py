@@ -21,15 +21,15 @@ def searched(
     stepper: Stepper[Any],
     length: int,
     names: Names,
-    asked: TraceRequest,
+    request: TraceRequest,
     looks: Looks | None = None,
 ) -> tuple[list[int], SearchTree | None]:
     """The tokens of the best hypothesis for one source, and the tree of all of them.
 
     Args:
         length: of the source, in positions.
-        asked: how to search, the forced prefix, whether the tree is wanted, and what may cancel the
-            search.
+        request: how to search, the forced prefix, whether the tree is wanted, and what may cancel
+            the search.
         looks: for the tokens of hypotheses, the attention weights of each token. Each leaf of the
             tree has these weights; the hypotheses before it are its first rows. None: leaves have
             none.
@@ -38,7 +38,7 @@ def searched(
         The tokens; the tree, or None if it was not requested.
     """
     watched = SearchWatch()
-    prefix, extras = asked.prefix, asked.extras
+    prefix, extras = request.prefix, request.extras
 
     def report(_: int, candidates: Sequence[BeamCandidate]) -> None:
         extras.check_cancelled()
@@ -46,7 +46,7 @@ def searched(
             watched(candidates)
 
     prefixes: Prefixes | None = [list(prefix)] if prefix else None
-    (best, *_), *_ = decode_with(stepper, [length], asked.options, prefixes, report=report)
+    (best, *_), *_ = decode_with(stepper, [length], request.options, prefixes, report=report)
     if not extras.search_tree:
         return list(best.tokens), None
     built = watched.built

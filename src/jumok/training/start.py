@@ -13,7 +13,6 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from jumok.bundle.card import BundleConfig
-from jumok.bundle.described import section_of
 from jumok.bundle.fingerprint import Origin
 from jumok.bundle.reading import Bundle, read_bundle
 from jumok.config import Config, StartConfig, load_config, parse_config
@@ -158,7 +157,7 @@ def parse(
     load_plugins(values.get("plugins"), context, recipe)  # which the bundle may need
     bundle = read_bundle(start.model)
     file = start.recipe or recipe_of(bundle.folder)
-    section = section_of(bundle)
+    section = bundle.section
     earlier = None if file is None else earlier_recipe(file, section.kind, variables)
     _refuse_other_kind(values, section.kind, bundle)
     _refuse_other_languages(values, bundle)
@@ -208,7 +207,7 @@ def recipe_of(bundle: Path) -> Path | None:
 
 def _defaults(bundle: Bundle, earlier: Config | None, file: Path | None) -> Values:
     about = bundle.config
-    kind = type(earlier) if earlier else families()[section_of(bundle).kind]
+    kind = type(earlier) if earlier else families()[bundle.section.kind]
     before = _given(earlier) if earlier else {}
     training = {
         key: value
@@ -232,7 +231,7 @@ def _defaults(bundle: Bundle, earlier: Config | None, file: Path | None) -> Valu
     defaults: Values = {
         "start": {} if file is None else {"recipe": str(file).replace("$", "$$")},
         "data": data,
-        "model": section_of(bundle).model_dump(exclude_none=True),
+        "model": bundle.section.model_dump(exclude_none=True),
         "training": training,
         "validation": {"patience": PATIENCE} | validation,
     }
@@ -306,7 +305,7 @@ def _refuse_other_tokenizer(
 
 def refuse_other_sizes(config: Config, bundle: Bundle) -> None:
     """Raises a ConfigError with every key of [model] that is not the model's, but for dropout."""
-    own = flatten(section_of(bundle).model_dump(mode="json"))
+    own = flatten(bundle.section.model_dump(mode="json"))
     now = flatten(config.model.model_dump(mode="json"))
     faults = [
         f"model.{key} is {now.get(key)!r}; the model's is {own.get(key)!r}"

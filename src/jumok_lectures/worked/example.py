@@ -9,12 +9,11 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from jumok.attention.observe import sites
+from jumok.attention.observe import Attention, observe, sites
 from jumok.attention.role import Part, Role
 from jumok.inspection.explain import ExplainedRow, explain
 from jumok.inspection.findings import TraceFindings
-from jumok.inspection.hooks.capture import watch
-from jumok.inspection.sites import Sequences, by_part
+from jumok.inspection.sites import AttentionCall, Sequences, SiteBuilder, by_part
 from jumok.inspection.trace import Axis, Trace
 from jumok.shapes import Float, Tensor
 from jumok_lectures.entry import Quote
@@ -149,7 +148,16 @@ def traced(
     part: Part = "decoder" if causal else "encoder" if keys is None else "cross"
     own = "text" if keys is None else "target"
     other = own if keys is None else "source"
-    watched = watch(WorkedModel(layer, part), run, by_part({part: Sequences(own, other)}), "qk")
+    model = WorkedModel(layer, part)
+    calls: list[AttentionCall] = []
+
+    def keep(_: str, attention: Attention) -> None:
+        calls.append(AttentionCall.of(attention, "qk"))
+
+    with torch.inference_mode(), observe(model, keep):
+        result = run()
+    (name,) = sites(model)
+    builder = SiteBuilder(model, by_part({part: Sequences(own, other)}))
     axes = {own: _axis(words)} | ({} if keys is None else {other: _axis(keys)})
     trace = Trace(
         model=f"lecture {place}",
@@ -157,12 +165,12 @@ def traced(
         text=" ".join(words if keys is None else keys),
         output=" ".join(words),
         axes=axes,
-        sites=watched.sites,
+        sites=(builder.whole(name, calls),),
         # A row belongs to its own word: nothing is written here.
         findings=TraceFindings(own_rows=True),
         task=SELF if keys is None else CROSS,
     )
-    return trace, watched.result[0]
+    return trace, result[0]
 
 
 def _axis(words: Sequence[str]) -> Axis:

@@ -149,7 +149,7 @@ def save_report(
     trace = family.trace(given, None, family.options, extras=EVERYTHING, name=family.name)
     from jumok.cli.way_in import report_of
 
-    found = report_of(model)
+    found = report_of(family.opened.parts[0])
     assert found is not None  # the demo has just trained it
     report = replace(
         found,

@@ -27,7 +27,7 @@ from jumok.evaluation.pointing import Gold
 from jumok.inspection.heads.grid_cards import AnyHeadCard
 from jumok.inspection.heads.grid_measures import GridMeter
 from jumok.inspection.heads.measures import HeadMeter, Pieces, mean_losses
-from jumok.inspection.hooks.capture import pixel_grids
+from jumok.inspection.hooks.listening import record_pass
 from jumok.inspection.sites import residual_gate_of
 from jumok.models.image_classifier import ImageClassifier
 from jumok.shapes import Float, Int, Tensor
@@ -177,12 +177,12 @@ def picture_head_cards_over(
         labels = torch.tensor([each.label for each in batch], device=device)
         if meter is None:
             with torch.no_grad():
-                grids = pixel_grids(model, partial(model, pixels[:1]))
+                recorded, _ = record_pass(model, partial(model, pixels[:1]), "weights")
             meter = HeadMeter(
                 model,
                 grids={
                     site: GridMeter("image", grid, residual_gate_of(model, site))
-                    for site, grid in grids.items()
+                    for site, grid in recorded.encoder.grids.items()
                 },
             )
         one_query = torch.ones(len(batch), 1, dtype=torch.long, device=device)

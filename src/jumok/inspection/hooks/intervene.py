@@ -67,6 +67,12 @@ class Change:
 
 UNCHANGED = Change()
 
+ROWS = 32
+"""The most heads that are ablated in one pass, each in a row of its own."""
+
+LOGITS = 1 << 24
+"""The most numbers that one pass of several rows may predict."""
+
 
 @contextmanager
 def switched_off(model: nn.Module, heads: Heads, count: Mapping[str, int]) -> Iterator[None]:
@@ -79,18 +85,27 @@ def switched_off(model: nn.Module, heads: Heads, count: Mapping[str, int]) -> It
         ModelError: a site or a head that the model does not have.
     """
     known = sites(model)
-    parameter = next(model.parameters())
     chosen = {name: numbers for name, numbers in heads.items() if numbers}
     for name, numbers in chosen.items():
         if name not in known or not all(0 <= head < count[name] for head in numbers):
             raise _no_such_head(count, f"{name}: {', '.join(map(str, numbers))}")
-    gates: dict[Observable, Tensor] = {}
+    parameter = next(model.parameters())
+    gates = {}
     for name, numbers in chosen.items():
-        gate = torch.ones(count[name], dtype=parameter.dtype, device=parameter.device)
-        gate[list(numbers)] = 0.0
+        gates[name] = parameter.new_ones(count[name])
+        gates[name][list(numbers)] = 0.0
+    with _gated(known, gates):
+        yield
+
+
+@contextmanager
+def _gated(known: Mapping[str, Observable], gates: Mapping[str, Tensor]) -> Iterator[None]:
+    """Multiplies the heads' outputs by gates, (heads) or (rows heads), besides those they have."""
+    of_module: dict[Observable, Tensor] = {}
+    for name, gate in gates.items():
         outer = known[name].gate
-        gates[known[name]] = gate if outer is None else outer * gate
-    with having("gate", gates):
+        of_module[known[name]] = gate if outer is None else outer * gate
+    with having("gate", of_module):
         yield
 
 
@@ -253,27 +268,31 @@ def _no_such_head(count: Mapping[str, int], got: str) -> ModelError:
 @torch.inference_mode()
 def without_each_head(
     model: nn.Module,
-    run: Callable[[], Float[Tensor, "positions choices"]],
+    run: Callable[[int], Float[Tensor, "rows positions choices"]],
     written: Int[Tensor, " positions"],
     count: Mapping[str, int],
 ) -> dict[str, Float[Tensor, "heads positions"]]:
     """The effect of ablating each head alone: the change of every chosen token's log-probability.
 
+    Each head is ablated in a row of a batch.
+
     Args:
-        run: the log-probabilities of all choices at every position.
+        run: the log-probabilities of all choices at every position, for so many equal rows.
         written: what was chosen at each position.
         count: how many heads each site has.
     """
-
-    def log_probabilities() -> Float[Tensor, " positions"]:
-        return run().gather(1, written[:, None])[:, 0]
-
-    whole = log_probabilities()
-    changes = {}
-    for site, heads in count.items():
-        of_site = []
-        for head in range(heads):
-            with switched_off(model, {site: [head]}, count):
-                of_site.append(log_probabilities() - whole)
-        changes[site] = torch.stack(of_site)
-    return changes
+    known, parameter = sites(model), next(model.parameters())
+    whole = run(1)
+    most = max(1, min(ROWS, LOGITS // whole.numel()))
+    heads = [(site, head) for site, heads in count.items() for head in range(heads)]
+    effects = []
+    for first in range(0, len(heads), most):
+        some = heads[first : first + most]
+        gates = {site: parameter.new_ones(len(some), count[site]) for site, _ in some}
+        for row, (site, head) in enumerate(some):
+            gates[site][row, head] = 0.0
+        with _gated(known, gates):
+            without = run(len(some))
+        effects.append((without - whole)[:, torch.arange(len(written)), written])
+    of_site = torch.cat(effects).split(list(count.values()))
+    return dict(zip(count, of_site, strict=True))

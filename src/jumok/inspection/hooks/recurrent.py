@@ -14,8 +14,7 @@ trained to be read like this.
 Source: as in `lens.py`, for stacked RNNs; Sutskever et al. 2014 (stacks of them).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -25,10 +24,11 @@ from torch import nn
 
 from jumok.inspection.findings import StackLayers
 from jumok.inspection.hooks.intercept import hooked
+from jumok.inspection.hooks.recording import RecordedPass
 from jumok.inspection.lens import lens_predictions, moved, named_predictions, rounded
 from jumok.inspection.sites import numpy_of
 from jumok.inspection.trace import Array
-from jumok.models.memory import Memory
+from jumok.models.memory import Memory, SequenceToSequence
 from jumok.models.recurrent import RecurrentEncoder
 from jumok.models.recurrent_decoder import RecurrentDecoder
 from jumok.shapes import Float, Int, Tensor
@@ -57,31 +57,19 @@ class RecurrentStates(NamedTuple):
     read_out: Float[Tensor, "positions known"] | None = None
 
 
-@contextmanager
-def watch_recurrent(model: nn.Module) -> Iterator[dict[str, RecurrentInputs]]:
-    """Keeps the inputs of each recurrent stack inside the block, by its path in the model."""
-    given: dict[str, RecurrentInputs] = {}
-
-    def reads(stack: str) -> Callable[[tuple[Tensor, ...]], None]:
-        return lambda args: given.update({stack: RecurrentInputs(args[0])})
-
-    def writes(stack: str) -> Callable[[tuple[object, ...]], None]:
-        def hear(args: tuple[object, ...]) -> None:
-            if len(args) == 2:  # a step passes its state too
-                memory, tokens = args
-                assert isinstance(memory, Memory)
-                assert isinstance(tokens, torch.Tensor)
-                given[stack] = RecurrentInputs(tokens, memory)
-
-        return hear
-
-    with ExitStack() as watching:
-        for path, module in model.named_modules():
-            if isinstance(module, RecurrentEncoder):
-                watching.enter_context(hooked(module, reads(path)))
-            elif isinstance(module, RecurrentDecoder):
-                watching.enter_context(hooked(module, writes(path)))
-        yield given
+@torch.inference_mode()
+def recurrent_inputs(model: nn.Module, recorded: RecordedPass) -> dict[str, RecurrentInputs]:
+    """The inputs of each recurrent stack in a recorded pass, by its path in the model."""
+    inputs: dict[str, RecurrentInputs] = {}
+    for path, module in model.named_modules():
+        if isinstance(module, RecurrentEncoder):
+            inputs[path] = RecurrentInputs(recorded.read_by(path))
+        elif isinstance(module, RecurrentDecoder):
+            assert isinstance(model, SequenceToSequence)
+            assert recorded.source is not None
+            memory = model.encode(recorded.source)
+            inputs[path] = RecurrentInputs(recorded.read_by(path), memory)
+    return inputs
 
 
 @torch.inference_mode()
@@ -167,7 +155,7 @@ def recurrent_facts(
     known: Mapping[str, RecurrentStates],
     alone: Mapping[str, Float[Tensor, "layers positions dim"]],
     written: Sequence[int],
-    pieces: Callable[[Sequence[int]], Sequence[str]] | None,
+    pieces: Callable[[Sequence[int]], Sequence[str]],
 ) -> dict[str, StackLayers]:
     """The layer analysis of recurrent stacks, as `jumok.inspection.lens.layer_facts` of others."""
     facts: dict[str, StackLayers] = {}
@@ -176,7 +164,7 @@ def recurrent_facts(
             [moved(one[None], other)[0] for one, other in zip(states, alone[stack], strict=True)]
         )
         facts[stack] = StackLayers(rounded(apart), "recurrent")
-        if read_out is None or pieces is None:
+        if read_out is None:
             continue
         decoder = model.get_submodule(stack)
         assert isinstance(decoder, RecurrentDecoder)

@@ -3,38 +3,11 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
-import torch
 from torch import nn
 
 from jumok.inspection.hooks.intercept import hooked
-from jumok.inspection.trace import Array
 from jumok.layers.block import Stack
 from jumok.shapes import Float, Tensor
-
-
-class Streams:
-    """The streams of each stack: for each layer the calls in order."""
-
-    def __init__(self) -> None:
-        self.calls: dict[str, list[list[Tensor]]] = {}
-
-    def add(self, stack: str, layer: int, stream: Float[Tensor, "batch new dim"]) -> None:
-        """Adds the stream after a layer; layer 0 is the embedding."""
-        layers = self.calls.setdefault(stack, [])
-        while len(layers) <= layer:
-            layers.append([])
-        layers[layer].append(stream.detach())
-
-    def arrays(self) -> dict[str, Array]:
-        """The streams of the batch's first row: (layers + 1, positions, dim) for each stack."""
-        return {
-            stack: torch.stack([torch.cat(calls, dim=1)[0] for calls in layers])
-            .float()
-            .cpu()
-            .numpy()
-            for stack, layers in self.calls.items()
-        }
-
 
 Hear = Callable[[str, int, Float[Tensor, "batch new dim"]], None]
 """Receives the stack's path in the model, the layer (0: the embedding), and its stream."""

@@ -205,7 +205,7 @@ def add_recurrent(
     """Adds the steps of recurrent decoders that attend, which are run again one by one.
 
     Args:
-        given: as `jumok.inspection.hooks.recurrent.watch_recurrent` kept it.
+        given: see `jumok.inspection.hooks.recurrent.recurrent_inputs`.
     """
     for stack, (tokens, memory) in given.items():
         decoder = model.get_submodule(stack)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from jumok.bundle.arrays import Arrays, read_stored
-from jumok.bundle.described import check_alignment, check_size, check_tensors, section_of, unfit
+from jumok.bundle.described import check_alignment, check_size, check_tensors, unfit
 from jumok.bundle.reading import Bundle
 from jumok.config import TransformerConfig
 from jumok.config.captioner import CaptionerConfig
@@ -46,7 +46,7 @@ class StoredModel:
 
 def lacking(bundle: Bundle) -> str | None:
     """What of the model in a bundle the engine does not have; None if it serves the model."""
-    config = section_of(bundle)
+    config = bundle.section
     if type(config) is RecurrentConfig:
         return recurrent.missing(config)
     if type(config) is CaptionerConfig:
@@ -58,7 +58,7 @@ def lacking(bundle: Bundle) -> str | None:
 
 def looks_of(bundle: Bundle) -> int:
     """The number of cross-attentions of a model that the engine serves."""
-    config = section_of(bundle)
+    config = bundle.section
     assert isinstance(config, TransformerConfig | RecurrentConfig)
     return config.decoder_layers if isinstance(config, TransformerConfig) else int(config.looks)
 
@@ -72,7 +72,7 @@ def native_model(bundle: Bundle, kind: Kind) -> NativeModel:
     Raises:
         BundleError: the weights are damaged, or not those that config.json describes.
     """
-    config, vocabulary = section_of(bundle), bundle.config.vocabulary_size
+    config, vocabulary = bundle.section, bundle.config.vocabulary_size
     if isinstance(config, TransformerConfig):
         stored = _stored(bundle, kind, tensors_of(config, vocabulary), config.decoder_layers)
         return NativeTransformer(config, stored.weights, stored.kind, stored.integers)
@@ -88,7 +88,7 @@ def native_causal(bundle: Bundle, kind: Kind) -> NativeCausal:
         BundleError: the weights are damaged, or not those that config.json describes.
         ModelError: the model has fewer positions than its context has tokens.
     """
-    config = section_of(bundle)
+    config = bundle.section
     assert isinstance(config, CausalConfig)
     expected = causal_tensors_of(config, bundle.config.vocabulary_size)
     stored = _stored(bundle, kind, expected, 0)
@@ -102,7 +102,7 @@ def _stored(bundle: Bundle, kind: Kind, expected: Tensors | None, looks: int) ->
         looks: the number of cross-attentions.
     """
     assert expected is not None, "the engine serves only parts that say what they are"
-    check_size(bundle, section_of(bundle))
+    check_size(bundle, bundle.section)
     check_alignment(bundle, looks)
     check_tensors(bundle, expected.shapes)
     stored = read_stored(bundle)

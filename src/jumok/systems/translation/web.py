@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from jumok.bundle.described import section_of
 from jumok.bundle.reading import Bundle
 from jumok.config import TransformerConfig
 from jumok.data.pieces import PieceTable, read_pieces
@@ -216,7 +215,7 @@ def exported_section(bundle: Bundle) -> TransformerConfig:
     Raises:
         ConfigError: the page cannot run the model.
     """
-    config = section_of(bundle)
+    config = bundle.section
     if not isinstance(config, TransformerConfig):
         raise _not_exported(bundle, f"kind = {bundle.config.model.get('kind')!r}")
     if (lacks := lacking(bundle)) is not None:

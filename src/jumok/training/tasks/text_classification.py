@@ -7,7 +7,6 @@ import torch
 from torch import nn
 
 from jumok.bundle.card import BundleConfig
-from jumok.bundle.described import section_of
 from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
 from jumok.bundle.weights import fill, load_model
 from jumok.bundle.writing import write_bundle
@@ -170,7 +169,7 @@ def _encoder_weights(bundle: Bundle) -> dict[str, Tensor]:
 
 def _sizes_of(bundle: Bundle, model: TextClassifierConfig) -> TextClassifierConfig:
     """The classifier's section with the pretrained encoder's sizes instead of its path."""
-    known = section_of(bundle).model_dump()  # older bundles lack newer keys
+    known = bundle.section.model_dump()  # older bundles lack newer keys
     sizes = {key: known[key] for key in SHAPE}
     return TextClassifierConfig.model_validate(model.model_dump() | sizes | {"pretrained": None})
 

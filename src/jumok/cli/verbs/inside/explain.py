@@ -119,9 +119,9 @@ def explain(
         )
     if model is None or given is None or asked.row is None:
         raise _incomplete(model, given)
-    family, name = machine.load_family(model)
+    family = machine.load_family(model)
     trace = saved_trace(family, given, {"--target": asked.target, "--beam": beam})
-    trace = trace or _traced(family, name, given, asked.target, beam)
+    trace = trace or _traced(family, given, asked.target, beam)
     _explain(trace, asked, asked.row)
 
 
@@ -237,13 +237,11 @@ def _print_row(found: "ExplainedRow", *, cells: bool) -> None:
     screen.print(f"\nsum of the weights {total:.4f}; recomputed - recorded: {found.recorded:.1e}")
 
 
-def _traced(
-    family: "Family", name: str, given: str, target: str | None, beam: int | None
-) -> "Trace":
+def _traced(family: "Family", given: str, target: str | None, beam: int | None) -> "Trace":
     from jumok.tracing.catalog import check_given
 
     check_given(family, given)
     options = family.options if beam is None else replace(family.options, beam=beam)
     from jumok.tracing.request import NOTHING
 
-    return family.trace(given, target, options, extras=NOTHING, name=name)
+    return family.trace(given, target, options, extras=NOTHING, name=family.name)

@@ -107,12 +107,12 @@ def look(
     _check_save(save, two=bool(second.against or second.model))
     _check_live(save is None and not figure.wanted, shown.port, shown.host)
     guide = tour_options.wanted_tour(tour, save, figure.figure)
-    family, name = machine.load_family(model)
+    family = machine.load_family(model)
     kept = _saved(family, given, shown, second, figure, beam)
     options = family.options if beam is None else replace(family.options, beam=beam)
-    traced = partial(family.trace, options=options, level=shown.level, name=name)
+    traced = partial(family.trace, options=options, level=shown.level, name=family.name)
     sides = _sides(model, traced, options, shown, second, given, machine)
-    examples = _examples(model, family) if given is None else []
+    examples = _examples(family) if given is None else []
     first = given if given is not None or not examples else examples[0]
     trace, other = (
         (kept, None) if kept else _looked(family, sides, first, second.against, shown.target)
@@ -125,13 +125,13 @@ def look(
     origin = _origin(model, named, shown.target, searched, second.model, kept is not None)
     page = partial(
         document.page, trace, other=other, examples=examples, before=sides.before,
-        run=report_of(model, given if kept is None else None), origin=origin,
+        run=report_of(family.opened.parts[0], given if kept is None else None), origin=origin,
         tour=tour_options.fitting(guide, trace),
     )  # fmt: skip
     if save is not None:
         save_trace(trace, save, page, other)
     elif not figure.wanted:
-        live = replace(sides, traced=_searching(traced, model, machine))
+        live = replace(sides, traced=_searching(traced, family, machine))
         pictures = _pictures(family, None if kept else given)
         serve(page, live, shown.port, shown.browser, pictures, shown.host)
 
@@ -178,14 +178,14 @@ def _saved(
 
 
 def _searching(
-    traced: "Callable[..., Trace]", model: str, machine: Machine
+    traced: "Callable[..., Trace]", family: "Family", machine: Machine
 ) -> "Callable[..., Trace]":
     """Traces with the native engine's search, where it gives the same output."""
     if machine.precision != "fp32":
         return traced
     from jumok.tracing.translation import load_searcher
 
-    searcher = load_searcher(*model_folders(model), device=machine.device)
+    searcher = load_searcher(family.opened, machine.device)
     return partial(traced, searcher=searcher)
 
 
@@ -203,11 +203,11 @@ def _origin(
     return PageOrigin(folders, given, saved, target, options, beside)
 
 
-def _examples(model: str, family: "Family") -> list[str]:
+def _examples(family: "Family") -> list[str]:
     """Texts that the page offers; none for a model that reads images."""
     from jumok.cli.examples import examples_for
 
-    return [] if family.reads == "picture" else examples_for(model_folders(model)[0])
+    return [] if family.reads == "picture" else examples_for(family.opened.parts[0])
 
 
 def _looked(

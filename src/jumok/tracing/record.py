@@ -14,14 +14,14 @@ from jumok.attention.observe import roles_of
 from jumok.bundle.fingerprint import fingerprint_of
 from jumok.errors import ModelError
 from jumok.inspection.hooks.listening import listening
-from jumok.inspection.hooks.recording import Pass, Recorder, Shared
+from jumok.inspection.hooks.recording import RecordedPass, Recorder, Shared
 from jumok.inspection.recording import Recording
 from jumok.inspection.trace import Level, Trace
 from jumok.systems.base import FOUND, GIVEN, ROWS, System
+from jumok.tracing.adapters import ModelAdapter, adapter_of
 from jumok.tracing.checks import no_attention
-from jumok.tracing.recording.about import about as about_of
-from jumok.tracing.recording.recorded import traces_of
-from jumok.tracing.recording.recorded_sites import About
+from jumok.tracing.forced import tracer_of
+from jumok.tracing.recorded import traces_of
 
 
 @contextmanager
@@ -64,62 +64,82 @@ def record(
         ModelError: the model has no attention, or an attention module without a role.
     """
     check_ours(system)
-    about = about_of(system, name)
-    if not roles_of(about.model):
+    adapter = recordable(system, name)
+    if not roles_of(adapter.model):
         raise no_attention()
     recording = Recording()
-    passes: list[Pass] = []
-    finish: Callable[[Pass], None] = passes.append
+    passes: list[RecordedPass] = []
+    finish: Callable[[RecordedPass], None] = passes.append
     if each is not None:
-        finish = _Outside(partial(_hand_over, system, about, each), level)
+        finish = _Outside(partial(_hand_over, system, adapter, each), level)
     shared = Shared(finish)
     recorder = Recorder(level, shared)
-    with listening(about.model, recorder), listening_to(system, events_told(recorder)):
+    with listening(adapter.model, recorder), listening_to(system, system_events(recorder)):
         yield recording
     shared.close()
     if each is not None:
         return
-    found = _traces(system, about, passes, level)
-    recording.traces = tuple(sorted(found, key=lambda one: one.index))
+    traces = _traces(system, adapter, passes, level)
+    recording.traces = tuple(sorted(traces, key=lambda trace: trace.index))
 
 
 class _Outside:
     """Calls a function as if outside of the block: its use of the model is not recorded."""
 
-    def __init__(self, call: Callable[[Pass, Level], None], level: Level) -> None:
+    def __init__(self, call: Callable[[RecordedPass, Level], None], level: Level) -> None:
         self._call, self._level, self._context = call, level, copy_context()
 
-    def __call__(self, heard: Pass) -> None:
+    def __call__(self, recorded: RecordedPass) -> None:
         context = self._context.copy()
         with torch.inference_mode(False):
-            context.run(self._call, heard, self._level)
+            context.run(self._call, recorded, self._level)
 
 
 def _hand_over(
     system: System | nn.Module,
-    about: About,
+    adapter: ModelAdapter,
     each: Callable[[Trace], None],
-    heard: Pass,
+    recorded: RecordedPass,
     level: Level,
 ) -> None:
-    for trace in _traces(system, about, [heard], level):
+    for trace in _traces(system, adapter, [recorded], level):
         each(trace)
 
 
 def _traces(
-    system: System | nn.Module, about: About, passes: Sequence[Pass], level: Level
+    system: System | nn.Module, adapter: ModelAdapter, passes: Sequence[RecordedPass], level: Level
 ) -> Iterator[Trace]:
     """The traces of everything that was recorded, one after another."""
     named = system.fingerprint if isinstance(system, System) else fingerprint_of(system)
-    about = replace(about, fingerprint=named)
+    adapter = replace(adapter, fingerprint=named)
     with torch.no_grad():
-        for heard in passes:
-            yield from traces_of(about, heard, level)
+        for recorded in passes:
+            yield from traces_of(adapter, recorded, level)
 
 
-def events_told(recorder: Recorder) -> dict[str, Ear]:
+def system_events(recorder: Recorder) -> dict[str, Ear]:
     """The listeners to the events that a system reports itself."""
-    return {GIVEN: Ear(recorder.given), ROWS: Ear(recorder.rows), FOUND: Ear(recorder.ended)}
+    return {
+        GIVEN: Ear(recorder.on_inputs),
+        ROWS: Ear(recorder.on_rows),
+        FOUND: Ear(recorder.on_finish),
+    }
+
+
+def recordable(system: System | nn.Module, name: str) -> ModelAdapter:
+    """The adapter of a system's first model, or of a model that is given alone.
+
+    Raises:
+        ModelError: this kind of model cannot be recorded.
+    """
+    if not isinstance(system, System):
+        return adapter_of(system, name)
+    tracer = tracer_of(system)
+    if not tracer.recorded:
+        raise ModelError(
+            "this kind of model cannot be recorded.", got=system.task, do="use jumok.trace"
+        )
+    return tracer.adapter(system, name)
 
 
 def check_ours(system: object) -> None:

@@ -10,15 +10,14 @@ from jumok.attention.heard import listening_to
 from jumok.data.tokenizer import START
 from jumok.errors import ModelError
 from jumok.inspection.hooks.listening import listening
-from jumok.inspection.hooks.recording import Pass, Recorder, Shared
+from jumok.inspection.hooks.recording import RecordedPass, Recorder, Shared
 from jumok.inspection.sites import numpy_of
 from jumok.inspection.trace import Array, Axis
 from jumok.layers.block import Stack
 from jumok.systems.base import System
+from jumok.tracing.adapters import ModelAdapter
 from jumok.tracing.axes import text_axis
-from jumok.tracing.recording.about import about as about_of
-from jumok.tracing.recording.record import events_told
-from jumok.tracing.recording.recorded_sites import About
+from jumok.tracing.record import recordable, system_events
 
 Numbers = npt.NDArray[np.int64]
 
@@ -80,17 +79,17 @@ def states_of(
             expected="a translator, a language model, a masked model or a text classifier",
             got=type(system).__name__,
         )
-    about = about_of(system, "model")
-    stack = "decoder" if about.target == "text" else "encoder"
-    _check_layer(about, stack, layer)
+    adapter = recordable(system, "model")
+    stack = "decoder" if adapter.target == "text" else "encoder"
+    _check_layer(adapter, stack, layer)
     found: list[tuple[int, Axis, Array]] = []
 
-    def keep(heard: Pass) -> None:
-        found.extend(_of_pass(about, heard, stack, layer))
+    def keep(recorded: RecordedPass) -> None:
+        found.extend(_of_pass(adapter, recorded, stack, layer))
 
     shared = Shared(keep)
     recorder = Recorder("full", shared)
-    with listening(about.model, recorder), listening_to(system, events_told(recorder)):
+    with listening(adapter.model, recorder), listening_to(system, system_events(recorder)):
         system.read_texts(texts, batch_size)
     shared.close()
     # A system may read an empty text of its own, to learn the width of its vectors.
@@ -98,14 +97,14 @@ def states_of(
     return _together(sorted(given, key=lambda one: one[0]))
 
 
-def _check_layer(about: About, stack: str, layer: int) -> None:
-    modules = dict(about.model.named_modules())
+def _check_layer(adapter: ModelAdapter, stack: str, layer: int) -> None:
+    modules = dict(adapter.model.named_modules())
     blocks = modules.get(f"{stack}.blocks")
     if not isinstance(blocks, Stack):
         raise ModelError(
             "this model has no residual stream.",
             expected="a Transformer",
-            got=type(about.model).__name__,
+            got=type(adapter.model).__name__,
         )
     if not 0 <= layer <= len(blocks):
         raise ModelError(
@@ -116,24 +115,24 @@ def _check_layer(about: About, stack: str, layer: int) -> None:
 
 
 def _of_pass(
-    about: About, heard: Pass, stack: str, layer: int
+    adapter: ModelAdapter, recorded: RecordedPass, stack: str, layer: int
 ) -> Iterator[tuple[int, Axis, Array]]:
     """For each text of a batch its index, its tokens, and their vectors."""
     if stack == "encoder":
-        rows = 0 if heard.source is None else len(heard.source)
+        rows = 0 if recorded.source is None else len(recorded.source)
         for row in range(rows):
-            (axis,) = about.source(heard, row).values()
-            states = heard.reading.streams[stack][layer][row, : len(axis.tokens)]
-            yield heard.numbers[row], axis, numpy_of(states)
+            (axis,) = adapter.source(recorded, row).values()
+            states = recorded.encoder.streams[stack][layer][row, : len(axis.tokens)]
+            yield recorded.numbers[row], axis, numpy_of(states)
         return
-    for row, tree in enumerate(heard.trees):
+    for row, tree in enumerate(recorded.trees):
         before = tree.tokens[: int(tree.tokens[:1] == [START])]  # later windows have no START
-        axis = text_axis(about.names, tree.tokens[len(before) :], before=before)
+        axis = text_axis(adapter.names, tree.tokens[len(before) :], before=before)
         vectors = [
-            heard.calls[place.call].streams[stack][layer][place.row, place.column]
+            recorded.decoder[place.call].streams[stack][layer][place.row, place.column]
             for place in tree.places
         ]
-        yield heard.numbers[row], axis, np.stack(list(map(numpy_of, vectors)))
+        yield recorded.numbers[row], axis, np.stack(list(map(numpy_of, vectors)))
 
 
 def _together(found: Sequence[tuple[int, Axis, Array]]) -> TokenStates:
