@@ -5,7 +5,7 @@ command passes through, and how many places know one fact.
 
 The walks need a translation model; without `--model` one is trained for a few steps first.
 `--source` is the folder of another checkout, to compare the two. Import cycles and class names
-that occur twice are not counted here: tests/test_architecture.py refuses them.
+that occur twice are not counted here: tests/lint/test_architecture.py refuses them.
 """
 
 import argparse

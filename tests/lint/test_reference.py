@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jumok
 
-SCRIPT = Path(__file__).parents[1] / "docs" / "reference.py"
+SCRIPT = Path(__file__).parents[2] / "docs" / "reference.py"
 
 
 def test_the_reference_has_every_public_name(tmp_path):

@@ -20,7 +20,7 @@ import typer
 from jumok import errors
 from jumok.cli.main import app
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 GLOSSARY = ROOT / "docs" / "glossary.md"
 SHOWN = ("help", "error", "text", "document", "recipe", "page")

@@ -14,7 +14,7 @@ from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
 import jumok
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "jumok"
 MODULES = sorted((ROOT / "src").rglob("*.py"))
 EVERYTHING = sorted(
