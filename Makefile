@@ -60,7 +60,7 @@ $(VENV)/.wheels: pyproject.toml constraints.txt | $(UV)
 QUICK := alignment attention config data decoding documents models planning positions
 
 check: $(VENV)/.dev
-	$(BIN)/pytest -n 2 --dist loadfile $(QUICK:%=tests/%) tests/test_parts.py tests/test_kinds.py
+	$(BIN)/pytest -n 2 --dist loadfile -m "not nightly and not process" $(QUICK:%=tests/%) tests/test_parts.py tests/test_kinds.py
 
 lint: style $(VENV)/.dev
 	$(BIN)/pytest tests/lint

@@ -172,6 +172,7 @@ def test_a_score_of_another_kind_takes_the_generic_path_and_says_so():
     assert (seen[0].kind, seen[0].scale, seen[0].energy) == ("distance", None, None)
 
 
+@pytest.mark.process
 def test_names_in_recipes_are_checked_without_importing_any_model():
     code = (
         "import sys; from jumok.config.causal import CausalConfig; "

@@ -123,7 +123,7 @@ def test_the_page_computes_the_bits_of_the_engine(asked, tmp_path, kind, changes
     "flags",
     [
         (VECTORS, "-U__wasm_simd128__"),  # with the C library that is compiled already
-        pytest.param(("-mno-simd128",), marks=pytest.mark.slow),
+        pytest.param(("-mno-simd128",), marks=pytest.mark.nightly),
     ],
     ids=["hidden", "none"],
 )

@@ -174,6 +174,7 @@ def prepare_slowly(cache: Path, ready, result) -> None:
         result.put(str(store.file))
 
 
+@pytest.mark.process
 def test_processes_that_prepare_the_same_at_once_all_have_it(tmp_path: Path):
     fork = multiprocessing.get_context("fork")
     ready, result = fork.Barrier(4), fork.Queue()

@@ -49,6 +49,7 @@ def test_the_numbers_are_those_of_the_seed_the_place_and_the_token(seed: int, pl
     assert all(0 <= each < 1 for each in expected)
 
 
+@pytest.mark.process
 def test_drawing_imports_no_torch() -> None:
     code = (
         "import sys; from jumok.decoding import DecodingOptions as O;"

@@ -39,7 +39,7 @@ def test_every_pair_is_clean_of_the_length_asked_for_and_wholly_aligned(
         assert pair.target[-1] == pair.source[-1]
 
 
-@pytest.mark.parametrize("share", ["0.25", pytest.param("1", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", ["0.25", pytest.param("1", marks=pytest.mark.nightly)])
 def test_the_claims_about_many_sentences_hold(share) -> None:
     command = [sys.executable, Path(__file__).with_name("sweep.py"), share]
     run = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -118,7 +118,7 @@ def at_once(jobs: list[Callable[[], Any]]) -> list[Any]:
         return list(pool.map(_call, jobs))
 
 
-@pytest.mark.parametrize("calls", [252, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("calls", [252, pytest.param(1000, marks=pytest.mark.nightly)])
 def test_calls_from_eight_threads_are_those_of_one(translator, calls):
     assert translator.models, "handed out: the weights are looked through at every call"
     jobs = [jobs_of(translator, number) for number in range(DIFFERENT)]

@@ -331,7 +331,7 @@ def steps_of(folder: Path, runs: str) -> list[dict[str, Any]]:
     return [line for line in map(json.loads, lines) if line["kind"] == "step"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @needs_proc
 def test_a_run_goes_on_in_any_number_of_processes(folder):
     """Killed in four and in two, and finished in two: the same data and model as a run that nothing
