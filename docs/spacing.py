@@ -35,7 +35,7 @@ from jumok.layers.embedding import embedding_table
 from jumok.models.catalog import DataSizes, build
 from jumok.models.masked import text_encoder
 from jumok.plugins import digests_of
-from jumok.systems.base import Shown, System, at_work, loaded_from
+from jumok.systems.base import System, loaded_from
 from jumok.systems.given import texts_in
 from jumok.systems.loading import load_one, load_tokenizer
 from jumok.tracing.axes import steps_of, text_axis
@@ -200,10 +200,9 @@ def scores_of(found, answers, on) -> tuple[Score, ...]:
 # The system: what `jumok.load` returns. `answer` is what a server calls.
 class Spacer(System):
     task = "spacing"
-    model: Shown[SpacingModel] = Shown()
 
     def __init__(self, model, tokenizer, max_tokens):
-        self.model, self.tokenizer, self.max_tokens = model, tokenizer, max_tokens
+        self._model, self.tokenizer, self.max_tokens = model, tokenizer, max_tokens
         (self._space,) = space_of(tokenizer)
 
     @classmethod
@@ -212,8 +211,12 @@ class Spacer(System):
         system = cls(model, load_tokenizer(bundle), bundle.config.max_tokens)
         return loaded_from(system, [bundle], device, precision)
 
-    def modules(self):
-        return [self.model]
+    @property
+    def model(self):
+        return self.expose(self._model)  # for code that may change it
+
+    def _modules(self):
+        return [self._model]
 
     def answer(self, given):
         return [{"text": text} for text in self.space(given)]
@@ -221,7 +224,6 @@ class Spacer(System):
     def characters(self, text: str) -> list[int]:
         return without_spaces(self.tokenizer.encode(text), self._space)[0][: self.max_tokens]
 
-    @at_work
     @torch.inference_mode()
     def space(self, given: Sequence[str]) -> list[str]:
         """The texts with their spaces; those that were there have no effect."""
@@ -229,8 +231,8 @@ class Spacer(System):
 
     def follows(self, ids):
         """The logits after each character, (characters 2)."""
-        device = self.model.output.weight.device
-        return self.model(torch.tensor([[START, *ids, END]], device=device))[0, 1:-1].float()
+        device = self._model.output.weight.device
+        return self._model(torch.tensor([[START, *ids, END]], device=device))[0, 1:-1].float()
 
     def _spaced(self, ids) -> str:
         if not ids:
@@ -254,7 +256,7 @@ def trace_spacing(system, text, asked):
     def run():
         return system.follows(ids).log_softmax(dim=-1)
 
-    looked = look(system.model, run, AT_ITSELF, chosen, asked)
+    looked = look(system._model, run, AT_ITSELF, chosen, asked)
     found = looked.watched.result
     chosen = found.argmax(1).tolist() if chosen is None else chosen
     return Trace(
@@ -281,7 +283,7 @@ def evaluate_spacing(asked) -> Judged:
     corpus = TextCorpus(asked.needs_data(), int(column) if column.isdecimal() else column)
     given = [each.text for each in read_examples(corpus) if each.text.strip()]
     system = asked.load("look")
-    with system.at_work(), torch.inference_mode():
+    with torch.inference_mode():
         pairs = [
             (system.follows(letters).argmax(1), torch.tensor(follows))
             for letters, follows in (

@@ -2,8 +2,7 @@
 
 Observers, gates and edits belong to a context: a thread sees only its own. An attention module
 without an observer takes the fast path. With one, it takes the readable path, which gives the same
-outputs, and reports what it did; a single step of a decoder's block is reported from its fast path,
-too (`layers/block_step.py`). Gates and edits take the readable path.
+outputs, and reports what it did.
 """
 
 from collections.abc import Callable, Iterator

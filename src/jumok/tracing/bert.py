@@ -35,7 +35,7 @@ def trace_bert(
         )
     cut = system.cut(text)
     check_length(text, cut.ids[1:-1], system.max_tokens, "a shorter text")
-    encoder = system.model.encoder
+    encoder = system._model.encoder
     read = torch.tensor([cut.ids], device=encoder.embedding.table.device)
 
     def run() -> LogProbabilities:
@@ -44,7 +44,7 @@ def trace_bert(
 
     # Without predictions there is nothing that heads could have an effect on.
     asked = replace(asked, extras=replace(asked.extras, ablation=False))
-    looked = look(system.model, run, AT_ITSELF, [], asked)
+    looked = look(system._model, run, AT_ITSELF, [], asked)
     return Trace(
         model=asked.name,
         fingerprint=system.fingerprint,

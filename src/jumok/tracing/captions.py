@@ -50,7 +50,7 @@ def trace_caption(
         DataError: the image cannot be read, or the caption has no word, or is too long.
         ModelError: the model has no attention, or not the heads that are named.
     """
-    tokenizer, model = captioner.tokenizer, captioner.model
+    tokenizer, model = captioner.tokenizer, captioner._model
     pixels = captioner.read(Path(picture))
     read = pixels[None].to(next(model.parameters()).device)
     search: SearchTree | None = SearchTree()
@@ -100,7 +100,7 @@ def _searched(
     """
     check_tokens(asked.prefix, captioner.tokenizer.size)
     longest = min(asked.options.maximum_length, captioner.max_tokens)
-    model = captioner.model
+    model = captioner._model
     memory = model.encode(read)
     (length,) = lengths_of(memory)
     return searched(
@@ -121,7 +121,7 @@ def _attribution(
     asked: TraceRequest,
 ) -> Mapping[Literal["pieces", "words"], Attributions] | None:
     """The attributions to cells and words; one vector gives none to cells."""
-    model = captioner.model
+    model = captioner._model
     if not isinstance(model.writer, GridWriter):
         return None
     begun = torch.tensor([[START, *write]], device=read.device)
@@ -155,7 +155,7 @@ def _looks(
     )
     assert captioner.reading is not None
     rows = torch.zeros(len(paths), dtype=torch.long, device=device)
-    return cross_attention(captioner.model, memory.select(rows), tokens, captioner.reading)
+    return cross_attention(captioner._model, memory.select(rows), tokens, captioner.reading)
 
 
 def _gates(decoder: nn.Module, run: Callable[[], LogProbabilities]) -> list[float] | None:

@@ -59,7 +59,7 @@ def trace(
     asked = TraceRequest(
         options or tracer.options, target, level, change, prefix, extras, name, searcher
     )
-    with system.at_work(), torch.inference_mode():
+    with torch.inference_mode():
         return tracer.trace(system, str(given), asked)
 
 

@@ -46,7 +46,7 @@ def trace_language_model(
         DataError: the prompt and its continuation are longer than the model's context.
         ModelError: there is no such head.
     """
-    tokenizer, model, names = system.tokenizer, system.model, system.tokenizer.pieces
+    tokenizer, model, names = system.tokenizer, system._model, system.tokenizer.pieces
     prompt, room = tokenizer.encode(text), system.context - 1  # for START
     check_length(text or "(nothing)", prompt or [START], room, "a shorter text")
     search: SearchTree | None = SearchTree()
@@ -99,7 +99,7 @@ def _searched(
         asked.options, minimum_length=0, maximum_length=max(longest, 1), maximum_ratio=None
     )
     begun = replace(asked, options=options, prefix=[*prompt, *asked.prefix])
-    model = system.model
+    model = system._model
     stepper = TorchStepper(model.decoder, model.nothing())
     whole, search = searched(stepper, 0, system.tokenizer, begun)
     return whole[len(prompt) :], search

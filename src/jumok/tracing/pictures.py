@@ -33,7 +33,7 @@ def trace_picture_class(
         DataError: the image cannot be read, or there is no such label.
         ModelError: the model has no attention, or not the heads that are named.
     """
-    model = system.models[0]
+    model = system._models[0]
     fitted = system.fit(Path(picture))
     read = as_tensor(np.stack([fitted])).to(model.output.weight.device)
 

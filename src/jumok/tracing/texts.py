@@ -43,7 +43,7 @@ def trace_gaps(
             one token for each gap.
         ModelError: there is no such head.
     """
-    model, names = system.model, WithMask(system.tokenizer, system.model.mask)
+    model, names = system._model, WithMask(system.tokenizer, system._model.mask)
     ids, opens = system.encode(text)
     check_length(text, ids, system.max_tokens)
     read = torch.tensor([[START, *ids, END]], device=model.encoder.embedding.table.device)
@@ -134,7 +134,7 @@ def trace_text_class(
         DataError: the text has no word, or there is no such label.
         ModelError: there is no such head.
     """
-    model, tokenizer = system.model, system.tokenizer
+    model, tokenizer = system._model, system.tokenizer
     ids = tokenizer.encode(text)[: system.max_tokens]
     check_length(text, ids, system.max_tokens)
     read = torch.tensor([[START, *ids, END]], device=model.encoder.embedding.table.device)

@@ -44,7 +44,7 @@ def trace_translation(
         DataError: the text has no word, or is longer than the model reads at once.
         ModelError: the model has no attention, or not the heads that are named.
     """
-    tokenizer, model = translator.tokenizer, translator.models[0]
+    tokenizer, model = translator.tokenizer, translator._models[0]
     read = tokenizer.encode(text)
     check_length(text, read, translator.max_tokens)
     source = torch.tensor([[*read, END]], device=next(model.parameters()).device)
@@ -60,7 +60,7 @@ def trace_translation(
     findings = replace(
         findings_of(write, looked, search),
         attribution=word_attributions(_told(model, source, write), looked, axes, asked),
-        setting=translator.aligner.readings[0],
+        setting=translator._aligner.readings[0],
     )
     return Trace(
         model=asked.name,
@@ -105,15 +105,15 @@ def _searched(
     check_tokens(asked.prefix, translator.tokenizer.size)
     if asked.searcher is not None and not asked.change and not asked.extras.search_tree:
         return _searched_natively(asked.searcher, translator.longest_target, source, asked), None
-    memories = [model.encode(source) for model in translator.models]
-    aligner = translator.aligner
+    memories = [model.encode(source) for model in translator._models]
+    aligner = translator._aligner
 
     def looks(paths: Sequence[Sequence[int]]) -> Tensor:
         rows = torch.zeros(len(paths), dtype=torch.long, device=source.device)
         return aligner.between_pieces([memory.select(rows) for memory in memories], paths)
 
     (length,) = lengths_of(memories[0])
-    stepper = stepper_of(translator.models, memories)
+    stepper = stepper_of(translator._models, memories)
     return searched(stepper, length, translator.tokenizer, asked, looks if aligner.aligns else None)
 
 

@@ -80,9 +80,10 @@ def facts_table(bundle: "Bundle") -> Table:
 
 def engine(bundle: "Bundle") -> dict[str, str]:
     """What computes the model on a CPU, and why it is not the native engine."""
+    from jumok.bundle.described import section_of
     from jumok.systems.native.models import lacking
 
-    why = lacking(bundle)
+    why = lacking(section_of(bundle))
     return {"name": "native"} if why is None else {"name": "torch", "why": why}
 
 

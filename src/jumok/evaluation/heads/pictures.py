@@ -66,7 +66,7 @@ def caption_head_cards_over(
         ConfigError: the model has no attention, or its decoder attends to only one vector.
         DataError: no caption with a word, or an image that cannot be read.
     """
-    model = captioner.model
+    model = captioner._model
     if not model.cross_sites:
         raise ConfigError("this model has no attention over the image.", expected=ONE_VECTOR)
     texts = (text for each in pictures.captioned() for text in each.captions)
@@ -128,8 +128,8 @@ def _cells(
     """The output of the convolutions for each image; they have no heads."""
     read = captioner.reader.read
     arrays = [read(files.content(each.file), files.place(each.file)) for each in chunk]
-    device = next(captioner.model.parameters()).device
-    return captioner.model.see(torch.from_numpy(np.stack(arrays)).to(device))
+    device = next(captioner._model.parameters()).device
+    return captioner._model.see(torch.from_numpy(np.stack(arrays)).to(device))
 
 
 def _watch(
@@ -139,7 +139,7 @@ def _watch(
     captions: Sequence[ReferenceCaption],
 ) -> None:
     """Runs one forward and one backward pass; an image is read again for each of its captions."""
-    model, device = captioner.model, cells.device
+    model, device = captioner._model, cells.device
     read, _ = fill([[START, *each.pieces] for each in captions])
     written, _ = fill([[*each.pieces, END] for each in captions])
     tokens = torch.from_numpy(read).to(device)
@@ -173,7 +173,7 @@ def picture_head_cards_over(
         ConfigError: the model has no attention.
         DataError: no image.
     """
-    (model,) = system.models
+    (model,) = system._models
     if not sites(model):
         raise ConfigError("this model has no attention.", do="give one with attention")
     meter: HeadMeter | None = None

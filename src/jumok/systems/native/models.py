@@ -3,9 +3,12 @@
 Nothing here imports torch.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from jumok.bundle.arrays import Arrays, read_stored
 from jumok.bundle.described import check_alignment, check_size, check_tensors, section_of, unfit
@@ -26,6 +29,9 @@ from jumok.engine.transformer import NativeTransformer
 from jumok.models.recurrent_tensors import recurrent_tensors
 from jumok.models.tensors import Tensors, causal_tensors_of, tensors_of
 from jumok.narrowing import taking
+
+if TYPE_CHECKING:
+    from torch.nn import Module
 
 FURTHEST = 4096
 """The longest target, in tokens, that the engine writes."""
@@ -95,14 +101,13 @@ MISSING: dict[type[ModelSection], Callable[[ModelSection], str | None]] = {
 """What the engine does not have of language models, and of the decoders of captioners."""
 
 
-def lacking(bundle: Bundle) -> str | None:
-    """What of the model in a bundle the engine does not have; None if it serves the model."""
-    config = section_of(bundle)
+def lacking(config: ModelSection) -> str | None:
+    """What of such a model the engine does not have; None if it serves the model."""
     if type(config) in MISSING:
         return MISSING[type(config)](config)
     kind = NATIVE.get(type(config))
     if kind is None:
-        return f"kind = {bundle.config.model.get('kind')!r}"
+        return f"kind = {config.kind!r}"
     lacks = kind.missing(config)
     if lacks is None and kind.tensors(config, 0) is None:
         return "parts that only torch knows"
@@ -113,6 +118,21 @@ def looks_of(bundle: Bundle) -> int:
     """The number of cross-attentions of a model that the engine serves."""
     config = section_of(bundle)
     return NATIVE[type(config)].looks(config)
+
+
+def weights_of(model: Module) -> Arrays:
+    """The weights of a model on the CPU, by name, for the engine."""
+    return {name: tensor.float().numpy() for name, tensor in model.state_dict().items()}
+
+
+def native_copy(config: ModelSection, weights: Arrays, kind: Kind) -> NativeModel:
+    """A model on the engine, which has to serve it, with copies of these weights.
+
+    Args:
+        weights: by their names in a bundle, float32.
+        kind: the number format in which it computes.
+    """
+    return NATIVE[type(config)].make(config, StoredModel(weights, kind, {}))
 
 
 def native_model(bundle: Bundle, kind: Kind) -> NativeModel:

@@ -10,6 +10,7 @@ import numpy as np
 
 from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.alignment.words import Weights
+from jumok.bundle.described import section_of
 from jumok.bundle.reading import Bundle, Precision
 from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.decoding import DecodingOptions, Hypothesis
@@ -76,7 +77,7 @@ def _refused(bundles: Sequence[Bundle], device: str) -> ConfigError | None:
             "the native engine runs on the CPU.", got=f"--device {device}", do=f"cpu, or {TORCH}"
         )
     for bundle in bundles:
-        lacks = lacking(bundle)
+        lacks = lacking(section_of(bundle))
         if lacks is not None:
             return ConfigError(
                 "the native engine does not run this model.",

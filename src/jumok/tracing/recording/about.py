@@ -58,34 +58,34 @@ def about(system: System | nn.Module, name: str) -> About:
 
 def about_translator(system: Translator, name: str) -> About:
     """Sentences read by an encoder, and written by a decoder."""
-    reading = system.aligner.readings[0]
-    return _sequences(system.models[0], name, system.tokenizer, reading)
+    reading = system._aligner.readings[0]
+    return _sequences(system._models[0], name, system.tokenizer, reading)
 
 
 def about_captioner(system: Captioner, name: str) -> About:
     """Images read as cells of a grid, and captions written."""
-    return _sequences(system.model, name, system.tokenizer, system.reading)
+    return _sequences(system._model, name, system.tokenizer, system.reading)
 
 
 def about_language_model(system: LanguageModel, name: str) -> About:
     """Texts, read and written by one stack."""
-    return _language_model(system.model, name, system.tokenizer)
+    return _language_model(system._model, name, system.tokenizer)
 
 
 def about_masked_model(system: MaskedModel, name: str) -> About:
     """Texts, read as a whole."""
-    names = WithMask(system.tokenizer, system.model.mask)
-    return _texts(system.model, "masked-lm", name, names)
+    names = WithMask(system.tokenizer, system._model.mask)
+    return _texts(system._model, "masked-lm", name, names)
 
 
 def about_text_classifier(system: TextClassification, name: str) -> About:
     """Texts, read as a whole, and labels."""
-    return _texts(system.model, "text-classification", name, system.tokenizer, system.labels)
+    return _texts(system._model, "text-classification", name, system.tokenizer, system.labels)
 
 
 def about_image_classifier(system: ImageClassification, name: str) -> About:
     """Images, read as feature maps, and labels."""
-    return _pictures(system.models[0], name, system.labels)
+    return _pictures(system._models[0], name, system.labels)
 
 
 class _Numbers:
