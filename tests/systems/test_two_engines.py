@@ -19,10 +19,14 @@ from torch import nn
 
 import jumok
 from jumok.attention.heard import Ear, listening_to
+from jumok.bundle.described import section_of
+from jumok.bundle.reading import read_bundle
+from jumok.bundle.weights import load_model
 from jumok.decoding import DecodingOptions
 from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError
 from jumok.systems.device import has_gpu
+from jumok.systems.loading import load_tokenizer
 from jumok.systems.translation.translator import Translator
 from jumok.tracing.recording.record import record
 from tests.systems.test_ordinary_module import recurrent, transformer
@@ -221,6 +225,31 @@ def test_a_model_that_learns_is_computed_by_torch(native):
         [one.score for one in before], abs=1e-3
     )
     assert all(parameter.requires_grad for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_model_in_memory_is_searched_by_the_engine_until_somebody_has_it(folder, dtype):
+    bundle = read_bundle(folder)
+    made, on_torch = (
+        Translator([load_model(bundle, "cpu")], load_tokenizer(bundle), max_tokens=61)
+        for _ in range(2)
+    )
+    assert made.search_natively([section_of(bundle)], dtype)
+    precision = "fp32" if dtype is torch.float32 else "bf16"
+    assert made.computed_by == {"name": "native", "precision": precision}
+    found, expected = (each.translate(TEXTS, OPTIONS) for each in (made, on_torch))
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours.score == pytest.approx(theirs.score, abs=1e-5 if precision == "fp32" else 0.1)
+        assert precision == "bf16" or ours.tokens == theirs.tokens
+    next(made.models[0].parameters()).data.mul_(2)
+    assert made.computed_by["name"] == "torch"
+
+
+def test_a_model_in_memory_that_the_engine_does_not_serve_stays_on_torch(tmp_path):
+    bundle = read_bundle(transformer(tmp_path / "additive", score="additive"))
+    made = Translator([load_model(bundle, "cpu")], load_tokenizer(bundle), max_tokens=61)
+    assert not made.search_natively([section_of(bundle)], torch.float32)
+    assert made.computed_by["name"] == "torch"
 
 
 def test_a_model_that_is_first_read_without_gradients_can_be_trained(native):
