@@ -34,7 +34,7 @@ from jumok.layers.embedding import embedding_table
 from jumok.models.catalog import DataSizes, build
 from jumok.models.masked import text_encoder
 from jumok.plugins import digests_of
-from jumok.systems.base import Shown, System, at_work, loaded_from
+from jumok.systems.base import System, loaded_from
 from jumok.systems.given import texts_in
 from jumok.systems.loading import load_one, load_tokenizer
 from jumok.tracing.adapters import reader_adapter
@@ -197,10 +197,9 @@ def scores_of(found, answers, on) -> tuple[Score, ...]:
 # The system: what `jumok.load` returns. `answer` is what a server calls.
 class Spacer(System):
     task = "spacing"
-    model: Shown[SpacingModel] = Shown()
 
     def __init__(self, model, tokenizer, max_tokens):
-        self.model, self.tokenizer, self.max_tokens = model, tokenizer, max_tokens
+        self._model, self.tokenizer, self.max_tokens = model, tokenizer, max_tokens
         (self._space,) = space_of(tokenizer)
 
     @classmethod
@@ -209,8 +208,12 @@ class Spacer(System):
         system = cls(model, load_tokenizer(bundle), bundle.config.max_tokens)
         return loaded_from(system, [bundle], device, precision)
 
-    def modules(self):
-        return [self.model]
+    @property
+    def model(self):
+        return self.expose(self._model)  # for code that may change it
+
+    def _modules(self):
+        return [self._model]
 
     def answer(self, given):
         return [{"text": text} for text in self.space(given)]
@@ -218,7 +221,6 @@ class Spacer(System):
     def characters(self, text: str) -> list[int]:
         return without_spaces(self.tokenizer.encode(text), self._space)[0][: self.max_tokens]
 
-    @at_work
     @torch.inference_mode()
     def space(self, given: Sequence[str]) -> list[str]:
         """The texts with their spaces; those that were there have no effect."""
@@ -226,9 +228,9 @@ class Spacer(System):
 
     def follows(self, ids, rows=1):
         """The logits after each character, (rows characters 2), for equal rows."""
-        device = self.model.output.weight.device
+        device = self._model.output.weight.device
         read = torch.tensor([[START, *ids, END]], device=device).expand(rows, -1)
-        return self.model(read)[:, 1:-1].float()
+        return self._model(read)[:, 1:-1].float()
 
     def _spaced(self, ids) -> str:
         if not ids:
@@ -259,7 +261,7 @@ def force_spacing(system, text, request):
 
 def adapter_of_spacing(system, name):
     names, labels = system.tokenizer, CHOICES
-    return reader_adapter(system.model, system.task, name, names, labels)
+    return reader_adapter(system._model, system.task, name, names, labels)
 
 
 SPACING = Tracer(adapter_of_spacing, force_spacing)
@@ -271,7 +273,7 @@ def evaluate_spacing(asked) -> Judged:
     corpus = TextCorpus(asked.needs_data(), int(column) if column.isdecimal() else column)
     given = [each.text for each in read_examples(corpus) if each.text.strip()]
     system = asked.load("look")
-    with system.at_work(), torch.inference_mode():
+    with torch.inference_mode():
         pairs = [
             (system.follows(letters)[0].argmax(1), torch.tensor(follows))
             for letters, follows in (

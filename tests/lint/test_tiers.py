@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SLOW = re.compile(
-    r"^(?:import|from) (subprocess|multiprocessing|playwright|typer\.testing|jumok\.training\.run)\b",
+    r"^(?:import|from) (subprocess|multiprocessing|playwright|typer\.testing|jumok\.training\.run)",
     re.MULTILINE,
 )
 

@@ -12,6 +12,7 @@ from jumok.data.texts.tokenizer import ByteTokenizer, train_text_tokenizer
 from jumok.data.tokenizer import END, START, UNKNOWN
 from jumok.decoding import DecodingOptions, decode
 from jumok.decoding.options import FOR_CONTINUATION
+from jumok.decoding.window import Window
 from jumok.errors import BundleError, DataError, ModelError
 from jumok.systems.language_model import LanguageModel, together
 from tests.systems.lm import CONTEXT, write_lm
@@ -74,7 +75,8 @@ def test_a_beam_of_one_is_greedy_and_a_larger_one_is_searched(system):
     options = DecodingOptions(beam=3, maximum_length=7)
     searched = "".join(system.generate("a", options, max_tokens=6))
     prompt = ByteTokenizer().encode("a")
-    best = decode(system.decoder, system.model.nothing(), options, [prompt])[0][0]
+    window = Window(system.model.decoder, system.context)
+    best = decode(window, system.model.nothing(), options, [prompt])[0][0]
     assert searched == ByteTokenizer().decode(best.tokens)[1:]
 
 

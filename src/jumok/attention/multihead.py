@@ -25,13 +25,11 @@ from jumok.attention.interfaces import (
 from jumok.attention.masks import AttentionMask
 from jumok.attention.observe import Attention, Observable
 from jumok.attention.role import Role
-from jumok.attention.scores import DotScore, ScaledDotScore
+from jumok.attention.scores import ScaledDotScore
 from jumok.attention.variants.linear_state import LinearState
 from jumok.attention.variants.value_residual import FirstValues
 from jumok.kernels.linear import Linear, linears
 from jumok.kernels.noise import DropoutMask, Noise
-from jumok.kernels.step import AttentionWeights
-from jumok.kernels.step_part import StepPart, weights_for_step
 from jumok.shapes import Float, States, Tensor
 from jumok.specs import AttentionSizes
 
@@ -41,7 +39,7 @@ KeysValues = tuple[
 ]
 
 
-class MultiHeadAttention(Observable, StepPart):
+class MultiHeadAttention(Observable):
     """Each head attends with its own projections; their outputs are concatenated and mixed.
 
     head_i = attend(X W_i^Q, Y W_i^K, Y W_i^V);  output = [head_1 ... head_h] W^O
@@ -212,24 +210,6 @@ class MultiHeadAttention(Observable, StepPart):
         for process in self.process_output:
             found = process(found, queries)
         return self.output(merge_heads(self.gated(found)))
-
-    def step_weights(self) -> AttentionWeights | None:
-        """The projections, if the heads are compared as they come out of them.
-
-        With fewer heads of keys the widths tell: the kernel refuses these itself.
-        """
-        query, key = weights_for_step(self.query, Linear), weights_for_step(self.key, Linear)
-        value, output = weights_for_step(self.value, Linear), weights_for_step(self.output, Linear)
-        parts = (*self.process_queries, *self.process_keys, *self.process_output)
-        scale = self.score.scale
-        if query is None or key is None or value is None or output is None:
-            return None
-        more = self.bias, self.sink, self.value_residual
-        if scale is None or parts or any(part is not None for part in more):
-            return None
-        if type(self.score) not in (DotScore, ScaledDotScore):  # others transform the vectors
-            return None
-        return AttentionWeights(query, key, value, output, self.heads, scale)
 
     def _watched(
         self,

@@ -2,8 +2,7 @@
 
 Observers, gates and edits belong to a context: a thread sees only its own. An attention module
 without an observer takes the fast path. With one, it takes the readable path, which gives the same
-outputs, and reports what it did; a single step of a decoder's block is reported from its fast path,
-too (`layers/block_step.py`). Gates and edits take the readable path.
+outputs, and reports what it did.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +13,7 @@ from functools import partial
 from torch import nn
 
 from jumok.attention.heard import Ear, listeners, listening_to_each
-from jumok.attention.here import Here, having_any
+from jumok.attention.here import Here
 from jumok.attention.role import Part, Role
 from jumok.errors import ModelError
 from jumok.shapes import Bool, Float, Tensor
@@ -87,14 +86,6 @@ class Observable(nn.Module):
     def observers(self) -> tuple[Observer, ...]:
         """The observers of this module in this context: other threads have their own."""
         return listeners(self, ATTENTION)
-
-    @property
-    def unchanged(self) -> bool:
-        """Whether there is no gate and no edit; checked at every step of decoding."""
-        if having_any():
-            return self.gate is None and self.edit is None
-        own = self.__dict__
-        return own.get("_gate") is None and own.get("_edit") is None
 
     def gated(
         self, found: Float[Tensor, "batch heads query value_dim"]

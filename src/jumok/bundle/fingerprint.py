@@ -42,6 +42,7 @@ class Origin:
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._stamp = self._stamp_now()
+        self._digests: dict[torch.dtype, dict[str, bytes]] = {}
 
     @property
     def folder(self) -> Path:
@@ -59,6 +60,26 @@ class Origin:
         described = json.dumps([config.model, config.labels], sort_keys=True).encode()
         weights = _digest_of_arrays(read_arrays(self._bundle).values())
         return f"{weights}-{hashlib.sha256(described).hexdigest()[:OF_CONFIG]}"
+
+    def holds(self, model: Module) -> bool:
+        """Whether each weight of the model is the bundle's, in the model's number format.
+
+        Raises:
+            BundleError: the bundle's have changed since it was loaded.
+        """
+        dtype = next(model.parameters()).dtype
+        if dtype not in self._digests:
+            self.check()
+            import torch
+
+            self._digests[dtype] = {
+                name: _digest(_numbers(torch.from_numpy(array).to(dtype)))
+                for name, array in read_arrays(self._bundle).items()
+            }
+        known, state = self._digests[dtype], model.state_dict()
+        found = {name: _digest(_numbers(tensor)) for name, tensor in state.items()}
+        # the file has tied weights once, under one of their names
+        return known.items() <= found.items() and set(known.values()) == set(found.values())
 
     def check(self) -> None:
         """Raises a BundleError if the weights on disk have changed since the bundle was loaded."""
@@ -80,17 +101,22 @@ class Origin:
 
 def digest_of(tensors: Iterable[torch.Tensor]) -> str:
     """The digest of the weights, in any order; duplicates count once."""
-    return _digest_of_arrays(
-        tensor.detach().float().cpu().contiguous().numpy() for tensor in tensors
-    )
+    return _digest_of_arrays(map(_numbers, tensors))
+
+
+def _numbers(tensor: torch.Tensor) -> npt.NDArray[np.float32]:
+    numbers: npt.NDArray[np.float32] = tensor.detach().float().cpu().contiguous().numpy()
+    return numbers
+
+
+def _digest(numbers: npt.NDArray[np.float32]) -> bytes:
+    digest = hashlib.sha256(str(numbers.shape).encode())
+    digest.update(np.ascontiguousarray(numbers).data)
+    return digest.digest()
 
 
 def _digest_of_arrays(arrays: Iterable[npt.NDArray[np.float32]]) -> str:
-    digests = set()
-    for numbers in arrays:
-        digest = hashlib.sha256(str(numbers.shape).encode())
-        digest.update(np.ascontiguousarray(numbers).data)
-        digests.add(digest.digest())
+    digests = set(map(_digest, arrays))
     return hashlib.sha256(b"".join(sorted(digests))).hexdigest()[:OF_WEIGHTS]
 
 

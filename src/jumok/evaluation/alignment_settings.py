@@ -103,18 +103,15 @@ class SettingTable:
     def add(self, pairs: Pairs, gold: Sequence[GoldLinks], batch_size: int = 32) -> None:
         """Adds these pairs; pairs that are empty or too long count as having no links."""
         words = self._translator.tokenizer.words
-        (model,) = self._translator.models
+        (model,) = self._translator._models
         done: set[int] = set()
-        with self._translator.at_work():
-            for batch in pairs.batches(self._translator, batch_size):
-                done.update(batch.rows)
-                sources, targets = (
-                    list(map(words, side)) for side in (batch.sources, batch.targets)
-                )
-                settings = every_setting(model, batch.memories[0], batch.tokens, sources, targets)
-                for setting, linked in settings:
-                    for row, places in zip(batch.rows, linked.tolist(), strict=True):
-                        self._counts[setting].add(links_of(places), gold[row])
+        for batch in pairs.batches(self._translator, batch_size):
+            done.update(batch.rows)
+            sources, targets = (list(map(words, side)) for side in (batch.sources, batch.targets))
+            settings = every_setting(model, batch.memories[0], batch.tokens, sources, targets)
+            for setting, linked in settings:
+                for row, places in zip(batch.rows, linked.tolist(), strict=True):
+                    self._counts[setting].add(links_of(places), gold[row])
         for row in set(range(len(gold))) - done:
             self._unread.add((), gold[row])
 

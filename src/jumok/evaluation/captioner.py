@@ -60,10 +60,10 @@ def choose_pointing_setting(
     In one model of two layers with four heads, one head pointed at 88 % of the objects, and the
     mean of its layer at 43 %.
     """
-    count = heads_of(captioner.model)
+    count = heads_of(captioner._model)
     settings = [
         AlignmentSetting(layer, at_input, head)
-        for layer, site in enumerate(captioner.model.cross_sites)
+        for layer, site in enumerate(captioner._model.cross_sites)
         for at_input, head in product((False, True), (None, *range(count[site])))
     ]
 

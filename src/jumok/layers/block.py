@@ -20,7 +20,6 @@ from jumok.attention.masks import AttentionMask
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.variants.linear_state import LinearState
 from jumok.attention.variants.value_residual import FirstValues
-from jumok.layers.block_step import in_one_call
 from jumok.layers.interfaces import FeedForward, Residual
 from jumok.shapes import Float, Int, States, Tensor
 
@@ -73,9 +72,6 @@ class Block(nn.Module):
             first: the values of this pass's first block, for value residuals.
         """
         if state is not None:
-            fast = None if allowed is not None else in_one_call(self, stream)
-            if fast is not None and isinstance(state.past, KeyValueCache):
-                return fast(stream, normed, state.past, state.memory, memory_allowed)
             return self._step(stream, normed, allowed, memory_allowed, state, first)
         found = self.self_attention(normed, normed, allowed, **_of_first_layer(first))
         stream, normed = self.after_self(stream, found)

@@ -36,7 +36,7 @@ from jumok.models.encoder_decoder import TransformerEncoder
 from jumok.models.masked import text_encoder
 from jumok.models.size import numbers_in
 from jumok.shapes import Bool, Float, Int, Tensor
-from jumok.systems.base import GIVEN, ROWS, Facts, Shown, System, at_work
+from jumok.systems.base import GIVEN, ROWS, Facts, System
 from jumok.systems.device import PrecisionName, choose_device, dtype_of
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.words import WordSpace
@@ -77,7 +77,6 @@ class Bert(System):
     """
 
     task = "bert"
-    model: Shown[BertModel] = Shown()
 
     def __init__(
         self,
@@ -87,7 +86,7 @@ class Bert(System):
         max_tokens: int,
     ) -> None:
         self.name = name
-        self.model = BertModel(encoder)
+        self._model = BertModel(encoder)
         self.tokenizer = tokenizer
         self.max_tokens = max_tokens
 
@@ -115,9 +114,14 @@ class Bert(System):
         name = Path(sizes.name_or_path or folder.resolve()).name
         return cls(name, ready, tokenizer, sizes.max_position_embeddings - 2)
 
-    def modules(self) -> Sequence[nn.Module]:
+    @property
+    def model(self) -> BertModel:
+        """Its model, which the code that has it may change."""
+        return self.expose(self._model)
+
+    def _modules(self) -> Sequence[nn.Module]:
         """The encoder."""
-        return [self.model]
+        return [self._model]
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [{"vector": vector.tolist()} for vector in self.sentence_vectors(given)]
@@ -130,7 +134,6 @@ class Bert(System):
         texts = tuple(text[start:end] for start, end in spans)
         return Cut(tuple(found.ids), tuple(found.tokens), tuple(found.word_ids), texts)
 
-    @at_work
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32
     ) -> Float[Tensor, "texts dim"]:
@@ -150,7 +153,6 @@ class Bert(System):
             means.append(mean_of_real(states, real))
         return torch.cat(means)
 
-    @at_work
     def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
         """The words of a text, and for each the mean of the encoder's states at its tokens."""
         cut = self.cut(text_of(text, "text"))
@@ -172,7 +174,7 @@ class Bert(System):
 
     @property
     def _table(self) -> Float[Tensor, "subwords dim"]:
-        return self.model.encoder.embedding.table.detach().float().cpu()
+        return self._model.encoder.embedding.table.detach().float().cpu()
 
     def _within(self, cut: Cut) -> list[int]:
         """The ids, cut to the maximum length, with [SEP] last."""
@@ -182,8 +184,8 @@ class Bert(System):
     def _states(
         self, tokens: Int[Tensor, "texts length"], real: Bool[Tensor, "texts length"]
     ) -> Float[Tensor, "texts length dim"]:
-        device = self.model.encoder.embedding.table.device
-        return self.model.encoder(tokens.to(device), real.to(device)).float().cpu()
+        device = self._model.encoder.embedding.table.device
+        return self._model.encoder(tokens.to(device), real.to(device)).float().cpu()
 
 
 class _Sizes(BaseModel):

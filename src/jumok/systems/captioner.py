@@ -1,7 +1,6 @@
 """A captioning model as a callable object: it describes images."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -26,12 +25,13 @@ from jumok.errors import DataError, ModelError
 from jumok.models.captioner import CaptionerModel as Model
 from jumok.models.memory import Memory
 from jumok.shapes import Tensor
-from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, known_origin, torch_at_work
+from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, known_origin
 from jumok.systems.caption import Caption, Looks
-from jumok.systems.device import EngineName, EnginePrecision, PrecisionName
+from jumok.systems.device import EngineName, EnginePrecision, PrecisionName, precision_name
 from jumok.systems.given import pictures_in, texts_in
 from jumok.systems.loading import load_one, load_tokenizer, read_bundles, reading_of
 from jumok.systems.native.beside_torch import BesideTorch
+from jumok.systems.native.models import lacking, weights_of
 from jumok.systems.translation.on_engine import choose_engine, hypotheses_of, precision_of, serves
 
 FEATURE_AXES = 2  # cells and their width; pixels have three
@@ -49,7 +49,6 @@ class Captioner(BesideTorch[NativeModel]):
     """
 
     task = "captioning"
-    model: Shown[Model] = Shown()
 
     def __init__(
         self,
@@ -67,7 +66,7 @@ class Captioner(BesideTorch[NativeModel]):
                 expected=f"{model.decoder.vocabulary_size} subwords",
                 got=f"{tokenizer.size} subwords",
             )
-        self.model, self.tokenizer, self.reader = model, tokenizer, reader
+        self._model, self.tokenizer, self.reader = model, tokenizer, reader
         self.max_tokens, self.language, self.reading = max_tokens, language, reading
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
@@ -111,19 +110,29 @@ class Captioner(BesideTorch[NativeModel]):
             language=bundle.config.target_language,
             reading=reading_of(bundle.config),
         )
-        if choice.native:
-            weights = {name: each.numpy() for name, each in model.state_dict().items()}
-            system._engine = native_decoder(config, weights, known)
-        system._packs.watched = False  # only the system refers to its model so far
         system._precision = known
+        if choice.native:
+            system._engine = native_decoder(config, weights_of(model), known)
         return known_origin(system, [bundle], device=device, precision=precision, engine=engine)
 
-    def at_work(self) -> AbstractContextManager[None]:
-        """Torch computes in any case: it reads the images."""
-        return self.torch_at_work()
+    def search_natively(self, config: CaptionerConfig, dtype: torch.dtype) -> bool:
+        """Lets the native engine search, with a copy of the decoder's weights as they are now.
 
-    def modules(self) -> Sequence[Model]:
-        return [self.model]
+        For a model in memory that is not changed any more. False: the engine does not serve it.
+        """
+        if lacking(config) or next(self._model.parameters()).device.type != "cpu":
+            return False
+        self._precision = precision_name(dtype)
+        self._engine = native_decoder(config, weights_of(self._model), self._precision)
+        return True
+
+    @property
+    def model(self) -> Model:
+        """Its model, which the code that has it may change."""
+        return self.expose(self._model)
+
+    def _modules(self) -> Sequence[Model]:
+        return [self._model]
 
     @property
     def reads_features(self) -> bool:
@@ -138,7 +147,7 @@ class Captioner(BesideTorch[NativeModel]):
         """
         return torch.from_numpy(self.reader.read(content_of(file), str(file)))
 
-    @torch_at_work
+    @torch.inference_mode()
     def caption(
         self,
         pictures: Sequence[Path | str | np.ndarray | Tensor],
@@ -209,7 +218,6 @@ class Captioner(BesideTorch[NativeModel]):
             return self.read(Path(picture))
         return torch.from_numpy(picture) if isinstance(picture, np.ndarray) else picture
 
-    @torch.inference_mode()
     def _captions(
         self, batch: Sequence[Tensor], options: DecodingOptions, looks: bool
     ) -> Iterator[Caption]:
@@ -235,7 +243,7 @@ class Captioner(BesideTorch[NativeModel]):
             longest = [options.limits.longest_of(len(each)) for each in memories]
             if engine.positions is None or max(longest, default=0) < engine.positions:
                 return hypotheses_of([engine], memories, options)
-        return decode(self.model.decoder, memory, options)
+        return decode(self._model.decoder, memory, options)
 
     def _caption(self, hypothesis: Hypothesis, looks: Looks | None) -> Caption:
         return Caption(
@@ -250,7 +258,6 @@ class Captioner(BesideTorch[NativeModel]):
         # Bytes may decode to a line break, and a caption is one line.
         return normalize(self.tokenizer.decode(pieces)).strip()
 
-    @torch_at_work
     @torch.inference_mode()
     def look(
         self,
@@ -277,7 +284,6 @@ class Captioner(BesideTorch[NativeModel]):
             raise ModelError("this model has no attention: it reads the whole image as one vector.")
         return self.look_at([self.reading], pictures, texts, batch_size=batch_size)[0]
 
-    @torch_at_work
     @torch.inference_mode()
     def look_at(
         self,
@@ -303,8 +309,8 @@ class Captioner(BesideTorch[NativeModel]):
         return looks
 
     def _memory(self, pictures: Sequence[Tensor]) -> Memory:
-        device = next(self.model.parameters()).device
-        return self.model.encode(torch.stack(list(pictures)).to(device))
+        device = next(self._model.parameters()).device
+        return self._model.encode(torch.stack(list(pictures)).to(device))
 
     def _looks(
         self,
@@ -320,7 +326,7 @@ class Captioner(BesideTorch[NativeModel]):
             [[START, *pieces, *[END] * (longest - len(pieces))] for _, pieces in written],
             device=device,
         )
-        for weights in cross_attentions(self.model, memory.select(rows), tokens, readings):
+        for weights in cross_attentions(self._model, memory.select(rows), tokens, readings):
             yield [
                 self._looks_of(seen[: len(pieces)], pieces)
                 for seen, (_, pieces) in zip(weights.float().cpu(), written, strict=True)
@@ -329,9 +335,9 @@ class Captioner(BesideTorch[NativeModel]):
     def _looks_of(self, seen: Tensor, pieces: Sequence[int]) -> Looks:
         words, of_piece = self.words_of(pieces)
         if not words:
-            return Looks((), seen.new_zeros(0, *self.model.grid))
+            return Looks((), seen.new_zeros(0, *self._model.grid))
         cells = range(seen.shape[1])
-        return Looks(words, merge_words(seen, cells, of_piece).unflatten(1, self.model.grid))
+        return Looks(words, merge_words(seen, cells, of_piece).unflatten(1, self._model.grid))
 
     def words_of(self, pieces: Sequence[int]) -> tuple[tuple[str, ...], list[int]]:
         """The words that plain spaces separate, and for each token the index of its word.

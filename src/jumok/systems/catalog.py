@@ -139,8 +139,8 @@ def load(
             "fp32".
         engine: "auto" is the native engine where it serves the model: on a CPU it is several times
             faster than torch, and in "fp32" gives the same answers. The models on torch are loaded
-            when they are first read (`model.models`, `model.modules()`, `jumok.record`), and from
-            then on torch computes, with every hook and change.
+            when they are first read (`model.models`, `model.modules()`, `jumok.record`); torch
+            computes once they are hooked or changed, with every hook and change.
         threads: of the native engine; 0: one for each core.
 
     Raises:

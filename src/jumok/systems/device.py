@@ -28,6 +28,13 @@ def dtype_of(precision: PrecisionName) -> torch.dtype:
     return torch.float32 if precision == "fp32" else torch.bfloat16
 
 
+def precision_name(dtype: torch.dtype) -> PrecisionName:
+    """The name of this number format."""
+    import torch
+
+    return "bf16" if dtype == torch.bfloat16 else "fp32"
+
+
 def cores() -> int:
     """The processor's cores that this process may use."""
     try:

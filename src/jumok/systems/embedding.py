@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from jumok.attention.heard import tell
 from jumok.data.tokenizer import SPACE, Tokenizer, normalize, plain_words
 from jumok.errors import ModelError
-from jumok.systems.base import GIVEN, ROWS, Shown, System, torch_at_work
+from jumok.systems.base import GIVEN, ROWS, System
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.translation.segments import cut_lines
 
@@ -93,15 +93,17 @@ class SourceReader(System):
             their segments averaged.
     """
 
-    models: Shown[list[SequenceToSequence]]
     tokenizer: Tokenizer
     max_tokens: int
+
+    @property
+    def _models(self) -> Sequence[SequenceToSequence]:
+        raise NotImplementedError
 
     def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
         """Reads texts for `jumok.states_of`, without writing any."""
         self.sentence_vectors(texts, batch_size)
 
-    @torch_at_work
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32
     ) -> Float[torch.Tensor, "texts dim"]:
@@ -128,7 +130,6 @@ class SourceReader(System):
             sums.index_add_(0, torch.tensor(lines), torch.stack(vectors))
         return sums / counts.clamp(min=1)
 
-    @torch_at_work
     def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[torch.Tensor, "words dim"]]:
         """The words of a text, and for each the mean of the encoder's states at its tokens.
 
@@ -158,15 +159,15 @@ class SourceReader(System):
 
     def word_space(self) -> WordSpace:
         """The words that are one token, with their vectors in the embedding table."""
-        return own_space(self.models[0], self.tokenizer)
+        return own_space(self._models[0], self.tokenizer)
 
     def _states(self, batch: SourceBatch) -> Float[torch.Tensor, "batch length dim"]:
-        device = next(self.models[0].parameters()).device
+        device = next(self._models[0].parameters()).device
         allowed = None if batch.allowed is None else batch.allowed.to(device)
         import torch
 
         with torch.inference_mode():
-            return self.models[0].encode(batch.tokens.to(device), allowed).states.float().cpu()
+            return self._models[0].encode(batch.tokens.to(device), allowed).states.float().cpu()
 
     def _width(self) -> int:
         """The width of the encoder's states."""

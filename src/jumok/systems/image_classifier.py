@@ -15,7 +15,7 @@ from jumok.data.pictures.batches import as_tensor
 from jumok.data.pictures.corpus import Fitted, Shape
 from jumok.errors import BundleError, Place
 from jumok.models.image_classifier import ImageClassifier
-from jumok.systems.base import GIVEN, ROWS, Facts, Shown, System, at_work, loaded_from
+from jumok.systems.base import GIVEN, ROWS, Facts, System, loaded_from
 from jumok.systems.classification import Classification, ranked
 from jumok.systems.device import PrecisionName, choose_device, dtype_of
 from jumok.systems.given import pictures_in
@@ -33,12 +33,11 @@ class ImageClassification(System):
     """
 
     task = "image-classification"
-    models: Shown[tuple[ImageClassifier, ...]] = Shown()
 
     def __init__(
         self, models: Sequence[ImageClassifier], labels: Sequence[str], shape: Shape
     ) -> None:
-        self.models, self.labels, self.shape = tuple(models), tuple(labels), shape
+        self._models, self.labels, self.shape = tuple(models), tuple(labels), shape
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [each.facts() for each in self.classify(given)]
@@ -74,10 +73,15 @@ class ImageClassification(System):
             cls(models, bundles[0].config.labels, shapes[0]), bundles, device, precision
         )
 
-    def modules(self) -> Sequence[ImageClassifier]:
-        return self.models
+    @property
+    def models(self) -> tuple[ImageClassifier, ...]:
+        """Its models, which the code that has it may change."""
+        return self.expose(self._models)
 
-    @at_work
+    def _modules(self) -> Sequence[ImageClassifier]:
+        return self._models
+
+    @torch.no_grad()
     def classify(
         self, pictures: Sequence[PictureInput], batch_size: int = 64
     ) -> list[Classification]:
@@ -104,11 +108,11 @@ class ImageClassification(System):
         pixels = picture if isinstance(picture, np.ndarray) else read_image(Path(picture))
         return self.shape.fit(pixels)
 
-    @at_work
+    @torch.no_grad()
     def classify_fitted(self, pixels: np.ndarray) -> list[Classification]:
         """The labels of these images (image height width colours)."""
-        tensor = as_tensor(pixels).to(self.models[0].output.weight.device)
-        found = torch.stack([model.probabilities(tensor) for model in self.models]).mean(0).cpu()
+        tensor = as_tensor(pixels).to(self._models[0].output.weight.device)
+        found = torch.stack([model.probabilities(tensor) for model in self._models]).mean(0).cpu()
         return [ranked(row, self.labels) for row in found]
 
 

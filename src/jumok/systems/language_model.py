@@ -23,7 +23,7 @@ from jumok.decoding.options import FOR_CONTINUATION
 from jumok.decoding.writing import Watch
 from jumok.engine.language import NativeCausal
 from jumok.errors import BundleError, DataError, ModelError, Place
-from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, at_work, known_origin
+from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, known_origin
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, dtype_of
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.loading import check_size, model_of, only_one, read_bundles
@@ -42,9 +42,7 @@ from jumok.systems.translation.on_engine import choose_engine, precision_of
 if TYPE_CHECKING:
     import torch
 
-    from jumok.decoding.window import Window
     from jumok.models.causal import CausalLanguageModel
-    from jumok.models.decoder import TransformerState
 
 
 @dataclass(frozen=True)
@@ -114,8 +112,8 @@ class LanguageModel(BesideTorch[NativeCausal]):
     """A causal language model with its tokenizer.
 
     Attributes:
-        model: on torch. One on the native engine loads it when it is first read, and from then on
-            torch computes, with what the model is then.
+        model: on torch. One on the native engine loads it when it is first read; torch computes
+            once it is hooked or changed, with what it is then.
 
     Args:
         model: in evaluation mode.
@@ -128,8 +126,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
     """
 
     task = "language-model"
-    model: Shown[CausalLanguageModel] = Shown()
-    decoder: Shown[Window[TransformerState]] = Shown()
+    _held: CausalLanguageModel
 
     def __init__(
         self,
@@ -146,12 +143,17 @@ class LanguageModel(BesideTorch[NativeCausal]):
                 got=f"{tokenizer.size} subwords",
             )
         self.tokenizer, self.context, self.documents = tokenizer, context, documents
-        self._hold(model)
+        self._held = model
 
-    def _hold(self, model: CausalLanguageModel) -> None:
-        from jumok.decoding.window import Window
+    @property
+    def model(self) -> CausalLanguageModel:
+        """The model on torch, which the code that has it may change."""
+        return self.expose(self._model)
 
-        self.model, self.decoder = model, Window(model.decoder, self.context)
+    @property
+    def _model(self) -> CausalLanguageModel:
+        self._load_on_torch()
+        return self._held
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [{"text": "".join(self.generate(prompt))} for prompt in given]
@@ -201,10 +203,10 @@ class LanguageModel(BesideTorch[NativeCausal]):
         (bundle,) = bundles
         from jumok.models.causal import CausalLanguageModel
 
-        self._hold(model_of(bundle, CausalLanguageModel, device, dtype))
+        self._held = model_of(bundle, CausalLanguageModel, device, dtype)
 
-    def modules(self) -> Sequence[CausalLanguageModel]:
-        return [self.model]
+    def _modules(self) -> Sequence[CausalLanguageModel]:
+        return [self._model]
 
     def generate(
         self,
@@ -248,7 +250,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
         ids, options = self._asked(prompt, options, max_tokens)
         engine = self.engine
         if engine is None:
-            return self.each_at_work(self._on_torch(ids, options, watch))
+            return _without_gradients(self._on_torch(ids, options, watch))
         return tokens_of(self._on_engine(engine, ids, options, watch), engine.pass_reader())
 
     def writer(
@@ -268,7 +270,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
         ids, options = self._asked(prompt, options, max_tokens)
         engine = self.engine
         if engine is None:
-            return WrittenElsewhere(self.each_at_work(self._on_torch(ids, options, watch)))
+            return WrittenElsewhere(_without_gradients(self._on_torch(ids, options, watch)))
         return self._on_engine(engine, ids, options, watch)
 
     def _asked(
@@ -298,8 +300,9 @@ class LanguageModel(BesideTorch[NativeCausal]):
     ) -> Iterator[int]:
         """Tokens as they are chosen, or what a search finds."""
         from jumok.decoding.torch_stepper import TorchStepper, decode
+        from jumok.decoding.window import Window
 
-        decoder, nothing = self.decoder, self.model.nothing()
+        decoder, nothing = Window(self._model.decoder, self.context), self._model.nothing()
         if options.sample or options.beam == 1:
             stepper = TorchStepper(decoder, nothing)
             yield from tokens_of(writer_of(stepper, prompt, options, watch), None)
@@ -312,7 +315,6 @@ class LanguageModel(BesideTorch[NativeCausal]):
         """Reads texts for `jumok.states_of`, without writing any."""
         self.score(texts, batch_size=batch_size)
 
-    @at_work
     def score(self, texts: Sequence[str], *, batch_size: int = 32) -> list[TextScore]:
         """The log-probabilities of given texts, each a document of its own.
 
@@ -358,8 +360,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
         if engine is not None:
             found = [row.tolist() for row in engine.score(texts)]
         else:
-            with self.torch_at_work():
-                found = _scored_on_torch(self.model, texts)
+            found = _scored_on_torch(self._model, texts)
         for window, row in zip(windows, found, strict=True):
             new = row[window.scored - window.start : window.end - window.start]
             values[window.row][window.scored : window.end] = new
@@ -374,6 +375,18 @@ class _Span:
     start: int
     end: int
     scored: int
+
+
+def _without_gradients(tokens: Iterator[int]) -> Iterator[int]:
+    """The same tokens, each computed without gradients; the code between them runs outside."""
+    import torch
+
+    while True:
+        with torch.no_grad():
+            token = next(tokens, None)
+        if token is None:
+            return
+        yield token
 
 
 def _scored_on_torch(

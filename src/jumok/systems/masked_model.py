@@ -16,7 +16,7 @@ from jumok.errors import DataError, ModelError
 from jumok.layers.pooling import mean_of_real
 from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Bool, Float, Int, Tensor
-from jumok.systems.base import GIVEN, ROWS, Facts, Shown, System, at_work, loaded_from
+from jumok.systems.base import GIVEN, ROWS, Facts, System, loaded_from
 from jumok.systems.device import PrecisionName
 from jumok.systems.embedding import own_space
 from jumok.systems.given import text_of, texts_in
@@ -63,10 +63,9 @@ class MaskedModel(System):
     """
 
     task = "masked-lm"
-    model: Shown[MaskedLanguageModel] = Shown()
 
     def __init__(self, model: MaskedLanguageModel, tokenizer: Tokenizer, max_tokens: int) -> None:
-        self.model = model
+        self._model = model
         self.tokenizer = tokenizer
         self.max_tokens = max_tokens
         self._opens = torch.from_numpy(word_starts(tokenizer))
@@ -98,10 +97,14 @@ class MaskedModel(System):
             cls(model, tokenizer, bundle.config.max_tokens), [bundle], device, precision
         )
 
-    def modules(self) -> Sequence[MaskedLanguageModel]:
-        return [self.model]
+    @property
+    def model(self) -> MaskedLanguageModel:
+        """Its model, which the code that has it may change."""
+        return self.expose(self._model)
 
-    @at_work
+    def _modules(self) -> Sequence[MaskedLanguageModel]:
+        return [self._model]
+
     def fill(self, texts: Sequence[str], top: int = 5, batch_size: int = 32) -> list[Filled]:
         """Candidates for every gap, which is written `[MASK]` or `___`; one result a text.
 
@@ -143,7 +146,6 @@ class MaskedModel(System):
         """Reads texts for `jumok.states_of`, without writing any."""
         self.sentence_vectors(texts, batch_size)
 
-    @at_work
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32
     ) -> Float[Tensor, "texts dim"]:
@@ -161,7 +163,6 @@ class MaskedModel(System):
             vectors[rows] = mean_of_real(self._states(tokens, allowed), allowed).float().cpu()
         return vectors
 
-    @at_work
     def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
         """The words of a text, and a vector for each: the mean of its tokens' last states.
 
@@ -180,17 +181,17 @@ class MaskedModel(System):
 
     def word_space(self) -> WordSpace:
         """The words that are one token, with their vectors in the embedding table."""
-        return own_space(self.model, self.tokenizer)
+        return own_space(self._model, self.tokenizer)
 
     @property
     def _table(self) -> Float[Tensor, "vocabulary dim"]:
-        return self.model.encoder.embedding.table
+        return self._model.encoder.embedding.table
 
     @torch.inference_mode()
     def _states(
         self, tokens: Int[Tensor, "batch length"], allowed: Bool[Tensor, "batch length"] | None
     ) -> Float[Tensor, "batch length dim"]:
-        return self.model.encoder(tokens.to(self._table.device), allowed)
+        return self._model.encoder(tokens.to(self._table.device), allowed)
 
     @torch.inference_mode()
     def _probabilities(
@@ -200,7 +201,7 @@ class MaskedModel(System):
         device = self._table.device
         allowed = None if allowed is None else allowed.to(device)
         tokens = tokens.to(device)
-        logits = self.model(tokens, allowed, tokens == self.model.mask)
+        logits = self._model(tokens, allowed, tokens == self._model.mask)
         return logits.float().softmax(dim=1).cpu()
 
     def _candidates(
@@ -238,7 +239,7 @@ class MaskedModel(System):
         for number, (end, start) in enumerate(zip(ends, starts, strict=True)):
             between = normalize(text[end:start])
             if number:
-                ids.append(self.model.mask)
+                ids.append(self._model.mask)
             ids += self._continued(between) if number else self.tokenizer.encode(between)
             if number < len(ends) - 1:
                 first = number == 0 and not between.strip()
@@ -254,7 +255,7 @@ class MaskedModel(System):
 
     def _around_gaps(self, ids: list[int]) -> list[int]:
         """At most `max_tokens` of the tokens, every gap among them."""
-        gaps = [place for place, id in enumerate(ids) if id == self.model.mask]
+        gaps = [place for place, id in enumerate(ids) if id == self._model.mask]
         if not gaps or len(ids) <= self.max_tokens:
             return ids
         if gaps[-1] - gaps[0] >= self.max_tokens:

@@ -12,7 +12,7 @@ from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError
 from jumok.models.classifier import TextClassifier
 from jumok.shapes import Float, Tensor
-from jumok.systems.base import GIVEN, ROWS, Facts, Shown, System, at_work, loaded_from
+from jumok.systems.base import GIVEN, ROWS, Facts, System, loaded_from
 from jumok.systems.classification import Classification, ranked
 from jumok.systems.device import PrecisionName
 from jumok.systems.given import texts_in
@@ -27,7 +27,6 @@ class TextClassification(System):
     """
 
     task = "text-classification"
-    model: Shown[TextClassifier] = Shown()
 
     def __init__(
         self,
@@ -36,7 +35,7 @@ class TextClassification(System):
         tokenizer: Tokenizer,
         max_tokens: int,
     ) -> None:
-        self.model, self.labels = model, tuple(labels)
+        self._model, self.labels = model, tuple(labels)
         self.tokenizer, self.max_tokens = tokenizer, max_tokens
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
@@ -60,10 +59,14 @@ class TextClassification(System):
         system = cls(model, bundle.config.labels, tokenizer, bundle.config.max_tokens)
         return loaded_from(system, [bundle], device, precision)
 
-    def modules(self) -> Sequence[TextClassifier]:
-        return [self.model]
+    @property
+    def model(self) -> TextClassifier:
+        """Its model, which the code that has it may change."""
+        return self.expose(self._model)
 
-    @at_work
+    def _modules(self) -> Sequence[TextClassifier]:
+        return [self._model]
+
     def classify(self, texts: Sequence[str], batch_size: int = 32) -> list[Classification]:
         """The label of each text, in their order; of a long text only the beginning is read.
 
@@ -93,20 +96,19 @@ class TextClassification(System):
         """Reads texts for `jumok.states_of`, without writing any."""
         self.probabilities(texts, batch_size)
 
-    @at_work
     @torch.inference_mode()
     def probabilities(
         self, texts: Sequence[str], batch_size: int = 32
     ) -> Float[Tensor, "texts labels"]:
         """The probability of every label, for each text."""
         texts = texts_in(texts)
-        device = self.model.encoder.embedding.table.device
+        device = self._model.encoder.embedding.table.device
         ids = [each[: self.max_tokens] for each in self.tokenizer.encode_batch(texts)]
         found = torch.empty(len(ids), len(self.labels))
         tell(self, GIVEN, len(texts))
         for tokens, allowed, rows in plain_batches(ids, batch_size):
             tell(self, ROWS, rows)
             allowed = None if allowed is None else allowed.to(device)
-            logits = self.model(tokens.to(device), allowed)
+            logits = self._model(tokens.to(device), allowed)
             found[rows] = logits.float().softmax(dim=1).cpu()
         return found

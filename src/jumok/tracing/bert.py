@@ -30,17 +30,17 @@ def force_nothing(system: Bert, text: str, request: TraceRequest) -> ForcedPass:
         )
     cut = system.cut(text)
     check_length(text, cut.ids[1:-1], system.max_tokens, "a shorter text")
-    read = torch.tensor([cut.ids], device=device_of(system.model))
+    read = torch.tensor([cut.ids], device=device_of(system._model))
 
     def run(rows: int) -> Float[Tensor, "rows 0 1"]:
-        return system.model.encoder(read.expand(rows, -1)).new_zeros(rows, 0, 1)
+        return system._model.encoder(read.expand(rows, -1)).new_zeros(rows, 0, 1)
 
     axes = {"text": Axis(cut.pieces, cut.words, cut.texts)}
     return ForcedPass(run, text, [], text, axes=axes)
 
 
 def _adapter(system: Bert, name: str) -> ModelAdapter:
-    return ModelAdapter(system.model, "masked-lm", name, lambda *_: {}, sequences=AT_ITSELF)
+    return ModelAdapter(system._model, "masked-lm", name, lambda *_: {}, sequences=AT_ITSELF)
 
 
 BERT = Tracer(_adapter, force_nothing, recorded=False)

@@ -35,7 +35,7 @@ def force_caption(captioner: Captioner, picture: str, request: TraceRequest) -> 
     Raises:
         DataError: the image cannot be read, or the caption has no word, or is too long.
     """
-    tokenizer, model = captioner.tokenizer, captioner.model
+    tokenizer, model = captioner.tokenizer, captioner._model
     read = captioner.read(Path(picture))[None].to(device_of(model))
     search: SearchTree | None = SearchTree()
     if request.target is None:
@@ -70,7 +70,7 @@ def _searched(
     """
     check_tokens(request.prefix, captioner.tokenizer.size)
     longest = min(request.options.maximum_length, captioner.max_tokens)
-    model = captioner.model
+    model = captioner._model
     memory = model.encode(read)
     (length,) = lengths_of(memory)
     return searched(
@@ -107,11 +107,11 @@ def _looks(
     )
     assert captioner.reading is not None
     rows = torch.zeros(len(paths), dtype=torch.long, device=device)
-    return cross_attention(captioner.model, memory.select(rows), tokens, captioner.reading)
+    return cross_attention(captioner._model, memory.select(rows), tokens, captioner.reading)
 
 
 def _adapter(captioner: Captioner, name: str) -> ModelAdapter:
-    return writer_adapter(captioner.model, name, captioner.tokenizer, captioner.reading)
+    return writer_adapter(captioner._model, name, captioner.tokenizer, captioner.reading)
 
 
 CAPTION = Tracer(_adapter, force_caption, FOR_CAPTIONS)

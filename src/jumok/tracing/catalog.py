@@ -57,7 +57,7 @@ def trace(
     request = TraceRequest(
         options or tracer.options, target, level, change, prefix, extras, name, searcher
     )
-    with system.at_work(), torch.inference_mode():
+    with torch.inference_mode():
         return trace_with(tracer, system, str(given), request)
 
 

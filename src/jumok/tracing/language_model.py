@@ -33,7 +33,7 @@ def force_continuation(system: LanguageModel, text: str, request: TraceRequest) 
     Raises:
         DataError: the prompt and its continuation are longer than the model's context.
     """
-    tokenizer, model = system.tokenizer, system.model
+    tokenizer, model = system.tokenizer, system._model
     prompt, room = tokenizer.encode(text), system.context - 1  # for START
     check_length(text or "(nothing)", prompt or [START], room, "a shorter text")
     search: SearchTree | None = SearchTree()
@@ -71,14 +71,14 @@ def _searched(
         request.options, minimum_length=0, maximum_length=max(longest, 1), maximum_ratio=None
     )
     begun = replace(request, options=options, prefix=[*prompt, *request.prefix])
-    model = system.model
+    model = system._model
     stepper = TorchStepper(model.decoder, model.nothing())
     whole, search = searched(stepper, 0, system.tokenizer, begun)
     return whole[len(prompt) :], search
 
 
 LANGUAGE_MODEL = Tracer(
-    lambda system, name: language_adapter(system.model, name, system.tokenizer),
+    lambda system, name: language_adapter(system._model, name, system.tokenizer),
     force_continuation,
     DecodingOptions(beam=1, maximum_length=MOST_WRITTEN),
 )

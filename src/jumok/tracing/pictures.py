@@ -26,7 +26,7 @@ def force_picture_class(
     Raises:
         DataError: the image cannot be read, or there is no such label.
     """
-    model = system.models[0]
+    model = system._models[0]
     read = as_tensor(np.stack([system.fit(Path(picture))])).to(device_of(model))
 
     def run(rows: int) -> Float[Tensor, "rows 1 labels"]:
@@ -37,5 +37,5 @@ def force_picture_class(
 
 
 PICTURE_CLASS: Tracer[ImageClassification] = Tracer(
-    lambda system, name: image_adapter(system.models[0], name, system.labels), force_picture_class
+    lambda system, name: image_adapter(system._models[0], name, system.labels), force_picture_class
 )

@@ -29,7 +29,7 @@ def force_gaps(system: MaskedModel, text: str, request: TraceRequest) -> ForcedP
         DataError: the text has no word, or is longer than the model reads at once; there is not
             one token for each gap.
     """
-    model = system.model
+    model = system._model
     ids, opens = system.encode(text)
     check_length(text, ids, system.max_tokens)
     read = torch.tensor([[START, *ids, END]], device=device_of(model))
@@ -73,10 +73,10 @@ def force_text_class(system: TextClassification, text: str, request: TraceReques
     """
     ids = system.tokenizer.encode(text)[: system.max_tokens]
     check_length(text, ids, system.max_tokens)
-    read = torch.tensor([[START, *ids, END]], device=device_of(system.model))
+    read = torch.tensor([[START, *ids, END]], device=device_of(system._model))
 
     def run(rows: int) -> Float[Tensor, "rows 1 labels"]:
-        return system.model(read.expand(rows, -1))[:, None].float().log_softmax(dim=-1)
+        return system._model(read.expand(rows, -1))[:, None].float().log_softmax(dim=-1)
 
     return ForcedPass(run, text, label_of(request.target, system.labels))
 
@@ -94,7 +94,7 @@ def label_of(target: str | Sequence[int] | None, labels: Sequence[str]) -> list[
 
 GAPS: Tracer[MaskedModel] = Tracer(
     lambda system, name: reader_adapter(
-        system.model, system.task, name, WithMask(system.tokenizer, system.model.mask)
+        system._model, system.task, name, WithMask(system.tokenizer, system._model.mask)
     ),
     force_gaps,
 )
@@ -102,7 +102,7 @@ GAPS: Tracer[MaskedModel] = Tracer(
 
 TEXT_CLASS: Tracer[TextClassification] = Tracer(
     lambda system, name: reader_adapter(
-        system.model, system.task, name, system.tokenizer, system.labels
+        system._model, system.task, name, system.tokenizer, system.labels
     ),
     force_text_class,
 )

@@ -34,7 +34,7 @@ def force_translation(translator: Translator, text: str, request: TraceRequest) 
     Raises:
         DataError: the text has no word, or is longer than the model reads at once.
     """
-    tokenizer, model = translator.tokenizer, translator.models[0]
+    tokenizer, model = translator.tokenizer, translator._models[0]
     read = tokenizer.encode(text)
     check_length(text, read, translator.max_tokens)
     source = torch.tensor([[*read, END]], device=device_of(model))
@@ -75,15 +75,15 @@ def _searched(
         return _searched_natively(
             request.searcher, translator.longest_target, source, request
         ), None
-    memories = [model.encode(source) for model in translator.models]
-    aligner = translator.aligner
+    memories = [model.encode(source) for model in translator._models]
+    aligner = translator._aligner
 
     def looks(paths: Sequence[Sequence[int]]) -> Tensor:
         rows = torch.zeros(len(paths), dtype=torch.long, device=source.device)
         return aligner.between_pieces([memory.select(rows) for memory in memories], paths)
 
     (length,) = lengths_of(memories[0])
-    stepper = stepper_of(translator.models, memories)
+    stepper = stepper_of(translator._models, memories)
     return searched(
         stepper, length, translator.tokenizer, request, looks if aligner.aligns else None
     )
@@ -121,8 +121,8 @@ def load_searcher(opened: OpenedModel, device: str = "auto") -> EngineSearcher |
 
 
 def _adapter(translator: Translator, name: str) -> ModelAdapter:
-    setting = translator.aligner.readings[0]
-    return writer_adapter(translator.models[0], name, translator.tokenizer, setting)
+    setting = translator._aligner.readings[0]
+    return writer_adapter(translator._models[0], name, translator.tokenizer, setting)
 
 
 TRANSLATION = Tracer(_adapter, force_translation, FOR_TRANSLATION)

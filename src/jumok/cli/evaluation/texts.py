@@ -32,13 +32,12 @@ def evaluate_guesses(asked: Evaluation) -> Judged:
 
     masking = Masking(GUESSED_SHARE, 1.0, 0.0, True, word_starts(system.tokenizer))
     ids = [each[: system.max_tokens] for each in system.tokenizer.encode_batch(texts)]
-    with system.at_work():
-        from jumok.data.texts.batches import batches_of_guesses
+    from jumok.data.texts.batches import batches_of_guesses
 
-        batches = counted(batches_of_guesses(ids, asked.machine.batch, masking))
-        from jumok.evaluation.masked_lm import score_masked_lm
+    batches = counted(batches_of_guesses(ids, asked.machine.batch, masking))
+    from jumok.evaluation.masked_lm import score_masked_lm
 
-        guesses = score_masked_lm(system.model, batches)
+    guesses = score_masked_lm(system._model, batches)
     on = f"{int(guesses.guesses.sum()):,} tokens of {len(texts):,} texts"
     return Judged(guesses.scores(masking.signature, on), [], f"{len(texts):,} texts")
 

@@ -82,7 +82,7 @@ def engine(bundle: "Bundle") -> dict[str, str]:
     """What computes the model on a CPU, and why it is not the native engine."""
     from jumok.systems.native.models import lacking
 
-    why = lacking(bundle)
+    why = lacking(bundle.section)
     return {"name": "native"} if why is None else {"name": "torch", "why": why}
 
 

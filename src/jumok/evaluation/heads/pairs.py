@@ -35,7 +35,7 @@ def head_cards_over(
         ConfigError: the model has no attention.
         DataError: no pair with words on both sides, or gold alignments without a sure link.
     """
-    (model,) = translator.models
+    (model,) = translator._models
     if not sites(model):
         raise ConfigError("this model has no attention.", do="give one with attention")
     meter = HeadMeter(model, _known(translator, pairs(), batch_size))

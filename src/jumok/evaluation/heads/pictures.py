@@ -64,7 +64,7 @@ def caption_head_cards_over(
         ConfigError: the model has no attention, or its decoder attends to only one vector.
         DataError: no caption with a word, or an image that cannot be read.
     """
-    model = captioner.model
+    model = captioner._model
     if not model.cross_sites:
         raise ConfigError("this model has no attention over the image.", expected=ONE_VECTOR)
     texts = (text for picture in pictures.captioned() for text in picture.captions)
@@ -125,8 +125,8 @@ def _cells(
     """The output of the convolutions for each image; they have no heads."""
     read = captioner.reader.read
     arrays = [read(files.content(each.file), files.place(each.file)) for each in chunk]
-    device = next(captioner.model.parameters()).device
-    return captioner.model.see(torch.from_numpy(np.stack(arrays)).to(device))
+    device = next(captioner._model.parameters()).device
+    return captioner._model.see(torch.from_numpy(np.stack(arrays)).to(device))
 
 
 def _watch(
@@ -136,7 +136,7 @@ def _watch(
     captions: Sequence[ReferenceCaption],
 ) -> None:
     """Runs one forward and one backward pass; an image is read again for each of its captions."""
-    model, device = captioner.model, cells.device
+    model, device = captioner._model, cells.device
     read, _ = fill([[START, *each.tokens] for each in captions])
     written, _ = fill([[*each.tokens, END] for each in captions])
     tokens = torch.from_numpy(read).to(device)
@@ -167,7 +167,7 @@ def picture_head_cards_over(
         ConfigError: the model has no attention.
         DataError: no image.
     """
-    (model,) = system.models
+    (model,) = system._models
     if not sites(model):
         raise ConfigError("this model has no attention.", do="give one with attention")
     meter: HeadMeter | None = None

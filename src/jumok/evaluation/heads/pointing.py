@@ -77,7 +77,7 @@ class Pointing:
 
     def _noun(self, noun: NounAttention, maps_of: dict[str, np.ndarray], steps: list[int]) -> None:
         """Adds one noun: the weights of every head at its steps, (heads step cell)."""
-        grid = self.captioner.model.grid
+        grid = self.captioner._model.grid
         shares = cover(replace(noun, attention=np.ones(grid)))
         self.nouns += 1
         self.even += float(shares.mean())

@@ -50,7 +50,7 @@ def text_head_cards_over(
     Raises:
         DataError: no text with a word.
     """
-    model = system.model
+    model = system._model
     pairs = ((ids, ids) for chunk in _chunks(system, texts(), batch_size) for ids in chunk)
     meter = HeadMeter(model, Pieces.of(system.tokenizer, pairs))
     for chunk in _chunks(system, texts(), batch_size):

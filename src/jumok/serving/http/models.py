@@ -249,10 +249,7 @@ def serve_models(
         def load() -> None:
             model = service.models[name]
             system = model.opened.load(device, precision, computing, threads=1)
-            # Code that reads a system's models outside of its work may change them, so every later
-            # call would first compare all weights.
-            with system.at_work():
-                model.digest = system.fingerprint
+            model.digest = system.fingerprint
             if isinstance(system, Translator):
                 system.translate(["a"])  # compiles the kernels before the first request
                 batch = system.search_together()

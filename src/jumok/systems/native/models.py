@@ -6,6 +6,7 @@ Nothing here imports torch.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from jumok.bundle.arrays import Arrays, read_stored
 from jumok.bundle.described import check_alignment, check_size, check_tensors, unfit
@@ -14,6 +15,7 @@ from jumok.config import TransformerConfig
 from jumok.config.captioner import CaptionerConfig
 from jumok.config.causal import CausalConfig
 from jumok.config.recurrent import RecurrentConfig
+from jumok.config.section import ModelSection
 from jumok.engine import captioner, recurrent
 from jumok.engine.blocks import missing_part
 from jumok.engine.language import NativeCausal
@@ -23,6 +25,9 @@ from jumok.engine.quantising import Quantised
 from jumok.engine.recurrent import NativeRecurrent
 from jumok.engine.transformer import NativeTransformer
 from jumok.models.tensors import Tensors, causal_tensors_of, recurrent_tensors, tensors_of
+
+if TYPE_CHECKING:
+    from torch.nn import Module
 
 FURTHEST = 4096
 """The longest target, in tokens, that the engine writes."""
@@ -44,23 +49,43 @@ class StoredModel:
     integers: Mapping[str, Quantised]
 
 
-def lacking(bundle: Bundle) -> str | None:
-    """What of the model in a bundle the engine does not have; None if it serves the model."""
-    config = bundle.section
+def lacking(config: ModelSection) -> str | None:
+    """What of such a model the engine does not have; None if it serves the model."""
     if type(config) is RecurrentConfig:
         return recurrent.missing(config)
     if type(config) is CaptionerConfig:
         return captioner.missing(config)
     if type(config) is TransformerConfig or type(config) is CausalConfig:
         return missing_part(config)
-    return f"kind = {bundle.config.model.get('kind')!r}"
+    return f"kind = {config.kind!r}"
 
 
-def looks_of(bundle: Bundle) -> int:
+def looks_of(config: ModelSection) -> int:
     """The number of cross-attentions of a model that the engine serves."""
-    config = bundle.section
     assert isinstance(config, TransformerConfig | RecurrentConfig)
     return config.decoder_layers if isinstance(config, TransformerConfig) else int(config.looks)
+
+
+def weights_of(model: "Module") -> Arrays:
+    """The weights of a model on the CPU, by name, for the engine."""
+    return {name: tensor.float().numpy() for name, tensor in model.state_dict().items()}
+
+
+def native_copy(config: ModelSection, weights: Arrays, kind: Kind) -> NativeModel:
+    """A model on the engine, which has to serve it, with copies of these weights.
+
+    Args:
+        weights: by their names in a bundle, float32.
+        kind: the number format in which it computes.
+    """
+    return _native(config, StoredModel(weights, kind, {}))
+
+
+def _native(config: ModelSection, stored: StoredModel) -> NativeModel:
+    if isinstance(config, TransformerConfig):
+        return NativeTransformer(config, stored.weights, stored.kind, stored.integers)
+    assert isinstance(config, RecurrentConfig)
+    return NativeRecurrent(config, stored.weights, stored.kind, stored.integers)
 
 
 def native_model(bundle: Bundle, kind: Kind) -> NativeModel:
@@ -74,11 +99,11 @@ def native_model(bundle: Bundle, kind: Kind) -> NativeModel:
     """
     config, vocabulary = bundle.section, bundle.config.vocabulary_size
     if isinstance(config, TransformerConfig):
-        stored = _stored(bundle, kind, tensors_of(config, vocabulary), config.decoder_layers)
-        return NativeTransformer(config, stored.weights, stored.kind, stored.integers)
-    assert isinstance(config, RecurrentConfig)
-    stored = _stored(bundle, kind, recurrent_tensors(config, vocabulary), int(config.looks))
-    return NativeRecurrent(config, stored.weights, stored.kind, stored.integers)
+        expected = tensors_of(config, vocabulary)
+    else:
+        assert isinstance(config, RecurrentConfig)
+        expected = recurrent_tensors(config, vocabulary)
+    return _native(config, _stored(bundle, kind, expected, looks_of(config)))
 
 
 def native_causal(bundle: Bundle, kind: Kind) -> NativeCausal:

@@ -14,7 +14,7 @@ from jumok.data.pairs.rows import batched_rows
 from jumok.data.tokenizer import Tokenizer, normalize, plain_words
 from jumok.decoding.rank import Ranker
 from jumok.errors import DataError, ModelError
-from jumok.systems.base import GIVEN, ROWS, Shown, at_work, torch_at_work
+from jumok.systems.base import GIVEN, ROWS
 from jumok.systems.embedding import SourceReader
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.translation.part_writer import Draft, translation_of, written_text
@@ -32,8 +32,11 @@ class GivenTranslations(SourceReader):
     """Reads a source, and scores a given translation of it."""
 
     tokenizer: Tokenizer
-    aligner: Shown[Aligner] = Shown()
     longest_target: int | None
+
+    @property
+    def _aligner(self) -> Aligner:
+        raise NotImplementedError
 
     @property
     def searcher(self) -> Searcher:
@@ -45,7 +48,6 @@ class GivenTranslations(SourceReader):
         """Whether there is attention to extract alignments from."""
         raise NotImplementedError
 
-    @at_work
     def score(
         self, sources: Sequence[str], targets: Sequence[str], *, batch_size: int = 32
     ) -> list[Translation]:
@@ -68,17 +70,17 @@ class GivenTranslations(SourceReader):
         write = self.tokenizer.encode_batch(targets)
         check_lengths(self.longest_target, read, write)
         tell(self, GIVEN, len(sources))
+        searcher = self.searcher
         scored: list[Translation] = [Translation("")] * len(sources)
         for rows in batched_rows(read, batch_size):
             given = [write[row] for row in rows]
             tell(self, ROWS, rows)
-            batch = self.searcher.read([read[row] for row in rows])
+            batch = searcher.read([read[row] for row in rows])
             for row, hypothesis in zip(rows, batch.score(given, Ranker()), strict=True):
                 draft = Draft(hypothesis, written_text(self.tokenizer, hypothesis.tokens))
                 scored[row] = translation_of(self.tokenizer, read[row], draft)
         return scored
 
-    @at_work
     def attention(self, source: str, target: str) -> WordAttention:
         """How much each word of `target` attended to each word of `source`.
 
@@ -114,13 +116,12 @@ class GivenTranslations(SourceReader):
                 do="use a model with attention, or leave alignments out",
             )
 
-    @torch_at_work
     def read(self, batch: SourceBatch) -> list[Memory]:
         """What the encoder of each model writes about these sources."""
         import torch
 
-        device = next(self.models[0].parameters()).device
+        device = next(self._models[0].parameters()).device
         tokens = batch.tokens.to(device)
         allowed = None if batch.allowed is None else batch.allowed.to(device)
         with torch.inference_mode():
-            return [model.encode(tokens, allowed) for model in self.models]
+            return [model.encode(tokens, allowed) for model in self._models]

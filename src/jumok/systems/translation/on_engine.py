@@ -76,7 +76,7 @@ def _refused(bundles: Sequence[Bundle], device: str) -> ConfigError | None:
             "the native engine runs on the CPU.", got=f"--device {device}", do=f"cpu, or {TORCH}"
         )
     for bundle in bundles:
-        lacks = lacking(bundle)
+        lacks = lacking(bundle.section)
         if lacks is not None:
             return ConfigError(
                 "the native engine does not run this model.",
@@ -99,7 +99,7 @@ def precision_of(
 
 def reading_on_engine(bundle: Bundle) -> AlignmentSetting | None:
     """The alignment setting of a model that the engine serves; None for one without attention."""
-    looks = looks_of(bundle)
+    looks = looks_of(bundle.section)
     return (reading_of(bundle.config) if looks else None) or default_setting(looks)
 
 

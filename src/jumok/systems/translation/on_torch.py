@@ -38,8 +38,7 @@ class TorchSearcher:
     @property
     def layers(self) -> int:
         """The number of the decoder's cross-attentions; of several models the fewest."""
-        with self.system.torch_at_work():
-            return min(len(model.cross_sites) for model in self.system.models)
+        return min(len(model.cross_sites) for model in self.system._models)
 
     def read(self, sources: Sequence[Sequence[int]]) -> "TorchSources":
         """These sources in one batch."""
@@ -88,8 +87,8 @@ class TorchSources:
         """For each source its hypotheses, best first (samples: as sampled)."""
         system = self._system
         same = partial(written_text, system.tokenizer) if options.nbest > 1 else None
-        with system.torch_at_work():
-            models, memories = system.models, self.memories
+        with torch.no_grad():
+            models, memories = system._models, self.memories
             cover = covering(models, memories) if options.coverage_penalty else None
             with spending("decode", "torch"):
                 found = decode_with(
@@ -101,10 +100,10 @@ class TorchSources:
 
     def score(self, targets: Sequence[Sequence[int]], ranker: Ranker) -> list[Hypothesis]:
         """A given target for each source, with its log-probabilities."""
-        with self._system.torch_at_work():
+        with torch.no_grad():
             scored = [
                 score_pairs(model.decoder, memory, targets)
-                for model, memory in zip(self._system.models, self.memories, strict=True)
+                for model, memory in zip(self._system._models, self.memories, strict=True)
             ]
         return joint_scores(scored, ranker)
 
@@ -113,11 +112,11 @@ class TorchSources:
     ) -> list[Weights]:
         """For each target how much its tokens attended to each source token, and to END."""
         system = self._system
-        with system.torch_at_work():
-            aligner = system.aligner
+        with torch.no_grad():
+            aligner = system._aligner
             if setting is not None:
-                readings = [setting if model.cross_sites else None for model in system.models]
-                aligner = Aligner(system.models, readings, system.tokenizer)
+                readings = [setting if model.cross_sites else None for model in system._models]
+                aligner = Aligner(system._models, readings, system.tokenizer)
             weights = aligner.between_pieces(self.memories, targets).numpy()
         return [
             weights[row, : len(target), : len(source) + 1]

@@ -73,7 +73,7 @@ class Pairs:
 
     def batches(self, translator: Translator, batch_size: int) -> Iterator[PairBatch]:
         """As `collated`, with what the models wrote of the sources."""
-        device = next(translator.models[0].parameters()).device
+        device = next(translator._models[0].parameters()).device
         for rows, batch in self.collated(batch_size):
             memories = translator.read(SourceBatch(batch.source, batch.source_allowed, rows))
             sources, targets = (
@@ -100,14 +100,13 @@ def align_pairs(
     """
     found: list[Links] = [()] * len(pairs.sources)
     words = translator.tokenizer.words
-    with translator.at_work():
-        for batch in pairs.batches(translator, batch_size):
-            weights = aligner.between_pieces(batch.memories, batch.targets)
-            linked = word_links(
-                weights[:, None], list(map(words, batch.sources)), list(map(words, batch.targets))
-            )
-            for row, places in zip(batch.rows, linked[:, 0].tolist(), strict=True):
-                found[row] = links_of(places)
+    for batch in pairs.batches(translator, batch_size):
+        weights = aligner.between_pieces(batch.memories, batch.targets)
+        linked = word_links(
+            weights[:, None], list(map(words, batch.sources)), list(map(words, batch.targets))
+        )
+        for row, places in zip(batch.rows, linked[:, 0].tolist(), strict=True):
+            found[row] = links_of(places)
     return found
 
 

@@ -5,9 +5,9 @@ several sentences is cut after each, unless the model was trained on such lines,
 than those of its training at sentence ends (otherwise at commas, at spaces, or anywhere); the
 segments are translated and joined. Whatever characters come in, no line break goes out.
 
-One Transformer is searched by the native engine, and importing this imports no torch then. The
-models on torch are loaded when they are first needed. Once other code has had them it may have
-changed or hooked them, so from then on torch computes everything.
+The native engine searches where it serves the models, and importing this imports no torch then. The
+models on torch are loaded when they are first needed; torch computes once they are hooked or
+changed (`systems/native/beside_torch.py`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from jumok.decoding.limits import Prefixes
 from jumok.decoding.options import FOR_TRANSLATION
 from jumok.errors import BundleError, ConfigError, ModelError, Place
 from jumok.halting import heed
-from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, at_work, known_origin
+from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, known_origin
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, cores, dtype_of
 from jumok.systems.given import texts_in
 from jumok.systems.languages import WITHOUT_SPACES, language_code
@@ -66,8 +66,8 @@ class Translator(TranslationModels, FileTranslator):
     """One model, or an ensemble of several with one tokenizer.
 
     Attributes:
-        models: on torch. A Translator on the native engine loads them when they are first read, and
-            from then on torch computes, with what the models are then.
+        models: on torch. A Translator on the native engine loads them when they are first read;
+            torch computes once they are hooked or changed, with what they are then.
         left: the number of lines that the native engine has left to torch.
 
     Args:
@@ -175,7 +175,6 @@ class Translator(TranslationModels, FileTranslator):
         given = {"device": device, "precision": precision, "engine": engine, "threads": threads}
         return known_origin(system, bundles, **given)
 
-    @at_work
     def translate(
         self,
         texts: Sequence[str],

@@ -218,7 +218,7 @@ def exported_section(bundle: Bundle) -> TransformerConfig:
     config = bundle.section
     if not isinstance(config, TransformerConfig):
         raise _not_exported(bundle, f"kind = {bundle.config.model.get('kind')!r}")
-    if (lacks := lacking(bundle)) is not None:
+    if (lacks := lacking(config)) is not None:
         raise _not_exported(bundle, lacks)
     return config
 

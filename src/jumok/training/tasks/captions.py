@@ -84,8 +84,10 @@ class CaptioningTask:
         loss = mean_loss(self.objective, model, every_caption(checked, VALIDATION_PICTURES))
         assert isinstance(model, Model)
         reading = self._setting(model)
-        prepare_for_inference(model, dtype)
-        scores = self._text_scores(self._captioner(model, reading))
+        captioner = self._captioner(model, reading)
+        if not captioner.search_natively(self._config.model, dtype):
+            prepare_for_inference(model, dtype)
+        scores = self._text_scores(captioner)
         return Scores(loss, scores, baselines.of_text(scores[0]))
 
     def _text_scores(self, captioner: Captioner) -> tuple[Score, ...]:

@@ -100,7 +100,6 @@ class TranslationTask:
 
     def _translations(self, model: nn.Module, dtype: torch.dtype) -> list[Translation]:
         assert isinstance(model, SequenceToSequence)
-        prepare_for_inference(model, dtype)
         data, beam = self._config.data, self._config.validation.beam
         translator = Translator(
             [model],
@@ -109,6 +108,8 @@ class TranslationTask:
             target_language=data.target_language,
             longest_target=longest_of(self._config.model),
         )
+        if not translator.search_natively([self._config.model], dtype):
+            prepare_for_inference(model, dtype)
         return translator.translate(
             self._prepared.sources, beam=beam, alignments=False, split="length", keep=False
         )

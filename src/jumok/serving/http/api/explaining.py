@@ -58,12 +58,11 @@ class ExplainHandler:
     def run(self, given: Sequence[tuple[str, str]]) -> list[Explained]:
         if not self.translating.alignments and self.setting is None:
             return [Explained(each) for each in self.translating.run(given)]
-        with self.translating.system.at_work():  # where reading the models does not change them
-            self.translating.system.check_alignments()
-            self._check_layer()
-            found = self.translating.run(given)
-            texts = [text for text, _ in given]
-            return [self._explained(*each) for each in zip(texts, found, strict=True)]
+        self.translating.system.check_alignments()
+        self._check_layer()
+        found = self.translating.run(given)
+        texts = [text for text, _ in given]
+        return [self._explained(*each) for each in zip(texts, found, strict=True)]
 
     def _check_layer(self) -> None:
         """Checks that the model has the layer.
