@@ -54,7 +54,9 @@ class Contents(NamedTuple):
                 parts += [name, value]
                 if isinstance(value, dict):  # children, parameters, hooks
                     for key, each in value.items():
-                        if not hasattr(each, "acts"):  # a hook of jumok's, for one context
+                        if (
+                            getattr(each, "acts", None) is None
+                        ):  # not a hook of jumok's, for one context
                             parts += [key, each]
         return cls(parts, digest_of(chain.from_iterable(model.buffers() for model in models)))
 
