@@ -54,9 +54,8 @@ class Contents(NamedTuple):
                 parts += [name, value]
                 if isinstance(value, dict):  # children, parameters, hooks
                     for key, each in value.items():
-                        if (
-                            getattr(each, "acts", None) is None
-                        ):  # not a hook of jumok's, for one context
+                        # a hook with `acts` is one of jumok, for one context
+                        if getattr(each, "acts", None) is None:
                             parts += [key, each]
         return cls(parts, digest_of(chain.from_iterable(model.buffers() for model in models)))
 
