@@ -42,7 +42,6 @@ def types_are_not_executed():
 
 @pytest.fixture(scope="module")
 def translator(tmp_path_factory) -> Any:
-    """Wide enough for the kernel of single steps."""
     tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
     config = TransformerConfig(dim=48, heads=3, encoder_layers=1, decoder_layers=2, feedforward=32)
     model = roughen(build(config, DataSizes(vocabulary=tokenizer.size)))

@@ -192,6 +192,16 @@ def edited(model: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
+def without_positions(model: nn.Module) -> Iterator[None]:
+    """A buffer, which no bundle has."""
+    table = next(model.buffers())
+    kept = table.clone()
+    table.zero_()
+    yield
+    table.copy_(kept)
+
+
+@contextmanager
 def swapped(model: nn.Module) -> Iterator[None]:
     """Two matrices, which are the same set of numbers as before."""
     attention = model.decoder.blocks[0].self_attention
@@ -201,7 +211,9 @@ def swapped(model: nn.Module) -> Iterator[None]:
     attention.query.weight.data, attention.key.weight.data = one, other
 
 
-@pytest.mark.parametrize("change", [hooked, patched, replaced, gated, edited, swapped])
+@pytest.mark.parametrize(
+    "change", [hooked, patched, replaced, gated, edited, without_positions, swapped]
+)
 def test_torch_computes_what_was_changed_as_long_as_it_is(native, on_torch, change):
     before = native.translate(TEXTS, OPTIONS)
     with change(native.models[0]), change(on_torch.models[0]):

@@ -12,8 +12,6 @@ from safetensors.torch import load_file
 from jumok.bundle.reading import read_bundle
 from jumok.config import CorpusConfig
 from jumok.data.files.run_log import read_log
-from jumok.engine.native import NativeModel
-from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError, DataError, TrainingError
 from jumok.systems.translation.translator import Translator
 from jumok.training import checkpoint
@@ -40,21 +38,6 @@ def assert_same_bits(left, right):
 def stop_at(step):
     """Sends this process SIGTERM while it makes `step`."""
     return lambda now: os.kill(os.getpid(), signal.SIGTERM) if now == step else None
-
-
-@pytest.mark.skipif(library() is None, reason="needs a C compiler")
-@pytest.mark.parametrize("score", ["scaled-dot", "additive"])
-def test_validation_decodes_on_the_engine_where_that_serves_the_model(
-    score, tmp_path, make_config, recorder, monkeypatch
-):
-    searched, whole = [], NativeModel.search
-    monkeypatch.setattr(
-        NativeModel,
-        "search",
-        lambda model, sources, *rest: searched.extend(sources) or whole(model, sources, *rest),
-    )
-    train(make_config("validation.every=12", f"model.score={score}"), tmp_path, recorder())
-    assert len(searched) == (3 if score == "scaled-dot" else 0)
 
 
 def test_a_run_leaves_a_bundle_a_log_and_a_checkpoint(tmp_path, make_config, recorder):

@@ -8,12 +8,13 @@ they are then. Importing this imports no torch: the native engine needs none.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from operator import is_
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeVar
 
-from jumok.bundle.fingerprint import Origin, fingerprint_of, together
+from jumok.bundle.fingerprint import Origin, digest_of, fingerprint_of, together
 from jumok.bundle.reading import Bundle, Precision
 from jumok.errors import BundleError, ConfigError
 from jumok.systems.device import EngineName, EnginePrecision, PrecisionName
@@ -32,6 +33,39 @@ Facts = dict[str, object]
 Part = TypeVar("Part")
 
 
+class Contents(NamedTuple):
+    """Everything that models consist of, except the numbers in their parameters.
+
+    Attributes:
+        parts: modules, their classes, attributes, children and hooks.
+        buffers: the digest of tensors that are no parameters, such as tables of positions.
+    """
+
+    parts: list[object]
+    buffers: str
+
+    @classmethod
+    def of(cls, models: Sequence[Module]) -> Contents:
+        """What these models consist of now."""
+        parts: list[object] = []
+        for module in chain.from_iterable(model.modules() for model in models):
+            parts += [module, type(module)]
+            for name, value in vars(module).items():
+                parts += [name, value]
+                if isinstance(value, dict):  # children, parameters, hooks
+                    for key, each in value.items():
+                        # a hook with `acts` is one of jumok, for one context
+                        if getattr(each, "acts", None) is None:
+                            parts += [key, each]
+        return cls(parts, digest_of(chain.from_iterable(model.buffers() for model in models)))
+
+    def holds(self, models: Sequence[Module]) -> bool:
+        """Whether these models consist of the same objects."""
+        now = Contents.of(models)
+        same = len(now.parts) == len(self.parts) and all(map(is_, now.parts, self.parts))
+        return same and now.buffers == self.buffers
+
+
 class System:
     """A system with a fingerprint.
 
@@ -43,7 +77,7 @@ class System:
     task: str
     name: str = "model"
     _origins: tuple[Origin, ...] = ()
-    _exposed: list[object] | None = None
+    _exposed: Contents | None = None
     _options: Mapping[str, object] = MappingProxyType({})
     _precision: Precision = "fp32"
 
@@ -126,7 +160,7 @@ class System:
     def expose(self, part: Part) -> Part:
         """A part of the system for other code, which may change it from now on."""
         if self._exposed is None:
-            self._exposed = _parts_of(self._modules())
+            self._exposed = Contents.of(self._modules())
         return part
 
     def _has_loaded_weights(self) -> bool:
@@ -140,11 +174,8 @@ class System:
 
     def _is_as_loaded(self) -> bool:
         """Whether its models are what was loaded: the same modules, hooks, settings and weights."""
-        before = self._exposed
-        if before is not None:
-            now = _parts_of(self._modules())
-            if len(now) != len(before) or not all(map(is_, now, before)):
-                return False
+        if self._exposed is not None and not self._exposed.holds(self._modules()):
+            return False
         try:
             return self._has_loaded_weights()
         except BundleError:  # it was written again: there is nothing to compare with
@@ -165,21 +196,6 @@ class System:
 
 
 AnySystem = TypeVar("AnySystem", bound=System)
-
-
-def _parts_of(models: Sequence[Module]) -> list[object]:
-    """Everything that the models consist of, except the numbers in their tensors."""
-    parts: list[object] = []
-    for model in models:
-        for module in model.modules():
-            parts += [module, type(module)]
-            for name, value in vars(module).items():
-                parts += [name, value]
-                if isinstance(value, dict):  # children, parameters, hooks
-                    for key, each in value.items():
-                        if not hasattr(each, "acts"):  # a hook of jumok's, for one context
-                            parts += [key, each]
-    return parts
 
 
 def loaded_from(

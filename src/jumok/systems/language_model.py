@@ -35,6 +35,7 @@ from jumok.systems.text_writer import (
     native_writer,
     searched,
     tokens_of,
+    without_gradients,
     writer_of,
 )
 from jumok.systems.translation.on_engine import choose_engine, precision_of
@@ -250,7 +251,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
         ids, options = self._asked(prompt, options, max_tokens)
         engine = self.engine
         if engine is None:
-            return _without_gradients(self._on_torch(ids, options, watch))
+            return without_gradients(self._on_torch(ids, options, watch))
         return tokens_of(self._on_engine(engine, ids, options, watch), engine.pass_reader())
 
     def writer(
@@ -270,7 +271,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
         ids, options = self._asked(prompt, options, max_tokens)
         engine = self.engine
         if engine is None:
-            return WrittenElsewhere(_without_gradients(self._on_torch(ids, options, watch)))
+            return WrittenElsewhere(without_gradients(self._on_torch(ids, options, watch)))
         return self._on_engine(engine, ids, options, watch)
 
     def _asked(
@@ -375,18 +376,6 @@ class _Span:
     start: int
     end: int
     scored: int
-
-
-def _without_gradients(tokens: Iterator[int]) -> Iterator[int]:
-    """The same tokens, each computed without gradients; the code between them runs outside."""
-    import torch
-
-    while True:
-        with torch.no_grad():
-            token = next(tokens, None)
-        if token is None:
-            return
-        yield token
 
 
 def _scored_on_torch(

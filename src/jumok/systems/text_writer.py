@@ -153,3 +153,15 @@ def searched(
     ):
         run([(0, search)], WindowedStepper(session, request, engine.context, engine.vocabulary))
     return search.found()
+
+
+def without_gradients(tokens: Iterator[int]) -> Iterator[int]:
+    """The same tokens, each computed without gradients; the code between them runs outside."""
+    import torch
+
+    while True:
+        with torch.no_grad():
+            token = next(tokens, None)
+        if token is None:
+            return
+        yield token
