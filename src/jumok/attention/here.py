@@ -46,6 +46,12 @@ def having_any() -> bool:
     return _VALUES.get() is not None
 
 
+def has_value(name: str, owner: object) -> bool:
+    """Whether the attribute `name` of this owner has another value in this context."""
+    values = _VALUES.get()
+    return values is not None and (id(owner), name) in values
+
+
 @contextmanager
 def having(name: str, values: Mapping[Owner, object]) -> Iterator[None]:
     """Gives the attribute `name` of these owners these values in this context, inside the block."""

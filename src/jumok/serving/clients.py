@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 
 
 class ClientDisconnected(Exception):  # noqa: N818 - not an error
-    """Nobody waits for the answer any more."""
+    """The client has closed the connection, so the answer is not wanted."""
 
 
 def is_foreign(header: Callable[[str], str | None], method: str, allowed: Collection[str]) -> bool:

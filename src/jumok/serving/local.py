@@ -1,5 +1,8 @@
 """A server for one page on this machine: access, sizes of requests and time limits.
 
+It is the standard library's: `jumok look` opens a page without the extra `serve`, and without its
+imports.
+
 Any web page that a user visits can send requests to 127.0.0.1, and an attacker can make a host name
 of theirs point there. So a request must name exactly this address (Host, and Origin where there is
 one) and contain the token of the link that was printed.
@@ -24,7 +27,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from jumok.errors import JumokError
-from jumok.serving.clients import is_foreign
+from jumok.serving.clients import ClientDisconnected, is_foreign
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -36,10 +39,6 @@ Answer = Callable[[Mapping[str, object], Heed], dict[str, object]]
 
 Receive = Callable[[str, bytes], dict[str, str]]
 """Takes the name and the bytes of a file that the page sends; returns how to request it."""
-
-
-class ClientDisconnected(Exception):  # noqa: N818 - not an error
-    """The page has closed the connection: it was closed, or has sent a newer request."""
 
 
 MOST_BYTES = 64 * 1024

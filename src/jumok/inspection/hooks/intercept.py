@@ -7,11 +7,10 @@ inside of them, whose code does not know that it is read.
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
 
 from torch import nn
 
-_HERE: ContextVar[frozenset[object]] = ContextVar("jumok_hooks", default=frozenset())
+from jumok.attention.here import has_value, having
 
 
 def hooked(
@@ -53,13 +52,13 @@ def replaced(
     mark = object()
 
     def give(_: nn.Module, given: tuple[object, ...]) -> object:
-        return before(given) if before is not None and mark in _HERE.get() else None
+        return before(given) if before is not None and acts() else None
 
     def leave(_: nn.Module, __: object, made: object) -> object:
-        return after(made) if after is not None and mark in _HERE.get() else None
+        return after(made) if after is not None and acts() else None
 
     def acts() -> bool:
-        return mark in _HERE.get()
+        return has_value("hook", mark)
 
     give.acts = leave.acts = acts  # type: ignore[attr-defined]  # kernels/plain.py asks for it
     handles = []
@@ -67,10 +66,9 @@ def replaced(
         handles.append(module.register_forward_pre_hook(give))
     if after is not None:
         handles.append(module.register_forward_hook(leave))
-    token = _HERE.set(_HERE.get() | {mark})
     try:
-        yield
+        with having("hook", {mark: True}):
+            yield
     finally:
-        _HERE.reset(token)
         for handle in handles:
             handle.remove()
