@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.data.tokenizer import END, START
-from jumok.decoding.beam import Cover
+from jumok.decoding.beam import Cover, Report
 from jumok.decoding.constraints import Constraints
 from jumok.decoding.hypothesis import Hypothesis, Same
 from jumok.decoding.limits import Prefixes
@@ -34,6 +34,7 @@ def decode_natively(
     prefixes: Prefixes | None = None,
     constraints: Sequence[Constraints] | None = None,
     same: Same | None = None,
+    report: Report | None = None,
 ) -> list[list[Hypothesis]]:
     """`options.nbest` hypotheses for every source, best first (samples: as sampled).
 
@@ -43,7 +44,7 @@ def decode_natively(
     Args:
         models: several form an ensemble.
         sources: their tokens, END included, or Memories.
-        prefixes, constraints, same: as in `decode_with`.
+        prefixes, constraints, same, report: as in `decode_with`.
 
     Raises:
         ConfigError, ModelError: as `decode_with` and `NativeModel.search`.
@@ -54,7 +55,7 @@ def decode_natively(
     longest = [options.limits.longest_of(len(each)) for each in sources]
     cover = covering(models, sources) if options.coverage_penalty else None
     vocabulary = models[0].vocabulary
-    searches = searches_of(options, longest, vocabulary, prefixes, constraints, same, cover)
+    searches = searches_of(options, longest, vocabulary, prefixes, constraints, same, cover, report)
     slots = max(each.slots for of_source in searches for each in of_source)
     with ExitStack() as held:
         steppers = [

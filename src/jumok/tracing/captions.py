@@ -8,22 +8,23 @@ from pathlib import Path
 import torch
 
 from jumok.alignment.extract import cross_attention
+from jumok.alignment.words import Weights
 from jumok.data.tokenizer import END, START
 from jumok.decoding.options import FOR_CAPTIONS
-from jumok.decoding.torch_stepper import TorchStepper, lengths_of
+from jumok.decoding.torch_stepper import decode
 from jumok.inspection.attribution import Measure
 from jumok.inspection.findings import SearchTree, TraceFindings
 from jumok.inspection.gradients_and_occlusion import occlude_patches, written_over
 from jumok.models.captioner import CaptionerModel as Model
 from jumok.models.captioner import GridWriter
 from jumok.models.memory import Memory
-from jumok.shapes import Float, Int, Tensor
+from jumok.shapes import Int, Tensor
 from jumok.systems.captioner import Captioner
 from jumok.tracing.adapters import ModelAdapter, writer_adapter
 from jumok.tracing.checks import check_tokens, given_tokens
 from jumok.tracing.forced import ForcedPass, Tracer, after_every_prefix, device_of
 from jumok.tracing.request import TraceRequest
-from jumok.tracing.search import searched
+from jumok.tracing.search_tree import searched
 
 
 def force_caption(captioner: Captioner, picture: str, request: TraceRequest) -> ForcedPass:
@@ -72,13 +73,11 @@ def _searched(
     longest = min(request.options.maximum_length, captioner.max_tokens)
     model = captioner._model
     memory = model.encode(read)
-    (length,) = lengths_of(memory)
     return searched(
-        TorchStepper(model.decoder, memory),
-        length,
+        partial(decode, model.decoder, memory),
         captioner.tokenizer,
         replace(request, options=replace(request.options, maximum_length=longest)),
-        None if captioner.reading is None else partial(_looks, captioner, memory),
+        None if captioner.reading is None else partial(_attention, captioner, memory),
     )
 
 
@@ -97,17 +96,18 @@ def _patches(
     return {"patch": {"picture": costs.double().cpu().numpy()}}
 
 
-def _looks(
+def _attention(
     captioner: Captioner, memory: Memory, paths: Sequence[Sequence[int]]
-) -> Float[Tensor, "rows tokens cells"]:
-    """The attention weights of captions of the one image."""
+) -> list[Weights]:
+    """The attention weights (tokens cells) of captions of the one image."""
     longest, device = max(map(len, paths)), memory.states.device
     tokens = torch.tensor(
         [[START, *path, *[END] * (longest - len(path))] for path in paths], device=device
     )
     assert captioner.reading is not None
     rows = torch.zeros(len(paths), dtype=torch.long, device=device)
-    return cross_attention(captioner._model, memory.select(rows), tokens, captioner.reading)
+    weights = cross_attention(captioner._model, memory.select(rows), tokens, captioner.reading)
+    return list(weights.float().cpu().numpy())
 
 
 def _adapter(captioner: Captioner, name: str) -> ModelAdapter:

@@ -8,7 +8,7 @@ import torch
 
 from jumok.data.tokenizer import START
 from jumok.decoding import DecodingOptions
-from jumok.decoding.torch_stepper import TorchStepper
+from jumok.decoding.torch_stepper import decode
 from jumok.inspection.findings import SearchTree, TraceFindings
 from jumok.inspection.gradients_and_occlusion import written_alone
 from jumok.shapes import Float, Tensor
@@ -17,7 +17,7 @@ from jumok.tracing.adapters import language_adapter
 from jumok.tracing.checks import check_length, check_tokens, given_tokens
 from jumok.tracing.forced import ForcedPass, Tracer, device_of
 from jumok.tracing.request import TraceRequest
-from jumok.tracing.search import searched
+from jumok.tracing.search_tree import searched
 
 MOST_WRITTEN = 24
 """The default number of tokens that are written after a prompt."""
@@ -72,9 +72,9 @@ def _searched(
     )
     begun = replace(request, options=options, prefix=[*prompt, *request.prefix])
     model = system._model
-    stepper = TorchStepper(model.decoder, model.nothing())
-    whole, search = searched(stepper, 0, system.tokenizer, begun)
-    return whole[len(prompt) :], search
+    search = partial(decode, model.decoder, model.nothing())
+    whole, tree = searched(search, system.tokenizer, begun)
+    return whole[len(prompt) :], tree
 
 
 LANGUAGE_MODEL = Tracer(

@@ -12,12 +12,12 @@ from jumok.decoding import Hypothesis
 from jumok.inspection.findings import SearchTree, TraceFindings
 from jumok.inspection.hooks.recording import Activations, RecordedPass, TokenTree
 from jumok.inspection.page.picture import TracePicture
-from jumok.inspection.search_tree import Map, SearchTreeBuilder
 from jumok.inspection.sites import SiteBuilder, numpy_of
 from jumok.inspection.trace import Array, Axis, Level, Site, Step, Trace
 from jumok.tracing.adapters import ModelAdapter
 from jumok.tracing.axes import steps_of, text_axis
 from jumok.tracing.recorded_sites import Nodes, TreeTokens, tree_site
+from jumok.tracing.search_tree import Map, SearchTreeBuilder
 
 
 def traces_of(adapter: ModelAdapter, recorded: RecordedPass, level: Level) -> Iterator[Trace]:

@@ -6,9 +6,9 @@ from functools import partial
 
 import torch
 
+from jumok.alignment.words import Weights
 from jumok.data.tokenizer import END, START
 from jumok.decoding.options import FOR_TRANSLATION
-from jumok.decoding.torch_stepper import lengths_of
 from jumok.inspection.findings import SearchTree, TraceFindings
 from jumok.inspection.gradients_and_occlusion import ForcedTarget, written_from
 from jumok.models.memory import SequenceToSequence
@@ -17,13 +17,14 @@ from jumok.systems.catalog import OpenedModel
 from jumok.systems.loading import read_bundles
 from jumok.systems.native.models import FURTHEST
 from jumok.systems.translation.on_engine import EngineSearcher, choose_engine
-from jumok.systems.translation.on_torch import stepper_of
+from jumok.systems.translation.on_torch import TorchSearcher
+from jumok.systems.translation.searching import Searcher
 from jumok.systems.translation.translator import Translator
 from jumok.tracing.adapters import ModelAdapter, writer_adapter
 from jumok.tracing.checks import check_length, check_tokens, given_tokens
 from jumok.tracing.forced import ForcedPass, Tracer, after_every_prefix, device_of
 from jumok.tracing.request import TraceRequest
-from jumok.tracing.search import searched
+from jumok.tracing.search_tree import searched
 
 
 def force_translation(translator: Translator, text: str, request: TraceRequest) -> ForcedPass:
@@ -40,7 +41,7 @@ def force_translation(translator: Translator, text: str, request: TraceRequest) 
     source = torch.tensor([[*read, END]], device=device_of(model))
     search: SearchTree | None = SearchTree()
     if request.target is None:
-        write, search = _searched(translator, source, request)
+        write, search = _searched(translator, read, request)
     else:
         write = given_tokens(request.target, tokenizer, translator.max_tokens)
     return ForcedPass(
@@ -62,45 +63,29 @@ def _target(
 
 
 def _searched(
-    translator: Translator,
-    source: Int[Tensor, "1 source"],
-    request: TraceRequest,
+    translator: Translator, read: Sequence[int], request: TraceRequest
 ) -> tuple[list[int], SearchTree | None]:
     """The tokens of the best translation, and the tree of all hypotheses.
 
     Their attention weights are extracted by the alignment setting.
     """
     check_tokens(request.prefix, translator.tokenizer.size)
-    if request.searcher is not None and not request.change and not request.extras.search_tree:
-        return _searched_natively(
-            request.searcher, translator.longest_target, source, request
-        ), None
-    memories = [model.encode(source) for model in translator._models]
-    aligner = translator._aligner
+    searcher: Searcher = TorchSearcher(translator)
+    if request.searcher is not None and not request.change:
+        searcher = request.searcher
+        most = min(request.options.maximum_length, translator.longest_target or FURTHEST, FURTHEST)
+        request = replace(request, options=replace(request.options, maximum_length=most))
+    sources = searcher.read([read])
+    if searcher.name == "native" and not request.extras.search_tree:
+        prefixes = [list(request.prefix)] if request.prefix else None
+        ((best, *_),) = sources.search(request.options, prefixes)  # in C, which reports no steps
+        return list(best.tokens), None
 
-    def looks(paths: Sequence[Sequence[int]]) -> Tensor:
-        rows = torch.zeros(len(paths), dtype=torch.long, device=source.device)
-        return aligner.between_pieces([memory.select(rows) for memory in memories], paths)
+    def attention(paths: Sequence[Sequence[int]]) -> Sequence[Weights]:
+        return sources.select([0] * len(paths)).attention(paths)
 
-    (length,) = lengths_of(memories[0])
-    stepper = stepper_of(translator._models, memories)
-    return searched(
-        stepper, length, translator.tokenizer, request, looks if aligner.aligns else None
-    )
-
-
-def _searched_natively(
-    searcher: EngineSearcher,
-    longest: int | None,
-    source: Int[Tensor, "1 source"],
-    request: TraceRequest,
-) -> list[int]:
-    """The tokens of the best translation; a longer one than `longest` is cut."""
-    most = min(request.options.maximum_length, longest or FURTHEST, FURTHEST)
-    options = replace(request.options, maximum_length=most)
-    prefixes = [list(request.prefix)] if request.prefix else None
-    ((best, *_),) = searcher.read([source[0, :-1].tolist()]).search(options, prefixes)
-    return list(best.tokens)
+    attended = attention if translator._aligner.aligns else None
+    return searched(sources.search, translator.tokenizer, request, attended)
 
 
 def load_searcher(opened: OpenedModel, device: str = "auto") -> EngineSearcher | None:

@@ -13,14 +13,17 @@ from jumok.attention.heard import Ear, Working, listening_to
 from jumok.attention.observe import observe
 from jumok.inspection.hooks.intercept import hooked
 from jumok.inspection.hooks.recording import RecordedPass, Recorder, Shared
-from jumok.inspection.hooks.streams import watch_streams
 from jumok.inspection.trace import Level
+from jumok.layers.block import Stack
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.memory import SequenceToSequence
 from jumok.models.recurrent_decoder import GatedDecoder
-from jumok.shapes import Int, Tensor
+from jumok.shapes import Float, Int, Tensor
 
 Result = TypeVar("Result")
+
+Hear = Callable[[str, int, Float[Tensor, "batch new dim"]], None]
+"""Receives the stack's path in the model, the layer (0: the embedding), and its stream."""
 
 
 def record_pass(
@@ -102,3 +105,29 @@ def _read_whole(
     del documents
     recorder.on_start(len(tokens))
     recorder.on_tokens(tokens)
+
+
+@contextmanager
+def watch_streams(model: nn.Module, hear: Hear) -> Iterator[None]:
+    """Reports the stream after every layer of every stack inside the block.
+
+    The first row is the input of the first norm.
+    """
+    with ExitStack() as watching:
+        for path, module in model.named_modules():
+            if not isinstance(module, Stack):
+                continue
+            parent = path.rpartition(".")[0]
+            first = model.get_submodule(f"{parent}.first_norm" if parent else "first_norm")
+            watching.enter_context(hooked(first, before=_embedding(hear, parent)))
+            for layer, block in enumerate(module, start=1):
+                watching.enter_context(hooked(block, after=_layer(hear, parent, layer)))
+        yield
+
+
+def _embedding(hear: Hear, stack: str) -> Callable[[tuple[Tensor]], None]:
+    return lambda given: hear(stack, 0, given[0])
+
+
+def _layer(hear: Hear, stack: str, layer: int) -> Callable[[tuple[Tensor, Tensor]], None]:
+    return lambda left: hear(stack, layer, left[0])

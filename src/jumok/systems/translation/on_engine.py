@@ -13,6 +13,7 @@ from jumok.alignment.words import Weights
 from jumok.bundle.reading import Bundle, Precision
 from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.decoding import DecodingOptions, Hypothesis
+from jumok.decoding.beam import Report
 from jumok.decoding.constraints import Constraints
 from jumok.decoding.hypothesis import Same
 from jumok.decoding.limits import Prefixes
@@ -166,13 +167,14 @@ class EngineSources:
         options: DecodingOptions,
         prefixes: Prefixes | None = None,
         constraints: Sequence[Constraints] | None = None,
+        report: Report | None = None,
     ) -> list[list[Hypothesis]]:
         """For each source its hypotheses, best first (samples: as sampled)."""
         if not self._fits():
-            return self._on_torch().search(options, prefixes, constraints)
+            return self._on_torch().search(options, prefixes, constraints, report)
         same = partial(written_text, self._searcher.tokenizer) if options.nbest > 1 else None
         return hypotheses_of(
-            self._searcher.models, self._ended, options, prefixes, constraints, same
+            self._searcher.models, self._ended, options, prefixes, constraints, same, report
         )
 
     def score(self, targets: Sequence[Sequence[int]], ranker: Ranker) -> list[Hypothesis]:
@@ -228,6 +230,7 @@ def hypotheses_of(
     prefixes: Prefixes | None = None,
     constraints: Sequence[Constraints] | None = None,
     same: Same | None = None,
+    report: Report | None = None,
 ) -> list[list[Hypothesis]]:
     """For each source its hypotheses, best first (samples: as sampled).
 
@@ -235,11 +238,11 @@ def hypotheses_of(
 
     Args:
         sources: their tokens, END included, or Memories.
-        prefixes, constraints, same: see `decode_with`.
+        prefixes, constraints, same, report: see `decode_with`.
     """
     forced = any(prefixes or ()) or any(constraints or ())
-    if len(models) > 1 or forced or not _is_plain(options):
-        return decode_natively(models, sources, options, prefixes, constraints, same)
+    if len(models) > 1 or forced or report is not None or not _is_plain(options):
+        return decode_natively(models, sources, options, prefixes, constraints, same, report)
     rules, ranker = rules_of(options, list(map(len, sources))), options.ranker
     return [
         [ranker.rate(found.tokens, found.log_probabilities)]

@@ -12,6 +12,7 @@ from jumok.alignment.words import Weights
 from jumok.attention.heard import tell
 from jumok.data.pairs.batches import source_batch
 from jumok.decoding import DecodingOptions, Hypothesis
+from jumok.decoding.beam import Report
 from jumok.decoding.constraints import Constraints
 from jumok.decoding.coverage import covering
 from jumok.decoding.limits import Prefixes
@@ -83,6 +84,7 @@ class TorchSources:
         options: DecodingOptions,
         prefixes: Prefixes | None = None,
         constraints: Sequence[Constraints] | None = None,
+        report: Report | None = None,
     ) -> list[list[Hypothesis]]:
         """For each source its hypotheses, best first (samples: as sampled)."""
         system = self._system
@@ -93,7 +95,7 @@ class TorchSources:
             with spending("decode", "torch"):
                 found = decode_with(
                     stepper_of(models, memories), lengths_of(memories[0]), options, prefixes,
-                    constraints, same, cover,
+                    constraints, same, cover, report,
                 )  # fmt: skip
         tell(system, FOUND, found)
         return found

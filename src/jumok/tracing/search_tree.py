@@ -8,10 +8,21 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from jumok.alignment.words import Weights
+from jumok.data.tokenizer import END
+from jumok.decoding import Hypothesis
 from jumok.decoding.beam import BeamCandidate
 from jumok.inspection.findings import Fate, SearchLeaf, SearchNode, SearchTree
+from jumok.tracing.axes import Names
+from jumok.tracing.request import TraceRequest
 
 Map = npt.NDArray[np.float64]
+
+Search = Callable[..., Sequence[Sequence[Hypothesis]]]
+"""(options, prefixes, report=) -> the hypotheses for one source: see `decode_with`."""
+
+AttentionOf = Callable[[Sequence[Sequence[int]]], Sequence[Weights]]
+"""From the tokens of hypotheses to the attention weights of each token."""
 
 
 class SearchTreeBuilder:
@@ -23,9 +34,7 @@ class SearchTreeBuilder:
         self._values: list[float] = []
         self._totals: list[float] = []
         self._fates: list[Fate] = []
-
-    def __len__(self) -> int:
-        return len(self._tokens)
+        self._beam = [-1]
 
     def add(
         self, parent: int, token: int, value: float, fate: Fate, total: float | None = None
@@ -44,6 +53,17 @@ class SearchTreeBuilder:
         self._totals.append(before + value if total is None else total)
         self._fates.append(fate)
         return len(self._tokens) - 1
+
+    def add_step(self, candidates: Sequence[BeamCandidate]) -> None:
+        """Adds the candidates of one step of the search for one sentence."""
+        beam = []
+        for candidate in candidates:
+            fate: Fate = "kept" if candidate.kept else "finished" if candidate.finished else "lost"
+            one = candidate.extended
+            node = self.add(self._beam[one.parent], one.token, one.value, fate, one.total)
+            if candidate.kept:
+                beam.append(node)
+        self._beam = beam
 
     def path(self, node: int) -> list[int]:
         """The tokens from the first to this node's."""
@@ -76,20 +96,41 @@ class SearchTreeBuilder:
         )
 
 
-class SearchWatch:
-    """Records the search for one sentence: see `decoding.beam.Report`."""
+def searched(
+    search: Search, names: Names, request: TraceRequest, attention: AttentionOf | None = None
+) -> tuple[list[int], SearchTree | None]:
+    """The tokens of the best hypothesis for one source, and the tree of all of them.
 
-    def __init__(self) -> None:
-        self.built = SearchTreeBuilder()
-        self._beam = [-1]
+    Args:
+        request: how to search, the forced prefix, whether the tree is wanted, and what may cancel
+            the search.
+        attention: each leaf of the tree has these weights; the hypotheses before it are its first
+            rows. None: leaves have none.
 
-    def __call__(self, candidates: Sequence[BeamCandidate]) -> None:
-        """Adds the candidates of one step."""
-        beam = []
-        for each in candidates:
-            fate: Fate = "kept" if each.kept else "finished" if each.finished else "lost"
-            one = each.extended
-            node = self.built.add(self._beam[one.parent], one.token, one.value, fate, one.total)
-            if each.kept:
-                beam.append(node)
-        self._beam = beam
+    Returns:
+        The tokens; the tree, or None if it was not requested.
+    """
+    builder = SearchTreeBuilder()
+    prefix, extras = list(request.prefix), request.extras
+
+    def report(_: int, candidates: Sequence[BeamCandidate]) -> None:
+        extras.check_cancelled()
+        if extras.search_tree:
+            builder.add_step(candidates)
+
+    (best, *_), *_ = search(request.options, [prefix] if prefix else None, report=report)
+    if not extras.search_tree:
+        return list(best.tokens), None
+    leaves = builder.leaves()
+    maps: list[Map | None] = [None] * len(leaves)
+    if attention is not None and leaves:
+        # The tree begins after the forced prefix.
+        paths = [
+            [*prefix, *(token for token in builder.path(leaf) if token != END)] for leaf in leaves
+        ]
+        weights = attention(paths)
+        maps = [
+            of_path[len(prefix) : len(path)].astype(np.float64)
+            for of_path, path in zip(weights, paths, strict=True)
+        ]
+    return list(best.tokens), builder.tree(names.pieces, maps)
