@@ -80,11 +80,19 @@ class Texts:
         return _column(self.read["column"][key], values)
 
     def chart(
-        self, series: Sequence[Series], number: str = "", *, title: Text | None = None, **form: Any
+        self,
+        series: Sequence[Series],
+        *,
+        title: Text | None = None,
+        log_x: bool = False,
+        log_y: bool = False,
+        least: float | None = None,
+        most: float | None = None,
+        marks: Sequence[tuple[Text, float]] = (),
     ) -> Chart:
-        """Lines with the chart's title and axes; further charts have a number: "_2"."""
-        heading = title or self(f"chart_title{number}")
-        return Chart(heading, self(f"chart_x{number}"), self(f"chart_y{number}"), series, **form)
+        """Lines with the chart's title and axes."""
+        heading, x, y = title or self("chart_title"), self("chart_x"), self("chart_y")
+        return Chart(heading, x, y, series, log_x, log_y, least, most, marks)
 
     def bars(
         self,
