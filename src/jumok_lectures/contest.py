@@ -56,13 +56,7 @@ class Contest:
 
     def bars(self) -> Bars:
         """The losses, with their intervals over the seeds."""
-        return Bars(
-            T("bars_title"),
-            T("bars_x"),
-            [(self.names[name], self.loss(name)) for name in self.runs],
-            spread=[half_width(self.losses(name)) or 0.0 for name in self.runs],
-            form=".3f",
-        )
+        return T.bars([(self.names[name], self.losses(name)) for name in self.runs], form=".3f")
 
     def curves(self, title: Text, names: Sequence[str] | None = None) -> Chart:
         """Training loss over the steps: the mean over the seeds, with their range as a band."""
@@ -80,11 +74,9 @@ class Contest:
                     high=list(map(max, heights)) if many else None,
                 )
             )
-        return Chart(
-            title,
-            T("chart_x"),
-            T("chart_y"),
-            series,
+        return T.chart(
+            title=title,
+            series=series,
             least=0.0,
             # a curve that begins far away must not flatten the others
             most=1.25 * min(each.points[0][1] for each in series),

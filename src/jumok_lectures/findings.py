@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from jumok_lectures.judging import STATES, Condition, with_interval
+from jumok_lectures.judging import STATES, Condition, mean, with_interval
 from jumok_lectures.text import FAILS, HOLDS, OPEN, PARTLY, Language, Text
 from jumok_lectures.workers import LabWorkers
 
@@ -70,6 +70,15 @@ class Series:
     points: Sequence[tuple[float, float]]
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
+
+    @classmethod
+    def of_seeds(
+        cls, name: Text, points: Mapping[int, Sequence[float]] | Mapping[float, Sequence[float]]
+    ) -> "Series":
+        """The means at each x of what the seeds gave, with their range as a band."""
+        means = [(float(x), mean(seeds)) for x, seeds in points.items()]
+        low, high = ([edge(seeds) for seeds in points.values()] for edge in (min, max))
+        return cls(name, means, low, high)
 
 
 @dataclass(frozen=True)

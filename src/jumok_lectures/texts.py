@@ -5,15 +5,15 @@ takes its own, and lists of one number a seed, which are written with their inte
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from string import Formatter
 from typing import Any
 
 from jumok_lectures.entry import Quote
-from jumok_lectures.findings import Column
-from jumok_lectures.judging import Condition, with_interval
+from jumok_lectures.findings import Bars, Chart, Column, Series
+from jumok_lectures.judging import Condition, half_width, mean, with_interval
 from jumok_lectures.text import Language, Text
 
 HOME = Path(__file__).parent / "sentences"
@@ -78,6 +78,41 @@ class Texts:
     def column(self, key: str, /, **values: object) -> Column:
         """One column of the table."""
         return _column(self.read["column"][key], values)
+
+    def chart(
+        self,
+        series: Sequence[Series],
+        *,
+        title: Text | None = None,
+        log_x: bool = False,
+        log_y: bool = False,
+        least: float | None = None,
+        most: float | None = None,
+        marks: Sequence[tuple[Text, float]] = (),
+    ) -> Chart:
+        """Lines with the chart's title and axes."""
+        heading, x, y = title or self("chart_title"), self("chart_x"), self("chart_y")
+        return Chart(heading, x, y, series, log_x, log_y, least, most, marks)
+
+    def bars(
+        self,
+        bars: Iterable[tuple[Text, Sequence[float] | float]],
+        number: str = "",
+        *,
+        title: Text | None = None,
+        x: Text | None = None,
+        form: str = ".2f",
+    ) -> Bars:
+        """A bar for a number, or for what each seed gave: their mean, with its interval."""
+        names, values = zip(*bars, strict=True)
+        seeds = [[each] if isinstance(each, float | int) else each for each in values]
+        return Bars(
+            title or self(f"bars_title{number}"),
+            x or self(f"bars_x{number}"),
+            list(zip(names, map(mean, seeds), strict=True)),
+            spread=[half_width(each) or 0.0 for each in seeds],
+            form=form,
+        )
 
     def condition(
         self, key: str, measured: Sequence[float], /, bound: float | None = None, **values: object

@@ -15,6 +15,7 @@ from tests.jumok_lectures.test_report import HANGUL
 
 FILES = sorted(file.stem for file in HOME.glob("*.toml") if file.stem != "claims")
 METHODS = {"named": "", "quote": "quotes", "column": "column", "condition": "conditions"}
+PANELS = {"chart": {"title", "x", "y"}, "bars": {"title", "x"}}
 Asked = dict[tuple[str, str], set[str]]
 """By table ("": none) and key the values that are filled in."""
 
@@ -30,7 +31,11 @@ def asked() -> dict[str, Asked]:
             keys: Asked = defaultdict(set)
             for call in calls:
                 head, _, method = ast.unparse(call.func).partition(".")
-                if head == "T" and call.args and isinstance(call.args[0], ast.Constant):
+                if head == "T" and method in PANELS:
+                    number = "".join(ast.literal_eval(each) for each in call.args[1:])
+                    for part in PANELS[method] - {each.arg for each in call.keywords}:
+                        keys["", f"{method}_{part}{number}"] |= set()
+                elif head == "T" and call.args and isinstance(call.args[0], ast.Constant):
                     values = {each.arg for each in call.keywords} - {"bound"}
                     keys[METHODS.get(method, ""), call.args[0].value] |= values
             found[name] = keys

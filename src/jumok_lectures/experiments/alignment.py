@@ -292,14 +292,12 @@ def report(found: dict[str, list[JudgedAlignment]], gold: GoldFigures, grid: Gri
         sentence=_sentence(errors, crosses, gold),
         panels=(
             grid,
-            Bars(
-                T("bars_title_2"),
-                T("bars_x_2"),
+            T.bars(
                 [
-                    *((NAMES[name], mean(values)) for name, values in errors.items()),
+                    *((NAMES[name], values) for name, values in errors.items()),
                     (diagonal_name, gold.diagonal),
                 ],
-                spread=[*(half_width(values) or 0.0 for values in errors.values()), 0.0],
+                "_2",
             ),
             *_crossing_bars(gold.korean, gold.french),
         ),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from jumok.config.data import TokenizerConfig
 from jumok_lectures import clauses
-from jumok_lectures.findings import Chart, Findings, Series, Setting
+from jumok_lectures.findings import Findings, Series, Setting
 from jumok_lectures.judging import Condition, differences, half_width, mean, with_interval
 from jumok_lectures.small import Small, Trained, trained
 from jumok_lectures.text import Text
@@ -115,20 +115,9 @@ def report(curves: dict[str, list[list[float]]], parameters: dict[str, int]) -> 
         conditions=_conditions(curves, lost),
         sentence=_sentence(by_length, lost, lengths),
         panels=(
-            Chart(
-                T("chart_title"),
-                T("chart_x"),
-                T("chart_y"),
+            T.chart(
                 [
-                    Series(
-                        NAMES[name],
-                        [
-                            (float(length), mean(each))
-                            for length, each in zip(lengths, by_length[name], strict=True)
-                        ],
-                        low=[min(each) for each in by_length[name]],
-                        high=[max(each) for each in by_length[name]],
-                    )
+                    Series.of_seeds(NAMES[name], dict(zip(lengths, by_length[name], strict=True)))
                     for name in NAMES
                 ],
                 least=0.0,

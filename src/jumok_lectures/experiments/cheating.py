@@ -18,10 +18,9 @@ from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Float, Tensor
 from jumok_lectures import world
 from jumok_lectures.contest import Contest, contest
-from jumok_lectures.findings import Bars, Findings, Setting
-from jumok_lectures.judging import Condition, half_width, mean
+from jumok_lectures.findings import Findings, Setting
+from jumok_lectures.judging import half_width, mean
 from jumok_lectures.small import BleuJob, Small, bleu_of, first_batch
-from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
 
 T = Texts("cheating")
@@ -82,6 +81,9 @@ def run(setting: Setting) -> Findings:
     bleu = {name: mean(bleus[name]) for name in NAMES}
     _, batch = first_batch(Small(), setting.seed, setting.cache)
     gaps = [gap(run.transformer, batch) for run in found.runs["masked"]]
+    losses = zip(found.losses("cheating"), found.losses("masked"), strict=True)
+    scores = zip(bleus["cheating"], bleus["masked"], strict=True)
+    difference = max(gaps)
     return Findings(
         columns=T.columns,
         rows=[
@@ -99,36 +101,18 @@ def run(setting: Setting) -> Findings:
             "bleu": bleus,
             "parallel_and_stepwise_differ_by": gaps,
         },
-        conditions=_conditions(found, bleus, gaps),
-        sentence=_sentence(loss, bleu, max(gaps)),
+        conditions=(
+            T.condition("loss_without_the_mask", [one / other for one, other in losses]),
+            T.condition(
+                "bleu_without_the_mask",
+                [one / other if other else 1.0 for one, other in scores],
+                bound=FAILS,
+            ),
+            T.condition("parallel_and_stepwise_logits", gaps, bound=SAME),
+        ),
+        sentence=T("sentence", loss=loss, bleu=bleu, difference=difference),
         panels=(
             found.curves(T("title")),
-            Bars(
-                T("bars_title"),
-                T("bars_x"),
-                [(NAMES[name], bleu[name]) for name in NAMES],
-                spread=[half_width(bleus[name]) or 0.0 for name in NAMES],
-                form=".1f",
-            ),
+            T.bars([(NAMES[name], bleus[name]) for name in NAMES], form=".1f"),
         ),
     )
-
-
-def _conditions(
-    found: Contest, bleus: dict[str, list[float]], gaps: list[float]
-) -> tuple[Condition, ...]:
-    losses = zip(found.losses("cheating"), found.losses("masked"), strict=True)
-    scores = zip(bleus["cheating"], bleus["masked"], strict=True)
-    return (
-        T.condition("loss_without_the_mask", [one / other for one, other in losses]),
-        T.condition(
-            "bleu_without_the_mask",
-            [one / other if other else 1.0 for one, other in scores],
-            bound=FAILS,
-        ),
-        T.condition("parallel_and_stepwise_logits", gaps, bound=SAME),
-    )
-
-
-def _sentence(loss: dict[str, float], bleu: dict[str, float], difference: float) -> Text:
-    return T("sentence", loss=loss, bleu=bleu, difference=difference)

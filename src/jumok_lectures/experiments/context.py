@@ -28,8 +28,8 @@ from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Float, Tensor
 from jumok.training.precision import one_thread
 from jumok_lectures import world
-from jumok_lectures.findings import Bars, Findings, Setting, TableCell
-from jumok_lectures.judging import Condition, differences, half_width, mean, with_interval
+from jumok_lectures.findings import Findings, Setting, TableCell
+from jumok_lectures.judging import differences, half_width, mean, with_interval
 from jumok_lectures.loaded import translator_of
 from jumok_lectures.small import Small, first_batch, trained
 from jumok_lectures.text import Text
@@ -196,7 +196,6 @@ def run(setting: Setting) -> Findings:
 
 
 COLUMNS = T.columns
-SHARE = T("share")
 
 
 def report(shares: dict[str, list[float]], found: dict[str, list[Senses]]) -> Findings:
@@ -221,32 +220,17 @@ def report(shares: dict[str, list[float]], found: dict[str, list[Senses]]) -> Fi
             },
             "words": list(after[0].words),
         },
-        conditions=_conditions(shares, after),
+        conditions=(
+            T.condition("a_word_of_the", differences(shares["after"], shares["before"])),
+            T.condition("the_nearest_use_has", [each.alike - each.chance for each in after]),
+        ),
         sentence=_sentence(shares, after),
         panels=(
-            Bars(
-                T("bars_title"),
-                SHARE,
-                [(NAMES[name], mean(values)) for name, values in shares.items()],
-                spread=[half_width(values) or 0.0 for values in shares.values()],
-            ),
-            Bars(
-                T("bars_title_2"),
-                T("bars_x"),
-                [
-                    (T("static_vectors"), after[0].chance),
-                    (T("states_of_the_encoder"), mean(alike)),
-                ],
-                spread=[0.0, half_width(alike) or 0.0],
+            T.bars([(NAMES[name], values) for name, values in shares.items()]),
+            T.bars(
+                [(T("static_vectors"), after[0].chance), (T("states_of_the_encoder"), alike)], "_2"
             ),
         ),
-    )
-
-
-def _conditions(shares: dict[str, list[float]], after: list[Senses]) -> tuple[Condition, ...]:
-    return (
-        T.condition("a_word_of_the", differences(shares["after"], shares["before"])),
-        T.condition("the_nearest_use_has", [each.alike - each.chance for each in after]),
     )
 
 

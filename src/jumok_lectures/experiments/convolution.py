@@ -35,7 +35,7 @@ from jumok.training.objectives.pairs import picture_classification
 from jumok.training.optimization.schedule import learning_rate
 from jumok.training.precision import one_thread
 from jumok_lectures.experiments.frames import COLOURS, PATCH, SIDE, Drawn, cells_of, draw
-from jumok_lectures.findings import Bars, Chart, Findings, Series, Setting
+from jumok_lectures.findings import Findings, Series, Setting
 from jumok_lectures.judging import Condition, differences, half_width, mean, with_interval
 from jumok_lectures.small import alone
 from jumok_lectures.text import Text
@@ -301,17 +301,12 @@ def report(
         conditions=_conditions(accuracies, on_digits),
         sentence=_sentence(accuracies, on_digits, partner, others),
         panels=(
-            Bars(
-                T("bars_title"),
-                T("bars_x", colours=100 / COLOURS),
-                [(NAMES[name], mean(values)) for name, values in accuracies.items()],
-                spread=[half_width(values) or 0.0 for values in accuracies.values()],
+            T.bars(
+                [(NAMES[name], values) for name, values in accuracies.items()],
+                x=T("bars_x", colours=100 / COLOURS),
                 form=".1f",
             ),
-            Chart(
-                T("chart_title"),
-                T("chart_x"),
-                T("chart_y"),
+            T.chart(
                 [Series(NAMES[name], of_name[0][0].curve) for name, of_name in runs.items()],
                 least=0.0,
             ),

@@ -16,10 +16,9 @@ import torch
 
 from jumok.data.tokenizer import END
 from jumok.models.encoder_decoder import Transformer
-from jumok_lectures.findings import Bars, Chart, Findings, Series, Setting
-from jumok_lectures.judging import Condition, differences, half_width, mean, with_interval
+from jumok_lectures.findings import Findings, Series, Setting
+from jumok_lectures.judging import differences, half_width, mean, with_interval
 from jumok_lectures.puzzle import Puzzle, Question, Solved, Trial, curve, solve
-from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
 
 T = Texts("copies")
@@ -108,6 +107,8 @@ def report(solved: dict[str, list[Solved]]) -> Findings:
         for name in NAMES
         for hop, values in enumerate(right[name], start=1)
     ]
+    one, two = (with_interval(each, ".0%") for each in right["one"])
+    more, again = with_interval(deeper, ".0%"), with_interval(twice, ".0%")
     return Findings(
         columns=T.columns,
         rows=[
@@ -122,38 +123,20 @@ def report(solved: dict[str, list[Solved]]) -> Findings:
             for name in NAMES
         ],
         figures={"right": right, "second_layer": deeper, "second_pass": twice},
-        conditions=_conditions(right, deeper),
-        sentence=_sentence(right, deeper, twice),
-        panels=(
-            Bars(
-                T("bars_title"),
-                T("bars_x", symbols=1 / SYMBOLS),
-                [(name, mean(values)) for name, values in bars],
-                spread=[half_width(values) or 0.0 for _, values in bars],
+        conditions=(
+            T.condition("one_layer_one_arrow", right["one"][0]),
+            *(
+                T.condition("name_two_arrows_right", right[name][1], name=NAMES[name])
+                for name in ("own", "shared")
             ),
-            Chart(
-                T("chart_title"),
-                T("chart_x"),
-                T("chart_y"),
+            T.condition("two_arrows_gain_of", deeper),
+        ),
+        sentence=T("sentence", one=one, two=two, symbols=1 / SYMBOLS, more=more, again=again),
+        panels=(
+            T.bars(bars, x=T("bars_x", symbols=1 / SYMBOLS)),
+            T.chart(
                 [Series(NAMES[name], curve(solved[name][0].losses)) for name in NAMES],
                 least=0.0,
             ),
         ),
     )
-
-
-def _conditions(right: dict[str, list[list[float]]], deeper: list[float]) -> tuple[Condition, ...]:
-    return (
-        T.condition("one_layer_one_arrow", right["one"][0]),
-        *(
-            T.condition("name_two_arrows_right", right[name][1], name=NAMES[name])
-            for name in ("own", "shared")
-        ),
-        T.condition("two_arrows_gain_of", deeper),
-    )
-
-
-def _sentence(right: dict[str, list[list[float]]], deeper: list[float], twice: list[float]) -> Text:
-    one, two = (with_interval(each, ".0%") for each in right["one"])
-    more, again = with_interval(deeper, ".0%"), with_interval(twice, ".0%")
-    return T("sentence", one=one, two=two, symbols=1 / SYMBOLS, more=more, again=again)

@@ -249,11 +249,8 @@ def _grid(found: Preferred) -> Grid:
 
 
 def _bars(best: dict[str, list[float]]) -> Bars:
-    return Bars(
-        T("bars_title"),
-        T("bars_x"),
-        [(NAMES[name], mean(values)) for name, values in best.items()],
-        spread=[half_width(values) or 0.0 for values in best.values()],
+    return T.bars(
+        [(NAMES[name], values) for name, values in best.items()],
     )
 
 

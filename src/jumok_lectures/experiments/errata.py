@@ -29,6 +29,9 @@ def run(setting: Setting) -> Findings:
     """All slips, and the mask in each of its readings."""
     found = [slip for note in NOTES for slip in note.slips(setting.seeds)]
     mask = masking.readings(setting.seeds)
+    gap = concatenated(setting.seed)
+    differs = sum(slip.differs for slip in found)
+    zero, negative, none = (mask[name].told for name in ("zero", "negative", "none"))
     return Findings(
         columns=T.columns,
         rows=[
@@ -46,7 +49,15 @@ def run(setting: Setting) -> Findings:
             "concatenated positions": concatenated(setting.seed),
         },
         conditions=(),
-        sentence=_sentence(found, mask, concatenated(setting.seed)),
+        sentence=T(
+            "sentence",
+            found=len(found),
+            differs=differs,
+            zero=zero,
+            negative=negative,
+            none_=none,
+            gap=gap,
+        ),
         panels=_panels(found, setting.seed),
     )
 
@@ -75,20 +86,6 @@ def _four_readings(mask: dict[str, masking.MaskReading]) -> Text:
         + ", ".join(f"{reading.name.en}: {reading.told.en}" for reading in each),
         "미래로 가는 어텐션의 비율. "
         + ", ".join(f"{reading.name.ko}: {reading.told.ko}" for reading in each),
-    )
-
-
-def _sentence(found: list[Slip], mask: dict[str, masking.MaskReading], gap: float) -> Text:
-    differs = sum(slip.differs for slip in found)
-    zero, negative, none = (mask[name].told for name in ("zero", "negative", "none"))
-    return T(
-        "sentence",
-        found=len(found),
-        differs=differs,
-        zero=zero,
-        negative=negative,
-        none_=none,
-        gap=gap,
     )
 
 

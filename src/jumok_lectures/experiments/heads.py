@@ -11,7 +11,7 @@ from jumok_lectures.contest import COLUMNS, contest
 from jumok_lectures.findings import Findings, Setting
 from jumok_lectures.judging import mean, relative_gains, with_interval
 from jumok_lectures.small import SIZES, Small
-from jumok_lectures.text import Text, compared
+from jumok_lectures.text import compared
 from jumok_lectures.texts import Texts
 
 T = Texts("heads")
@@ -31,6 +31,8 @@ def run(setting: Setting) -> Findings:
     }
     full_gain = relative_gains(found.losses("4"), found.losses("4 full"))
     extra = found.runs["4 full"][0].parameters / found.runs["4"][0].parameters - 1.0
+    shares = ", ".join(with_interval(each, ".0%") for each in gains.values())
+    wide = compared(mean(full_gain))
     return Findings(
         columns=(T.column("heads"), *COLUMNS),
         rows=[[NAMES[name], *found.row(name)] for name in NAMES],
@@ -41,12 +43,6 @@ def run(setting: Setting) -> Findings:
                 [mean(of_seed) for of_seed in zip(*gains.values(), strict=True)],
             )
         ],
-        sentence=_sentence(gains, full_gain, extra),
+        sentence=T("sentence", shares=shares, wide=wide, extra=extra),
         panels=(found.bars(), found.curves(T("title"))),
     )
-
-
-def _sentence(gains: dict[str, list[float]], full_gain: list[float], extra: float) -> Text:
-    shares = ", ".join(with_interval(each, ".0%") for each in gains.values())
-    wide = compared(mean(full_gain))
-    return T("sentence", shares=shares, wide=wide, extra=extra)

@@ -28,7 +28,7 @@ from jumok.training.learner import Learner
 from jumok.training.objectives.captions import captioning
 from jumok.training.optimization.schedule import learning_rate
 from jumok.training.precision import choose, one_thread
-from jumok_lectures.findings import Bars, Findings, Grid, Setting
+from jumok_lectures.findings import Findings, Grid, Setting
 from jumok_lectures.judging import differences, half_width, mean, with_interval
 from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
@@ -308,11 +308,8 @@ def report(one: list[CaptionScores], grid: list[CaptionScores]) -> Findings:
         sentence=_sentence(right, accuracy, colours, (mean(inside), mean(even))),
         panels=(
             shown,
-            Bars(
-                T("bars_title"),
-                T("bars_x"),
-                [(NAMES[name], mean(right[name])) for name in NAMES],
-                spread=[half_width(right[name]) or 0.0 for name in NAMES],
+            T.bars(
+                [(NAMES[name], right[name]) for name in NAMES],
                 form=".0f",
             ),
         ),

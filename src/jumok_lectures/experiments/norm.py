@@ -27,7 +27,6 @@ from jumok_lectures.judging import (
     with_interval,
 )
 from jumok_lectures.small import Small, Trained, first_batch, trained
-from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
 
 T = Texts("norm")
@@ -95,6 +94,12 @@ def _number(loss: float) -> float:
 def report(losses: dict[tuple[str, float], list[float]], vectors: Sequence[Vector]) -> Findings:
     """The losses by rate, and the vector."""
     best = {name: min(RATES, key=lambda rate: mean(losses[name, rate])) for name in NAMES}
+    first = vectors[0]
+    high = [with_interval(losses[name, RATES[-1]]) for name in NAMES]
+    tops = [f"{with_interval(losses[name, best[name]])} ({best[name]:g})" for name in NAMES]
+    moments = [
+        f"{each[0]:.2f}, {each[1]:.2f}" for each in (first.before, first.normalised, first.after)
+    ]
     return Findings(
         columns=(
             T.column("model"),
@@ -124,7 +129,14 @@ def report(losses: dict[tuple[str, float], list[float]], vectors: Sequence[Vecto
             "best_rate": best,
         },
         conditions=_conditions(losses, best, vectors),
-        sentence=_sentence(losses, best, vectors),
+        sentence=T(
+            "sentence",
+            rates_last=RATES[-1],
+            high=high,
+            guessing=GUESSING,
+            tops=tops,
+            moments=moments,
+        ),
         panels=(_chart(losses),),
     )
 
@@ -156,34 +168,11 @@ def _conditions(
     return [*found, Condition(name, far, NEAR, above=False, form=".0e")]
 
 
-def _sentence(
-    losses: dict[tuple[str, float], list[float]],
-    best: dict[str, float],
-    vectors: Sequence[Vector],
-) -> Text:
-    first = vectors[0]
-    high = [with_interval(losses[name, RATES[-1]]) for name in NAMES]
-    tops = [f"{with_interval(losses[name, best[name]])} ({best[name]:g})" for name in NAMES]
-    moments = [
-        f"{each[0]:.2f}, {each[1]:.2f}" for each in (first.before, first.normalised, first.after)
-    ]
-    return T(
-        "sentence", rates_last=RATES[-1], high=high, guessing=GUESSING, tops=tops, moments=moments
-    )
-
-
 def _chart(losses: dict[tuple[str, float], list[float]]) -> Chart:
-    return Chart(
-        T("chart_title", steps=STEPS),
-        T("chart_x"),
-        T("chart_y"),
-        [
-            Series(
-                NAMES[name],
-                [(rate, mean(losses[name, rate])) for rate in RATES],
-                low=[min(losses[name, rate]) for rate in RATES],
-                high=[max(losses[name, rate]) for rate in RATES],
-            )
+    return T.chart(
+        title=T("chart_title", steps=STEPS),
+        series=[
+            Series.of_seeds(NAMES[name], {rate: losses[name, rate] for rate in RATES})
             for name in NAMES
         ],
         log_x=True,

@@ -26,7 +26,7 @@ from jumok.kernels.noise import Noise
 from jumok.shapes import States, Tensor
 from jumok.systems.device import cores
 from jumok_lectures.findings import Chart, Findings, Series, Setting
-from jumok_lectures.judging import Condition, mean
+from jumok_lectures.judging import mean
 from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
 
@@ -237,7 +237,13 @@ def report(runs: list[list[Timed]], counts: Counts) -> Findings:
             "faster_at_sentence": faster,
             "power": powers,
         },
-        conditions=_conditions(counts, faster, powers),
+        conditions=[
+            T.condition("operations_in_a_row", [_growth(counts.gru_chain)]),
+            T.condition("the_same_self_attention", [_growth(counts.attention_chain)]),
+            T.condition("times_as_fast_at", faster, sentence=SENTENCE),
+            T.condition("multiplications_at_the_longest", [counts.gru[-1] / counts.attention[-1]]),
+            T.condition("power_of_n_in", [abs(each - 2.0) for each in powers]),
+        ],
         sentence=_sentence(counts, faster, powers),
         panels=_panels(average, counts),
     )
@@ -246,16 +252,6 @@ def report(runs: list[list[Timed]], counts: Counts) -> Findings:
 def _growth(chains: list[int]) -> float:
     """Operations in a row that one more position costs."""
     return (chains[-1] - chains[0]) / (COUNTED[-1] - COUNTED[0])
-
-
-def _conditions(counts: Counts, faster: list[float], powers: list[float]) -> list[Condition]:
-    return [
-        T.condition("operations_in_a_row", [_growth(counts.gru_chain)]),
-        T.condition("the_same_self_attention", [_growth(counts.attention_chain)]),
-        T.condition("times_as_fast_at", faster, sentence=SENTENCE),
-        T.condition("multiplications_at_the_longest", [counts.gru[-1] / counts.attention[-1]]),
-        T.condition("power_of_n_in", [abs(each - 2.0) for each in powers]),
-    ]
 
 
 def _sentence(counts: Counts, faster: list[float], powers: list[float]) -> Text:

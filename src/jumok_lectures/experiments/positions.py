@@ -27,8 +27,8 @@ from jumok.positions.index import FractionPositions
 from jumok.positions.interfaces import PositionSizes
 from jumok.positions.rotary import RotaryPositions
 from jumok.shapes import Float, Tensor
-from jumok_lectures.findings import Bars, Findings, Setting, TableCell
-from jumok_lectures.judging import Condition, differences, half_width, mean, with_interval
+from jumok_lectures.findings import Findings, Setting, TableCell
+from jumok_lectures.judging import differences, half_width, mean, with_interval
 from jumok_lectures.puzzle import Puzzle, Question, Solved, Trial, solve
 from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
@@ -164,40 +164,6 @@ def report(measured: dict[str, Wishes], solved: dict[str, list[Solved]]) -> Find
         {kind: [run.accuracy[test] for run in solved[kind]] for kind in KINDS} for test in (0, 1)
     )
     all_four = [kind for kind in KINDS if kind != "none" and all(measured[kind].granted)]
-    return Findings(
-        columns=T.columns,
-        rows=[_row(kind, measured[kind], usual[kind], longer[kind]) for kind in KINDS],
-        figures={
-            kind: {**vars(measured[kind]), "usual": usual[kind], "longer": longer[kind]}
-            for kind in KINDS
-        },
-        conditions=_conditions(all_four, usual, longer),
-        sentence=_sentence(all_four, usual, longer),
-        panels=[
-            Bars(
-                title,
-                T("bars_x"),
-                [(NAMES[kind], mean(right[kind])) for kind in KINDS],
-                spread=[half_width(right[kind]) or 0.0 for kind in KINDS],
-            )
-            for title, right in (
-                (T("the_k_th_letter"), usual),
-                (T("in_lines_longer_than"), longer),
-            )
-        ],
-    )
-
-
-def _row(kind: str, wished: Wishes, usual: list[float], longer: list[float]) -> list[TableCell]:
-    yes, no = T("yes"), T("no")
-    granted = [yes if each else no for each in wished.granted]
-    shares = [mean(usual), half_width(usual), mean(longer), half_width(longer)]
-    return [NAMES[kind], *granted, wished.drift, *shares]
-
-
-def _conditions(
-    all_four: list[str], usual: dict[str, list[float]], longer: dict[str, list[float]]
-) -> list[Condition]:
     more = [
         T.condition(
             "kind_where_more_right",
@@ -214,7 +180,30 @@ def _conditions(
     shifts = T.condition(
         "fraction_longer_more_right", differences(longer["fraction"], longer["none"])
     )
-    return [*more, shifts]
+    return Findings(
+        columns=T.columns,
+        rows=[_row(kind, measured[kind], usual[kind], longer[kind]) for kind in KINDS],
+        figures={
+            kind: {**vars(measured[kind]), "usual": usual[kind], "longer": longer[kind]}
+            for kind in KINDS
+        },
+        conditions=[*more, shifts],
+        sentence=_sentence(all_four, usual, longer),
+        panels=[
+            T.bars([(NAMES[kind], right[kind]) for kind in KINDS], title=title)
+            for title, right in (
+                (T("the_k_th_letter"), usual),
+                (T("in_lines_longer_than"), longer),
+            )
+        ],
+    )
+
+
+def _row(kind: str, wished: Wishes, usual: list[float], longer: list[float]) -> list[TableCell]:
+    yes, no = T("yes"), T("no")
+    granted = [yes if each else no for each in wished.granted]
+    shares = [mean(usual), half_width(usual), mean(longer), half_width(longer)]
+    return [NAMES[kind], *granted, wished.drift, *shares]
 
 
 def _sentence(

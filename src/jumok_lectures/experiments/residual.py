@@ -7,7 +7,7 @@ gradient that reaches the first of many layers.
 Source: He et al. 2016; lectures 000, 001.
 """
 
-from jumok_lectures.contest import COLUMNS, Contest, contest
+from jumok_lectures.contest import COLUMNS, contest
 from jumok_lectures.depth import (
     DEEP,
     WithoutResidual,
@@ -17,9 +17,8 @@ from jumok_lectures.depth import (
     gradient_chart,
 )
 from jumok_lectures.findings import Findings, Setting
-from jumok_lectures.judging import Condition, mean, relative_gains, with_interval
+from jumok_lectures.judging import mean, relative_gains, with_interval
 from jumok_lectures.small import Small, Trained, first_batch
-from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
 
 T = Texts("residual")
@@ -50,6 +49,7 @@ def run(setting: Setting) -> Findings:
     ]
     gains = relative_gains(found.losses("without"), found.losses("with"))
     falls = {name: fall(gradient) for name, gradient in gradients.items()}
+    needed, gained = with_interval(shares, ".0%"), with_interval(gains, ".0%")
     return Findings(
         columns=(
             T.column("model"),
@@ -63,32 +63,21 @@ def run(setting: Setting) -> Findings:
             "share_of_steps": shares,
             "gain": gains,
         },
-        conditions=_conditions(shares, gains),
-        sentence=_sentence(found, shares, gains, falls),
+        conditions=(
+            T.condition("steps_that_it_needs", shares),
+            T.condition("final_loss_is_lower", gains),
+        ),
+        sentence=T(
+            "sentence",
+            needed=needed,
+            gained=gained,
+            losses_with=mean(found.losses("with")),
+            losses_without=mean(found.losses("without")),
+            deep=DEEP,
+            falls=falls,
+        ),
         panels=(
             found.curves(T("title", layers=LAYERS)),
             gradient_chart(NAMES, gradients),
         ),
-    )
-
-
-def _conditions(shares: list[float], gains: list[float]) -> tuple[Condition, ...]:
-    return (
-        T.condition("steps_that_it_needs", shares),
-        T.condition("final_loss_is_lower", gains),
-    )
-
-
-def _sentence(
-    found: Contest, shares: list[float], gains: list[float], falls: dict[str, float]
-) -> Text:
-    needed, gained = with_interval(shares, ".0%"), with_interval(gains, ".0%")
-    return T(
-        "sentence",
-        needed=needed,
-        gained=gained,
-        losses_with=mean(found.losses("with")),
-        losses_without=mean(found.losses("without")),
-        deep=DEEP,
-        falls=falls,
     )

@@ -128,6 +128,7 @@ def report(every_plain: list[list[Softness]], every_scaled: list[list[Softness]]
     ]
     plain, scaled = average(every_plain), average(every_scaled)
     left, moved = mean(every_left), mean(every_moved)
+    over, largest = overflow(), plain[WIDTHS.index(1024)].largest
     return Findings(
         columns=T.columns,
         rows=[
@@ -142,7 +143,16 @@ def report(every_plain: list[list[Softness]], every_scaled: list[list[Softness]]
             "overflow": overflow(),
         },
         conditions=_conditions(every_left, every_moved),
-        sentence=_sentence(plain, scaled, left, moved),
+        sentence=T(
+            "sentence",
+            widths_last=WIDTHS[-1],
+            left=left,
+            entropy=plain[-1].entropy,
+            entropy_2=scaled[-1].entropy,
+            moved=moved,
+            largest=largest,
+            over=over,
+        ),
         panels=_panels(plain, scaled),
     )
 
@@ -151,20 +161,6 @@ def _conditions(left: list[float], moved: list[float]) -> tuple[Condition, ...]:
     return (
         T.condition("gradient_at_d_k", left, widths_last=WIDTHS[-1]),
         T.condition("largest_change_of_entropy", moved),
-    )
-
-
-def _sentence(plain: list[Softness], scaled: list[Softness], left: float, moved: float) -> Text:
-    over, largest = overflow(), plain[WIDTHS.index(1024)].largest
-    return T(
-        "sentence",
-        widths_last=WIDTHS[-1],
-        left=left,
-        entropy=plain[-1].entropy,
-        entropy_2=scaled[-1].entropy,
-        moved=moved,
-        largest=largest,
-        over=over,
     )
 
 

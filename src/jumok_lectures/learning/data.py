@@ -28,8 +28,8 @@ from jumok.models.causal import CausalLanguageModel
 from jumok.shapes import Float, Int, Tensor
 from jumok.training.precision import one_thread
 from jumok_lectures import world
-from jumok_lectures.findings import Chart, Findings, Series, Setting
-from jumok_lectures.judging import Condition, differences, mean
+from jumok_lectures.findings import Findings, Series, Setting
+from jumok_lectures.judging import differences, mean
 from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
 
@@ -212,22 +212,13 @@ def run(setting: Setting, amounts: Amounts = Amounts()) -> Findings:
     return report(found, {name: parameters(build(name, vocabulary, first)) for name in NAMES})
 
 
-def conditions(found: dict[str, dict[int, list[float]]]) -> tuple[Condition, ...]:
-    """Behind with little data, not behind with much, and gaining in between."""
+def report(found: dict[str, dict[int, list[float]]], counts: dict[str, int]) -> Findings:
+    """A row for each size."""
+    transformer, gru = found["transformer"], found["gru"]
     most = max(found["gru"])
     little, much = (
         differences(found["transformer"][size], found["gru"][size]) for size in (LITTLE, most)
     )
-    return (
-        T.condition("little_sentences_transformer_minus", little, little=LITTLE),
-        T.condition("most_sentences_transformer_minus", much, most=most),
-        T.condition("what_the_transformer_gains", differences(little, much)),
-    )
-
-
-def report(found: dict[str, dict[int, list[float]]], counts: dict[str, int]) -> Findings:
-    """A row for each size."""
-    transformer, gru = found["transformer"], found["gru"]
     return Findings(
         columns=T.columns,
         rows=[
@@ -248,22 +239,15 @@ def report(found: dict[str, dict[int, list[float]]], counts: dict[str, int]) -> 
             },
             "parameters": counts,
         },
-        conditions=conditions(found),
+        conditions=(
+            T.condition("little_sentences_transformer_minus", little, little=LITTLE),
+            T.condition("most_sentences_transformer_minus", much, most=most),
+            T.condition("what_the_transformer_gains", differences(little, much)),
+        ),
         sentence=_sentence(found, counts),
         panels=(
-            Chart(
-                T("chart_title"),
-                T("chart_x"),
-                T("chart_y"),
-                [
-                    Series(
-                        NAMES[kind],
-                        [(float(size), mean(losses)) for size, losses in by_size.items()],
-                        low=[min(losses) for losses in by_size.values()],
-                        high=[max(losses) for losses in by_size.values()],
-                    )
-                    for kind, by_size in found.items()
-                ],
+            T.chart(
+                [Series.of_seeds(NAMES[kind], by_size) for kind, by_size in found.items()],
                 log_x=True,
             ),
         ),

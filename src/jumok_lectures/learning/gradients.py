@@ -26,8 +26,8 @@ from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import SequenceToSequence
 from jumok.models.recurrent import RecurrentModel
 from jumok.shapes import Float, Int, Tensor
-from jumok_lectures.findings import Chart, Findings, Series, Setting
-from jumok_lectures.judging import Condition, mean
+from jumok_lectures.findings import Findings, Series, Setting
+from jumok_lectures.judging import mean
 from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
 
@@ -155,10 +155,10 @@ def run(setting: Setting, lengths: Sequence[int] = (5, 10, 20, 40)) -> Findings:
     return report(flows, checked, [hard_attention(seed) for seed in setting.seeds])
 
 
-def conditions(
+def report(
     flows: dict[str, dict[int, Flow]], checked: list[float], hard: list[tuple[float, float]]
-) -> tuple[Condition, ...]:
-    """Every word is reached with attention; the gradient is one; the control shows none."""
+) -> Findings:
+    """A row for each model and length."""
     longest = max(flows["attention"])
     reached = [
         T.condition(
@@ -175,18 +175,6 @@ def conditions(
             flows["attention"][longest].first, flows["one vector"][longest].first, strict=True
         )
     ]
-    return (
-        *reached,
-        T.condition("gradient_against_a_finite", [max(checked)]),
-        T.condition("left_at_the_first", gains, bound=math.log10(ONE_STEP)),
-        T.condition("control_hard_attention_s", [max(each for _, each in hard)]),
-    )
-
-
-def report(
-    flows: dict[str, dict[int, Flow]], checked: list[float], hard: list[tuple[float, float]]
-) -> Findings:
-    """A row for each model and length."""
     return Findings(
         columns=T.columns,
         rows=[
@@ -203,13 +191,15 @@ def report(
             "soft_attention": [soft for soft, _ in hard],
             "hard_attention": [each for _, each in hard],
         },
-        conditions=conditions(flows, checked, hard),
+        conditions=(
+            *reached,
+            T.condition("gradient_against_a_finite", [max(checked)]),
+            T.condition("left_at_the_first", gains, bound=math.log10(ONE_STEP)),
+            T.condition("control_hard_attention_s", [max(each for _, each in hard)]),
+        ),
         sentence=_sentence(flows, checked),
         panels=(
-            Chart(
-                T("chart_title"),
-                T("chart_x"),
-                T("chart_y"),
+            T.chart(
                 [
                     Series(
                         NAMES[name],

@@ -22,9 +22,8 @@ from torch import nn
 from jumok.attention.interfaces import ScoreFunction
 from jumok.attention.scores import AdditiveScore, BilinearScore, DotScore, ScaledDotScore
 from jumok_lectures.findings import Chart, Findings, Series, Setting, TableCell
-from jumok_lectures.judging import Condition, differences, mean, spread
+from jumok_lectures.judging import differences, mean, spread
 from jumok_lectures.learning.fitting import fit
-from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
 
 T = Texts("scores")
@@ -123,24 +122,6 @@ def widths_of(found: dict[tuple[str, str, int], RightKeys]) -> list[int]:
     return sorted({width for *_, width in found})
 
 
-def conditions(found: dict[tuple[str, str, int], RightKeys]) -> tuple[Condition, ...]:
-    """The product may replace the network where it has matrices and is divided."""
-
-    def right(place: str, score: str) -> list[float]:
-        return found[place, score, max(widths_of(found))].right
-
-    return (
-        T.condition(
-            "behind_w_q_and",
-            differences(right("projected", "additive"), right("projected", "scaled-dot")),
-        ),
-        T.condition("q_k_d_right", right("projected", "scaled-dot"), bound=LOST),
-        T.condition(
-            "as_they_are_additive", differences(right("plain", "additive"), right("plain", "dot"))
-        ),
-    )
-
-
 def report(found: dict[tuple[str, str, int], RightKeys], steps: int) -> Findings:
     """A row for each score in each place."""
     rows: list[list[TableCell]] = [
@@ -154,20 +135,10 @@ def report(found: dict[tuple[str, str, int], RightKeys], steps: int) -> Findings
         ]
         for (place, score, width), each in found.items()
     ]
-    return Findings(
-        columns=T.columns,
-        rows=rows,
-        figures={
-            f"{place}, {score}, {width}": each.right
-            for (place, score, width), each in found.items()
-        },
-        conditions=conditions(found),
-        sentence=_sentence(found, steps),
-        panels=[_chart(place, found) for place in PLACES],
-    )
 
+    def right(place: str, score: str) -> list[float]:
+        return found[place, score, max(widths_of(found))].right
 
-def _sentence(found: dict[tuple[str, str, int], RightKeys], steps: int) -> Text:
     widths = widths_of(found)
 
     def shares(place: str, width: int) -> dict[str, str]:
@@ -177,35 +148,48 @@ def _sentence(found: dict[tuple[str, str, int], RightKeys], steps: int) -> Text:
     more = multiplications("additive", "projected", widest) / multiplications(
         "scaled-dot", "projected", widest
     )
-    return T(
-        "sentence",
-        widest=widest,
-        steps=steps,
-        plain=shares("plain", widest),
-        keys=1 / KEYS,
-        behind=shares("projected", widest),
-        more=more,
-        widths=widths,
-        narrow=shares("projected", widths[0]),
+    return Findings(
+        columns=T.columns,
+        rows=rows,
+        figures={
+            f"{place}, {score}, {width}": each.right
+            for (place, score, width), each in found.items()
+        },
+        conditions=(
+            T.condition(
+                "behind_w_q_and",
+                differences(right("projected", "additive"), right("projected", "scaled-dot")),
+            ),
+            T.condition("q_k_d_right", right("projected", "scaled-dot"), bound=LOST),
+            T.condition(
+                "as_they_are_additive",
+                differences(right("plain", "additive"), right("plain", "dot")),
+            ),
+        ),
+        sentence=T(
+            "sentence",
+            widest=widest,
+            steps=steps,
+            plain=shares("plain", widest),
+            keys=1 / KEYS,
+            behind=shares("projected", widest),
+            more=more,
+            widths=widths,
+            narrow=shares("projected", widths[0]),
+        ),
+        panels=[_chart(place, found) for place in PLACES],
     )
 
 
 def _chart(place: str, found: dict[tuple[str, str, int], RightKeys]) -> Chart:
     widths = widths_of(found)
     series = [
-        Series(
-            NAMES[score],
-            [(float(width), mean(found[place, score, width].right)) for width in widths],
-            low=[min(found[place, score, width].right) for width in widths],
-            high=[max(found[place, score, width].right) for width in widths],
-        )
+        Series.of_seeds(NAMES[score], {width: found[place, score, width].right for width in widths})
         for score in SCORES
     ]
-    return Chart(
-        PLACES[place],
-        T("chart_x"),
-        T("chart_y"),
-        series,
+    return T.chart(
+        title=PLACES[place],
+        series=series,
         log_x=True,
         least=0.0,
         most=1.05,

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import torch
 
 from jumok.shapes import Float, Int, Tensor
-from jumok_lectures.findings import Chart, Findings, Series, Setting, TableCell
+from jumok_lectures.findings import Findings, Series, Setting, TableCell
 from jumok_lectures.judging import Condition, mean, spread
 from jumok_lectures.text import Text, same
 from jumok_lectures.texts import Texts
@@ -199,10 +199,7 @@ def report(found: dict[int, Recalled]) -> Findings:
         conditions=conditions(found),
         sentence=_sentence({width: mean(seeds) for width, seeds in held.items()}, found),
         panels=(
-            Chart(
-                T("chart_title"),
-                T("chart_x"),
-                T("chart_y"),
+            T.chart(
                 [
                     *(
                         Series(

@@ -28,7 +28,7 @@ from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.shapes import Float, Tensor
 from jumok_lectures import world
 from jumok_lectures.findings import Bars, Findings, Setting
-from jumok_lectures.judging import Condition, differences, mean
+from jumok_lectures.judging import differences, mean
 from jumok_lectures.tatoeba import PAIRS
 from jumok_lectures.text import Text, same
 from jumok_lectures.texts import Texts
@@ -193,28 +193,12 @@ def run(setting: Setting, sentences: int = 15_000) -> Findings:
     return report(solved, queens, sentences)
 
 
-def conditions(solved: dict[str, dict[str, SolvedAnalogies]]) -> tuple[Condition, ...]:
-    """SolvedAnalogies, and by the arithmetic; of the note's kind of analogy, in every corpus."""
-    small = solved["smallworld"]["family"]
-    return (
-        T.condition("smallworld_man_woman_solved", small.offset),
-        *(
-            T.condition(
-                "name_more_than_the",
-                differences(kinds["family"].offset, kinds["family"].alone),
-                name=CORPORA[name],
-            )
-            for name, kinds in solved.items()
-            if name != "chance"
-        ),
-    )
-
-
 def report(
     solved: dict[str, dict[str, SolvedAnalogies]], queens: Sequence[str], sentences: int
 ) -> Findings:
     """A row for each corpus and kind."""
     cells = [(name, kind, each) for name, kinds in solved.items() for kind, each in kinds.items()]
+    small = solved["smallworld"]["family"]
     return Findings(
         columns=T.columns,
         rows=[
@@ -232,7 +216,18 @@ def report(
             "solved": {f"{name}, {kind}": vars(each) for name, kind, each in cells},
             "king - man + woman": list(queens),
         },
-        conditions=conditions(solved),
+        conditions=(
+            T.condition("smallworld_man_woman_solved", small.offset),
+            *(
+                T.condition(
+                    "name_more_than_the",
+                    differences(kinds["family"].offset, kinds["family"].alone),
+                    name=CORPORA[name],
+                )
+                for name, kinds in solved.items()
+                if name != "chance"
+            ),
+        ),
         sentence=_sentence(solved, queens, sentences),
         panels=(
             Bars(
@@ -255,10 +250,7 @@ def _sentence(
     solved: dict[str, dict[str, SolvedAnalogies]], queens: Sequence[str], sentences: int
 ) -> Text:
     small = solved["smallworld"]
-    shares = {
-        name: [mean(getattr(small[kind], name)) for kind in KINDS]
-        for name in ("offset", "alone", "allowed")
-    }
+    kinds = [small[kind] for kind in KINDS]
     everyday = same("")
     if queens:
         family = solved["tatoeba"]["family"]
@@ -266,4 +258,11 @@ def _sentence(
         everyday = T(
             "everyday", offset=mean(family.offset), alone=mean(family.alone), answers=answers
         )
-    return T("sentence", sentences=sentences, **shares, everyday=everyday)
+    return T(
+        "sentence",
+        sentences=sentences,
+        offset=[mean(each.offset) for each in kinds],
+        alone=[mean(each.alone) for each in kinds],
+        allowed=[mean(each.allowed) for each in kinds],
+        everyday=everyday,
+    )

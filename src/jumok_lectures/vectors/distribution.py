@@ -16,8 +16,7 @@ import torch
 from torch.nn.functional import one_hot
 
 from jumok_lectures.findings import Bars, Findings, Setting, TableCell
-from jumok_lectures.judging import Condition, mean, spread
-from jumok_lectures.text import Text
+from jumok_lectures.judging import mean, spread
 from jumok_lectures.texts import Texts
 from jumok_lectures.vectors.reading import is_named, word_vectors
 
@@ -102,17 +101,6 @@ def run(setting: Setting) -> Findings:
     return report(Measured(*columns))
 
 
-def conditions(found: Measured) -> tuple[Condition, ...]:
-    """What the note says, taken apart."""
-    return (
-        T.condition("named_from_the_distribution", found.from_weights, bound=UNKNOWN),
-        T.condition("named_from_the_attention", found.from_sum),
-        T.condition("a_word_of_share", found.small, bound=UNKNOWN),
-        T.condition("part_of_many_shares", found.different, many=MANY),
-        T.condition("part_of_many_shares_2", found.alike, many=MANY),
-    )
-
-
 def report(found: Measured) -> Findings:
     """A row for each measure."""
     names = T.named("names", longer=LONGER, many=MANY)
@@ -120,12 +108,33 @@ def report(found: Measured) -> Findings:
     rows: list[list[TableCell]] = [
         [told, mean(values[name]), spread(values[name])] for name, told in names.items()
     ]
+    weights, sums, small = (
+        mean(each) for each in (found.from_weights, found.from_sum, found.small)
+    )
+    different, alike, long = (mean(each) for each in (found.different, found.alike, found.long))
     return Findings(
         columns=T.columns,
         rows=rows,
         figures={**values, "by_chance": 1.0 / WORDS},
-        conditions=conditions(found),
-        sentence=_sentence(found),
+        conditions=(
+            T.condition("named_from_the_distribution", found.from_weights, bound=UNKNOWN),
+            T.condition("named_from_the_attention", found.from_sum),
+            T.condition("a_word_of_share", found.small, bound=UNKNOWN),
+            T.condition("part_of_many_shares", found.different, many=MANY),
+            T.condition("part_of_many_shares_2", found.alike, many=MANY),
+        ),
+        sentence=T(
+            "sentence",
+            weights=weights,
+            words=1 / WORDS,
+            sums=sums,
+            small=small,
+            many=MANY,
+            different=different,
+            alike=alike,
+            longer=LONGER,
+            long=long,
+        ),
         panels=(
             Bars(
                 T("bars_title"),
@@ -134,23 +143,4 @@ def report(found: Measured) -> Findings:
                 form=".1%",
             ),
         ),
-    )
-
-
-def _sentence(found: Measured) -> Text:
-    weights, sums, small = (
-        mean(each) for each in (found.from_weights, found.from_sum, found.small)
-    )
-    different, alike, long = (mean(each) for each in (found.different, found.alike, found.long))
-    return T(
-        "sentence",
-        weights=weights,
-        words=1 / WORDS,
-        sums=sums,
-        small=small,
-        many=MANY,
-        different=different,
-        alike=alike,
-        longer=LONGER,
-        long=long,
     )

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import torch
 
 from jumok_lectures.findings import Chart, Findings, Series, Setting
-from jumok_lectures.judging import Condition, mean
+from jumok_lectures.judging import mean
 from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
 from jumok_lectures.vectors.reading import is_named, read_back, word_vectors
@@ -76,22 +76,13 @@ def run(setting: Setting) -> Findings:
     return report(by_weight, longer, by_width)
 
 
-def conditions(noted: Mixed, longer: Mixed) -> tuple[Condition, ...]:
-    """More of the heavier one; as much as its weight; and so whatever its length."""
+def report(by_weight: dict[float, Mixed], longer: Mixed, by_width: dict[int, Mixed]) -> Findings:
+    """Shares by weight and names by width."""
+    noted = by_weight[WEIGHT]
 
     def leads(mixed: Mixed) -> list[float]:
         return [a - b for a, b in zip(mixed.first, mixed.second, strict=True)]
 
-    return (
-        T.condition("read_back_of_a", leads(noted)),
-        T.condition("share_of_a_away", [abs(each - WEIGHT) for each in noted.first]),
-        T.condition("share_of_b_away", [abs(each - (1.0 - WEIGHT)) for each in noted.second]),
-        T.condition("a_minus_b_where", leads(longer), longer=LONGER),
-    )
-
-
-def report(by_weight: dict[float, Mixed], longer: Mixed, by_width: dict[int, Mixed]) -> Findings:
-    """Shares by weight and names by width."""
     return Findings(
         columns=T.columns,
         rows=[
@@ -129,7 +120,12 @@ def report(by_weight: dict[float, Mixed], longer: Mixed, by_width: dict[int, Mix
             "read_back_longer": vars(longer),
             "named": {str(width): vars(mixed) for width, mixed in by_width.items()},
         },
-        conditions=conditions(by_weight[WEIGHT], longer),
+        conditions=(
+            T.condition("read_back_of_a", leads(noted)),
+            T.condition("share_of_a_away", [abs(each - WEIGHT) for each in noted.first]),
+            T.condition("share_of_b_away", [abs(each - (1.0 - WEIGHT)) for each in noted.second]),
+            T.condition("a_minus_b_where", leads(longer), longer=LONGER),
+        ),
         sentence=_sentence(by_weight[WEIGHT], longer, by_width),
         panels=_panels(by_weight, by_width),
     )
@@ -157,10 +153,7 @@ def _panels(by_weight: dict[float, Mixed], by_width: dict[int, Mixed]) -> tuple[
     weights = [float(weight) for weight in by_weight]
     a, b = T("a"), T("b")
     return (
-        Chart(
-            T("chart_title"),
-            T("chart_x"),
-            T("chart_y"),
+        T.chart(
             (
                 Series(a, [(w, mean(m.first)) for w, m in by_weight.items()]),
                 Series(b, [(w, mean(m.second)) for w, m in by_weight.items()]),

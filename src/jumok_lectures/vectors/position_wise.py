@@ -27,7 +27,7 @@ from jumok.layers.feedforward import ACTIVATIONS
 from jumok.parts import resolve
 from jumok.shapes import States, Tensor
 from jumok_lectures.findings import Bars, Findings, Setting
-from jumok_lectures.judging import Condition, differences, mean
+from jumok_lectures.judging import differences, mean
 from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
 
@@ -158,37 +158,10 @@ def run(setting: Setting, steps: int = 400) -> Findings:
     return report(reached, right)
 
 
-def conditions(reached: dict[str, Reached], right: dict[str, list[float]]) -> tuple[Condition, ...]:
-    """Nothing elsewhere, the same order, and the control; then what the ReLU is for."""
-    own = [each for name, each in reached.items() if name != "self-attention"]
-    control = reached["self-attention"]
-    return (
-        T.condition(
-            "change_of_the_other",
-            [max(seeds) for seeds in zip(*(each.others for each in own), strict=True)],
-            bound=NOTHING,
-        ),
-        T.condition(
-            "permuted_words_outputs_not",
-            [max(seeds) for seeds in zip(*(each.permuted for each in own), strict=True)],
-            bound=NOTHING,
-        ),
-        T.condition(
-            "change_of_the_word",
-            [min(seeds) for seeds in zip(*(each.own for each in own), strict=True)],
-            bound=SOMETHING,
-        ),
-        T.condition("control_other_outputs_in", control.others, bound=SOMETHING),
-        T.condition("learned_by_a_feed", right["alone"]),
-        T.condition("the_same_minus_without", differences(right["alone"], right["alone, linear"])),
-        T.condition(
-            "with_self_attention_minus", differences(right["block"], right["block, linear"])
-        ),
-    )
-
-
 def report(reached: dict[str, Reached], right: dict[str, list[float]]) -> Findings:
     """A row for each layer."""
+    own = [each for name, each in reached.items() if name != "self-attention"]
+    control = reached["self-attention"]
     return Findings(
         columns=T.columns,
         rows=[
@@ -199,7 +172,31 @@ def report(reached: dict[str, Reached], right: dict[str, list[float]]) -> Findin
             "layers": {name: vars(each) for name, each in reached.items()},
             "learned": right,
         },
-        conditions=conditions(reached, right),
+        conditions=(
+            T.condition(
+                "change_of_the_other",
+                [max(seeds) for seeds in zip(*(each.others for each in own), strict=True)],
+                bound=NOTHING,
+            ),
+            T.condition(
+                "permuted_words_outputs_not",
+                [max(seeds) for seeds in zip(*(each.permuted for each in own), strict=True)],
+                bound=NOTHING,
+            ),
+            T.condition(
+                "change_of_the_word",
+                [min(seeds) for seeds in zip(*(each.own for each in own), strict=True)],
+                bound=SOMETHING,
+            ),
+            T.condition("control_other_outputs_in", control.others, bound=SOMETHING),
+            T.condition("learned_by_a_feed", right["alone"]),
+            T.condition(
+                "the_same_minus_without", differences(right["alone"], right["alone, linear"])
+            ),
+            T.condition(
+                "with_self_attention_minus", differences(right["block"], right["block, linear"])
+            ),
+        ),
         sentence=_sentence(reached, right),
         panels=(
             Bars(

@@ -19,7 +19,6 @@ import torch
 
 from jumok.shapes import Float, Tensor
 from jumok_lectures.findings import Chart, Findings, Series, Setting
-from jumok_lectures.judging import Condition
 from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
 
@@ -126,20 +125,9 @@ def run(setting: Setting) -> Findings:
     return report(exact, {kind: measure(kind) for kind in NAMES})
 
 
-def conditions(exact: float, found: dict[str, Shifted]) -> tuple[Condition, ...]:
-    """A rotation with both, and none with sines alone."""
-    both, sines = found["both"], found["sines"]
-    return (
-        T.condition("sin_and_cos_the", [exact]),
-        T.condition("sin_alone_the_best", [min(sines.missed)]),
-        T.condition("sin_and_cos_pe", [max(both.drift)]),
-        T.condition("sin_alone_pe_p", [min(sines.drift)]),
-        T.condition("sin_and_cos_the_2", [both.largest]),
-    )
-
-
 def report(exact: float, found: dict[str, Shifted]) -> Findings:
     """A row for each code and shift."""
+    both, sines = found["both"], found["sines"]
     return Findings(
         columns=T.columns,
         rows=[
@@ -154,7 +142,13 @@ def report(exact: float, found: dict[str, Shifted]) -> Findings:
             "rotation_error": exact,
             **{kind: vars(each) for kind, each in found.items()},
         },
-        conditions=conditions(exact, found),
+        conditions=(
+            T.condition("sin_and_cos_the", [exact]),
+            T.condition("sin_alone_the_best", [min(sines.missed)]),
+            T.condition("sin_and_cos_pe", [max(both.drift)]),
+            T.condition("sin_alone_pe_p", [min(sines.drift)]),
+            T.condition("sin_and_cos_the_2", [both.largest]),
+        ),
         sentence=_sentence(exact, found["both"], found["sines"]),
         panels=_panels(),
     )

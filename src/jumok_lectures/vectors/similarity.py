@@ -20,7 +20,7 @@ from torch.nn.functional import one_hot
 
 from jumok.shapes import Float, Int, Tensor
 from jumok_lectures.findings import Chart, Findings, Series, Setting, TableCell
-from jumok_lectures.judging import Condition, mean
+from jumok_lectures.judging import mean
 from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
 from jumok_lectures.vectors.reading import word_vectors
@@ -180,17 +180,6 @@ def run(setting: Setting, steps: int = 400) -> Findings:
     return report(lengths, taught)
 
 
-def conditions(lengths: dict[float, Compared], taught: dict[str, Taught]) -> tuple[Condition, ...]:
-    """The product as a measure of nearness, and attention as a measure of likeness."""
-    return (
-        T.condition("keys_of_one_length", lengths[0.0].order),
-        T.condition("keys_of_unequal_lengths", lengths[UNEQUAL].nearest),
-        T.condition("trained_weight_on_the", taught["unrelated"].trained),
-        T.condition("unrelated_partner_order_of", taught["unrelated"].words),
-        T.condition("unrelated_partner_order_of_2", taught["unrelated"].keys),
-    )
-
-
 def report(lengths: dict[float, Compared], taught: dict[str, Taught]) -> Findings:
     """A row for each spread of lengths and for each partner."""
     rows: list[list[TableCell]] = [
@@ -213,6 +202,8 @@ def report(lengths: dict[float, Compared], taught: dict[str, Taught]) -> Finding
         ]
         for kind, each in taught.items()
     ]
+    equal, unequal = mean(lengths[0.0].nearest), mean(lengths[UNEQUAL].nearest)
+    far, opposite = taught["unrelated"], taught["opposite"]
     return Findings(
         columns=T.columns,
         rows=rows,
@@ -221,27 +212,27 @@ def report(lengths: dict[float, Compared], taught: dict[str, Taught]) -> Finding
             "taught": {kind: vars(each) for kind, each in taught.items()},
             "note": {"[2, 3]·[4, 5]": 2 * 4 + 3 * 5, "[2, 3]·[-5, 2]": 2 * -5 + 3 * 2},
         },
-        conditions=conditions(lengths, taught),
-        sentence=_sentence(lengths, taught),
+        conditions=(
+            T.condition("keys_of_one_length", lengths[0.0].order),
+            T.condition("keys_of_unequal_lengths", lengths[UNEQUAL].nearest),
+            T.condition("trained_weight_on_the", taught["unrelated"].trained),
+            T.condition("unrelated_partner_order_of", taught["unrelated"].words),
+            T.condition("unrelated_partner_order_of_2", taught["unrelated"].keys),
+        ),
+        sentence=T(
+            "sentence",
+            equal=equal,
+            unequal=UNEQUAL,
+            unequal_2=unequal,
+            trained=mean(far.trained),
+            mean_trained=mean(opposite.trained),
+            raw=mean(far.raw),
+            mean_raw=mean(opposite.raw),
+            keys=mean(far.keys),
+            words=mean(far.words),
+            mean_words=mean(opposite.words),
+        ),
         panels=_panels(lengths, taught),
-    )
-
-
-def _sentence(lengths: dict[float, Compared], taught: dict[str, Taught]) -> Text:
-    equal, unequal = mean(lengths[0.0].nearest), mean(lengths[UNEQUAL].nearest)
-    far, opposite = taught["unrelated"], taught["opposite"]
-    return T(
-        "sentence",
-        equal=equal,
-        unequal=UNEQUAL,
-        unequal_2=unequal,
-        trained=mean(far.trained),
-        mean_trained=mean(opposite.trained),
-        raw=mean(far.raw),
-        mean_raw=mean(opposite.raw),
-        keys=mean(far.keys),
-        words=mean(far.words),
-        mean_words=mean(opposite.words),
     )
 
 
@@ -250,10 +241,7 @@ def _panels(lengths: dict[float, Compared], taught: dict[str, Taught]) -> tuple[
     names = ", ".join(f"{place:.0f} {PARTNERS[kind].en}" for kind, place in places.items())
     korean = ", ".join(f"{place:.0f} {PARTNERS[kind].ko}" for kind, place in places.items())
     return (
-        Chart(
-            T("chart_title"),
-            T("chart_x"),
-            T("chart_y"),
+        T.chart(
             (
                 Series(
                     T("nearest_has_the_largest"),
