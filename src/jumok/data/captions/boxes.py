@@ -34,12 +34,7 @@ class GroundedNoun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """The objects of an image.
-
-    Attributes:
-        kinds, boxes: of every object, its kind and its box.
-        nouns: for each caption, in the captions' order, its nouns in their vectors.
-    """
+    """The objects of an image, and for each caption, in order, its nouns."""
 
     kinds: tuple[str, ...]
     boxes: tuple[Box, ...]
@@ -50,8 +45,7 @@ def read_boxes(file: Path, language: str) -> dict[str, Boxes]:
     """The boxes of every image, by file name, with the nouns of one language's captions.
 
     Raises:
-        DataError: a line is not such an object, has no captions in this language, or a noun names
-            an object that does not exist; the text names the line.
+        DataError: a line is not such an object, or a noun names an object that does not exist.
     """
     found = {}
     for number, line in enumerate(read_lines(file), start=1):

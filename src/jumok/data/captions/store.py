@@ -34,7 +34,7 @@ class InputReader(NamedTuple):
 
     Attributes:
         shape, kind: of every array; kind is numpy's name of the dtype.
-        read: (content, name) -> the array.
+        read: (content, name in errors) -> the array.
     """
 
     shape: tuple[int, ...]
@@ -105,11 +105,7 @@ def _tensor(content: bytes, name: str) -> Array:
 
 
 class FeatureSource:
-    """A folder with a file of features for each image: a.npy or a.safetensors for "a.jpg".
-
-    Raises:
-        DataError: there is no such folder.
-    """
+    """A folder with a file of features for each image: a.npy or a.safetensors for "a.jpg"."""
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
@@ -142,7 +138,7 @@ class FeatureSource:
 
 
 class Item(NamedTuple):
-    """An image's file, and the place where the user named it, for errors."""
+    """An image's file, and the place where the user named it."""
 
     source: PictureFiles
     name: str
@@ -157,7 +153,6 @@ class Inputs:
         values: one array per kept image, memory-mapped.
         kept: the indices of the items that could be read.
         faults: the errors of the others.
-        key: names the content.
     """
 
     values: Array
@@ -172,11 +167,11 @@ def store_inputs(
     """The arrays of all items, from the cache if the same files were read before.
 
     Args:
-        skip: leave out items that cannot be read, instead of stopping at the first.
+        skip: leave out items that cannot be read.
 
     Raises:
-        DataError: a file that cannot be read (unless skipped); nothing is left; the cache cannot
-            be written.
+        DataError: a file that cannot be read (unless skipped); nothing is left; the cache cannot be
+            written.
     """
     items = list(items)
     contents = [_digest(item) for item in items]
@@ -202,7 +197,6 @@ def _digest(item: Item) -> str:
 def _write(
     items: list[Item], reader: InputReader, writer: StoreWriter, skip: bool
 ) -> dict[str, object]:
-    """Writes the values of all items; returns the store's description."""
     rows, faults = [], []
     for index, item in enumerate(items):
         try:

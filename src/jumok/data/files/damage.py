@@ -1,4 +1,4 @@
-"""Turns the exceptions of libraries that read files into errors that name the file."""
+"""Errors of libraries that read files, as errors that name the file."""
 
 import struct
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def damaged(file: Path | str, kind: str, error: Exception) -> DataError:
 
 @contextmanager
 def reading_as(kind: str, file: Path | str) -> Iterator[None]:
-    """A context for the calls of a library that read a file, and for nothing else.
+    """A context for the calls of a library that read a file.
 
     Raises:
         DataError: the library failed.

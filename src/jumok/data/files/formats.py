@@ -1,10 +1,8 @@
-"""Detects the format of a file from its first bytes and its name, so that markup is never read as
-sentences.
+"""Formats of files, by their first bytes and their names.
 
-Two kinds of mistake are caught. A file that is not text (an image, a zip archive, UTF-16) is
-refused wherever text of any format is read. A file of markup (a translation memory, subtitles, a
-web page) is refused where plain sentences are read, because its tags, time codes and keywords would
-be trained on and translated.
+A file that is not text (an image, a zip archive, UTF-16) is refused wherever text of any format is
+read. Markup (a translation memory, subtitles, a web page) is refused where plain sentences are
+read, because its tags, time codes and keywords would be trained on and translated.
 """
 
 import codecs
@@ -26,12 +24,7 @@ _NO_DOCUMENT = "jumok translate MODEL {file} translates it; for anything else, e
 
 
 class FileKind(NamedTuple):
-    """A format of files.
-
-    Attributes:
-        name: as shown to the user.
-        do: the advice; {file} is replaced by the path.
-    """
+    """A format as shown to the user, and advice, in which {file} becomes the path."""
 
     name: str
     do: str
@@ -199,11 +192,11 @@ def _markup(head: bytes) -> str | None:
 
 
 def check_text(file: Path, head: bytes, *, plain: bool) -> None:
-    """Refuses a file that cannot be read as text, and names its format.
+    """Refuses a file that cannot be read as text.
 
     Args:
         head: the first bytes, decompressed.
-        plain: whether only plain sentences are accepted, so that markup is refused too.
+        plain: refuse markup too.
 
     Raises:
         DataError: the file has another format; the text names it, with advice.

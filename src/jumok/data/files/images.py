@@ -1,4 +1,4 @@
-"""Reads image files as arrays: every format is converted to red, green and blue of one byte each.
+"""Image files as arrays: red, green and blue of one byte each.
 
 Greyscale becomes three equal channels; transparency is composed onto white; CMYK is converted
 without a colour profile; 16 bits are rounded to 8; the EXIF orientation is applied. A file is
@@ -45,13 +45,12 @@ def read_image(source: Path | bytes, name: str = "") -> Pixels:
     """The pixels of an image, from the top left; 0 is black, 255 is white.
 
     Args:
-        source: a file, "archive.zip/member.jpg" for one inside a zip archive, or a file's bytes.
-            Many members of one archive are read faster through an `ImageSource`.
+        source: a file, "archive.zip/member.jpg", or a file's bytes. Many members of one archive are
+            read faster through an `ImageSource`.
         name: its name in errors; empty: the path.
 
     Raises:
-        DataError: it is missing, empty, truncated, not an image, an image of floating-point
-            numbers, or larger than LONGEST_SIDE or MOST_PIXELS; the text names the file.
+        DataError: it is missing, damaged, not an image, or larger than LONGEST_SIDE or MOST_PIXELS.
         MissingExtraError: Pillow is not installed.
     """
     if isinstance(source, bytes):
@@ -93,17 +92,13 @@ class PictureFiles(Protocol):
     """The files of images, by the images' names."""
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """All names."""
-        ...
+    def names(self) -> tuple[str, ...]: ...
 
     def __contains__(self, name: str) -> bool: ...
 
     def __len__(self) -> int: ...
 
-    def content(self, name: str) -> bytes:
-        """The bytes of one file."""
-        ...
+    def content(self, name: str) -> bytes: ...
 
     def place(self, name: str) -> str:
         """Its name in errors."""
@@ -150,19 +145,18 @@ class ImageSource:
         return len(self._files)
 
     def read(self, name: str) -> Pixels:
-        """The pixels of one image.
-
-        Raises:
-            DataError: there is no image of this name; or what `read_image` raises.
-        """
+        """The pixels of one image; errors as of `content` and `read_image`."""
         return _decode(self.content(name), self.place(name))
 
     def place(self, name: str) -> str:
-        """The name of this image's file in errors."""
         return str(self.path / name)
 
     def content(self, name: str) -> bytes:
-        """The bytes of one image's file. Raises DataError if there is none of this name."""
+        """The bytes of one image's file.
+
+        Raises:
+            DataError: there is none of this name, or it cannot be read.
+        """
         if name not in self:
             raise DataError(
                 "there is no such image.",
@@ -321,9 +315,7 @@ def _turned(image: "Picture") -> "Picture":
 
 
 def _rounded(values: np.ndarray, name: str) -> Pixels:
-    """Greyscale of 16 bits as 8 bits: 65,535 becomes 255. (Pillow's own conversion cuts off at
-    255.)
-    """
+    """Greyscale of 16 bits as 8 bits; Pillow's own conversion cuts off at 255."""
     if values.min() < 0 or values.max() > 65_535:
         raise DataError(
             "the image has more than 16 bits per channel.",

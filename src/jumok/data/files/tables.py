@@ -32,7 +32,7 @@ LONE = re.compile("[\ud800-\udfff]")
 
 
 class Row(NamedTuple):
-    """The texts of the columns that were asked for, in that order, and their line (from 1)."""
+    """The texts of the requested columns, in that order, and their line (from 1)."""
 
     cells: tuple[str, ...]
     line: int
@@ -64,7 +64,7 @@ def read_tsv_columns(
 ) -> Iterator[tuple[list[list[str]], npt.NDArray[np.int64]]]:
     """As `read_tsv`, for a file without a header: many rows at a time, by columns, and their lines.
 
-    A row that cannot be read is noticed before the rows of the same megabyte are given.
+    A row that cannot be read is noticed before the rows of its megabyte are returned.
     """
     needed, number = max(columns) + 1, 1
     for lines in read_line_blocks(file, report):
@@ -95,9 +95,7 @@ def _too_few(row: list[str], needed: int, marks: str, place: Place) -> DataError
 
 
 def _damaged(error: DataError, report: CorpusReport | None) -> None:
-    """Counts the row in the report; raises the error if there is no report, or if it does not skip
-    rows.
-    """
+    """Counts the row in the report; without one, or if it does not skip rows, raises the error."""
     if report is None or error.place is None or error.place.line is None:
         raise error
     report.damaged(error, error.place.line)
@@ -212,7 +210,6 @@ def read_parquet(file: Path, columns: Columns, report: CorpusReport | None = Non
 def _batches(
     stream: BinaryIO | io.BytesIO, file: Path, wanted: Columns
 ) -> Iterator[list[list[object]]]:
-    """The columns, batch by batch."""
     with reading_as("Parquet", file):
         with optional_import("reading Parquet files", extra="formats"):
             from pyarrow import parquet

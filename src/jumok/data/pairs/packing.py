@@ -1,9 +1,8 @@
-"""Batches of pairs that all have one shape: many sentences in one row, for processors that need it.
+"""Batches of pairs that all have one shape, with many sentences in one row.
 
-A batch has a fixed number of source positions and of target positions. Pairs are put into it one
-after another, and what is left is padding in documents of its own, so that no position is without a
-document. A GPU that records its steps, or compiles them, does so for one shape. On a CPU batches of
-exact lengths are faster (`sampler.py`).
+What is left of a row is padding in documents of its own, so that no position is without a document.
+A GPU that records its steps, or compiles them, does so for one shape. On a CPU batches of exact
+lengths are faster (`sampler.py`).
 
 Source: Krell et al. 2021, "Efficient sequence packing without cross-contamination".
 """
@@ -31,7 +30,7 @@ class PackedShape:
 
     Attributes:
         source, target: positions of a row, END or START counted.
-        pairs: at most so many share a row.
+        pairs: of a row, at most.
         longest: positions of the longest sentence of either side.
     """
 
@@ -119,12 +118,7 @@ def packed_batch(
 
 
 class PackedUpdates(Updates[Batch]):
-    """Updates of packed pairs.
-
-    Args:
-        stores: the corpora, in the sampler's order.
-        sampler: its planner gives batches that fit into the shape.
-    """
+    """Updates of packed pairs; the sampler's planner makes batches that fit into the shape."""
 
     def __init__(
         self, stores: Sequence[PairCorpus], sampler: PairSampler, shape: PackedShape
@@ -152,7 +146,7 @@ def gather_packed(store: PairCorpus, rows: Rows, shape: PackedShape) -> Batch:
 
 @dataclass(frozen=True)
 class _Side:
-    """One side of a packed batch: its row, the documents of its positions, and where they begin."""
+    """One side of a packed batch; `numbers` are the documents of its positions."""
 
     ids: Ids
     numbers: Ids
