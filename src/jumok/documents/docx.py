@@ -1,8 +1,8 @@
 """DOCX: paragraphs of the text, tables, text boxes, headers, footers and notes.
 
-A paragraph consists of runs, each with a format. The runs of one format make a span of the
-segment, and go around the words that are aligned with theirs; whatever in a run is not text (an
-image, a footnote mark) stays next to its word. Fields, tabs and line breaks end a segment.
+The runs of one format make a span of the segment, and go around the words that are aligned with
+theirs; whatever in a run is not text (an image, a footnote mark) stays next to its word. Fields,
+tabs and line breaks end a segment.
 """
 
 import io
@@ -46,8 +46,7 @@ class _Part:
 
     Attributes:
         element: the child of the paragraph.
-        text: the text in it.
-        look: equal for parts of one format, which become one span.
+        format: equal for parts of one format, which become one span.
     """
 
     element: XmlElement
@@ -66,7 +65,6 @@ class _Sentence:
     plain: _Part
 
     def write(self, translated: Translated) -> None:
-        """Replaces the parts by the translation."""
         if translated.text == self.segment.text:
             return
         parts = [part for part in self.parts if part.text or part.format == b"point"]
@@ -103,14 +101,12 @@ class _Sentence:
 
 
 def _parent_of(element: XmlElement) -> XmlElement:
-    """What a part of a paragraph is in."""
     parent = element.getparent()
     assert parent is not None
     return parent
 
 
 def _with_text(part: _Part, text: str) -> XmlElement:
-    """A copy of the part, with another text."""
     new = deepcopy(part.element)
     runs = [new] if new.tag == f"{W}r" else list(new.iter(f"{W}r"))
     for run in runs[1:]:
@@ -225,7 +221,6 @@ def read_docx(content: bytes) -> DocxDocument:
 
 
 def _sentences(container: XmlElement) -> Iterator[_Sentence]:
-    """The sentences to translate in a paragraph, or in a part of one."""
     _split_runs(container)
     parts: list[_Part] = []
     for child in list(container):

@@ -102,7 +102,6 @@ def _encoded(text: str, charset: str) -> bytes:
 
 
 def _spoken_in(text: str, languages: Languages) -> Iterator[Slot]:
-    """The attributes with text, and the page's language."""
     walk = _Walk()
     for token in tokens(text, RAW):
         tag = text[token.start : token.end]
@@ -136,7 +135,7 @@ def slots_of(text: str, offset: int = 0) -> Iterator[Slot]:
 
 
 class _Walk:
-    """The state of a walk over the tokens: whether it is inside of an element left unchanged."""
+    """A walk over the tokens, which knows the elements left unchanged around each."""
 
     def __init__(self) -> None:
         self.unread: list[str] = []
@@ -178,7 +177,7 @@ def _slot(text: str, sentence: list[Token], offset: int) -> Iterator[Slot]:
 
 
 def fragments_of(text: str, sentence: list[Token]) -> Iterator[Fragment]:
-    """The tokens in parts; an element whose text is kept is one, with all its content."""
+    """The tokens as fragments; an element whose text is kept is one, with all its content."""
     index = 0
     while index < len(sentence):
         token = sentence[index]
@@ -201,11 +200,7 @@ def fragments_of(text: str, sentence: list[Token]) -> Iterator[Fragment]:
 
 
 def tagged_fragments(text: str, frozen: re.Pattern[str]) -> list[Fragment]:
-    """The parts of text with tags that is otherwise not HTML: "&amp;" is not unescaped.
-
-    Args:
-        frozen: matches further text that is kept.
-    """
+    """The fragments of text with tags that is otherwise not HTML; matches of `frozen` are kept."""
     fragments = (
         Fragment("text", fragment.raw, fragment.raw) if fragment.kind == "text" else fragment
         for fragment in fragments_of(text, list(tokens(text)))
@@ -214,7 +209,6 @@ def tagged_fragments(text: str, frozen: re.Pattern[str]) -> list[Fragment]:
 
 
 def _spoken(tag: str, token: Token) -> Iterator[Slot]:
-    """The attributes of a tag with text for readers."""
     known = attributes(tag)
     if _untranslated(tag):
         return

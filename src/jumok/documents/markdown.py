@@ -38,7 +38,7 @@ def read_markdown(content: bytes) -> TextDocument:
 
 
 class _Page:
-    """Locates the parser's findings in the text."""
+    """Locates the parser's tokens in the text."""
 
     def __init__(self, text: str, starts: Sequence[int]) -> None:
         self.text, self.starts = text, starts
@@ -46,7 +46,6 @@ class _Page:
         self.cell = False
 
     def slots(self, block: "Token") -> Iterator[Slot]:
-        """The texts to translate in a block."""
         if block.type in ("th_open", "td_open", "th_close", "td_close"):
             self.cell = block.nesting == 1
         if block.map is None:
@@ -91,7 +90,6 @@ class _Page:
     def _slot(
         self, fragments: Sequence[Fragment], start: int, places: Sequence[int]
     ) -> Iterator[Slot]:
-        """The slot of these slices of the content, which begin at `start`."""
         content = paragraph(fragments)
         if content is None:
             return
@@ -130,7 +128,7 @@ _LABEL = re.compile(r"\]\[[^\]]++\]")
 
 
 class _Inlines:
-    """The parser's findings inside of a block, as slices of the block's content."""
+    """Locates the parser's inline tokens in the content of a block."""
 
     def __init__(self, content: str) -> None:
         self.content, self.at = content, 0
@@ -250,7 +248,7 @@ def _after_space(content: str, at: int) -> int:
 
 
 def _escaped(text: str) -> str:
-    """Plain text escaped for Markdown: what would be read as markup has a backslash before it."""
+    """Plain text, with a backslash before what would be markup."""
     safe = _SPECIAL.sub(r"\\\1", text)
     return _BLOCK.sub(lambda match: f"{match[1] or ''}\\{match[2] or match[3]}", safe)
 

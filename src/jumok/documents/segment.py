@@ -1,8 +1,7 @@
 """A paragraph's text, and the inlines in it: emphasis, links, code, images.
 
-A translation has other words in another order, so the places of its markup are extracted from the
-word alignment: an element goes around the run of target words that most links of its own words,
-and fewest of the others', lead to.
+The places of a translation's markup are extracted from the word alignment: an element goes around
+the run of target words that most links of its own words, and fewest of the others', lead to.
 """
 
 import re
@@ -32,7 +31,7 @@ class Inline:
         start, end: the characters that it encloses; equal for an image and the like.
         before, after: what is written before and after them; an element without text has `before`.
         frozen: its text is not translated: code, a placeholder, an element with translate="no".
-        within: the index, in the segment, of the innermost inline around it; None: none.
+        within: the index, in the segment, of the innermost inline around it.
     """
 
     start: int
@@ -49,7 +48,7 @@ class DocumentSegment:
 
     Attributes:
         text: without markup, white space reduced to single spaces.
-        inlines: the inline elements, outer ones before inner ones.
+        inlines: outer ones before inner ones.
     """
 
     text: str
@@ -57,12 +56,11 @@ class DocumentSegment:
 
 
 class Fragment(NamedTuple):
-    """A part of a paragraph: text, or markup with `raw` as it is written.
+    """A part of a paragraph: text, or markup.
 
     Attributes:
         kind: text, open, close, point (markup without text) or frozen (text that is kept).
         raw: as written in the document.
-        text: its text; "" for markup.
         name: of an element, to match its two ends.
         write: written in a translation instead of `raw`.
     """
@@ -75,7 +73,6 @@ class Fragment(NamedTuple):
 
     @property
     def written(self) -> str:
-        """Its form in a translation."""
         return self.raw if self.write is None else self.write
 
 
@@ -88,7 +85,9 @@ class Paragraph(NamedTuple):
 
 
 def paragraph(fragments: Sequence[Fragment]) -> Paragraph | None:
-    """The parts as a segment; markup at its ends stays outside. None: there is no word in it."""
+    """The fragments as a segment; markup at its ends stays outside. None: there is no word in
+    it.
+    """
     first, last = 0, len(fragments)
     partner = _partners(fragments)
     while first < last:
@@ -232,7 +231,6 @@ class _Aligned:
         self.links = [(one, other) for one, other in links if one < many and other < most]
 
     def range_of(self, inline: Inline) -> tuple[int, int]:
-        """The span of an inline in the translation."""
         if inline.start == inline.end:
             point = self._point(inline.start)
             return point, point
@@ -314,11 +312,7 @@ _MARKS = frozenset(".,;:!?…\"'“”‘’«»()[]。、，！？；：「」�
 def rendered(
     segment: DocumentSegment, translated: Translated, escape: Callable[[str], str] = str
 ) -> str:
-    """The translation with the segment's markup in it.
-
-    Args:
-        escape: escapes plain text for the format.
-    """
+    """The translation with the segment's markup in it; `escape` is for its plain text."""
 
     def written(first: int, last: int, nodes: Iterable[PlacedInline]) -> str:
         parts, at = [], first
@@ -333,7 +327,7 @@ def rendered(
 
 
 def with_frozen(fragments: Iterable[Fragment], pattern: re.Pattern[str]) -> list[Fragment]:
-    """The parts, with all matches in their text cut out as frozen."""
+    """The fragments, with all matches in their text cut out as frozen."""
     cut: list[Fragment] = []
     for fragment in fragments:
         if fragment.kind != "text" or fragment.raw != fragment.text:

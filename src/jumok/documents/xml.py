@@ -105,7 +105,6 @@ class _Side:
     end: Token | None = None
 
     def stop(self) -> int:
-        """The index after it."""
         return (self.end or self.begin).end
 
 

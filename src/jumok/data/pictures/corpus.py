@@ -27,7 +27,7 @@ BRIGHTNESS = np.array([299, 587, 114], dtype=np.uint32)
 
 @dataclass(frozen=True)
 class Shape:
-    """The shape of a model's input images; `colours` is 1 (greyscale) or 3."""
+    """The shape of a model's images; `colours` is 1 (greyscale) or 3."""
 
     height: int
     width: int
@@ -54,7 +54,7 @@ class PictureExample:
 
 @dataclass(frozen=True)
 class PictureSource:
-    """The files of images and labels: `folder`, or `table`, or `images` and `labels`."""
+    """One of: `folder`; `table`; `images` and `labels`."""
 
     folder: Path | None = None
     table: Path | None = None
@@ -63,7 +63,6 @@ class PictureSource:
 
     @property
     def title(self) -> str:
-        """The name as shown to the user."""
         return str((self.folder or self.table or self.images or Path("?")).name)
 
     def identity(self) -> list[str]:
@@ -79,11 +78,11 @@ class PictureSource:
         return [digest(file) for file in (self.folder, self.images, self.labels) if file]
 
     def read(self) -> Iterator[PictureExample]:
-        """Yields every image.
+        """Every image.
 
         Raises:
-            DataError: there is nothing, or the format differs. A single image that is damaged or
-                has no label raises nothing; it has its error instead of pixels.
+            DataError: there is nothing, or the format differs. An image that is damaged or has no
+                label has its error instead of pixels.
         """
         if self.folder is not None:
             yield from _read_folder(self.folder)

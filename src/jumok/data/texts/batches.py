@@ -22,7 +22,7 @@ class MaskedBatch:
 
     Attributes:
         tokens: START, tokens, END, padded with PAD; the chosen tokens are corrupted.
-        allowed: True where a position is a token; None means everywhere.
+        allowed: True where a position is a token; None: everywhere.
         chosen: True where a token is masked.
         answers: the original tokens there, row by row.
         sources: the number of tokens.
@@ -36,17 +36,14 @@ class MaskedBatch:
 
     @cached_property
     def places(self) -> Int[Tensor, " chosen"]:
-        """Which positions are masked (`places_of`)."""
         return places_of(self.chosen)
 
     @property
     def targets(self) -> int:
-        """The number of masked tokens."""
         return len(self.answers)
 
     @property
     def work(self) -> int:
-        """The number of positions, padding included."""
         return self.tokens.numel()
 
 
@@ -61,12 +58,10 @@ class LabelledBatch:
 
     @property
     def targets(self) -> int:
-        """Texts."""
         return len(self.labels)
 
     @property
     def work(self) -> int:
-        """The number of positions, padding included."""
         return self.tokens.numel()
 
 
@@ -81,7 +76,7 @@ def text_sampler(
 
 
 class MaskedUpdates(Updates[MaskedBatch]):
-    """The micro-batches of every update. Each time a text is seen, other words are masked."""
+    """Updates of masked texts; each time a text is seen, other words are masked."""
 
     def __init__(
         self, store: ExampleStore, sampler: PairSampler, masking: Masking, seed: int
@@ -101,7 +96,7 @@ class MaskedUpdates(Updates[MaskedBatch]):
 
 
 class LabelledUpdates(Updates[LabelledBatch]):
-    """The micro-batches of every update."""
+    """Updates of labelled texts."""
 
     def __init__(self, store: ExampleStore, sampler: PairSampler) -> None:
         super().__init__(sampler)
@@ -173,7 +168,7 @@ def fixed_masked_batches(
 def plain_batches(
     ids: Sequence[Sequence[int]], texts: int
 ) -> Iterator[tuple[Int[Tensor, "batch length"], Bool[Tensor, "batch length"] | None, list[int]]]:
-    """START, tokens and END of at most `texts` texts at once, the longest texts first.
+    """START, tokens and END of at most `texts` texts at once, the longest first.
 
     Yields the tokens, which positions are tokens (None: all), and the texts' indices in `ids`.
     """

@@ -22,10 +22,8 @@ class ExampleStore:
     """A prepared corpus.
 
     Attributes:
-        key: names the content.
         texts: the ids of every text, without START and END.
         labels: the number of each text's label; None without labels.
-        report: the lines read, corrected and left out.
     """
 
     key: str
@@ -62,11 +60,7 @@ def in_order(labels: Iterable[str]) -> tuple[str, ...]:
 
 
 def label_number(text: Example, labels: Sequence[str]) -> int:
-    """The index of the text's label in `labels`.
-
-    Raises:
-        DataError: it is not one of them.
-    """
+    """The index of the text's label in `labels`; raises DataError if it is not one of them."""
     if text.label not in labels:
         raise DataError(
             "the model does not know this label." if text.label else "the row has no label.",
@@ -91,14 +85,13 @@ def prepare_examples(
 ) -> ExampleStore:
     """The texts as token ids, from the cache if the same content was prepared before.
 
-    A text without tokens is left out. A text of more than `max_tokens` tokens is split into several
-    if there are no labels, and otherwise truncated.
+    A text without tokens is left out. One of more than `max_tokens` tokens is split into several if
+    there are no labels, and otherwise truncated.
 
     Args:
         corpora: the sources of the texts.
         labels: all permitted labels; () without labels.
-        identity: JSON that must change whenever the selection of texts changes, besides the
-            corpora.
+        identity: JSON that changes with the selection of texts.
 
     Raises:
         DataError: what reading raises; a label that is not in `labels`; no text is left; the cache

@@ -23,7 +23,7 @@ LINES_FOR_TWO_THREADS = 1_000  # threads are started for every call
 
 @runtime_checkable
 class TextTokenizer(Protocol):
-    """The interface of tokenizers of whole texts.
+    """A tokenizer of whole texts.
 
     Attributes:
         size: the number of ids, special tokens included.
@@ -176,11 +176,7 @@ def train_text_tokenizer(
 ) -> TextTokenizer:
     """Trains a tokenizer on texts; bytes need no training, and ignore all other arguments.
 
-    Args:
-        kind, size, coverage, byte_fallback, seed: as in `Tokenizer.train`.
-
-    Raises:
-        DataError: what `Tokenizer.train` raises.
+    Arguments and errors are those of `Tokenizer.train`.
     """
     if kind == "byte":
         return ByteTokenizer()
