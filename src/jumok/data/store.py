@@ -219,20 +219,20 @@ class StoreWriter:
     def join(self, file: Path, about: Mapping[str, object]) -> None:
         """Writes the store, and removes what was written before, a column at a time."""
         names = sorted(self._files, key=lambda name: -self._kinds[name][0].itemsize)  # aligned
-        entries, at = {}, 0
+        entries, start = {}, 0
         for name in names:
             kind, shape = self._kinds[name]
-            end = self._files[name].tell() + at
-            dtype = next(each for each, known in KINDS.items() if known == kind)
+            end = self._files[name].tell() + start
+            dtype = next(name_of for name_of, type_of in KINDS.items() if type_of == kind)
             entries[name] = {"dtype": dtype, "shape": (self.sizes[name], *shape)}
-            entries[name]["data_offsets"] = (at, end)
-            at = end
+            entries[name]["data_offsets"] = (start, end)
+            start = end
         described = json.dumps(about, ensure_ascii=False)
         hashed = _hash(described, entries)
         with file.open("wb") as whole:
             for digest in ("0" * 64, None):
-                said = {"about": described, "sha256": digest or hashed.hexdigest()}
-                header = json.dumps({"__metadata__": said, **entries}).encode()
+                metadata = {"about": described, "sha256": digest or hashed.hexdigest()}
+                header = json.dumps({"__metadata__": metadata, **entries}).encode()
                 header += b" " * (-len(header) % 8)
                 whole.seek(0)
                 whole.write(len(header).to_bytes(8, "little") + header)

@@ -30,7 +30,7 @@ def words_decide(table: PieceTable) -> bool:
     So it is for merges and for single characters. A unigram model adds logarithms along the whole
     text, in 32 bits; nearly equal segmentations of a word could change with what is before it.
     """
-    inner = any(SPACE in each[1:] for each in table.subwords)
+    inner = any(SPACE in subword[1:] for subword in table.subwords)
     space = SPACE in table.subwords and table.types[table.subwords.index(SPACE)] == NORMAL
     return (
         table.segmentation in ("bpe", "char")
@@ -94,7 +94,7 @@ class PlainTable:
         for word in chain.from_iterable(words):
             self._numbers.setdefault(word, len(self._numbers))
         numbers = [self._numbers[word] for word in chain.from_iterable(words)]
-        return np.array(numbers, np.int32), np.array([len(each) for each in words], np.int64)
+        return np.array(numbers, np.int32), np.array([len(line) for line in words], np.int64)
 
     def words(self, first: int) -> list[str]:
         """The words from this number on."""
@@ -121,5 +121,5 @@ def spelled_plainly(
 ) -> tuple[Ids, Counts]:
     """The readable twin of `spelled`."""
     words = [ids[bounds[number] : bounds[number + 1]] for number in numbers]
-    each = np.diff(bounds)[numbers]
-    return np.concatenate(words), np.add.reduceat(each, np.cumsum(counts) - counts)
+    sizes = np.diff(bounds)[numbers]
+    return np.concatenate(words), np.add.reduceat(sizes, np.cumsum(counts) - counts)

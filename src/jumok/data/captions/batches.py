@@ -125,7 +125,7 @@ class CaptionedPictures:
         """These captions of these pictures: (picture, indices of its captions)."""
         pictures = torch.stack([self.input(index) for index, _ in chosen])
         rows = [row for row, (_, which) in enumerate(chosen) for _ in which]
-        targets = [self.captions[index][each] for index, which in chosen for each in which]
+        targets = [self.captions[index][caption] for index, which in chosen for caption in which]
         ids, lengths = fill(targets)
         output, _ = with_end(ids, lengths)
         return CaptionBatch(
@@ -157,7 +157,7 @@ class CaptionedAugmentation:
         height, width = pixels.shape[2:]
         moved = []
         for picture in pixels:
-            down, right = (int(each) for each in random.integers(-reach, reach + 1, 2))
+            down, right = (int(step) for step in random.integers(-reach, reach + 1, 2))
             rows = (torch.arange(height) + down).clamp(0, height - 1)
             columns = (torch.arange(width) + right).clamp(0, width - 1)
             if self.flip and random.random() < 0.5:
@@ -218,7 +218,7 @@ class CaptionStream(NumberedUpdates[CaptionBatch]):
 
     def _work(self, part: Sequence[tuple[int, Sequence[int]]]) -> int:
         captions = self._data.captions
-        targets = sum(len(captions[picture][each]) + 1 for picture, some in part for each in some)
+        targets = sum(len(captions[index][one]) + 1 for index, which in part for one in which)
         return targets + PICTURE_WORK * len(part)
 
     def _batch(

@@ -47,7 +47,7 @@ def read_boxes(file: Path, language: str) -> dict[str, Boxes]:
     Raises:
         DataError: a line is not such an object, or a noun names an object that does not exist.
     """
-    found = {}
+    by_file = {}
     for number, line in enumerate(read_lines(file), start=1):
         place = Place(file, number)
         try:
@@ -62,15 +62,15 @@ def read_boxes(file: Path, language: str) -> dict[str, Boxes]:
             ) from None
         there = range(len(boxes.boxes))
         for noun in (noun for nouns in boxes.nouns for noun in nouns):
-            if not noun.things or any(each not in there for each in noun.things):
+            if not noun.things or any(thing not in there for thing in noun.things):
                 raise DataError(
                     "a noun has no object, or one that does not exist.",
                     expected=f"indices from 0, below {len(there)}",
                     got=str(list(noun.things)),
                     place=place,
                 )
-        found[name] = boxes
-    return found
+        by_file[name] = boxes
+    return by_file
 
 
 def _boxes(record: JsonObject, language: str) -> Boxes:

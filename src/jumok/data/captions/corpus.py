@@ -69,14 +69,14 @@ def read_captions(
     """
     pictures = ImageSource(corpus.images) if pictures is None else pictures
     count = report or CorpusReport(corpus.captions.name)
-    found: dict[str, list[str]] = {}
+    captions_of: dict[str, list[str]] = {}
     first: dict[str, int] = {}
     columns = (corpus.file_column, corpus.caption_column)
     for (name, caption), line in read_tsv(corpus.captions, columns, report):
         count.read += 1
         reason = _fault(name, caption.strip(), pictures)
         if reason is None:
-            found.setdefault(name, []).append(caption.strip())
+            captions_of.setdefault(name, []).append(caption.strip())
             first.setdefault(name, line)
             count.kept += 1
         elif skip:
@@ -84,8 +84,9 @@ def read_captions(
         else:
             raise _bad_row(reason, name, corpus, line)
     # By file: for features, a table may name the images that they were computed from.
-    told = {pictures.place(name) for name in found}
-    bare = [] if others else [each for each in pictures.names if pictures.place(each) not in told]
+    captioned = {pictures.place(name) for name in captions_of}
+    names = () if others else pictures.names
+    bare = [name for name in names if pictures.place(name) not in captioned]
     if bare and not skip:
         raise DataError(
             "some images have no caption.",
@@ -96,9 +97,9 @@ def read_captions(
         )
     if bare:
         count.dropped[NO_CAPTION] = Count(len(bare))  # images have no line
-    if not found:
+    if not captions_of:
         raise DataError("there is no captioned image.", place=Place(corpus.captions))
-    return [Captioned(name, tuple(captions), first[name]) for name, captions in found.items()]
+    return [Captioned(name, tuple(captions), first[name]) for name, captions in captions_of.items()]
 
 
 def _fault(name: str, caption: str, pictures: PictureFiles) -> str | None:
@@ -131,13 +132,13 @@ def split_pictures(
     An image's split does not depend on the other images, so the shares hold on average only.
     """
     splits: dict[str, list[Captioned]] = {"train": [], "validation": [], "test": []}
-    for each in pictures:
-        digest = blake2b(each.file.encode(), digest_size=8).digest()
-        place = int.from_bytes(digest, "big") / 2**64
-        if place < test:
-            splits["test"].append(each)
-        elif place < test + validation:
-            splits["validation"].append(each)
+    for picture in pictures:
+        digest = blake2b(picture.file.encode(), digest_size=8).digest()
+        position = int.from_bytes(digest, "big") / 2**64
+        if position < test:
+            splits["test"].append(picture)
+        elif position < test + validation:
+            splits["validation"].append(picture)
         else:
-            splits["train"].append(each)
+            splits["train"].append(picture)
     return splits

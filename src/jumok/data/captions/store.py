@@ -111,9 +111,9 @@ class FeatureSource:
         if not folder.is_dir():
             raise DataError("there is no such folder of features.", place=Place(folder))
         self.path = folder
-        found = [each for each in folder.rglob("*") if each.suffix in FEATURE_SUFFIXES]
+        files = [file for file in folder.rglob("*") if file.suffix in FEATURE_SUFFIXES]
         self._files = {
-            each.relative_to(folder).with_suffix("").as_posix(): each for each in sorted(found)
+            file.relative_to(folder).with_suffix("").as_posix(): file for file in sorted(files)
         }
 
     @property
@@ -174,12 +174,10 @@ def store_inputs(
             written.
     """
     items = list(items)
-    contents = [_digest(item) for item in items]
+    contents = [hashlib.sha256(item.source.content(item.name)).hexdigest() for item in items]
     identity = ["inputs", reader.shape, reader.kind, skip, contents]
 
-    def fill(writer: StoreWriter) -> dict[str, object]:
-        return _write(items, reader, writer, skip)
-
+    fill = partial(_write, items, reader, skip)
     with cached_store(cache, identity, fill) as store:
         rows = np.array(store.about["kept"], dtype=np.int64)
         if rows[0] < 0 or rows[-1] >= len(items) or (np.diff(rows) <= 0).any():
@@ -190,12 +188,8 @@ def store_inputs(
         return Inputs(values, tuple(rows.tolist()), tuple(store.about["faults"]), store.key)
 
 
-def _digest(item: Item) -> str:
-    return hashlib.sha256(item.source.content(item.name)).hexdigest()
-
-
 def _write(
-    items: list[Item], reader: InputReader, writer: StoreWriter, skip: bool
+    items: list[Item], reader: InputReader, skip: bool, writer: StoreWriter
 ) -> dict[str, object]:
     rows, faults = [], []
     for index, item in enumerate(items):

@@ -18,10 +18,10 @@ own errors are not among them.
 
 def damaged(file: Path | str, kind: str, error: Exception) -> DataError:
     """The error to raise when a library failed with `error` on a file of this kind."""
-    said = str(error).split("\n")[0][:200]
+    message = str(error).split("\n")[0][:200]
     return DataError(
         f"the file cannot be read as {kind}: it is damaged, or of another format.",
-        got=f"{type(error).__name__}: {said}" if said else type(error).__name__,
+        got=f"{type(error).__name__}: {message}" if message else type(error).__name__,
         do="create or download it again",
         place=Place(file),
     )

@@ -170,11 +170,11 @@ def kind_of_bytes(head: bytes) -> str | None:
 
 def kind_of(file: Path, head: bytes) -> str | None:
     """The format by the first bytes, or by the name if these do not determine it."""
-    kind, said = kind_of_bytes(head), kind_of_name(file)
-    if said is not None and (kind, said) in _OPEN:
-        return said
+    kind, by_name = kind_of_bytes(head), kind_of_name(file)
+    if by_name is not None and (kind, by_name) in _OPEN:
+        return by_name
     # Every binary kind has a signature: "notes.doc" of plain lines is plain text.
-    return said if kind is None and said in MARKUP else kind
+    return by_name if kind is None and by_name in MARKUP else kind
 
 
 def _markup(head: bytes) -> str | None:

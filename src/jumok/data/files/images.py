@@ -72,7 +72,7 @@ def content_of(path: Path) -> bytes:
 
 def archive_of(path: Path) -> Path | None:
     """The archive of "archive.zip/member.jpg"; None of any other path."""
-    return next((each for each in path.parents if each.suffix == ".zip"), None)
+    return next((parent for parent in path.parents if parent.suffix == ".zip"), None)
 
 
 def resize(
@@ -119,9 +119,9 @@ class ImageSource:
         self.path = path
         self._archive: zipfile.ZipFile | None = None
         if path.is_dir():
-            found = [each.relative_to(path).as_posix() for each in path.rglob("*")]
+            members = [member.relative_to(path).as_posix() for member in path.rglob("*")]
         elif path.is_file():
-            found = self._members()
+            members = self._members()
         else:
             raise DataError(
                 "there is no such folder of images.",
@@ -129,10 +129,10 @@ class ImageSource:
                 do="check the spelling (names are case-sensitive)",
                 place=Place(path),
             )
-        pictures = [each for each in found if each.lower().endswith(SUFFIXES)]
+        names = [member for member in members if member.lower().endswith(SUFFIXES)]
         # Archives from macOS have a metadata file for each file in this folder.
-        pictures = [each for each in pictures if not each.startswith("__MACOSX/")]
-        self._files = {unicodedata.normalize("NFC", each): each for each in sorted(pictures)}
+        names = [member for member in names if not member.startswith("__MACOSX/")]
+        self._files = {unicodedata.normalize("NFC", member): member for member in sorted(names)}
 
     @property
     def names(self) -> tuple[str, ...]:

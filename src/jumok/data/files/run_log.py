@@ -101,7 +101,7 @@ def run_log(folder: Path | str) -> RunLog:
             place=Place(folder),
         )
     # A line that was edited by hand may lack its time.
-    records = [each for each in read_log(file) if isinstance(each.get("seconds"), int | float)]
+    records = [record for record in read_log(file) if number_in(record, "seconds") is not None]
     steps, validations = (
         [record for record in records if record["kind"] == kind] for kind in ("step", "validation")
     )

@@ -42,10 +42,11 @@ def changed(batch: Micro, change: Callable[[Tensor], Tensor]) -> Micro:
             return change(value)
         return changed(value, change) if is_dataclass(value) else value
 
-    once = [name for name, each in vars(type(batch)).items() if isinstance(each, cached_property)]
+    members = vars(type(batch)).items()
+    once = [name for name, member in members if isinstance(member, cached_property)]
     computed = {name: of(getattr(batch, name)) for name in once}
-    own = {name: of(each) for name, each in vars(batch).items() if name not in once}
-    other = replace(batch, **own)  # type: ignore[type-var]  # every batch is a dataclass
+    fields = {name: of(member) for name, member in vars(batch).items() if name not in once}
+    other = replace(batch, **fields)  # type: ignore[type-var]  # every batch is a dataclass
     vars(other).update(computed)
     return other
 
@@ -190,11 +191,10 @@ class UpdateStream(Updates[Batch]):
     def _work(self, corpus: int, rows: npt.NDArray[np.int64]) -> int:
         # The plan of the block has read the lengths, so its shards are open.
         source, target = (
-            len(rows)
-            * (max(int(each.lengths_of(own).max()) for each, _, own in side.parts(rows)) + 1)
+            max(int(store.lengths_of(own).max()) for store, _, own in side.parts(rows)) + 1
             for side in (self._stores[corpus].source, self._stores[corpus].target)
         )
-        return work_of(source, target)
+        return work_of(len(rows) * source, len(rows) * target)
 
     def _batch(self, place: tuple[int, int], corpus: int, rows: npt.NDArray[np.int64]) -> Batch:
         if self._resampling is None:
@@ -290,14 +290,15 @@ def fill(rows: Sequence[Sequence[int]]) -> tuple[Ids, Ids]:
 
 def gather(side: StoredSequences, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids]:
     """As `fill`, read from the store in one step, or from each of its shards in one."""
-    found = [(places, *_gather(part, own)) for part, places, own in side.parts(rows)]
-    if len(found) == 1:
-        return found[0][1:]
+    parts = [(indices, *_gather(part, own)) for part, indices, own in side.parts(rows)]
+    if len(parts) == 1:
+        return parts[0][1:]
     lengths = np.empty(len(rows), dtype=np.int64)
-    ids = np.full((len(rows), max(some.shape[1] for _, some, _ in found)), PAD, dtype=np.int64)
-    for places, some, its in found:
-        ids[places, : some.shape[1]] = some
-        lengths[places] = its
+    width = max(part_ids.shape[1] for _, part_ids, _ in parts)
+    ids = np.full((len(rows), width), PAD, dtype=np.int64)
+    for indices, part_ids, part_lengths in parts:
+        ids[indices, : part_ids.shape[1]] = part_ids
+        lengths[indices] = part_lengths
     return ids, lengths
 
 

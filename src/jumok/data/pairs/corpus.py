@@ -111,7 +111,7 @@ def read_columns(corpus: Corpus, report: CorpusReport, size: int) -> Iterator[Pa
         yield from columns_of(read_pairs(corpus, report), size)
         return
     assert file is not None
-    read, found = 0, False
+    read, any_pair = 0, False
     for (sources, targets), lines in read_tsv_columns(file, numbers, report):
         part = PairColumns(sources, targets, lines)
         if corpus.left is not None:
@@ -120,9 +120,9 @@ def read_columns(corpus: Corpus, report: CorpusReport, size: int) -> Iterator[Pa
             kept = list(compress(sources, left)), list(compress(targets, left))
             part = PairColumns(kept[0], kept[1], lines[left])
         if len(part):
-            found = True
+            any_pair = True
             yield part
-    if not found:
+    if not any_pair:
         raise _no_pairs(corpus)
 
 

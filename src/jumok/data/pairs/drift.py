@@ -83,8 +83,8 @@ def shifted_part(source: Lengths, target: Lengths) -> tuple[int, int, int] | Non
         return None
     ratio = max(source.mean(), 1.0) / max(target.mean(), 1.0)
     straight = _cost(source, target, ratio)
-    best, found = SURE, None
-    for shift in (each for each in range(-SHIFTS, SHIFTS + 1) if each):
+    best, section = SURE, None
+    for shift in (*range(-SHIFTS, 0), *range(1, SHIFTS + 1)):
         first, last = max(0, -shift), len(source) - max(0, shift)
         if last <= first:
             continue
@@ -94,8 +94,8 @@ def shifted_part(source: Lengths, target: Lengths) -> tuple[int, int, int] | Non
         end = int(gain.argmax())
         if gain[end] > best:
             best, start = float(gain[end]), int(total[: end + 1].argmin())
-            found = first + start, first + end - 1, shift
-    return found
+            section = first + start, first + end - 1, shift
+    return section
 
 
 def _cost(longer: Lengths, shorter: Lengths, ratio: float) -> Lengths:

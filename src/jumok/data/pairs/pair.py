@@ -77,8 +77,8 @@ class ColumnReader:
 
 def _joined(columns: Sequence[PairColumns]) -> PairColumns:
     sources, targets = list[str](), list[str]()
-    for each in columns:
-        sources += each.sources
-        targets += each.targets
+    for part in columns:
+        sources += part.sources
+        targets += part.targets
     empty = np.zeros(0, np.int64)
-    return PairColumns(sources, targets, np.concatenate([empty, *(each.lines for each in columns)]))
+    return PairColumns(sources, targets, np.concatenate([empty, *(part.lines for part in columns)]))

@@ -119,9 +119,9 @@ class ShardedPairs:
 
     def sample(self, count: int) -> Sequence[int]:
         """At most `count` rows, evenly spaced over a few of the shards."""
-        some = spread(range(len(self.shards)), SAMPLED)
-        ranges = [range(self._firsts[number], self._firsts[number + 1]) for number in some]
-        rows = [row for each in ranges for row in spread(each, -(-count // len(some)))]
+        chosen = spread(range(len(self.shards)), SAMPLED)
+        ranges = [range(self._firsts[number], self._firsts[number + 1]) for number in chosen]
+        rows = [row for shard in ranges for row in spread(shard, -(-count // len(chosen)))]
         return spread(rows, count)
 
     def located(self, row: int) -> tuple[int, int]:
@@ -179,14 +179,14 @@ class ShardedPairs:
                 do="prepare the corpus again: jumok prepare",
                 place=place,
             )
-        said = record.pairs, record.source_tokens, record.target_tokens, record.longest
+        stated = record.pairs, record.source_tokens, record.target_tokens, record.longest
         lengths = store.lengths
-        found = len(store), lengths.source_tokens, lengths.target_tokens, lengths.longest
-        if found != said:
+        actual = len(store), lengths.source_tokens, lengths.target_tokens, lengths.longest
+        if actual != stated:
             raise DataError(
                 "the manifest's numbers are not those of the shard.",
-                expected=f"{_counts(*said)}, according to {MANIFEST}",
-                got=_counts(*found),
+                expected=f"{_counts(*stated)}, according to {MANIFEST}",
+                got=_counts(*actual),
                 do="prepare the corpus again: jumok prepare",
                 place=place,
             )

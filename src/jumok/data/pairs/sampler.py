@@ -134,9 +134,9 @@ def by_length_for_shares(micro_tokens: int, update_tokens: int, shares: int) -> 
         sample = slice(None, None, -(-len(source) // TRIED))
         tried = plan_epoch(source[sample], target[sample], micro_tokens, np.random.default_rng(0))
         usual = update_tokens / float(tried.tokens.mean())
-        wanted = shares * math.ceil(usual / (shares * LARGER))
+        count = shares * math.ceil(usual / (shares * LARGER))
         # Where some shares stay empty anyway, nothing is gained by dividing micro-batches.
-        even = max(1, round(micro_tokens * usual / wanted)) if usual * LARGER >= shares else None
+        even = max(1, round(micro_tokens * usual / count)) if usual * LARGER >= shares else None
         return plan_epoch(source, target, even or micro_tokens, random)
 
     return planned
@@ -264,7 +264,7 @@ class PairSampler:
         shares: int = 1,
     ) -> None:
         self._update_tokens, self._shares = update_tokens, shares
-        sizes = np.array([each.target_tokens + sum(each.shards) for each in lengths], np.float64)
+        sizes = np.array([one.target_tokens + sum(one.shards) for one in lengths], np.float64)
         share = sizes if weights is None else np.array(weights, dtype=np.float64)
         self._share = share / share.sum()
         self.epoch_tokens = int(sizes.sum())
@@ -282,8 +282,8 @@ class PairSampler:
                 else by_length_for_shares(size, update_tokens, shares)
             )
         self._corpora = [
-            CorpusOrder(each, planner, seed, number, block_pairs)
-            for number, each in enumerate(lengths)
+            CorpusOrder(corpus, planner, seed, number, block_pairs)
+            for number, corpus in enumerate(lengths)
         ]
         self.update = 0
 

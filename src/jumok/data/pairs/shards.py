@@ -140,9 +140,9 @@ def write_manifest(
         tokenizer.save(folder / TOKENIZER)
         _write_validation(folder, validation)
         files = {
-            each: FileRecord.of(folder / each)
-            for each in (TOKENIZER, VALIDATION)
-            if (folder / each).exists()
+            file: FileRecord.of(folder / file)
+            for file in (TOKENIZER, VALIDATION)
+            if (folder / file).exists()
         }
     except OSError as error:
         raise DataError(

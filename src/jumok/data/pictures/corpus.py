@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from jumok.data.files.images import ImageSource, Pixels, archive_of, read_image, resize
-from jumok.data.files.tables import Rows, read_tsv
+from jumok.data.files.tables import read_tsv
 from jumok.data.pictures.idx import read_idx
 from jumok.data.store import digest
 from jumok.errors import DataError, Place
@@ -68,12 +68,12 @@ class PictureSource:
     def identity(self) -> list[str]:
         """A description that changes whenever the content changes."""
         if self.folder is not None and self.folder.is_dir():
-            return [f"{name} {digest(file)}" for name, file in _files(self.folder)]
+            names = ImageSource(self.folder).names
+            return [f"{name} {digest(self.folder / name)}" for name in names]
         if self.table is not None:
-            rows = (
-                self.table.parent / file for (file, _), _ in read_tsv(self.table, ("file", "label"))
-            )
-            files = {archive_of(file) or file: None for file in rows}  # an archive is read once
+            rows = read_tsv(self.table, ("file",))
+            paths = (self.table.parent / file for (file,), _ in rows)
+            files = {archive_of(path) or path: None for path in paths}  # an archive is read once
             return [digest(self.table), *map(digest, files)]
         return [digest(file) for file in (self.folder, self.images, self.labels) if file]
 
@@ -90,10 +90,6 @@ class PictureSource:
             yield from _read_table(self.table)
         elif self.images is not None and self.labels is not None:
             yield from _read_idx(self.images, self.labels)
-
-
-def _files(folder: Path) -> list[tuple[str, Path]]:
-    return [(name, folder / name) for name in ImageSource(folder).names]
 
 
 def _read_folder(folder: Path) -> Iterator[PictureExample]:
@@ -122,12 +118,8 @@ def _read_folder(folder: Path) -> Iterator[PictureExample]:
             yield PictureExample(fault, label, place)
 
 
-def _rows(table: Path) -> Rows:
-    return read_tsv(table, ("file", "label"))
-
-
 def _read_table(table: Path) -> Iterator[PictureExample]:
-    for (file, label), row in _rows(table):
+    for (file, label), row in read_tsv(table, ("file", "label")):
         place = Place(table, row)
         if not label.strip():
             error = DataError("the row has no label.", got=repr(file), place=place)

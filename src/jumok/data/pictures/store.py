@@ -47,8 +47,8 @@ class PictureStore:
         They are chosen by a hash of their pixels: two equal images are on the same side.
         """
         hashes = np.array(
-            [int.from_bytes(hashlib.blake2b(each.tobytes(), digest_size=7).digest(), "big")
-             for each in self.pixels], dtype=np.int64,
+            [int.from_bytes(hashlib.blake2b(picture.tobytes(), digest_size=7).digest(), "big")
+             for picture in self.pixels], dtype=np.int64,
         )  # fmt: skip
         last = np.sort(hashes)[max(min(count, len(self) // 10), 1) - 1]
         out = hashes <= last
@@ -83,7 +83,7 @@ def prepare_pictures(
     described = ["images", contents, asdict(shape), labels, skip_damaged]
 
     def fill(writer: StoreWriter) -> dict[str, object]:
-        pictures = (each for source in sources for each in source.read())
+        pictures = (picture for source in sources for picture in source.read())
         return _write(writer, _checked(pictures, labels, skip_damaged), shape, labels)
 
     with cached_store(cache, described, fill) as store:

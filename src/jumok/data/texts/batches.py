@@ -10,6 +10,7 @@ import torch
 
 from jumok.data.pairs.batches import Updates, fill, framed, gather, places_of
 from jumok.data.pairs.blocks import Rows, StoredLengths
+from jumok.data.pairs.rows import batched_rows
 from jumok.data.pairs.sampler import PairSampler, plan_epoch
 from jumok.data.texts.examples import ExampleStore
 from jumok.data.texts.masking import Masking
@@ -172,9 +173,7 @@ def plain_batches(
 
     Yields the tokens, which positions are tokens (None: all), and the texts' indices in `ids`.
     """
-    order = sorted(range(len(ids)), key=lambda row: -len(ids[row]))
-    for first in range(0, len(order), texts):
-        rows = order[first : first + texts]
+    for rows in batched_rows(ids, texts):
         tokens, allowed = framed(*fill([ids[row] for row in rows]))
         yield tokens, allowed, rows
 
@@ -184,7 +183,5 @@ def batches_of_guesses(
 ) -> Iterator[MaskedBatch]:
     """Every text once, at most `texts` at once, always with the same mask."""
     random = np.random.default_rng(0)
-    order = sorted(range(len(ids)), key=lambda row: -len(ids[row]))
-    for first in range(0, len(order), texts):
-        rows = [ids[row] for row in order[first : first + texts]]
-        yield masked_batch(*fill(rows), masking, random)
+    for rows in batched_rows(ids, texts):
+        yield masked_batch(*fill([ids[row] for row in rows]), masking, random)

@@ -94,13 +94,13 @@ def documents(corpus: TextCorpus, rule: Rule, report: CorpusReport | None = None
     Raises:
         DataError: the file cannot be read, or there is not a text in it.
     """
-    lines = (each.text for each in islice(_read(corpus, report), corpus.take))
-    found = (text for text in _cut(lines, rule) if text.strip())
-    first = next(found, None)
+    lines = (example.text for example in islice(_read(corpus, report), corpus.take))
+    texts = (text for text in _cut(lines, rule) if text.strip())
+    first = next(texts, None)
     if first is None:
         raise DataError("there is no text in it.", place=Place(corpus.file))
     yield first
-    yield from found
+    yield from texts
 
 
 def _cut(lines: Iterator[str], rule: Rule) -> Iterator[str]:

@@ -41,22 +41,22 @@ def label_names(texts: Iterable[Example]) -> tuple[str, ...]:
     Raises:
         DataError: fewer than two.
     """
-    found = {text.label for text in texts if text.label}
-    if len(found) < 2:
+    labels = {text.label for text in texts if text.label}
+    if len(labels) < 2:
         raise DataError(
             "a classifier needs at least two different labels.",
             expected="at least two different labels",
-            got=", ".join(map(repr, found)) or "no label",
+            got=", ".join(map(repr, labels)) or "no label",
             do="give the column of the labels: label_column in the recipe",
         )
-    return in_order(found)
+    return in_order(labels)
 
 
 def in_order(labels: Iterable[str]) -> tuple[str, ...]:
     """Numbers by value, words alphabetically."""
-    found = set(labels)
-    numbers = all(label.isdecimal() for label in found)
-    return tuple(sorted(found, key=lambda label: (int(label) if numbers else 0, label)))
+    names = set(labels)
+    numbers = all(label.isdecimal() for label in names)
+    return tuple(sorted(names, key=lambda label: (int(label) if numbers else 0, label)))
 
 
 def label_number(text: Example, labels: Sequence[str]) -> int:

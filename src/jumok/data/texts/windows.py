@@ -101,7 +101,7 @@ def one_shape(batch: TextBatch, parts: Indices, rows: int, context: int, most: i
     """
     batch_rows, length = parts.shape
     around = (0, context - length, 0, rows - batch_rows)
-    tokens, following = (F.pad(each, around, value=PAD) for each in (batch.tokens, batch.following))
+    tokens, following = (F.pad(side, around, value=PAD) for side in (batch.tokens, batch.following))
     filled = np.pad(parts, ((0, around[3]), (0, around[1])), constant_values=-1)
     begins = np.ones_like(filled, dtype=np.bool_)
     begins[:, 1:] = filled[:, 1:] != filled[:, :-1]
@@ -305,8 +305,8 @@ class PackedWindows(PlannedUpdates[TextBatch]):
         if self._update == len(self._packed):
             self._epoch, self._update, self._packed = self._epoch + 1, 0, None
         at_once = self._rows[1]
-        some = [rows[first : first + at_once] for first in range(0, len(rows), at_once)]
-        return [Planned(self._work(len(each)), partial(self._batch, each)) for each in some]
+        parts = [rows[first : first + at_once] for first in range(0, len(rows), at_once)]
+        return [Planned(self._work(len(part)), partial(self._batch, part)) for part in parts]
 
     def _work(self, rows: int) -> int:
         return (rows if self._most is None else self._rows[1]) * self._context
