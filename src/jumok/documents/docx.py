@@ -16,8 +16,8 @@ from functools import cached_property
 from jumok.data.files.damage import ANYTHING
 from jumok.data.files.elements import XmlElement
 from jumok.documents.segment import (
+    Chunk,
     DocumentSegment,
-    Fragment,
     PlacedInline,
     Translated,
     paragraph,
@@ -315,27 +315,27 @@ def _sentence(parts: Sequence[_Part]) -> Iterator[_Sentence]:
     if not amount:
         return
     commonest = max(amount, key=lambda format: amount[format])
-    fragments: list[Fragment] = []
+    chunks: list[Chunk] = []
     owners: list[_Part] = []
     previous: bytes | None = None
     for part in parts:
         if previous not in (None, commonest, b"point") and part.format != previous:
-            fragments.append(Fragment("close", "", name=str(len(owners))))
+            chunks.append(Chunk("close", "", name=str(len(owners))))
         if part.format == b"point":
             owners.append(part)
-            fragments.append(Fragment("point", str(len(owners) - 1)))
+            chunks.append(Chunk("point", str(len(owners) - 1)))
         elif part.format != commonest and part.format != previous:
             owners.append(part)
-            fragments.append(Fragment("open", str(len(owners) - 1), name=str(len(owners))))
+            chunks.append(Chunk("open", str(len(owners) - 1), name=str(len(owners))))
         if part.format != b"point":
-            fragments.append(Fragment("text", part.text, part.text))
+            chunks.append(Chunk("text", part.text, part.text))
         previous = part.format
     if previous not in (None, commonest, b"point"):
-        fragments.append(Fragment("close", "", name=str(len(owners))))
+        chunks.append(Chunk("close", "", name=str(len(owners))))
     plain = next(part for part in parts if part.format == commonest)
     if commonest == b"point":
         return
-    content = paragraph(fragments)
+    content = paragraph(chunks)
     if content is not None:
         of_inline = [owners[int(inline.before)] for inline in content.segment.inlines]
         yield _Sentence(parts, content.segment, of_inline, plain)
