@@ -5,8 +5,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jumok.documents.segment import (
+    Chunk,
     DocumentSegment,
-    Fragment,
     Inline,
     Translated,
     paragraph,
@@ -63,65 +63,63 @@ def test_a_point_stays_beside_its_word() -> None:
 
 
 def test_markup_at_the_ends_stays_outside() -> None:
-    fragments = [
+    chunks = [
         *(
-            Fragment("text", " \n", " \n"),
-            Fragment("open", "<b>", name="b"),
-            Fragment("point", "<img>"),
+            Chunk("text", " \n", " \n"),
+            Chunk("open", "<b>", name="b"),
+            Chunk("point", "<img>"),
         ),
-        *(Fragment("text", "two words ", "two words "), Fragment("close", "</b>", name="b")),
+        *(Chunk("text", "two words ", "two words "), Chunk("close", "</b>", name="b")),
     ]
-    found = paragraph(fragments)
+    found = paragraph(chunks)
     assert found is not None
     assert found == (" \n<b><img>", DocumentSegment("two words"), " </b>")
 
 
 def test_what_has_no_letter_is_not_translated() -> None:
-    assert paragraph([Fragment("text", " 42 - ", " 42 - ")]) is None
+    assert paragraph([Chunk("text", " 42 - ", " 42 - ")]) is None
 
 
-FRAGMENTS = st.lists(
+CHUNKS = st.lists(
     st.one_of(
-        st.sampled_from(["word", " ", "two words", ", ", "\n"]).map(
-            lambda t: Fragment("text", t, t)
-        ),
-        st.sampled_from("abc").map(lambda name: Fragment("open", f"<{name}>", name=name)),
-        st.sampled_from("abc").map(lambda name: Fragment("close", f"</{name}>", name=name)),
-        st.just(Fragment("point", "<br>")),
-        st.just(Fragment("frozen", "<code>x</code>", "x")),
+        st.sampled_from(["word", " ", "two words", ", ", "\n"]).map(lambda t: Chunk("text", t, t)),
+        st.sampled_from("abc").map(lambda name: Chunk("open", f"<{name}>", name=name)),
+        st.sampled_from("abc").map(lambda name: Chunk("close", f"</{name}>", name=name)),
+        st.just(Chunk("point", "<br>")),
+        st.just(Chunk("frozen", "<code>x</code>", "x")),
     ),
     max_size=12,
 )
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(FRAGMENTS, st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=9))
+@given(CHUNKS, st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=9))
 def test_no_markup_is_lost_whatever_the_alignment(
-    fragments: list[Fragment], links: list[tuple[int, int]]
+    chunks: list[Chunk], links: list[tuple[int, int]]
 ) -> None:
-    found = paragraph(fragments)
+    found = paragraph(chunks)
     if found is None:
         return
     before, segment, after = found
     for translated in (Translated("eins zwei drei x vier", links), Translated("", links)):
         written = before + rendered(segment, translated) + after
         for mark in ("<a>", "</a>", "<b>", "</b>", "<c>", "</c>", "<br>", "<code>x</code>"):
-            assert written.count(mark) == sum(piece.raw == mark for piece in fragments)
+            assert written.count(mark) == sum(piece.raw == mark for piece in chunks)
         for name in "abc":  # pairs of the segment are pairs of the translation
             if all(written.count(f"<{end}{name}>") == 1 for end in ("", "/")):
-                plain = "".join(piece.raw for piece in fragments)
+                plain = "".join(piece.raw for piece in chunks)
                 if plain.index(f"<{name}>") < plain.index(f"</{name}>"):
                     assert written.index(f"<{name}>") < written.index(f"</{name}>")
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(FRAGMENTS)
-def test_the_same_words_give_the_same_document(fragments: list[Fragment]) -> None:
-    found = paragraph(fragments)
+@given(CHUNKS)
+def test_the_same_words_give_the_same_document(chunks: list[Chunk]) -> None:
+    found = paragraph(chunks)
     if found is not None:
         before, segment, after = found
         written = before + rendered(segment, Translated(segment.text)) + after
-        whole = "".join(piece.raw for piece in fragments)
+        whole = "".join(piece.raw for piece in chunks)
         assert "".join(written.split()) == "".join(whole.split())
 
 

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 import jumok
-from jumok.data.texts.certain import certain_text
-from jumok.data.texts.tokenizer import ByteTokenizer, train_text_tokenizer
+from jumok.data.texts.tokenizer import ByteTokenizer, certain_text, train_text_tokenizer
 from jumok.data.tokenizer import END, START, UNKNOWN
 from jumok.decoding import DecodingOptions, decode
 from jumok.decoding.options import FOR_CONTINUATION

@@ -2,9 +2,8 @@
 
 A column has a row for each example: all of one shape (images, labels), or sequences of any length
 (token ids, texts). Sequences take two tensors: NAME holds the numbers one after another, and
-NAME.offsets where each sequence begins, and behind the last one where it ends (int64). Nothing is
-read as a whole into memory, neither in writing nor in reading. The metadata hold a description in
-JSON, and a SHA-256 of everything.
+NAME.offsets where each sequence begins, and where the last one ends (int64). The metadata hold a
+description in JSON, and a SHA-256 of everything.
 """
 
 import hashlib
@@ -43,7 +42,9 @@ class StoredSequences(Protocol):
     def __getitem__(self, row: int) -> Ids: ...
 
     def parts(self, rows: Rows) -> Iterable[tuple["Ragged", Rows, Rows]]:
-        """Where these sequences are: a store's, their indices in `rows`, and their rows in it."""
+        """The stores with these sequences: each with their indices in `rows`, and their rows in
+        it.
+        """
         ...
 
 
@@ -65,28 +66,20 @@ class Ragged:
         return np.diff(self.offsets[first : len(self.offsets) if end is None else end + 1])
 
     def lengths_of(self, rows: Rows) -> Lengths:
-        """Those of these rows."""
         return self.offsets[rows + 1] - self.offsets[rows]
 
     @property
     def longest(self) -> int:
-        """The most numbers in a sequence."""
         parts = range(0, len(self), BLOCK)
         return max((int(self.lengths(first, first + BLOCK).max()) for first in parts), default=0)
 
     def parts(self, rows: Rows) -> Iterable[tuple["Ragged", Rows, Rows]]:
-        """See `StoredSequences`."""
         return [(self, np.arange(len(rows)), rows)]
 
 
 @dataclass(frozen=True)
 class Store:
-    """A file of columns.
-
-    Attributes:
-        about: its description.
-        tensors: by their names, memory-mapped.
-    """
+    """A file of columns; the tensors are memory-mapped, `about` is the description."""
 
     file: Path
     about: JsonObject
@@ -109,7 +102,7 @@ class Store:
         return tensor
 
     def numbers(self, name: str, count: int, limit: int) -> npt.NDArray[np.int64]:
-        """A column of `count` numbers from 0 to below `limit`: those of labels, say.
+        """A column of `count` numbers from 0 to below `limit`, such as labels.
 
         Raises:
             ValueError: there is none, or it is another one.
@@ -120,13 +113,10 @@ class Store:
         return numbers
 
     def sequences(self, name: str, limit: int) -> Ragged:
-        """A column of sequences.
+        """A column of sequences, whose values are all below `limit`.
 
         Values and offsets are used as indices of tables and of C arrays, so all of them are checked
         here, once.
-
-        Args:
-            limit: every value is below it: the size of the vocabulary, say.
 
         Raises:
             ValueError: there is none, or a value or an offset is out of range.
@@ -145,10 +135,7 @@ class Store:
 
 
 def read_store(file: Path, *, verified: bool = False) -> Store:
-    """Maps a store into memory.
-
-    Args:
-        verified: the file is known to be unchanged; otherwise all of it is read once.
+    """Maps a store into memory; unless `verified`, all of it is read once for its SHA-256.
 
     Raises:
         ValueError, LookupError, TypeError, OSError: it has changed, or is no store.
@@ -184,7 +171,7 @@ class StoreWriter:
 
     Attributes:
         longest: the most numbers in a sequence, by column.
-        sizes: the number of rows of each tensor.
+        sizes: the rows of each tensor.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -226,27 +213,26 @@ class StoreWriter:
         self.longest[name] = max(self.longest.get(name, 0), longest)
 
     def close(self) -> None:
-        """Closes the files of the columns."""
         for file in self._files.values():
             file.close()
 
     def join(self, file: Path, about: Mapping[str, object]) -> None:
         """Writes the store, and removes what was written before, a column at a time."""
         names = sorted(self._files, key=lambda name: -self._kinds[name][0].itemsize)  # aligned
-        entries, at = {}, 0
+        entries, start = {}, 0
         for name in names:
             kind, shape = self._kinds[name]
-            end = self._files[name].tell() + at
-            dtype = next(each for each, known in KINDS.items() if known == kind)
+            end = self._files[name].tell() + start
+            dtype = next(name_of for name_of, type_of in KINDS.items() if type_of == kind)
             entries[name] = {"dtype": dtype, "shape": (self.sizes[name], *shape)}
-            entries[name]["data_offsets"] = (at, end)
-            at = end
+            entries[name]["data_offsets"] = (start, end)
+            start = end
         described = json.dumps(about, ensure_ascii=False)
         hashed = _hash(described, entries)
         with file.open("wb") as whole:
             for digest in ("0" * 64, None):
-                said = {"about": described, "sha256": digest or hashed.hexdigest()}
-                header = json.dumps({"__metadata__": said, **entries}).encode()
+                metadata = {"about": described, "sha256": digest or hashed.hexdigest()}
+                header = json.dumps({"__metadata__": metadata, **entries}).encode()
                 header += b" " * (-len(header) % 8)
                 whole.seek(0)
                 whole.write(len(header).to_bytes(8, "little") + header)
@@ -263,10 +249,7 @@ class StoreWriter:
 
 
 def write_store(file: Path, fill: Callable[[StoreWriter], Mapping[str, object]]) -> None:
-    """Writes a store atomically, in place of an earlier one.
-
-    Args:
-        fill: adds the columns; returns the description (JSON).
+    """Writes a store atomically; `fill` adds the columns and returns the description (JSON).
 
     Raises:
         OSError: the disk refuses; nothing is left behind.

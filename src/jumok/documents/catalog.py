@@ -62,7 +62,7 @@ def read_document(
 
     Raises:
         ConfigError: the format does not exist.
-        DataError: the bytes are not of this format; the message names the file.
+        DataError: the bytes are not of this format; the message calls them `name`.
         MissingExtraError: the format's library is not installed.
     """
     if format not in FORMATS:
@@ -96,9 +96,8 @@ def translate_document(
 
     Args:
         translate: called once, with all texts, from which markup was removed.
-        format: one of FORMATS.
         languages: needed by TMX, and by the language attributes of a page.
-        name: what errors call the document.
+        name: of the document in errors.
 
     Raises:
         ConfigError: the format does not exist; `translate` returned another number of texts.

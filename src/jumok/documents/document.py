@@ -25,14 +25,14 @@ NORWEGIAN = {"nb": "no", "nn": "no"}
 def check_language(code: str, model: str, side: str) -> None:
     """Checks a language that a file names against the model's.
 
-    A model is called after the files that it was trained on: only codes of two letters are
-    compared, since "src" is no language, and "kor" may be another name of "ko".
+    Only codes of two letters are compared, since "src" is no language, and "kor" may be another
+    name of "ko". "en-GB" and "en" are one.
 
     Args:
         side: "source" or "target".
 
     Raises:
-        DataError: they differ; "en-GB" and "en" are one.
+        DataError: they differ.
     """
     mains = (re.split("[-_.@]", one.lower())[0] for one in (model, code))
     expected, actual = (NORWEGIAN.get(main, main) for main in mains)
@@ -49,21 +49,15 @@ class Document(Protocol):
     """A file's texts in order, and the file with translations in their places."""
 
     @property
-    def segments(self) -> Sequence[DocumentSegment]:
-        """The texts to translate."""
-        ...
+    def segments(self) -> Sequence[DocumentSegment]: ...
 
-    def written(self, translations: Sequence[Translated]) -> bytes:
-        """The document with a translation of each segment."""
-        ...
+    def written(self, translations: Sequence[Translated]) -> bytes: ...
 
 
 class Slot(NamedTuple):
-    """The place of a translation in a text file.
+    """The characters of a text file that a translation replaces.
 
     Attributes:
-        start, end: the characters that it replaces.
-        segment: what is translated.
         write: returns the text that replaces them.
         keep: if the translation equals its source, the characters stay unchanged.
     """

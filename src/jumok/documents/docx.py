@@ -1,8 +1,8 @@
 """DOCX: paragraphs of the text, tables, text boxes, headers, footers and notes.
 
-A paragraph consists of runs, each with a format. The runs of one format make a span of the
-segment, and go around the words that are aligned with theirs; whatever in a run is not text (an
-image, a footnote mark) stays next to its word. Fields, tabs and line breaks end a segment.
+The runs of one format make a span of the segment, and go around the words that are aligned with
+theirs; whatever in a run is not text (an image, a footnote mark) stays next to its word. Fields,
+tabs and line breaks end a segment.
 """
 
 import io
@@ -16,8 +16,8 @@ from functools import cached_property
 from jumok.data.files.damage import ANYTHING
 from jumok.data.files.elements import XmlElement
 from jumok.documents.segment import (
+    Chunk,
     DocumentSegment,
-    Fragment,
     PlacedInline,
     Translated,
     paragraph,
@@ -46,8 +46,7 @@ class _Part:
 
     Attributes:
         element: the child of the paragraph.
-        text: the text in it.
-        look: equal for parts of one format, which become one span.
+        format: equal for parts of one format, which become one span.
     """
 
     element: XmlElement
@@ -66,7 +65,6 @@ class _Sentence:
     plain: _Part
 
     def write(self, translated: Translated) -> None:
-        """Replaces the parts by the translation."""
         if translated.text == self.segment.text:
             return
         parts = [part for part in self.parts if part.text or part.format == b"point"]
@@ -103,14 +101,12 @@ class _Sentence:
 
 
 def _parent_of(element: XmlElement) -> XmlElement:
-    """What a part of a paragraph is in."""
     parent = element.getparent()
     assert parent is not None
     return parent
 
 
 def _with_text(part: _Part, text: str) -> XmlElement:
-    """A copy of the part, with another text."""
     new = deepcopy(part.element)
     runs = [new] if new.tag == f"{W}r" else list(new.iter(f"{W}r"))
     for run in runs[1:]:
@@ -225,7 +221,6 @@ def read_docx(content: bytes) -> DocxDocument:
 
 
 def _sentences(container: XmlElement) -> Iterator[_Sentence]:
-    """The sentences to translate in a paragraph, or in a part of one."""
     _split_runs(container)
     parts: list[_Part] = []
     for child in list(container):
@@ -320,27 +315,27 @@ def _sentence(parts: Sequence[_Part]) -> Iterator[_Sentence]:
     if not amount:
         return
     commonest = max(amount, key=lambda format: amount[format])
-    fragments: list[Fragment] = []
+    chunks: list[Chunk] = []
     owners: list[_Part] = []
     previous: bytes | None = None
     for part in parts:
         if previous not in (None, commonest, b"point") and part.format != previous:
-            fragments.append(Fragment("close", "", name=str(len(owners))))
+            chunks.append(Chunk("close", "", name=str(len(owners))))
         if part.format == b"point":
             owners.append(part)
-            fragments.append(Fragment("point", str(len(owners) - 1)))
+            chunks.append(Chunk("point", str(len(owners) - 1)))
         elif part.format != commonest and part.format != previous:
             owners.append(part)
-            fragments.append(Fragment("open", str(len(owners) - 1), name=str(len(owners))))
+            chunks.append(Chunk("open", str(len(owners) - 1), name=str(len(owners))))
         if part.format != b"point":
-            fragments.append(Fragment("text", part.text, part.text))
+            chunks.append(Chunk("text", part.text, part.text))
         previous = part.format
     if previous not in (None, commonest, b"point"):
-        fragments.append(Fragment("close", "", name=str(len(owners))))
+        chunks.append(Chunk("close", "", name=str(len(owners))))
     plain = next(part for part in parts if part.format == commonest)
     if commonest == b"point":
         return
-    content = paragraph(fragments)
+    content = paragraph(chunks)
     if content is not None:
         of_inline = [owners[int(inline.before)] for inline in content.segment.inlines]
         yield _Sentence(parts, content.segment, of_inline, plain)

@@ -10,8 +10,8 @@ from functools import cached_property, partial
 from jumok.documents.document import Languages, Slot, TextDocument
 from jumok.documents.markup import Token, attributes, end_of, escape, tokens
 from jumok.documents.segment import (
+    Chunk,
     DocumentSegment,
-    Fragment,
     Translated,
     has_word,
     paragraph,
@@ -102,7 +102,6 @@ def _encoded(text: str, charset: str) -> bytes:
 
 
 def _spoken_in(text: str, languages: Languages) -> Iterator[Slot]:
-    """The attributes with text, and the page's language."""
     walk = _Walk()
     for token in tokens(text, RAW):
         tag = text[token.start : token.end]
@@ -136,7 +135,7 @@ def slots_of(text: str, offset: int = 0) -> Iterator[Slot]:
 
 
 class _Walk:
-    """The state of a walk over the tokens: whether it is inside of an element left unchanged."""
+    """A walk over the tokens, which knows the elements left unchanged around each."""
 
     def __init__(self) -> None:
         self.unread: list[str] = []
@@ -166,7 +165,7 @@ def _untranslated(tag: str) -> bool:
 
 
 def _slot(text: str, sentence: list[Token], offset: int) -> Iterator[Slot]:
-    content = paragraph(list(fragments_of(text, sentence)))
+    content = paragraph(list(chunks_of(text, sentence)))
     if content is None:
         return
     start, end = sentence[0].start, sentence[-1].end
@@ -177,44 +176,39 @@ def _slot(text: str, sentence: list[Token], offset: int) -> Iterator[Slot]:
     )  # fmt: skip
 
 
-def fragments_of(text: str, sentence: list[Token]) -> Iterator[Fragment]:
-    """The tokens in parts; an element whose text is kept is one, with all its content."""
+def chunks_of(text: str, sentence: list[Token]) -> Iterator[Chunk]:
+    """The tokens as chunks; an element whose text is kept is one, with all its content."""
     index = 0
     while index < len(sentence):
         token = sentence[index]
         raw, name = text[token.start : token.end], token.name.lower()
         index += 1
         if token.kind == "text":
-            yield Fragment("text", raw, html.unescape(raw))
+            yield Chunk("text", raw, html.unescape(raw))
         elif token.kind in ("empty", "other") or name in VOID:
-            yield Fragment("point", raw)
+            yield Chunk("point", raw)
         elif token.kind == "open" and (name in KEPT or _untranslated(raw)):
             last = end_of(sentence, index, token.name)
             whole = text[token.start : sentence[last - 1].end]
             inside = (part for part in sentence[index:last] if part.kind == "text")
             words = "".join(html.unescape(text[part.start : part.end]) for part in inside)
             words = words.strip()
-            yield Fragment("frozen", whole, words) if words else Fragment("point", whole)
+            yield Chunk("frozen", whole, words) if words else Chunk("point", whole)
             index = last
         else:
-            yield Fragment(token.kind, raw, name=name)
+            yield Chunk(token.kind, raw, name=name)
 
 
-def tagged_fragments(text: str, frozen: re.Pattern[str]) -> list[Fragment]:
-    """The parts of text with tags that is otherwise not HTML: "&amp;" is not unescaped.
-
-    Args:
-        frozen: matches further text that is kept.
-    """
-    fragments = (
-        Fragment("text", fragment.raw, fragment.raw) if fragment.kind == "text" else fragment
-        for fragment in fragments_of(text, list(tokens(text)))
+def tagged_chunks(text: str, frozen: re.Pattern[str]) -> list[Chunk]:
+    """The chunks of text with tags that is otherwise not HTML; matches of `frozen` are kept."""
+    chunks = (
+        Chunk("text", chunk.raw, chunk.raw) if chunk.kind == "text" else chunk
+        for chunk in chunks_of(text, list(tokens(text)))
     )
-    return with_frozen(fragments, frozen)
+    return with_frozen(chunks, frozen)
 
 
 def _spoken(tag: str, token: Token) -> Iterator[Slot]:
-    """The attributes of a tag with text for readers."""
     known = attributes(tag)
     if _untranslated(tag):
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import VOID, slots_of
 from jumok.documents.markup import tokens
-from jumok.documents.segment import DocumentSegment, Fragment, Translated, paragraph, rendered
+from jumok.documents.segment import Chunk, DocumentSegment, Translated, paragraph, rendered
 from jumok.errors import DataError, Place, optional_import
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def read_markdown(content: bytes) -> TextDocument:
 
 
 class _Page:
-    """Locates the parser's findings in the text."""
+    """Locates the parser's tokens in the text."""
 
     def __init__(self, text: str, starts: Sequence[int]) -> None:
         self.text, self.starts = text, starts
@@ -46,7 +46,6 @@ class _Page:
         self.cell = False
 
     def slots(self, block: "Token") -> Iterator[Slot]:
-        """The texts to translate in a block."""
         if block.type in ("th_open", "td_open", "th_close", "td_close"):
             self.cell = block.nesting == 1
         if block.map is None:
@@ -88,15 +87,12 @@ class _Page:
             places.append(index)  # the end of the line
         return places
 
-    def _slot(
-        self, fragments: Sequence[Fragment], start: int, places: Sequence[int]
-    ) -> Iterator[Slot]:
-        """The slot of these slices of the content, which begin at `start`."""
-        content = paragraph(fragments)
+    def _slot(self, chunks: Sequence[Chunk], start: int, places: Sequence[int]) -> Iterator[Slot]:
+        content = paragraph(chunks)
         if content is None:
             return
         before, segment, after = content
-        end = start + sum(len(fragment.raw) for fragment in fragments) - len(after)
+        end = start + sum(len(chunk.raw) for chunk in chunks) - len(after)
         escape = _escaped_in_cell if self.cell else _escaped
         yield Slot(
             places[start + len(before)], places[end - 1] + 1, segment,
@@ -108,17 +104,17 @@ def _written(translated: Translated, segment: DocumentSegment, escape: Callable[
     return rendered(segment, translated, escape)
 
 
-def _groups(block: "Token") -> Iterator[tuple[list[Fragment], int]]:
+def _groups(block: "Token") -> Iterator[tuple[list[Chunk], int]]:
     """The slices between hard line breaks, and where in the content each group begins."""
-    group: list[Fragment] = []
+    group: list[Chunk] = []
     start = at = 0
-    for fragment in _Inlines(block.content).fragments(block.children or []):
-        at += len(fragment.raw)
-        if fragment.name == "break":
+    for chunk in _Inlines(block.content).chunks(block.children or []):
+        at += len(chunk.raw)
+        if chunk.name == "break":
             yield group, start
             group, start = [], at
         else:
-            group.append(fragment)
+            group.append(chunk)
     yield group, start
 
 
@@ -130,31 +126,31 @@ _LABEL = re.compile(r"\]\[[^\]]++\]")
 
 
 class _Inlines:
-    """The parser's findings inside of a block, as slices of the block's content."""
+    """Locates the parser's inline tokens in the content of a block."""
 
     def __init__(self, content: str) -> None:
         self.content, self.at = content, 0
         self.labels: list[int] = []
 
-    def fragments(self, children: "Sequence[Token]") -> Iterator[Fragment]:
+    def chunks(self, children: "Sequence[Token]") -> Iterator[Chunk]:
         """The slices in order; concatenated they are the content."""
         rest = iter(children)
         for child in rest:
             if child.type in ("softbreak", "hardbreak"):
                 raw = self._take(_BREAK.match(self.content, self.at))
-                yield Fragment("text", raw, " ", "break" if child.type == "hardbreak" else "")
+                yield Chunk("text", raw, " ", "break" if child.type == "hardbreak" else "")
                 continue
             gap = self._gap(child)
             if gap:
-                yield Fragment("text", gap, gap)
+                yield Chunk("text", gap, gap)
             if child.type == "link_open" and child.markup == "autolink":
                 address = next(rest).content
                 next(rest)
-                yield Fragment("frozen", self._slice(self.content.index(">", self.at) + 1), address)
+                yield Chunk("frozen", self._slice(self.content.index(">", self.at) + 1), address)
             else:
-                yield self._fragment(child)
+                yield self._chunk(child)
         if self.at < len(self.content):
-            yield Fragment("text", self.content[self.at :], self.content[self.at :])
+            yield Chunk("text", self.content[self.at :], self.content[self.at :])
 
     def _gap(self, child: "Token") -> str:
         """The white space that the parser left out before this."""
@@ -163,42 +159,40 @@ class _Inlines:
             return ""
         return self._take(_GAP.match(self.content, self.at))
 
-    def _fragment(self, child: "Token") -> Fragment:
+    def _chunk(self, child: "Token") -> Chunk:
         if child.type == "text":
-            return Fragment("text", self._slice(self.at + len(child.content)), child.content)
+            return Chunk("text", self._slice(self.at + len(child.content)), child.content)
         if child.type == "text_special":
-            return Fragment("text", self._slice(self.at + len(child.markup)), child.content)
+            return Chunk("text", self._slice(self.at + len(child.markup)), child.content)
         if child.type == "code_inline":
             marks = _TICKS.finditer(self.content, self.at + len(child.markup))
             end = next((mark.end() for mark in marks if mark[0] == child.markup), None)
             raw = self._slice(len(self.content) if end is None else end)
-            return Fragment("frozen", raw, child.content)
+            return Chunk("frozen", raw, child.content)
         if child.type == "image":
             label = _label_end(self.content, self.at + 2)
-            return Fragment("point", self._slice(_address_end(self.content, label) or label + 1))
+            return Chunk("point", self._slice(_address_end(self.content, label) or label + 1))
         if child.type == "html_inline":
             token = next(tokens(child.content))
             kind = token.kind if token.kind in ("open", "close") else "point"
             kind = "point" if token.name.lower() in VOID else kind
-            return Fragment(
-                kind, self._slice(self.at + len(child.content)), name=token.name.lower()
-            )
+            return Chunk(kind, self._slice(self.at + len(child.content)), name=token.name.lower())
         if child.type == "link_open":
             self.labels.append(self.at + 1)
-            return Fragment("open", self._slice(self.at + 1), name="a")
+            return Chunk("open", self._slice(self.at + 1), name="a")
         if child.type == "link_close":
             return self._link_end(self.labels.pop())
         kind = "open" if child.nesting == 1 else "close"
-        return Fragment(kind, self._slice(self.at + len(child.markup)), name=child.tag)
+        return Chunk(kind, self._slice(self.at + len(child.markup)), name=child.tag)
 
-    def _link_end(self, start: int) -> Fragment:
+    def _link_end(self, start: int) -> Chunk:
         label = self.content[start : self.at]
         end = _address_end(self.content, self.at)
         if end:
-            return Fragment("close", self._slice(end), name="a")
+            return Chunk("close", self._slice(end), name="a")
         # [label] and [label][]: the address is elsewhere, under the label in the source language.
         raw = self._slice(self.at + (3 if self.content.startswith("][]", self.at) else 1))
-        return Fragment("close", raw, name="a", write=f"][{label}]")
+        return Chunk("close", raw, name="a", write=f"][{label}]")
 
     def _take(self, match: re.Match[str] | None) -> str:
         return self._slice(match.end()) if match else ""
@@ -250,7 +244,7 @@ def _after_space(content: str, at: int) -> int:
 
 
 def _escaped(text: str) -> str:
-    """Plain text escaped for Markdown: what would be read as markup has a backslash before it."""
+    """Plain text, with a backslash before what would be markup."""
     safe = _SPECIAL.sub(r"\\\1", text)
     return _BLOCK.sub(lambda match: f"{match[1] or ''}\\{match[2] or match[3]}", safe)
 

@@ -1,8 +1,4 @@
-"""HTML and XML as slices of the file, so that all that is not translated is kept byte for byte.
-
-A parser's tree forgets how a document was written; here every token is a slice of the file, and
-all slices together are the file.
-"""
+"""HTML and XML as slices of the file, so that all that is not translated is kept byte for byte."""
 
 import html
 import re
@@ -29,7 +25,7 @@ class Token(NamedTuple):
 
     Attributes:
         kind: text, open, close, empty (an open tag that ends in "/>"), or other.
-        start, end: its span in characters.
+        start, end: in characters.
         name: of a tag, as written.
     """
 
@@ -40,7 +36,7 @@ class Token(NamedTuple):
 
 
 def tokens(text: str, raw_elements: frozenset[str] = frozenset()) -> Iterator[Token]:
-    """The document's slices in order.
+    """The document's slices in order; concatenated they are the document.
 
     Args:
         raw_elements: elements whose content has no markup but their own end tag: script, style.

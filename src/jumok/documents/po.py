@@ -29,7 +29,7 @@ _CHARSET = re.compile(rb"charset=([\w.:-]+)")
 
 @dataclass(frozen=True)
 class _Message:
-    """A form of an entry's msgid, line by line; its line breaks are kept."""
+    """A form of an entry's msgid, line by line."""
 
     lines: tuple[Paragraph | str, ...]
 
@@ -66,11 +66,8 @@ class PoStore(Protocol):
 
 @dataclass(frozen=True)
 class PoDocument:
-    """A catalog.
-
-    Attributes:
-        store: translate-toolkit's.
-        entries: those to fill, each with the forms of its msgid: one, or singular and plural.
+    """A catalog; `entries` are to fill, each with the forms of its msgid: one, or singular and
+    plural.
     """
 
     content: bytes

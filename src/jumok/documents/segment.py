@@ -1,8 +1,7 @@
 """A paragraph's text, and the inlines in it: emphasis, links, code, images.
 
-A translation has other words in another order, so the places of its markup are extracted from the
-word alignment: an element goes around the run of target words that most links of its own words,
-and fewest of the others', lead to.
+The places of a translation's markup are extracted from the word alignment: an element goes around
+the run of target words that most links of its own words, and fewest of the others', lead to.
 """
 
 import re
@@ -32,7 +31,7 @@ class Inline:
         start, end: the characters that it encloses; equal for an image and the like.
         before, after: what is written before and after them; an element without text has `before`.
         frozen: its text is not translated: code, a placeholder, an element with translate="no".
-        within: the index, in the segment, of the innermost inline around it; None: none.
+        within: the index, in the segment, of the innermost inline around it.
     """
 
     start: int
@@ -49,20 +48,19 @@ class DocumentSegment:
 
     Attributes:
         text: without markup, white space reduced to single spaces.
-        inlines: the inline elements, outer ones before inner ones.
+        inlines: outer ones before inner ones.
     """
 
     text: str
     inlines: tuple[Inline, ...] = ()
 
 
-class Fragment(NamedTuple):
-    """A part of a paragraph: text, or markup with `raw` as it is written.
+class Chunk(NamedTuple):
+    """A part of a paragraph: text, or markup.
 
     Attributes:
         kind: text, open, close, point (markup without text) or frozen (text that is kept).
         raw: as written in the document.
-        text: its text; "" for markup.
         name: of an element, to match its two ends.
         write: written in a translation instead of `raw`.
     """
@@ -75,7 +73,6 @@ class Fragment(NamedTuple):
 
     @property
     def written(self) -> str:
-        """Its form in a translation."""
         return self.raw if self.write is None else self.write
 
 
@@ -87,23 +84,25 @@ class Paragraph(NamedTuple):
     after: str
 
 
-def paragraph(fragments: Sequence[Fragment]) -> Paragraph | None:
-    """The parts as a segment; markup at its ends stays outside. None: there is no word in it."""
-    first, last = 0, len(fragments)
-    partner = _partners(fragments)
+def paragraph(chunks: Sequence[Chunk]) -> Paragraph | None:
+    """The chunks as a segment; markup at its ends stays outside. None: there is no word in
+    it.
+    """
+    first, last = 0, len(chunks)
+    partner = _partners(chunks)
     while first < last:
-        if _is_edge(fragments[first]) and partner.get(first, -1) < 0:
+        if _is_edge(chunks[first]) and partner.get(first, -1) < 0:
             first += 1
-        elif _is_edge(fragments[last - 1]) and partner.get(last - 1, -1) < 0:
+        elif _is_edge(chunks[last - 1]) and partner.get(last - 1, -1) < 0:
             last -= 1
         elif partner.get(first) == last - 1:
             first, last = first + 1, last - 1
         else:
             break
-    inside = fragments[first:last]
-    if not any(fragment.kind == "text" and has_word(fragment.text) for fragment in inside):
+    inside = chunks[first:last]
+    if not any(chunk.kind == "text" and has_word(chunk.text) for chunk in inside):
         return None
-    outside = ["".join(one.raw for one in ends) for ends in (fragments[:first], fragments[last:])]
+    outside = ["".join(one.raw for one in ends) for ends in (chunks[:first], chunks[last:])]
     raw = inside[0].raw
     if inside[0].kind == "text":
         outside[0] += raw[: len(raw) - len(raw.lstrip(BLANK))]
@@ -118,38 +117,38 @@ def has_word(text: str) -> bool:
     return any(letter.isalpha() for letter in text)
 
 
-def _is_edge(fragment: Fragment) -> bool:
+def _is_edge(chunk: Chunk) -> bool:
     """Whether it can be left out at a paragraph's end: markup, or white space only."""
-    return fragment.kind in ("open", "close", "point") or not fragment.text.strip(BLANK)
+    return chunk.kind in ("open", "close", "point") or not chunk.text.strip(BLANK)
 
 
-def _partners(fragments: Sequence[Fragment]) -> dict[int, int]:
+def _partners(chunks: Sequence[Chunk]) -> dict[int, int]:
     """The index of the other end of each element; ends without one are left out."""
     partner: dict[int, int] = {}
     waiting: list[int] = []
-    for index, fragment in enumerate(fragments):
-        if fragment.kind == "open":
+    for index, chunk in enumerate(chunks):
+        if chunk.kind == "open":
             waiting.append(index)
-        elif fragment.kind == "close":
-            names = [fragments[index].name for index in waiting]
-            if fragment.name in names:
-                position = len(names) - 1 - names[::-1].index(fragment.name)
+        elif chunk.kind == "close":
+            names = [chunks[index].name for index in waiting]
+            if chunk.name in names:
+                position = len(names) - 1 - names[::-1].index(chunk.name)
                 partner[waiting[position]], partner[index] = index, waiting[position]
                 del waiting[position:]
     return partner
 
 
-def _segment(fragments: Sequence[Fragment]) -> DocumentSegment:
-    partner = _partners(fragments)
+def _segment(chunks: Sequence[Chunk]) -> DocumentSegment:
+    partner = _partners(chunks)
     text = ""
     starts: list[int] = []
     apart: set[int] = set()  # points with a space on both sides, of which the text keeps one
-    for index, fragment in enumerate(fragments):
+    for index, chunk in enumerate(chunks):
         starts.append(len(text))
-        words = _WHITE.sub(" ", fragment.text)
+        words = _WHITE.sub(" ", chunk.text)
         if words.startswith(" ") and (text.endswith(" ") or not text):
             words = words[1:]
-            if text and fragments[index - 1].kind == "point":
+            if text and chunks[index - 1].kind == "point":
                 apart.add(index - 1)
         text += words
     starts.append(len(text))
@@ -157,21 +156,19 @@ def _segment(fragments: Sequence[Fragment]) -> DocumentSegment:
     starts = [min(start, len(text)) for start in starts]
     inlines: list[Inline] = []
     around: list[int] = []
-    for index, fragment in enumerate(fragments):
+    for index, chunk in enumerate(chunks):
         start, end = starts[index], starts[index + 1]
         within = around[-1] if around else None
-        if fragment.kind == "frozen":
-            inlines.append(Inline(start, end, fragment.written, "", True, within))
-        elif fragment.kind == "open" and index in partner:
-            other, raw = partner[index], fragment.written
+        if chunk.kind == "frozen":
+            inlines.append(Inline(start, end, chunk.written, "", True, within))
+        elif chunk.kind == "open" and index in partner:
+            other, raw = partner[index], chunk.written
             around.append(len(inlines))
-            inlines.append(
-                Inline(start, starts[other], raw, fragments[other].written, within=within)
-            )
-        elif fragment.kind == "close" and index in partner:
+            inlines.append(Inline(start, starts[other], raw, chunks[other].written, within=within))
+        elif chunk.kind == "close" and index in partner:
             around.pop()
-        elif fragment.kind != "text":
-            raw = fragment.written + " " * (index in apart)
+        elif chunk.kind != "text":
+            raw = chunk.written + " " * (index in apart)
             inlines.append(Inline(start, start, raw, within=within))
     return DocumentSegment(text, tuple(inlines))
 
@@ -232,7 +229,6 @@ class _Aligned:
         self.links = [(one, other) for one, other in links if one < many and other < most]
 
     def range_of(self, inline: Inline) -> tuple[int, int]:
-        """The span of an inline in the translation."""
         if inline.start == inline.end:
             point = self._point(inline.start)
             return point, point
@@ -314,11 +310,7 @@ _MARKS = frozenset(".,;:!?…\"'“”‘’«»()[]。、，！？；：「」�
 def rendered(
     segment: DocumentSegment, translated: Translated, escape: Callable[[str], str] = str
 ) -> str:
-    """The translation with the segment's markup in it.
-
-    Args:
-        escape: escapes plain text for the format.
-    """
+    """The translation with the segment's markup in it; `escape` is for its plain text."""
 
     def written(first: int, last: int, nodes: Iterable[PlacedInline]) -> str:
         parts, at = [], first
@@ -332,20 +324,20 @@ def rendered(
     return written(0, len(translated.text), place_inlines(segment, translated))
 
 
-def with_frozen(fragments: Iterable[Fragment], pattern: re.Pattern[str]) -> list[Fragment]:
-    """The parts, with all matches in their text cut out as frozen."""
-    cut: list[Fragment] = []
-    for fragment in fragments:
-        if fragment.kind != "text" or fragment.raw != fragment.text:
-            cut.append(fragment)
+def with_frozen(chunks: Iterable[Chunk], pattern: re.Pattern[str]) -> list[Chunk]:
+    """The chunks, with all matches in their text cut out as frozen."""
+    cut: list[Chunk] = []
+    for chunk in chunks:
+        if chunk.kind != "text" or chunk.raw != chunk.text:
+            cut.append(chunk)
             continue
         at = 0
-        for match in pattern.finditer(fragment.text):
+        for match in pattern.finditer(chunk.text):
             start, end = match.span()
-            if before := fragment.text[at:start]:
-                cut.append(Fragment("text", before, before))
-            cut.append(Fragment("frozen", match[0], match[0]))
+            if before := chunk.text[at:start]:
+                cut.append(Chunk("text", before, before))
+            cut.append(Chunk("frozen", match[0], match[0]))
             at = end
-        if after := fragment.text[at:]:
-            cut.append(Fragment("text", after, after))
+        if after := chunk.text[at:]:
+            cut.append(Chunk("text", after, after))
     return cut

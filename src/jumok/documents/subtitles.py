@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from jumok.documents.document import Slot, TextDocument
-from jumok.documents.html import tagged_fragments
-from jumok.documents.segment import DocumentSegment, Fragment, Translated, paragraph, rendered
+from jumok.documents.html import tagged_chunks
+from jumok.documents.segment import Chunk, DocumentSegment, Translated, paragraph, rendered
 from jumok.errors import DataError, Place
 
 _TIME = r"(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
@@ -53,11 +53,11 @@ def _slots(text: str, cue: re.Match[str]) -> Iterator[Slot]:
 def _slot(text: str, lines: list[tuple[int, int]]) -> Iterator[Slot]:
     start, end = lines[0][0], lines[-1][1]
     inside = text[start:end]
-    fragments = [
-        Fragment("point", fragment.raw) if STYLE.fullmatch(fragment.raw) else fragment
-        for fragment in tagged_fragments(inside, STYLE)
+    chunks = [
+        Chunk("point", chunk.raw) if STYLE.fullmatch(chunk.raw) else chunk
+        for chunk in tagged_chunks(inside, STYLE)
     ]
-    content = paragraph(fragments)
+    content = paragraph(chunks)
     if content is not None:
         before, segment, after = content
         newline = "\r\n" if "\r\n" in inside else "\n"

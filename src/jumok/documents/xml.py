@@ -9,8 +9,8 @@ from jumok.data.files.translators import TEXT_ELEMENTS, UNFINISHED, is_language
 from jumok.documents.document import Languages, Slot, TextDocument, check_language
 from jumok.documents.markup import Token, attributes, end_of, escape, tokens
 from jumok.documents.segment import (
+    Chunk,
     DocumentSegment,
-    Fragment,
     Paragraph,
     Translated,
     paragraph,
@@ -67,9 +67,9 @@ def local(token: Token) -> str:
     return token.name.rpartition(":")[2]
 
 
-def fragments_of(text: str, inside: Sequence[Token]) -> list[Fragment]:
+def chunks_of(text: str, inside: Sequence[Token]) -> list[Chunk]:
     """The parts of a segment's content."""
-    fragments: list[Fragment] = []
+    chunks: list[Chunk] = []
     index = 0
     while index < len(inside):
         token = inside[index]
@@ -77,10 +77,10 @@ def fragments_of(text: str, inside: Sequence[Token]) -> list[Fragment]:
         known = attributes(raw) if token.kind in ("open", "empty") else {}
         first, index = index, index + 1
         if token.kind == "text":
-            fragments.append(Fragment("text", raw, html.unescape(raw)))
+            chunks.append(Chunk("text", raw, html.unescape(raw)))
             continue
         if name in TEXT_ELEMENTS and "translate" not in known and token.kind in ("open", "close"):
-            fragments.append(Fragment(token.kind, raw, name=name))
+            chunks.append(Chunk(token.kind, raw, name=name))
             continue
         if token.kind == "open":  # a code with all its content
             last = end_of(inside, index, token.name)
@@ -92,8 +92,8 @@ def fragments_of(text: str, inside: Sequence[Token]) -> list[Fragment]:
         frozen = name == "mrk"
         texts = [part for part in inside[first:index] if frozen and part.kind == "text"]
         words = html.unescape("".join(text[part.start : part.end] for part in texts))
-        fragments.append(Fragment("frozen" if frozen else kind, raw, words, f"code {number}"))
-    return fragments
+        chunks.append(Chunk("frozen" if frozen else kind, raw, words, f"code {number}"))
+    return chunks
 
 
 @dataclass
@@ -105,12 +105,11 @@ class _Side:
     end: Token | None = None
 
     def stop(self) -> int:
-        """The index after it."""
         return (self.end or self.begin).end
 
 
 def _paragraph(text: str, side: _Side) -> Paragraph | None:
-    return paragraph(fragments_of(text, side.inside))
+    return paragraph(chunks_of(text, side.inside))
 
 
 def _xliff_slots(text: str, sequence: list[Token], languages: Languages) -> Iterator[Slot]:

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, get_args
 
 from jumok.attention.heard import tell
 from jumok.bundle.reading import CONFIG, TOKENIZER, Bundle
-from jumok.data.texts.certain import certain_text
 from jumok.data.texts.corpus import Rule
-from jumok.data.texts.tokenizer import TextTokenizer, load_text_tokenizer
+from jumok.data.texts.tokenizer import TextTokenizer, certain_text, load_text_tokenizer
 from jumok.data.tokenizer import END, PAD, START, UNKNOWN
 from jumok.decoding import DecodingOptions
 from jumok.decoding.options import FOR_CONTINUATION

@@ -34,7 +34,7 @@ class InputReader(NamedTuple):
 
     Attributes:
         shape, kind: of every array; kind is numpy's name of the dtype.
-        read: (content, name) -> the array.
+        read: (content, name in errors) -> the array.
     """
 
     shape: tuple[int, ...]
@@ -105,19 +105,15 @@ def _tensor(content: bytes, name: str) -> Array:
 
 
 class FeatureSource:
-    """A folder with a file of features for each image: a.npy or a.safetensors for "a.jpg".
-
-    Raises:
-        DataError: there is no such folder.
-    """
+    """A folder with a file of features for each image: a.npy or a.safetensors for "a.jpg"."""
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
             raise DataError("there is no such folder of features.", place=Place(folder))
         self.path = folder
-        found = [each for each in folder.rglob("*") if each.suffix in FEATURE_SUFFIXES]
+        files = [file for file in folder.rglob("*") if file.suffix in FEATURE_SUFFIXES]
         self._files = {
-            each.relative_to(folder).with_suffix("").as_posix(): each for each in sorted(found)
+            file.relative_to(folder).with_suffix("").as_posix(): file for file in sorted(files)
         }
 
     @property
@@ -142,7 +138,7 @@ class FeatureSource:
 
 
 class Item(NamedTuple):
-    """An image's file, and the place where the user named it, for errors."""
+    """An image's file, and the place where the user named it."""
 
     source: PictureFiles
     name: str
@@ -157,7 +153,6 @@ class Inputs:
         values: one array per kept image, memory-mapped.
         kept: the indices of the items that could be read.
         faults: the errors of the others.
-        key: names the content.
     """
 
     values: Array
@@ -172,19 +167,17 @@ def store_inputs(
     """The arrays of all items, from the cache if the same files were read before.
 
     Args:
-        skip: leave out items that cannot be read, instead of stopping at the first.
+        skip: leave out items that cannot be read.
 
     Raises:
-        DataError: a file that cannot be read (unless skipped); nothing is left; the cache cannot
-            be written.
+        DataError: a file that cannot be read (unless skipped); nothing is left; the cache cannot be
+            written.
     """
     items = list(items)
-    contents = [_digest(item) for item in items]
+    contents = [hashlib.sha256(item.source.content(item.name)).hexdigest() for item in items]
     identity = ["inputs", reader.shape, reader.kind, skip, contents]
 
-    def fill(writer: StoreWriter) -> dict[str, object]:
-        return _write(items, reader, writer, skip)
-
+    fill = partial(_write, items, reader, skip)
     with cached_store(cache, identity, fill) as store:
         rows = np.array(store.about["kept"], dtype=np.int64)
         if rows[0] < 0 or rows[-1] >= len(items) or (np.diff(rows) <= 0).any():
@@ -195,14 +188,9 @@ def store_inputs(
         return Inputs(values, tuple(rows.tolist()), tuple(store.about["faults"]), store.key)
 
 
-def _digest(item: Item) -> str:
-    return hashlib.sha256(item.source.content(item.name)).hexdigest()
-
-
 def _write(
-    items: list[Item], reader: InputReader, writer: StoreWriter, skip: bool
+    items: list[Item], reader: InputReader, skip: bool, writer: StoreWriter
 ) -> dict[str, object]:
-    """Writes the values of all items; returns the store's description."""
     rows, faults = [], []
     for index, item in enumerate(items):
         try:

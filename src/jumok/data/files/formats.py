@@ -1,10 +1,8 @@
-"""Detects the format of a file from its first bytes and its name, so that markup is never read as
-sentences.
+"""Formats of files, by their first bytes and their names.
 
-Two kinds of mistake are caught. A file that is not text (an image, a zip archive, UTF-16) is
-refused wherever text of any format is read. A file of markup (a translation memory, subtitles, a
-web page) is refused where plain sentences are read, because its tags, time codes and keywords would
-be trained on and translated.
+A file that is not text (an image, a zip archive, UTF-16) is refused wherever text of any format is
+read. Markup (a translation memory, subtitles, a web page) is refused where plain sentences are
+read, because its tags, time codes and keywords would be trained on and translated.
 """
 
 import codecs
@@ -26,12 +24,7 @@ _NO_DOCUMENT = "jumok translate MODEL {file} translates it; for anything else, e
 
 
 class FileKind(NamedTuple):
-    """A format of files.
-
-    Attributes:
-        name: as shown to the user.
-        do: the advice; {file} is replaced by the path.
-    """
+    """A format as shown to the user, and advice, in which {file} becomes the path."""
 
     name: str
     do: str
@@ -177,11 +170,11 @@ def kind_of_bytes(head: bytes) -> str | None:
 
 def kind_of(file: Path, head: bytes) -> str | None:
     """The format by the first bytes, or by the name if these do not determine it."""
-    kind, said = kind_of_bytes(head), kind_of_name(file)
-    if said is not None and (kind, said) in _OPEN:
-        return said
+    kind, by_name = kind_of_bytes(head), kind_of_name(file)
+    if by_name is not None and (kind, by_name) in _OPEN:
+        return by_name
     # Every binary kind has a signature: "notes.doc" of plain lines is plain text.
-    return said if kind is None and said in MARKUP else kind
+    return by_name if kind is None and by_name in MARKUP else kind
 
 
 def _markup(head: bytes) -> str | None:
@@ -199,11 +192,11 @@ def _markup(head: bytes) -> str | None:
 
 
 def check_text(file: Path, head: bytes, *, plain: bool) -> None:
-    """Refuses a file that cannot be read as text, and names its format.
+    """Refuses a file that cannot be read as text.
 
     Args:
         head: the first bytes, decompressed.
-        plain: whether only plain sentences are accepted, so that markup is refused too.
+        plain: refuse markup too.
 
     Raises:
         DataError: the file has another format; the text names it, with advice.

@@ -28,7 +28,7 @@ _Edge = Annotated[int, Field(ge=0, lt=2**48)]
 
 
 class Entry(BaseModel, frozen=True):
-    """A tensor; `data_offsets`, where it begins and ends, count from the end of the header."""
+    """A tensor; `data_offsets` count from the end of the header."""
 
     dtype: str
     shape: tuple[_Edge, ...]
@@ -51,7 +51,7 @@ class Header:
 def read_header(file: Path) -> Header:
     """The header, once the file's size is checked.
 
-    Source: the format is 8 bytes of header length, the header in JSON, and the data.
+    The format is 8 bytes of header length, the header in JSON, and the data.
 
     Raises:
         ValueError: no safetensors, or of another size than the header says.

@@ -1,4 +1,4 @@
-"""Reads image files as arrays: every format is converted to red, green and blue of one byte each.
+"""Image files as arrays: red, green and blue of one byte each.
 
 Greyscale becomes three equal channels; transparency is composed onto white; CMYK is converted
 without a colour profile; 16 bits are rounded to 8; the EXIF orientation is applied. A file is
@@ -45,13 +45,12 @@ def read_image(source: Path | bytes, name: str = "") -> Pixels:
     """The pixels of an image, from the top left; 0 is black, 255 is white.
 
     Args:
-        source: a file, "archive.zip/member.jpg" for one inside a zip archive, or a file's bytes.
-            Many members of one archive are read faster through an `ImageSource`.
+        source: a file, "archive.zip/member.jpg", or a file's bytes. Many members of one archive are
+            read faster through an `ImageSource`.
         name: its name in errors; empty: the path.
 
     Raises:
-        DataError: it is missing, empty, truncated, not an image, an image of floating-point
-            numbers, or larger than LONGEST_SIDE or MOST_PIXELS; the text names the file.
+        DataError: it is missing, damaged, not an image, or larger than LONGEST_SIDE or MOST_PIXELS.
         MissingExtraError: Pillow is not installed.
     """
     if isinstance(source, bytes):
@@ -73,7 +72,7 @@ def content_of(path: Path) -> bytes:
 
 def archive_of(path: Path) -> Path | None:
     """The archive of "archive.zip/member.jpg"; None of any other path."""
-    return next((each for each in path.parents if each.suffix == ".zip"), None)
+    return next((parent for parent in path.parents if parent.suffix == ".zip"), None)
 
 
 def resize(
@@ -93,17 +92,13 @@ class PictureFiles(Protocol):
     """The files of images, by the images' names."""
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """All names."""
-        ...
+    def names(self) -> tuple[str, ...]: ...
 
     def __contains__(self, name: str) -> bool: ...
 
     def __len__(self) -> int: ...
 
-    def content(self, name: str) -> bytes:
-        """The bytes of one file."""
-        ...
+    def content(self, name: str) -> bytes: ...
 
     def place(self, name: str) -> str:
         """Its name in errors."""
@@ -124,9 +119,9 @@ class ImageSource:
         self.path = path
         self._archive: zipfile.ZipFile | None = None
         if path.is_dir():
-            found = [each.relative_to(path).as_posix() for each in path.rglob("*")]
+            members = [member.relative_to(path).as_posix() for member in path.rglob("*")]
         elif path.is_file():
-            found = self._members()
+            members = self._members()
         else:
             raise DataError(
                 "there is no such folder of images.",
@@ -134,10 +129,10 @@ class ImageSource:
                 do="check the spelling (names are case-sensitive)",
                 place=Place(path),
             )
-        pictures = [each for each in found if each.lower().endswith(SUFFIXES)]
+        names = [member for member in members if member.lower().endswith(SUFFIXES)]
         # Archives from macOS have a metadata file for each file in this folder.
-        pictures = [each for each in pictures if not each.startswith("__MACOSX/")]
-        self._files = {unicodedata.normalize("NFC", each): each for each in sorted(pictures)}
+        names = [member for member in names if not member.startswith("__MACOSX/")]
+        self._files = {unicodedata.normalize("NFC", member): member for member in sorted(names)}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -150,19 +145,18 @@ class ImageSource:
         return len(self._files)
 
     def read(self, name: str) -> Pixels:
-        """The pixels of one image.
-
-        Raises:
-            DataError: there is no image of this name; or what `read_image` raises.
-        """
+        """The pixels of one image; errors as of `content` and `read_image`."""
         return _decode(self.content(name), self.place(name))
 
     def place(self, name: str) -> str:
-        """The name of this image's file in errors."""
         return str(self.path / name)
 
     def content(self, name: str) -> bytes:
-        """The bytes of one image's file. Raises DataError if there is none of this name."""
+        """The bytes of one image's file.
+
+        Raises:
+            DataError: there is none of this name, or it cannot be read.
+        """
         if name not in self:
             raise DataError(
                 "there is no such image.",
@@ -321,9 +315,7 @@ def _turned(image: "Picture") -> "Picture":
 
 
 def _rounded(values: np.ndarray, name: str) -> Pixels:
-    """Greyscale of 16 bits as 8 bits: 65,535 becomes 255. (Pillow's own conversion cuts off at
-    255.)
-    """
+    """Greyscale of 16 bits as 8 bits; Pillow's own conversion cuts off at 255."""
     if values.min() < 0 or values.max() > 65_535:
         raise DataError(
             "the image has more than 16 bits per channel.",

@@ -6,11 +6,10 @@ A prepared corpus is a folder on a disk or in an object store:
     tokenizer.model             the tokenizer of all shards
     validation.tsv              optional: source, target of pairs that are in no shard
     shard-000000.safetensors    the token ids of some of the pairs (jumok.data.pairs.store)
-    shard-000001.safetensors
     ...
 
-The manifest names every file with its size and SHA-256, and how many pairs and tokens each shard
-has, so that a plan of training needs no shard, and a copy that is cut or mixed up is found.
+It names every file with its size and SHA-256, and how many pairs and tokens each shard has, so that
+a plan of training needs no shard.
 """
 
 import hashlib
@@ -36,29 +35,21 @@ _Count = Annotated[int, Field(ge=0)]
 
 
 class FileRecord(BaseModel, frozen=True, strict=True, extra="forbid"):
-    """A file as it was written: its size in bytes, and its SHA-256 in hexadecimal digits."""
+    """A file as it was written: its size, and its SHA-256 in hexadecimal digits."""
 
     bytes: _Count
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
     @classmethod
     def of(cls, file: Path) -> "FileRecord":
-        """That of a file on the disk.
-
-        Raises:
-            OSError: it cannot be read.
-        """
         with file.open("rb") as content:
             digest = hashlib.file_digest(content, "sha256").hexdigest()
         return cls(bytes=file.stat().st_size, sha256=digest)
 
 
 class ShardRecord(BaseModel, frozen=True, strict=True, extra="forbid"):
-    """A shard: the number of its pairs, and of their tokens without START and END.
-
-    Attributes:
-        name: that of its file.
-        longest: the most tokens on one side of a pair.
+    """A shard: its pairs, their tokens without START and END, and the most on one side of a
+    pair.
     """
 
     name: _Name
@@ -77,8 +68,8 @@ class Manifest(BaseModel, frozen=True, strict=True, extra="forbid"):
         files: those beside the shards; tokenizer.model is one of them.
         vocabulary: the number of the tokenizer's subwords.
         texts: whether the shards hold the sentences too, for subword sampling.
-        report: the lines read, corrected and left out: `CorpusReport.to_json`.
-        about: anything else that its writer wants to keep, such as the filters.
+        report: `CorpusReport.to_json` of its preparation.
+        about: anything else that its writer wants to keep.
     """
 
     shards: Annotated[tuple[ShardRecord, ...], Field(min_length=1)]
@@ -117,17 +108,15 @@ class Manifest(BaseModel, frozen=True, strict=True, extra="forbid"):
 
     @property
     def longest(self) -> int:
-        """The most tokens on one side of a pair."""
         return max(shard.longest for shard in self.shards)
 
     @property
     def tokenizer(self) -> str:
-        """The SHA-256 of the tokenizer's model."""
         return self.files[TOKENIZER].sha256
 
     @property
     def identity(self) -> str:
-        """Names the content: a digest of what the shards hold."""
+        """A digest of what the shards hold."""
         content = json.dumps([shard.model_dump() for shard in self.shards], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:32]
 
@@ -150,13 +139,10 @@ def write_manifest_file(folder: Path, manifest: Manifest) -> None:
 
 
 def parse_manifest(content: bytes, place: Place) -> Manifest:
-    """The manifest in the bytes of a manifest.json.
-
-    Args:
-        place: the file or its address, for errors.
+    """The manifest in the bytes of a manifest.json, which is at `place`.
 
     Raises:
-        DataError: it is not one, of another version, changed, or does not fit itself.
+        DataError: it is not one, of another version, changed, or inconsistent.
     """
     try:
         described = _OBJECT.validate_json(content)

@@ -26,10 +26,7 @@ MENDED = "line break inside a line replaced by a space"
 
 
 def one_line(text: str, report: CorpusReport | None, number: int) -> str:
-    """The text in NFC, with every kind of line break inside it replaced by a space.
-
-    `number` is its line or row in the file, for the report.
-    """
+    """The text in NFC, with line breaks inside it replaced by spaces; `report` counts its line."""
     line = text.translate(SPACES)
     if report and line != text:
         report.mend(MENDED, number)
@@ -41,8 +38,7 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
     """The file's bytes, decompressed if the name ends in .gz or .zst.
 
     Raises:
-        DataError: the file is missing, a folder, not readable or empty, or its compression is
-            damaged.
+        DataError: the file is missing, a folder, not readable, empty or damaged.
     """
     place = Place(path)
     if "\0" in str(path):
@@ -147,8 +143,7 @@ def read_line_blocks(
     `report`. A byte order mark at the start is dropped.
 
     Args:
-        plain: only sentences are accepted, so that markup is refused, not only files that are not
-            text.
+        plain: refuse markup too.
 
     Raises:
         DataError: what `open_bytes` raises; a file of another format; bytes that are not UTF-8; NUL

@@ -1,8 +1,8 @@
-"""Where the files of a prepared corpus come from: a folder of this machine, or an address.
+"""The files of a prepared corpus, in a folder or at an address.
 
-An address is a URL: s3://, gs://, http:// or whatever else fsspec reads. What is read from it is
-copied into the cache, some shards ahead of training. Every file is checked
-against the manifest before it is used, wherever it is.
+An address is a URL: s3://, gs://, http:// or whatever else fsspec reads. Its files are copied into
+the cache, some shards ahead of training. Every file is checked against the manifest before it is
+used.
 """
 
 import time
@@ -36,7 +36,7 @@ class CorpusFiles(Protocol):
     """The files of one prepared corpus."""
 
     def manifest(self) -> tuple[bytes, Place]:
-        """The content of manifest.json, and where it is."""
+        """The content of manifest.json, and its path or address."""
         ...
 
     def check(self, manifest: Manifest) -> None:
@@ -44,7 +44,7 @@ class CorpusFiles(Protocol):
         ...
 
     def file(self, name: str, record: FileRecord) -> Path:
-        """A file on this machine, after it was checked."""
+        """A file on this machine, checked."""
         ...
 
     def expect(self, records: Sequence[ShardRecord]) -> None:
@@ -58,11 +58,7 @@ def is_address(where: str) -> bool:
 
 
 def corpus_files(where: str, cache: Path) -> CorpusFiles:
-    """The files of the corpus in this folder, or at this address.
-
-    Args:
-        cache: the folder for copies.
-    """
+    """The files of the corpus in this folder, or at this address; copies go into the cache."""
     return RemoteFiles(where, cache) if is_address(where) else LocalFiles(Path(where))
 
 
@@ -200,12 +196,7 @@ def _compare_size(file: Path, record: FileRecord, place: Place | None = None) ->
 
 
 def _file_system(address: str) -> tuple["fsspec.AbstractFileSystem", str]:
-    """What reads the address, and the path in it.
-
-    Raises:
-        DataError: nothing does.
-        MissingExtraError: fsspec, or its package for such addresses, is not installed.
-    """
+    """What reads the address, and the path in it."""
     protocol = address.partition("://")[0]
     try:
         with optional_import("reading a corpus from an address", extra="remote"):
@@ -241,12 +232,7 @@ def _download(address: str, record: FileRecord, to: Path) -> None:
 
 
 def _tried(read: Callable[[], Result], address: str) -> Result:
-    """What `read` returns; a server or a connection that fails is tried again.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        DataError: it still fails.
-    """
+    """What `read` returns; a server or a connection that fails is tried again."""
     for last in range(1, TRIES + 1):
         try:
             return read()

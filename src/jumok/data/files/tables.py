@@ -32,7 +32,7 @@ LONE = re.compile("[\ud800-\udfff]")
 
 
 class Row(NamedTuple):
-    """The texts of the columns that were asked for, in that order, and their line (from 1)."""
+    """The texts of the requested columns, in that order, and their line (from 1)."""
 
     cells: tuple[str, ...]
     line: int
@@ -49,14 +49,14 @@ def read_tsv(file: Path, columns: Columns, report: CorpusReport | None = None) -
     """
     lines = enumerate(read_lines(file, report), start=1)
     header = next(lines, (1, ""))[1].split("\t") if _named(columns) else []
-    wanted = [_column(file, header, column) for column in columns]
-    needed = max(wanted) + 1
+    numbers = [_column(file, header, column) for column in columns]
+    needed = max(numbers) + 1
     for number, line in lines:
         row = line.split("\t")
         if len(row) < needed:
             _damaged(_too_few(row, needed, "tabs", Place(file, number)), report)
             continue
-        yield Row(tuple(row[column] for column in wanted), number)
+        yield Row(tuple(row[column] for column in numbers), number)
 
 
 def read_tsv_columns(
@@ -64,7 +64,7 @@ def read_tsv_columns(
 ) -> Iterator[tuple[list[list[str]], npt.NDArray[np.int64]]]:
     """As `read_tsv`, for a file without a header: many rows at a time, by columns, and their lines.
 
-    A row that cannot be read is noticed before the rows of the same megabyte are given.
+    A row that cannot be read is noticed before the rows of its megabyte are returned.
     """
     needed, number = max(columns) + 1, 1
     for lines in read_line_blocks(file, report):
@@ -95,9 +95,7 @@ def _too_few(row: list[str], needed: int, marks: str, place: Place) -> DataError
 
 
 def _damaged(error: DataError, report: CorpusReport | None) -> None:
-    """Counts the row in the report; raises the error if there is no report, or if it does not skip
-    rows.
-    """
+    """Counts the row in the report; without one, or if it does not skip rows, raises the error."""
     if report is None or error.place is None or error.place.line is None:
         raise error
     report.damaged(error, error.place.line)
@@ -126,14 +124,14 @@ def read_csv(file: Path, columns: Columns, report: CorpusReport | None = None) -
     rows = csv.reader((f"{line}\n" for line in read_lines(file, report)), strict=True)
     try:
         header = [cell.strip() for cell in next(rows, [])] if _named(columns) else []
-        wanted = [_column(file, header, column) for column in columns]
-        needed = max(wanted) + 1
+        numbers = [_column(file, header, column) for column in columns]
+        needed = max(numbers) + 1
         for row in rows:
             if len(row) < needed:
                 place = Place(file, rows.line_num)
                 _damaged(_too_few(row, needed, "commas", place), report)
                 continue
-            cells = (row[column].replace("\n", " ").strip() for column in wanted)
+            cells = (row[column].replace("\n", " ").strip() for column in numbers)
             yield Row(tuple(cells), rows.line_num)
     except csv.Error as error:
         raise DataError(
@@ -210,9 +208,8 @@ def read_parquet(file: Path, columns: Columns, report: CorpusReport | None = Non
 
 
 def _batches(
-    stream: BinaryIO | io.BytesIO, file: Path, wanted: Columns
+    stream: BinaryIO | io.BytesIO, file: Path, requested: Columns
 ) -> Iterator[list[list[object]]]:
-    """The columns, batch by batch."""
     with reading_as("Parquet", file):
         with optional_import("reading Parquet files", extra="formats"):
             from pyarrow import parquet
@@ -220,7 +217,7 @@ def _batches(
         header = table.schema_arrow.names
     if not header:
         raise DataError("there is no column in it.", place=Place(file))
-    columns = [header[_column(file, header, column)] for column in wanted]
+    columns = [header[_column(file, header, column)] for column in requested]
     for name in columns:
         if header.count(name) > 1:
             raise DataError(

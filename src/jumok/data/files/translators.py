@@ -58,10 +58,7 @@ def _elements(
     """The elements of some names, one by one, since a file can exceed the memory.
 
     Args:
-        opening: elements that are given when they begin, without their content.
-
-    Raises:
-        DataError: the file is not well-formed; the message calls it a `kind`.
+        opening: elements that are returned when they begin, without their content.
     """
     with optional_import(f"reading {kind} files", extra="formats"):
         from lxml import etree
@@ -90,7 +87,6 @@ def _elements(
 
 
 def _other_languages(file: Path, codes: Iterable[str], message: str) -> JumokError:
-    """The error for a memory of other languages than the requested ones."""
     languages = list(codes)[:20]
     if not languages:
         return DataError("there are no translation units in it.", place=Place(file))
@@ -172,11 +168,7 @@ def read_xliff(file: Path, columns: Columns, report: CorpusReport | None = None)
 
 
 def _exchanged(file: Path, element: XmlElement, languages: tuple[Column, Column]) -> bool:
-    """Whether source and target are exchanged.
-
-    Raises:
-        ConfigError: the file has other languages.
-    """
+    """Whether source and target are exchanged; raises ConfigError for other languages."""
     codes = [
         element.get(f"{side}-language") or element.get(short) or ""
         for side, short in (("source", "srcLang"), ("target", "trgLang"))
@@ -248,11 +240,7 @@ def _po_units(content: bytes, file: Path) -> Sequence[PoUnit]:
 
 
 def _two_sides(file: Path, columns: Columns) -> tuple[Column, Column]:
-    """The columns of a format that has a source and a target, and nothing else.
-
-    Raises:
-        ConfigError: another number of columns is requested.
-    """
+    """The columns of a format that has a source and a target, and nothing else."""
     if len(columns) != 2:
         raise ConfigError(
             "this format has two columns: the source and the target.",
@@ -263,7 +251,6 @@ def _two_sides(file: Path, columns: Columns) -> tuple[Column, Column]:
 
 
 def _is_written_in(units: Iterable[PoUnit], language: Column) -> bool:
-    """Whether the header says that the translations are in this language."""
     header = next((str(unit.target) for unit in units if unit.isheader()), "")
     code = HEADER_LANGUAGE.search(header)
     return code is not None and is_language(code[1], str(language))

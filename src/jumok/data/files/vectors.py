@@ -52,10 +52,8 @@ def read_vectors(path: Path) -> Vectors:
     """All words and vectors of a file; also .gz.
 
     Raises:
-        DataError: no such file; none of the formats; a row of a different width, a header that does
-            not match, a repeated word, a number that is invalid or not finite, a truncated file,
-            words that are not UTF-8. The text names the line, or the index of the word in a binary
-            file.
+        DataError: none of the formats, or not consistent; the text names the line, or the index of
+            the word in a binary file.
         MissingExtraError: gensim is not installed.
     """
     with open_bytes(path) as stream:

@@ -42,10 +42,11 @@ def changed(batch: Micro, change: Callable[[Tensor], Tensor]) -> Micro:
             return change(value)
         return changed(value, change) if is_dataclass(value) else value
 
-    once = [name for name, each in vars(type(batch)).items() if isinstance(each, cached_property)]
+    members = vars(type(batch)).items()
+    once = [name for name, member in members if isinstance(member, cached_property)]
     computed = {name: of(getattr(batch, name)) for name in once}
-    own = {name: of(each) for name, each in vars(batch).items() if name not in once}
-    other = replace(batch, **own)  # type: ignore[type-var]  # every batch is a dataclass
+    fields = {name: of(member) for name, member in vars(batch).items() if name not in once}
+    other = replace(batch, **fields)  # type: ignore[type-var]  # every batch is a dataclass
     vars(other).update(computed)
     return other
 
@@ -61,15 +62,14 @@ class Batch:
 
     Attributes:
         source: tokens and END, padded with PAD.
-        source_allowed: True where a source position is a token; None means everywhere.
+        source_allowed: True where a source position is a token; None: everywhere.
         target_input: START and tokens, padded with PAD.
-        target_output: tokens and END, padded with PAD: the tokens that `target_input` is to
-            predict.
+        target_output: tokens and END, padded with PAD.
         sources, targets: the number of tokens of each side, END included.
         source_documents, target_documents: the number of each position's sentence where several
             share a row; None: a row is one sentence.
         source_offsets, target_offsets: where these sentences begin, in the order of their numbers.
-        longest: positions of the longest one; given where they share rows.
+        longest: positions of the longest one where they share rows.
     """
 
     source: Int[Tensor, "batch source"]
@@ -86,8 +86,8 @@ class Batch:
 
     @cached_property
     def places(self) -> Int[Tensor, " targets"]:
-        """Which positions of the targets are tokens (`places_of`); all of them, with padding, where
-        batches have one shape.
+        """The positions of the target's tokens (`places_of`); all, with padding, where batches have
+        one shape.
         """
         if self.target_offsets is not None:
             return torch.arange(self.target_output.numel())
@@ -95,7 +95,6 @@ class Batch:
 
     @property
     def work(self) -> int:
-        """The number of positions, padding included (`work_of`)."""
         return work_of(self.source.numel(), self.target_input.numel())
 
 
@@ -123,9 +122,8 @@ class Resampling:
     Sources of a micro-batch then differ in length, and are padded.
 
     Attributes:
-        source, target: the tokenizers of the two sides.
         alpha: see `Tokenizer.encode_sampled`.
-        seed: the seed of the samples, together with the update.
+        seed: of the samples, together with the update.
     """
 
     source: Tokenizer
@@ -134,7 +132,6 @@ class Resampling:
     seed: int
 
     def batch(self, store: PairCorpus, rows: npt.NDArray[np.int64], random: Random) -> Batch:
-        """The pairs in these rows of a store that keeps its texts, tokenized again."""
         sources, targets = store.texts(rows.tolist())
         return collate(
             [self.source.encode_sampled(text, self.alpha, random) for text in sources],
@@ -180,12 +177,7 @@ class Updates(PlannedUpdates[Micro]):
 
 
 class UpdateStream(Updates[Batch]):
-    """Updates of pairs.
-
-    Args:
-        stores: the corpora, in the sampler's order.
-        resampling: tokenizes every sentence again each time it is seen; None uses the stored ids.
-    """
+    """Updates of pairs; with `resampling`, every sentence is tokenized again each time."""
 
     def __init__(
         self,
@@ -199,11 +191,10 @@ class UpdateStream(Updates[Batch]):
     def _work(self, corpus: int, rows: npt.NDArray[np.int64]) -> int:
         # The plan of the block has read the lengths, so its shards are open.
         source, target = (
-            len(rows)
-            * (max(int(each.lengths_of(own).max()) for each, _, own in side.parts(rows)) + 1)
+            max(int(store.lengths_of(own).max()) for store, _, own in side.parts(rows)) + 1
             for side in (self._stores[corpus].source, self._stores[corpus].target)
         )
-        return work_of(source, target)
+        return work_of(len(rows) * source, len(rows) * target)
 
     def _batch(self, place: tuple[int, int], corpus: int, rows: npt.NDArray[np.int64]) -> Batch:
         if self._resampling is None:
@@ -235,7 +226,7 @@ def validation_batches(store: PairCorpus, tokens: int) -> Iterator[Batch]:
 def source_batches(
     sources: Sequence[Sequence[int]], *, sentences: int, tokens: int | None = None
 ) -> Iterator[SourceBatch]:
-    """Batches of sources of any lengths (token ids without END) for decoding: `batched_rows`."""
+    """Batches of sources (token ids without END) for decoding: see `batched_rows`."""
     for rows in batched_rows(sources, sentences, tokens):
         yield source_batch([sources[row] for row in rows], rows)
 
@@ -247,10 +238,8 @@ def padding(batches: Sequence[Batch]) -> float:
 
 
 def source_batch(sources: Sequence[Sequence[int]], rows: list[int]) -> SourceBatch:
-    """These sources (token ids without END) in one batch.
-
-    Args:
-        rows: their indices in the input.
+    """These sources (token ids without END), whose indices in the input are `rows`, as one
+    batch.
     """
     ids, lengths = fill(sources)
     tokens, allowed = with_end(ids, lengths)
@@ -300,15 +289,16 @@ def fill(rows: Sequence[Sequence[int]]) -> tuple[Ids, Ids]:
 
 
 def gather(side: StoredSequences, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids]:
-    """The result of `fill`, read from the store in one step, or from each of its shards in one."""
-    found = [(places, *_gather(part, own)) for part, places, own in side.parts(rows)]
-    if len(found) == 1:
-        return found[0][1:]
+    """As `fill`, read from the store in one step, or from each of its shards in one."""
+    parts = [(indices, *_gather(part, own)) for part, indices, own in side.parts(rows)]
+    if len(parts) == 1:
+        return parts[0][1:]
     lengths = np.empty(len(rows), dtype=np.int64)
-    ids = np.full((len(rows), max(some.shape[1] for _, some, _ in found)), PAD, dtype=np.int64)
-    for places, some, its in found:
-        ids[places, : some.shape[1]] = some
-        lengths[places] = its
+    width = max(part_ids.shape[1] for _, part_ids, _ in parts)
+    ids = np.full((len(rows), width), PAD, dtype=np.int64)
+    for indices, part_ids, part_lengths in parts:
+        ids[indices, : part_ids.shape[1]] = part_ids
+        lengths[indices] = part_lengths
     return ids, lengths
 
 

@@ -23,12 +23,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class PairColumns:
-    """Some pairs, one after another in their corpus.
-
-    Attributes:
-        sources, targets: the texts of each side.
-        lines: of each pair, from 1.
-    """
+    """Some pairs, one after another in their corpus; `lines` count from 1."""
 
     sources: Sequence[str]
     targets: Sequence[str]
@@ -36,7 +31,7 @@ class PairColumns:
 
     @classmethod
     def of(cls, pairs: Sequence[Pair]) -> "PairColumns":
-        """The columns of pairs, without what else they have."""
+        """Without the further columns."""
         lines = np.fromiter((pair.line for pair in pairs), np.int64, len(pairs))
         return cls([pair.source for pair in pairs], [pair.target for pair in pairs], lines)
 
@@ -50,7 +45,6 @@ class PairColumns:
         return map(Pair, self.sources, self.targets, self.lines.tolist())
 
     def part(self, first: int, last: int) -> "PairColumns":
-        """The rows from `first` on, and before `last`."""
         rows = slice(first, last)
         return PairColumns(self.sources[rows], self.targets[rows], self.lines[rows])
 
@@ -63,14 +57,14 @@ def columns_of(pairs: Iterable[Pair], size: int) -> Iterator[PairColumns]:
 
 
 class ColumnReader:
-    """Gives columns of as many rows as are wanted, from columns of any number of rows."""
+    """Columns of a requested number of rows, from columns of any number of rows."""
 
     def __init__(self, columns: Iterable[PairColumns]) -> None:
         self._rest = iter(columns)
         self._ready: list[PairColumns] = []
 
     def take(self, most: int) -> PairColumns:
-        """The next rows: so many, or fewer if there are no more."""
+        """The next rows; fewer if there are no more."""
         while sum(map(len, self._ready)) < most and (more := next(self._rest, None)) is not None:
             self._ready.append(more)
         whole = _joined(self._ready)
@@ -78,14 +72,13 @@ class ColumnReader:
         return whole.part(0, most)
 
     def put_back(self, columns: PairColumns) -> None:
-        """These rows are the next ones again."""
         self._ready.insert(0, columns)
 
 
 def _joined(columns: Sequence[PairColumns]) -> PairColumns:
     sources, targets = list[str](), list[str]()
-    for each in columns:
-        sources += each.sources
-        targets += each.targets
+    for part in columns:
+        sources += part.sources
+        targets += part.targets
     empty = np.zeros(0, np.int64)
-    return PairColumns(sources, targets, np.concatenate([empty, *(each.lines for each in columns)]))
+    return PairColumns(sources, targets, np.concatenate([empty, *(part.lines for part in columns)]))

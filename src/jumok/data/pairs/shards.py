@@ -1,7 +1,7 @@
-"""Writes a prepared corpus: shards that are stores of pairs, and the manifest of all of them.
+"""Writing a prepared corpus: shards that are stores of pairs, and the manifest of all of them.
 
-Several processes write shards at the same time, each with numbers of its own. When all of them are
-written, one process writes the manifest. A shard is written atomically, so what exists is complete.
+Several processes may write shards at the same time, each with numbers of its own; one writes the
+manifest when all are written. A shard is written atomically.
 """
 
 from collections.abc import Iterable, Mapping
@@ -46,14 +46,13 @@ def write_shard(
     """Writes pairs as a shard, in place of an earlier one of this number.
 
     Args:
-        folder: the corpus's; created if it is missing.
         number: from 0; the shards' order is that of their numbers, of which some may be missing.
         tokenizer: that of both sides, and of all shards.
         report: counts what is read, kept and left out.
         keep_texts: keep the sentences too, for subword sampling; for all shards or for none.
 
     Returns:
-        Whether it was written: no shard is, if no pair is left after the filters.
+        False, and no shard is written, if no pair is left after the filters.
 
     Raises:
         DataError: what `pairs` raises; the disk refuses.
@@ -109,15 +108,13 @@ def write_manifest(
     validation: Iterable[Pair] = (),
     about: JsonObject | None = None,
 ) -> Manifest:
-    """Completes a prepared corpus: its tokenizer, its validation pairs, and its manifest.
-
-    All shards in the folder belong to it.
+    """Completes a prepared corpus of all shards in the folder.
 
     Args:
         tokenizer: that of all shards.
         name: the corpus's, for reports.
-        validation: pairs that are in no shard, for the validations of training.
-        about: anything else that is to be kept, such as the filters; JSON.
+        validation: pairs that are in no shard.
+        about: JSON that is to be kept, such as the filters.
 
     Raises:
         DataError: there is no shard, one is incomplete, or has another tokenizer; the disk refuses.
@@ -143,9 +140,9 @@ def write_manifest(
         tokenizer.save(folder / TOKENIZER)
         _write_validation(folder, validation)
         files = {
-            each: FileRecord.of(folder / each)
-            for each in (TOKENIZER, VALIDATION)
-            if (folder / each).exists()
+            file: FileRecord.of(folder / file)
+            for file in (TOKENIZER, VALIDATION)
+            if (folder / file).exists()
         }
     except OSError as error:
         raise DataError(
@@ -168,7 +165,6 @@ class _NothingLeft(Exception):  # noqa: N818  # not an error
 
 
 def _record(shard: Path) -> tuple[ShardRecord, JsonObject]:
-    """A shard's entry in the manifest, and its description."""
     try:
         about = read_store(shard, verified=True).about
         source, target = about["tokens"]

@@ -38,11 +38,11 @@ SIDES = ("source", "target")
 
 @dataclass(frozen=True)
 class Filters:
-    """Decides which pairs are left out. A pair with an empty side always is.
+    """Which pairs are left out, besides those with an empty side.
 
     Attributes:
-        max_tokens: the maximum length of either side in tokens; None: no limit.
-        max_ratio: the maximum ratio of the longer side to the shorter, in tokens; None: no limit.
+        max_tokens: of either side; None: no limit.
+        max_ratio: of the longer side to the shorter, in tokens; None: no limit.
     """
 
     max_tokens: int | None = 250
@@ -75,7 +75,7 @@ class PairCorpus(Protocol):
     def __len__(self) -> int: ...
 
     def texts(self, rows: Iterable[int]) -> tuple[list[str], list[str]]:
-        """The source and target texts of these pairs, if they were kept."""
+        """The texts of both sides of these pairs, if they were kept."""
         ...
 
     def sample(self, count: int) -> Sequence[int]:
@@ -85,14 +85,7 @@ class PairCorpus(Protocol):
 
 @dataclass(frozen=True)
 class PairStore:
-    """A prepared corpus.
-
-    Attributes:
-        key: names the content.
-        source, target: the ids of every sentence.
-        source_text, target_text: the bytes of every sentence; None unless texts were kept.
-        report: the lines read, corrected and left out.
-    """
+    """A prepared corpus; the texts are None unless they were kept."""
 
     file: Path
     key: str
@@ -134,14 +127,13 @@ class PairStore:
 
     @property
     def lengths(self) -> StoredLengths:
-        """Those of all pairs."""
         return StoredLengths(self.source, self.target)
 
     def sample(self, count: int) -> Sequence[int]:
         return spread(range(len(self)), count)
 
     def texts(self, rows: Iterable[int]) -> tuple[list[str], list[str]]:
-        """The source and target texts of these pairs.
+        """The texts of both sides of these pairs.
 
         Raises:
             DataError: the store was created without texts.
@@ -172,9 +164,7 @@ def prepare(
 
     Args:
         source, target: the tokenizers of the two sides; the same one for a joint vocabulary.
-        cache: the folder of the stores; created if it is missing.
         keep_texts: keep the sentences too, for subword sampling.
-        threads: the number of threads that encode.
         progress: called from time to time with the number of pairs read so far.
 
     Raises:
@@ -216,9 +206,7 @@ def prepare_pairs(
     threads: int = 2,
     progress: Callable[[int], None] | None = None,
 ) -> PairStore:
-    """As `prepare`, for any stream of pairs; `identity` (JSON) must change whenever the pairs
-    change.
-    """
+    """As `prepare`, for any stream of pairs; `identity` is JSON that changes with the pairs."""
     described = ["pairs", identity, source.hash, target.hash, asdict(filters), keep_texts]
     encoder = PairEncoder((source, target), filters, keep_texts, threads)
 
@@ -252,8 +240,7 @@ class PairEncoder:
 
         Args:
             chunks: of CHUNK pairs each, but for the last one.
-            report: counts what is read, kept and left out.
-            progress: called after each chunk of pairs with the number of those read so far.
+            progress: called after each chunk with the number of pairs read so far.
         """
         for chunk in chunks:
             self._append(chunk, writer, report)

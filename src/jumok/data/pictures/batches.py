@@ -24,17 +24,14 @@ class PictureBatch:
 
     @property
     def targets(self) -> int:
-        """The number of images: each is one prediction."""
         return len(self.labels)
 
     @property
     def sources(self) -> int:
-        """Images."""
         return len(self.labels)
 
     @property
     def work(self) -> int:
-        """The number of images: all take the same time."""
         return len(self.labels)
 
 
@@ -44,8 +41,7 @@ class Augmentation:
 
     Attributes:
         flip: mirror every second image, at random.
-        shift: the maximum shift of an image in pixels, vertically and horizontally, filled with
-            black: the usual "random crop after padding".
+        shift: at most, in pixels along both sides, filled with black: "random crop after padding".
     """
 
     flip: bool = False
@@ -102,18 +98,15 @@ class PictureStream(NumberedUpdates[PictureBatch]):
         return planned
 
     def _batch_of(self, place: tuple[int, int], rows: Rows) -> PictureBatch:
-        """The micro-batch of these images. `place` is the update and its number therein."""
         pixels = self._store.pixels[rows]
         self._augmentation.apply(pixels, np.random.default_rng([self._seed, 1, *place]))
         return as_batch(pixels, self._store.numbers[rows])
 
     @property
     def epoch_steps(self) -> float:
-        """The updates in one pass over the images."""
         return len(self._store) / self._batch
 
     def _rows(self) -> Rows:
-        """The images of the next update."""
         start, size = self._update * self._batch, len(self._store)
         taken: list[Rows] = []
         missing = self._batch
@@ -129,7 +122,7 @@ class PictureStream(NumberedUpdates[PictureBatch]):
 
 
 def as_batch(pixels: npt.NDArray[np.uint8], labels: Rows) -> PictureBatch:
-    """Images (picture height width colours) and their labels as tensors, colours first."""
+    """Images (picture height width colours) with labels."""
     return PictureBatch(as_tensor(pixels), torch.from_numpy(np.array(labels)))
 
 

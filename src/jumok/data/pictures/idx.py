@@ -25,8 +25,7 @@ def read_idx(path: Path, axes: int) -> Bytes:
         axes: the expected number: 1 for labels, 3 for greyscale images.
 
     Raises:
-        DataError: it cannot be opened, is not an IDX file of bytes, has a different number of axes,
-            or is truncated.
+        DataError: it is not one, has a different number of axes, or is truncated.
     """
     with open_bytes(path) as stream:
         content = stream.read()

@@ -19,10 +19,9 @@ from jumok.errors import DataError
 
 @dataclass(frozen=True)
 class PictureStore:
-    """Prepared pictures.
+    """Prepared images.
 
     Attributes:
-        key: names the content.
         pixels: (picture height width colours), bytes.
         numbers: for each image, the index of its label in `labels`.
         labels: in alphabetical order.
@@ -39,7 +38,6 @@ class PictureStore:
         return len(self.numbers)
 
     def only(self, rows: npt.NDArray[np.int64]) -> "PictureStore":
-        """These images, in this order, in memory."""
         key = hashlib.sha256(f"{self.key} {rows.tolist()}".encode()).hexdigest()[:32]
         return PictureStore(key, self.pixels[rows], self.numbers[rows], self.labels)
 
@@ -49,8 +47,8 @@ class PictureStore:
         They are chosen by a hash of their pixels: two equal images are on the same side.
         """
         hashes = np.array(
-            [int.from_bytes(hashlib.blake2b(each.tobytes(), digest_size=7).digest(), "big")
-             for each in self.pixels], dtype=np.int64,
+            [int.from_bytes(hashlib.blake2b(picture.tobytes(), digest_size=7).digest(), "big")
+             for picture in self.pixels], dtype=np.int64,
         )  # fmt: skip
         last = np.sort(hashes)[max(min(count, len(self) // 10), 1) - 1]
         out = hashes <= last
@@ -74,10 +72,8 @@ def prepare_pictures(
     """The images of all sources, from the cache if the same content was prepared before.
 
     Args:
-        shape: the shape of every image.
-        labels: the permitted labels, in order; None: those that occur.
-        skip_damaged: leave out images that cannot be read or have no permitted label, instead of
-            stopping at the first.
+        labels: the permitted ones, in order; None: those that occur.
+        skip_damaged: leave out images that cannot be read or have no permitted label.
 
     Raises:
         DataError: what reading raises; a label that is not in `labels`; no image is left; the cache
@@ -87,7 +83,7 @@ def prepare_pictures(
     described = ["images", contents, asdict(shape), labels, skip_damaged]
 
     def fill(writer: StoreWriter) -> dict[str, object]:
-        pictures = (each for source in sources for each in source.read())
+        pictures = (picture for source in sources for picture in source.read())
         return _write(writer, _checked(pictures, labels, skip_damaged), shape, labels)
 
     with cached_store(cache, described, fill) as store:
@@ -122,7 +118,6 @@ def _write(
     shape: Shape,
     allowed: Sequence[str] | None,
 ) -> dict[str, object]:
-    """Writes the columns of a store; returns its description."""
     known: dict[str, int] = {} if allowed is None else {name: i for i, name in enumerate(allowed)}
     numbers: list[int] = []
     left_out: list[str] = []

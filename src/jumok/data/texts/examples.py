@@ -22,10 +22,8 @@ class ExampleStore:
     """A prepared corpus.
 
     Attributes:
-        key: names the content.
         texts: the ids of every text, without START and END.
         labels: the number of each text's label; None without labels.
-        report: the lines read, corrected and left out.
     """
 
     key: str
@@ -43,30 +41,26 @@ def label_names(texts: Iterable[Example]) -> tuple[str, ...]:
     Raises:
         DataError: fewer than two.
     """
-    found = {text.label for text in texts if text.label}
-    if len(found) < 2:
+    labels = {text.label for text in texts if text.label}
+    if len(labels) < 2:
         raise DataError(
             "a classifier needs at least two different labels.",
             expected="at least two different labels",
-            got=", ".join(map(repr, found)) or "no label",
+            got=", ".join(map(repr, labels)) or "no label",
             do="give the column of the labels: label_column in the recipe",
         )
-    return in_order(found)
+    return in_order(labels)
 
 
 def in_order(labels: Iterable[str]) -> tuple[str, ...]:
     """Numbers by value, words alphabetically."""
-    found = set(labels)
-    numbers = all(label.isdecimal() for label in found)
-    return tuple(sorted(found, key=lambda label: (int(label) if numbers else 0, label)))
+    names = set(labels)
+    numbers = all(label.isdecimal() for label in names)
+    return tuple(sorted(names, key=lambda label: (int(label) if numbers else 0, label)))
 
 
 def label_number(text: Example, labels: Sequence[str]) -> int:
-    """The index of the text's label in `labels`.
-
-    Raises:
-        DataError: it is not one of them.
-    """
+    """The index of the text's label in `labels`; raises DataError if it is not one of them."""
     if text.label not in labels:
         raise DataError(
             "the model does not know this label." if text.label else "the row has no label.",
@@ -91,14 +85,13 @@ def prepare_examples(
 ) -> ExampleStore:
     """The texts as token ids, from the cache if the same content was prepared before.
 
-    A text without tokens is left out. A text of more than `max_tokens` tokens is split into several
-    if there are no labels, and otherwise truncated.
+    A text without tokens is left out. One of more than `max_tokens` tokens is split into several if
+    there are no labels, and otherwise truncated.
 
     Args:
         corpora: the sources of the texts.
         labels: all permitted labels; () without labels.
-        identity: JSON that must change whenever the selection of texts changes, besides the
-            corpora.
+        identity: JSON that changes with the selection of texts.
 
     Raises:
         DataError: what reading raises; a label that is not in `labels`; no text is left; the cache

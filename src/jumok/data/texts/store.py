@@ -22,7 +22,6 @@ class TextStore:
     """Prepared text.
 
     Attributes:
-        key: names the content.
         tokens: START, the tokens and END of every document.
         bytes: of all documents in UTF-8.
     """
@@ -36,7 +35,7 @@ class TextStore:
 
     @property
     def predictions(self) -> int:
-        """The number of predictions in one epoch: every token but START."""
+        """Of one epoch: every token but START."""
         return len(self.tokens.values) - len(self)
 
 
@@ -57,7 +56,6 @@ def prepare_texts(
 
     Args:
         identity: JSON that changes whenever the texts change.
-        cache: the folder of the stores; created if it is missing.
 
     Raises:
         DataError: there is not a text; the cache cannot be written.

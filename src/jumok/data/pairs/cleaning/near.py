@@ -35,7 +35,7 @@ _ONES = np.uint64(0x1111111111111111)
 
 @functools.cache
 def _folded() -> npt.NDArray[np.uint32]:
-    """What each code point counts as: its lower case; 0: it does not count."""
+    """The lower case of each code point; 0: it does not count."""
     table = np.arange(0x110000, dtype=np.uint32)
     for code in range(0x20000):
         lower = chr(code).lower()
@@ -70,8 +70,8 @@ def signatures_plainly(batch: BothSides) -> Signatures:
 def _runs(side: Side, salt: np.uint64) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
     """A hash of the run at each character that counts, and where those of each text begin and end.
 
-    After every text come RUN zeros, so that a run never reaches into the next text and a short
-    text has one, too.
+    After every text come RUN zeros, so that a run never reaches into the next text and a short text
+    has one, too.
     """
     folded = _folded()[side.codes]
     counts = folded != 0
@@ -117,9 +117,8 @@ def likeness(one: Keys, other: Keys) -> npt.NDArray[np.float64]:
 
 
 class SeenSignatures:
-    """The first pair of each band, against which later pairs are compared.
-
-    It holds 8 bytes a pair, and one entry of `SeenKeys` for each band.
+    """The first pair of each band, against which later pairs are compared; 8 bytes a pair, and one
+    entry of `SeenKeys` for each band.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What can be seen of a pair alone: pure functions from a batch to the pairs that break a rule."""
+"""Rules of single pairs: pure functions from a batch to the pairs that break them."""
 
 import re
 from collections.abc import Sequence
@@ -49,10 +49,8 @@ def too_long(batch: BothSides, most: float) -> Rows:
 
 
 def unequal_lengths(batch: BothSides, most: float, ratio: float) -> Rows:
-    """A side is more than `most` times as long as the other one suggests.
-
-    Args:
-        ratio: the usual length of a source, divided by that of its target.
+    """A side is more than `most` times as long as the other one suggests; `ratio` is the usual
+    length of a source, divided by that of its target.
     """
     source, target = batch.source.lengths, batch.target.lengths * ratio
     shorter, longer = np.minimum(source, target), np.maximum(source, target)

@@ -156,7 +156,6 @@ class _Survey:
         return {"reports": reports}
 
     def _left(self, pairs: Iterable[Pair], report: CleaningReport, repeats: "_Repeats") -> Rows:
-        """Which pairs of a corpus are left, in their order; `report` gets the findings."""
         parts = columns_of(pairs, BATCH)
         first = next(parts)  # a corpus without pairs is an error of its reader
         context = corpus_context(first, self.languages, self.clean)
@@ -222,7 +221,6 @@ def _note_shift(
 
 
 def _left(store: Store, index: int, count: int) -> npt.NDArray[np.bool_]:
-    """Which of the `count` pairs of a corpus are left."""
     packed = store.rows(f"{index}", np.uint8)
     if len(packed) != (count + 7) // 8:
         raise ValueError(f"{index} is not of {count} pairs")
