@@ -27,7 +27,9 @@ def section_of(bundle: Bundle) -> ModelSection:
         raise BundleError(
             "the model's sizes in config.json cannot be followed.",
             place=Place(bundle.folder / CONFIG),
-            got="; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults),
+            got="; ".join(
+                f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults
+            ),
             do="get an undamaged copy of the bundle",
         ) from error
 
