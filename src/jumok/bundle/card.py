@@ -70,6 +70,7 @@ class MeasuredQuality:
     forced: str = ""
 
     def lines(self) -> list[str]:
+        """In words, one line a fact."""
         lines = [f"{self.precision}, made from {self.made_from}"]
         for before, after in zip(self.before, self.after, strict=True):
             lines.append(f"{after.name} {after.value:.2f}, before {before.value:.2f}, on {self.on}")
@@ -184,7 +185,7 @@ def card_text(config: BundleConfig, card: Card) -> str:
         lines += ["", "## Confidence", "", f"The confidence is {card.confidence.text}.", ""]
         lines += ["| outputs | confidence | right |", "|---|---|---|"]
         lines += [
-            f"| {each.outputs} | {each.confidence:.2f} | {each.right:.2f} |"
-            for each in card.confidence.bins
+            f"| {row.outputs} | {row.confidence:.2f} | {row.right:.2f} |"
+            for row in card.confidence.bins
         ]
     return "\n".join([*lines, ""])

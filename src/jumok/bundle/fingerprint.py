@@ -50,7 +50,7 @@ class Origin:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of the bundle as it was when it was loaded.
+        """The fingerprint of the bundle as it was when it was loaded.
 
         Raises:
             BundleError: its weights have changed since then.
@@ -133,9 +133,5 @@ def together(fingerprints: Iterable[str]) -> str:
 
 
 def fingerprint_in(folder: Path | str) -> str:
-    """The fingerprint of the bundle in this folder.
-
-    Raises:
-        BundleError: see `read_bundle`.
-    """
+    """The fingerprint of the bundle in this folder; see `read_bundle`."""
     return Origin(read_bundle(Path(folder))).fingerprint

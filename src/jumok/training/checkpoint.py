@@ -188,9 +188,10 @@ def load(
         except BundleError as error:
             own_damage = error
         reports = [
-            each["damage"] for each in all_gather_object(ranks, {"damage": _as_json(own_damage)})
+            report["damage"]
+            for report in all_gather_object(ranks, {"damage": _as_json(own_damage)})
         ]
-        damages = [_from_json(each) for each in reports if each]
+        damages = [_from_json(report) for report in reports if report]
         if damages or checkpoint is None:
             damage = damage or own_damage or damages[0]
             continue
@@ -221,8 +222,7 @@ def read(path: Path, wanted: Wanted | None = None, ranks: Ranks = SINGLE_PROCESS
         ranks: each reads the slices that it needs, and every slice is read by one.
 
     Raises:
-        BundleError: truncated, damaged, a slice is missing or of another checkpoint, or it is of
-            another format.
+        BundleError: it is damaged, incomplete or of another format.
     """
     run, slices = _read_index(path)
     identity = Checkpoint({}, run).identity
@@ -369,7 +369,11 @@ def _from_json(values: JsonObject) -> BundleError:
 
 def _sums(tensors: Mapping[str, Tensor]) -> dict[str, list[object]]:
     return {
-        name: [str(tensor.dtype), list(tensor.shape), _crc32(tensor)]
+        name: [
+            str(tensor.dtype),
+            list(tensor.shape),
+            zlib.crc32(tensor.contiguous().view(-1).view(torch.uint8).numpy().data),
+        ]
         for name, tensor in tensors.items()
     }
 
@@ -381,7 +385,3 @@ def _digest(identity: str, sums: str) -> str:
 def _digest_of(content: Mapping[str, object]) -> str:
     rest = {key: value for key, value in content.items() if key != "sha256"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
-
-
-def _crc32(tensor: Tensor) -> int:
-    return zlib.crc32(tensor.contiguous().view(-1).view(torch.uint8).numpy().data)

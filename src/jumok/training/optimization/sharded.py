@@ -1,13 +1,14 @@
 """The weights in rows of every parameter, brought together block by block: FSDP2.
 
 Each process has some rows of every float32 weight, of its gradient, its moments and its average
-(`shards.py`). All processes compute equally many micro-batches: one with fewer computes one that
+(`Shards`). All processes compute equally many micro-batches: one with fewer computes one that
 belongs to another process, and multiplies its loss by zero.
 
 Source: Rajbhandari et al. 2020 (ZeRO-3); Zhao et al. 2023 (FSDP).
 """
 
 import copy
+import math
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -22,7 +23,6 @@ from jumok.training.optimization.average import Average
 from jumok.training.optimization.frozen import FrozenRows, frozen_elements
 from jumok.training.optimization.optimizer import EPSILON
 from jumok.training.optimization.parameters import FlatParameters
-from jumok.training.optimization.shards import Shards
 from jumok.training.optimization.slices import Range
 from jumok.training.optimization.weights import Assignment, Compute, ModelReplica, TrainingSetup
 from jumok.training.ranks import ShardingRanks
@@ -50,7 +50,7 @@ class Sharded:
         setup: its model is on the CPU until it is divided.
 
     Raises:
-        ConfigError: the model or the recipe cannot be trained so; the text says what to do.
+        ConfigError: see `refuse_undivided`.
     """
 
     def __init__(self, setup: TrainingSetup, ranks: ShardingRanks, device: torch.device) -> None:
@@ -63,8 +63,8 @@ class Sharded:
         self.device = device
         self._betas, self._weight_decay = config.betas, config.weight_decay
         # A copy with the same buffers and no weights of its own: `averaged` fills it.
-        empty = {id(each): nn.Parameter(torch.empty(0)) for each in model.parameters()}
-        same = {id(each): each for each in model.buffers()}
+        empty = {id(tensor): nn.Parameter(torch.empty(0)) for tensor in model.parameters()}
+        same = {id(tensor): tensor for tensor in model.buffers()}
         self._bare = copy.deepcopy(model, {**empty, **same})
         frozen = frozen_elements(model, self._layout)
         lossed = Lossed(model.train(), setup.objective)
@@ -74,13 +74,15 @@ class Sharded:
         self._model = model
         self._replica = ModelReplica.of(model, lossed)
         own = self._own
-        self._means, self._squares = ([torch.zeros_like(each) for each in own] for _ in range(2))
+        self._means, self._squares = (
+            [torch.zeros_like(tensor) for tensor in own] for _ in range(2)
+        )
         self._steps = torch.zeros((), device=device)
-        self._averages = [Average(config.average, each) for each in own]
+        self._averages = [Average(config.average, tensor) for tensor in own]
         masks = [None] * len(own) if frozen is None else self._shards.cut(frozen, ranks.index)
         self._frozen = [
-            FrozenRows(None if mask is None or not mask.any() else mask.to(device), each)
-            for mask, each in zip(masks, own, strict=True)
+            FrozenRows(None if mask is None or not mask.any() else mask.to(device), tensor)
+            for mask, tensor in zip(masks, own, strict=True)
         ]
         self._gradients: list[Tensor] = []
         self._collected: Tensor | None = None
@@ -119,7 +121,9 @@ class Sharded:
             gradient *= self._ranks.count  # FSDP2 gives the mean, and gloo no other factor
             frozen.silence(gradient)
             self._gradients.append(gradient)
-        norms = torch.stack([torch.linalg.vector_norm(each) for each in self._gradients])
+        norms = torch.stack(
+            [torch.linalg.vector_norm(gradient_rows) for gradient_rows in self._gradients]
+        )
         return torch.cat(list(self._ranks.all_gather(norms)))
 
     @torch.no_grad()
@@ -164,14 +168,14 @@ class Sharded:
     @torch.no_grad()
     def state(self) -> dict[str, Tensor]:
         """What this process has, under the names that slices have."""
-        averages = [each.state() for each in self._averages]
+        averages = [average.state() for average in self._averages]
         return {
             "master": self._joined(self._own),
             "adamw.exp_avg": self._joined(self._means),
             "adamw.exp_avg_sq": self._joined(self._squares),
             "adamw.step": self._steps,
             "muon.momentum": torch.empty(0, device=self.device),
-        } | {name: self._joined([each[name] for each in averages]) for name in averages[0]}
+        } | {name: self._joined([average[name] for average in averages]) for name in averages[0]}
 
     def ranges(self, name: str) -> list[Range] | None:
         if name == "adamw.step":
@@ -201,7 +205,7 @@ class Sharded:
 
     @property
     def _own(self) -> list[Tensor]:
-        return [_rows_of(each.detach()) for each in self._parameters]
+        return [_rows_of(parameter.detach()) for parameter in self._parameters]
 
     @property
     def _whole(self) -> Float[Tensor, " size"]:
@@ -273,7 +277,7 @@ def refuse_undivided(
         if shared := seen & inside:
             raise ConfigError(
                 'training.sharding = "full" cannot divide a weight that several blocks share.',
-                got=", ".join(sorted(names[each] for each in shared)),
+                got=", ".join(sorted(names[identity] for identity in shared)),
                 do=INSTEAD,
             )
         seen |= inside
@@ -309,3 +313,66 @@ def _outside(model: nn.Module, blocks: Sequence[Block]) -> list[nn.Parameter]:
 def _rows_of(parameter: Tensor) -> Tensor:
     rows: Tensor = parameter.to_local()  # type: ignore[attr-defined]
     return rows
+
+
+class Shards:
+    """The chunks of all parameters, as `torch.chunk` cuts their rows, for `count` processes.
+
+    A chunk is a range of the row of `FlatParameters`, so checkpoints of chunks and of slices are
+    alike, for any number of processes.
+    """
+
+    def __init__(self, layout: FlatParameters, count: int) -> None:
+        self._layout, self._count = layout, count
+        self.names = [name for name, _, _ in layout.entries]
+        self.size = layout.size
+
+    def shapes(self, index: int) -> list[torch.Size]:
+        """Those of what process `index` has."""
+        return [
+            torch.Size([end - first, *shape[1:]])
+            for (_, _, shape), (first, end) in zip(
+                self._layout.entries, self._rows(index), strict=True
+            )
+        ]
+
+    def ranges(self, index: int) -> list[Range]:
+        """The ranges of process `index`: with a parameter's last row also the zeros after it."""
+        ranges = []
+        for (_, (start, end), shape), (first, last) in zip(
+            self._layout.entries, self._rows(index), strict=True
+        ):
+            width = math.prod(shape[1:])
+            ends = last == shape[0] and first < last
+            ranges.append((start + first * width, end if ends else start + last * width))
+        return ranges
+
+    def joined(self, parts: Sequence[Tensor], index: int) -> Float[Tensor, " own"]:
+        """The parts that process `index` has, one after another, as its ranges say."""
+        ranges = self.ranges(index)
+        row = parts[0].new_zeros(sum(end - start for start, end in ranges))
+        for window, part in zip(self.split(row, index), parts, strict=True):
+            window.copy_(part)
+        return row
+
+    def split(self, row: Float[Tensor, " own"], index: int) -> list[Tensor]:
+        """The result of `joined` taken apart, as windows into it."""
+        lengths = [end - start for start, end in self.ranges(index)]
+        return [
+            part[: shape.numel()].view(shape)
+            for part, shape in zip(row.split(lengths), self.shapes(index), strict=True)
+        ]
+
+    def cut(self, row: Float[Tensor, " size"], index: int) -> list[Tensor]:
+        """What process `index` has of a whole row, as windows into it."""
+        return [
+            row[start : start + shape.numel()].view(shape)
+            for (start, _), shape in zip(self.ranges(index), self.shapes(index), strict=True)
+        ]
+
+    def _rows(self, index: int) -> list[Range]:
+        rows = []
+        for _, _, shape in self._layout.entries:
+            most = -(-shape[0] // self._count)
+            rows.append((min(index * most, shape[0]), min((index + 1) * most, shape[0])))
+        return rows
