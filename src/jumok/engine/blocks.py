@@ -56,6 +56,8 @@ def missing_part(config: StackConfig) -> str | None:
         value = getattr(config, key, None)
         if value not in known:
             return f"{key} = {value!r}"
+    if len(config.process_heads) > 1:
+        return f"process_heads = {config.process_heads!r}"
     if specs.score.layers and (config.process_heads or specs.positions.enters == "heads"):
         changed = "process_heads" if config.process_heads else f"{config.positions} positions"
         return f"score = {config.score!r} with {changed}"
