@@ -221,12 +221,17 @@ def resolve(role: str, name: str) -> Any:
     return places.resolve(build) if isinstance(build, str) else build
 
 
-def spec_of(kind: type[S], name: str) -> S:
-    """The record of a part of this kind's role; of one that says nothing of itself, and where there
-    is none ("none"), an empty one.
+def described(kind: type[S], name: str) -> S | None:
+    """The record of a part of this kind's role; None: there is no such part (a bundle may be read
+    without its plugins), or it says nothing of itself.
     """
     part = PARTS[kind.role].get(name)
-    return part.spec if part is not None and isinstance(part.spec, kind) else kind()
+    return part.spec if part is not None and isinstance(part.spec, kind) else None
+
+
+def spec_of(kind: type[S], name: str) -> S:
+    """The record of a part, or one that promises nothing."""
+    return described(kind, name) or kind()
 
 
 def register(role: str, name: str, build: Build, spec: Spec | None = None) -> None:
