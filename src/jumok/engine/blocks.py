@@ -2,7 +2,7 @@
 
 Every width is filled up with zeros to a multiple of 16, in the weights on both sides of it, so that
 what is beyond the true width is zero in every vector. What is linear and comes before or after a
-linear layer (a bilinear score, the scales of heads) is multiplied into it here.
+linear layer (the matrix of a score, the scales of heads) is multiplied into it here.
 """
 
 from collections.abc import Mapping
