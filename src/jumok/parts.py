@@ -45,61 +45,63 @@ S = TypeVar("S", bound=Spec)
 
 
 @dataclass(frozen=True)
-class Part:
+class PartEntry:
     """An entry of the table.
 
     Attributes:
         build: what builds it, with the arguments of its role, or its place as "module:name".
-        spec: None: it says nothing of itself; only torch knows it.
+        spec: its record. None: only torch knows it.
     """
 
     build: Build
     spec: Spec | None = None
 
 
-PARTS: dict[str, dict[str, Part]] = {
+PARTS: dict[str, dict[str, PartEntry]] = {
     "norm": {
-        "layer": Part("torch.nn:LayerNorm", NormSpec(engine=True, vectors=("weight", "bias"))),
-        "rms": Part("torch.nn:RMSNorm", NormSpec(engine=True, vectors=("weight",), kept=2)),
+        "layer": PartEntry("torch.nn:LayerNorm", NormSpec(engine=True, vectors=("weight", "bias"))),
+        "rms": PartEntry("torch.nn:RMSNorm", NormSpec(engine=True, vectors=("weight",), kept=2)),
     },
     "feedforward": {
-        "plain": Part("jumok.layers.feedforward:PlainFeedForward", FeedForwardSpec(engine=True)),
-        "gated": Part(
+        "plain": PartEntry(
+            "jumok.layers.feedforward:PlainFeedForward", FeedForwardSpec(engine=True)
+        ),
+        "gated": PartEntry(
             "jumok.layers.gated:GatedFeedForward",
             FeedForwardSpec(engine=True, inner=("gate", "inner"), kept=3),
         ),
     },
     "score": {
-        "dot": Part("jumok.attention.scores:DotScore", ScoreSpec(engine=True, product=True)),
-        "scaled-dot": Part(
+        "dot": PartEntry("jumok.attention.scores:DotScore", ScoreSpec(engine=True, product=True)),
+        "scaled-dot": PartEntry(
             "jumok.attention.scores:ScaledDotScore",
             ScoreSpec(engine=True, product=True, scaled=True),
         ),
-        "bilinear": Part(
+        "bilinear": PartEntry(
             "jumok.attention.scores:BilinearScore",
             ScoreSpec(engine=True, product=True, layers=("key",)),
         ),
-        "additive": Part(
+        "additive": PartEntry(
             "jumok.attention.scores:AdditiveScore",
             ScoreSpec(engine=True, layers=("query", "key"), vectors=("energy",), covers=True),
         ),
-        "cosine": Part(
+        "cosine": PartEntry(
             "jumok.attention.cosine:CosineScore",
             ScoreSpec(engine=True, product=True, factors=("sharpness",), kept=2),
         ),
     },
     "head_process": {
-        "qk-norm": Part(
+        "qk-norm": PartEntry(
             "jumok.attention.qk_norm:QueryKeyNorm",
             HeadProcessSpec(engine=True, vectors=("weight",), kept=2),
         ),
     },
     "attention": {
-        "heads": Part(
+        "heads": PartEntry(
             "jumok.attention.multihead:MultiHeadAttention",
             AttentionSpec(engine=True, softmax=True),
         ),
-        "differential": Part(
+        "differential": PartEntry(
             "jumok.attention.variants.differential:DifferentialAttention",
             AttentionSpec(
                 softmax=True,
@@ -110,7 +112,7 @@ PARTS: dict[str, dict[str, Part]] = {
                 kept=((1, 6), (1, 2)),  # values of pairs, their norm and difference
             ),
         ),
-        "latent": Part(
+        "latent": PartEntry(
             "jumok.attention.variants.latent:LatentAttention",
             LatentSpec(
                 softmax=True,
@@ -123,7 +125,7 @@ PARTS: dict[str, dict[str, Part]] = {
                 },
             ),
         ),
-        "linear": Part(
+        "linear": PartEntry(
             "jumok.attention.variants.linear:LinearAttention",
             AttentionSpec(
                 scores=False,
@@ -133,50 +135,50 @@ PARTS: dict[str, dict[str, Part]] = {
         ),
     },
     "output_process": {
-        "head-scale": Part(
+        "head-scale": PartEntry(
             "jumok.attention.head_scale:HeadScale",
             OutputProcessSpec(engine=True, factors=("gain",)),
         ),
-        "head-gate": Part(
+        "head-gate": PartEntry(
             "jumok.attention.variants.head_gate:HeadGate", OutputProcessSpec(gate="head")
         ),
-        "element-gate": Part(
+        "element-gate": PartEntry(
             "jumok.attention.variants.head_gate:ElementGate", OutputProcessSpec(gate="element")
         ),
     },
     "format": {
-        "csv": Part("jumok.data.files.tables:read_csv"),
-        "tsv": Part("jumok.data.files.tables:read_tsv"),
-        "jsonl": Part("jumok.data.files.tables:read_jsonl"),
-        "parquet": Part("jumok.data.files.tables:read_parquet"),
-        "tmx": Part("jumok.data.files.translators:read_tmx"),
-        "po": Part("jumok.data.files.translators:read_po"),
-        "xliff": Part("jumok.data.files.translators:read_xliff"),
+        "csv": PartEntry("jumok.data.files.tables:read_csv"),
+        "tsv": PartEntry("jumok.data.files.tables:read_tsv"),
+        "jsonl": PartEntry("jumok.data.files.tables:read_jsonl"),
+        "parquet": PartEntry("jumok.data.files.tables:read_parquet"),
+        "tmx": PartEntry("jumok.data.files.translators:read_tmx"),
+        "po": PartEntry("jumok.data.files.translators:read_po"),
+        "xliff": PartEntry("jumok.data.files.translators:read_xliff"),
     },
     "positions": {
-        "index": Part(
+        "index": PartEntry(
             "jumok.positions.index:IndexPositions", PositionSpec(engine=True, narrow=True)
         ),
-        "fraction": Part(
+        "fraction": PartEntry(
             "jumok.positions.index:FractionPositions",
             PositionSpec(engine=True, narrow=True, limited=True),
         ),
-        "binary": Part(
+        "binary": PartEntry(
             "jumok.positions.binary:BinaryPositions", BinaryPositionSpec(engine=True, limited=True)
         ),
-        "sinusoidal": Part(
+        "sinusoidal": PartEntry(
             "jumok.positions.sinusoidal:SinusoidalPositions",
             PositionSpec(engine=True, limited=True),
         ),
-        "learned": Part(
+        "learned": PartEntry(
             "jumok.positions.learned:LearnedPositions",
             PositionSpec(engine=True, learned=True, limited=True),
         ),
-        "rotary": Part(
+        "rotary": PartEntry(
             "jumok.positions.rotary:RotaryPositions",
             PositionSpec(engine=True, enters="heads", pairs=True),
         ),
-        "alibi": Part(
+        "alibi": PartEntry(
             "jumok.positions.alibi:AlibiPositions", PositionSpec(engine=True, enters="scores")
         ),
     },
@@ -221,12 +223,17 @@ def resolve(role: str, name: str) -> Any:
     return places.resolve(build) if isinstance(build, str) else build
 
 
-def spec_of(kind: type[S], name: str) -> S:
-    """The record of a part of this kind's role; of one that says nothing of itself, and where there
-    is none ("none"), an empty one.
+def described(kind: type[S], name: str) -> S | None:
+    """The record of a part of this kind's role; None: there is no such part (a bundle may be read
+    without its plugins), or it has none.
     """
     part = PARTS[kind.role].get(name)
-    return part.spec if part is not None and isinstance(part.spec, kind) else kind()
+    return part.spec if part is not None and isinstance(part.spec, kind) else None
+
+
+def spec_of(kind: type[S], name: str) -> S:
+    """The record of a part, or one that promises nothing."""
+    return described(kind, name) or kind()
 
 
 def register(role: str, name: str, build: Build, spec: Spec | None = None) -> None:
@@ -234,13 +241,13 @@ def register(role: str, name: str, build: Build, spec: Spec | None = None) -> No
 
     Args:
         build: what builds it, with the arguments of its role, or its place as "module:name".
-        spec: what it says of itself to `jumok plan`, to checks and to the native engine.
+        spec: its record, for `jumok plan`, checks and the native engine.
 
     Raises:
         ConfigError: there is no such role, or the name is taken by another part, or the record is
             one of another role.
     """
-    part = Part(build, spec)
+    part = PartEntry(build, spec)
     if name in names(role) and PARTS[role][name] != part:
         raise ConfigError(
             f"the {role} {name!r} is taken by another part.",

@@ -16,7 +16,7 @@ from jumok.engine.searching import SearchRules, Written
 from jumok.engine.structures import library
 from jumok.engine.transformer import NativeTransformer
 from jumok.models.encoder_decoder import Transformer
-from jumok.parts import PARTS, Part
+from jumok.parts import PARTS, PartEntry
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
 
@@ -224,6 +224,6 @@ def test_what_the_engine_does_not_have_is_named(keys, what):
     ],
 )
 def test_a_part_from_outside_is_refused(monkeypatch, role, key):
-    monkeypatch.setitem(PARTS[role], "mine", Part("somewhere:Mine"))
+    monkeypatch.setitem(PARTS[role], "mine", PartEntry("somewhere:Mine"))
     value = ("mine",) if key.startswith("process") else "mine"
     assert missing_part(TransformerConfig(**{key: value})) == f"{key} = {value!r}"

@@ -6,7 +6,7 @@ from jumok.config import TransformerConfig
 from jumok.config.causal import CausalConfig
 from jumok.models.catalog import DataSizes, build
 from jumok.models.tensors import Tensors, causal_tensors_of, tensors_of
-from jumok.parts import PARTS, Part
+from jumok.parts import PARTS, PartEntry
 
 VARIANTS = [
     {},
@@ -72,7 +72,7 @@ def check(config: TransformerConfig | CausalConfig, found: Tensors | None) -> No
     ],
 )
 def test_those_of_a_part_that_says_nothing_are_not_known(monkeypatch, role, key):
-    monkeypatch.setitem(PARTS[role], "mine", Part("somewhere:Mine"))
+    monkeypatch.setitem(PARTS[role], "mine", PartEntry("somewhere:Mine"))
     keys = {key: ("mine",) if key.startswith("process") else "mine"}
     assert tensors_of(TransformerConfig(dim=18, heads=3, **keys), 31) is None
     assert causal_tensors_of(CausalConfig(dim=18, heads=3, **keys), 31) is None

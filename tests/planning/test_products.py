@@ -11,7 +11,7 @@ from jumok.attention.variants import sink
 from jumok.errors import ConfigError
 from jumok.kernels import native
 from jumok.models.size import numbers_in
-from jumok.parts import PARTS, Part
+from jumok.parts import PARTS, PartEntry
 from jumok.planning.activations import kept_numbers
 from jumok.planning.blocks import keys_seen
 from jumok.planning.plan import numbers_of
@@ -278,7 +278,7 @@ def test_keys_of_windows(keys, seen):
 
 def test_parts_that_are_not_known_are_refused(monkeypatch):
     monkeypatch.setitem(
-        PARTS["attention"], "other", Part("jumok.attention.multihead:MultiHeadAttention")
+        PARTS["attention"], "other", PartEntry("jumok.attention.multihead:MultiHeadAttention")
     )
     with pytest.raises(ConfigError, match=r"not known\.(.|\n)*got: +attention_kind = other"):
         parts_of(recipe(SMALL | {"attention_kind": "other"}), VOCABULARY, LENGTHS)

@@ -25,7 +25,7 @@ class ScoreFunction(Protocol):
         scale: the factor of the products of transformed queries and keys, or of v . tanh(q + k)
             where there is `energy`. None: the score is neither, and cannot be recomputed from the
             vectors alone.
-        energy: the vector v of an additive score; None for other scores.
+        energy: the vector v of v . tanh(q + k); None for other scores.
     """
 
     @property

@@ -33,7 +33,7 @@ class Attention:
         kind: the score function, by its name in `attention/scores.py`; "convolution": of pixels.
         scale: the factor of the products of queries and keys, or of v . tanh(q + k); None: the
             score is neither, and cannot be recomputed from the vectors.
-        energy: the vector v of an additive score; None for other scores.
+        energy: the vector v of v . tanh(q + k); None for other scores.
         bias: added to the scores before the softmax; None: nothing.
         allowed: True where a query may attend to a key; None: everywhere.
         sink: the score of each head's sink; None: there are no sinks.

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import model_validator
 
 from jumok.config.section import Count, Layers, ModelSection, Share, part_name
-from jumok.parts import PARTS, names, spec_of
+from jumok.parts import described, names, spec_of
 from jumok.specs import ScoreSpec, Spec
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
@@ -45,7 +45,7 @@ class RecurrentConfig(ModelSection):
     def parts(self) -> Iterator[tuple[str, str, Spec | None]]:
         """Its attention, if it has one."""
         if self.looks:
-            yield "attention", self.attention, PARTS["score"][self.attention].spec
+            yield "attention", self.attention, described(ScoreSpec, self.attention)
 
     @property
     def score(self) -> ScoreSpec:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from jumok.config.section import Count, ModelSection, Share, part_name
-from jumok.parts import PARTS, names, spec_of
+from jumok.parts import described, names, spec_of
 from jumok.specs import (
     AttentionSizes,
     AttentionSpec,
@@ -99,7 +99,7 @@ class StackConfig(ModelSection):
             value = getattr(self, key)
             for name in (value,) if isinstance(value, str) else value:
                 if name != "none":
-                    yield key, name, PARTS[kind.role][name].spec
+                    yield key, name, described(kind, name)
 
     @property
     def specs(self) -> StackSpecs:

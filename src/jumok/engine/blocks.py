@@ -2,7 +2,7 @@
 
 Every width is filled up with zeros to a multiple of 16, in the weights on both sides of it, so that
 what is beyond the true width is zero in every vector. What is linear and comes before or after a
-linear layer (a bilinear score, the scales of heads) is multiplied into it here.
+linear layer (the matrix of a score, the scales of heads) is multiplied into it here.
 """
 
 from collections.abc import Mapping
@@ -56,6 +56,8 @@ def missing_part(config: StackConfig) -> str | None:
         value = getattr(config, key, None)
         if value not in known:
             return f"{key} = {value!r}"
+    if len(config.process_heads) > 1:
+        return f"process_heads = {config.process_heads!r}"
     if specs.score.layers and (config.process_heads or specs.positions.enters == "heads"):
         changed = "process_heads" if config.process_heads else f"{config.positions} positions"
         return f"score = {config.score!r} with {changed}"

@@ -116,7 +116,7 @@ def _counted(model: object, config: Config, vocabulary: int, lengths: Lengths) -
 
 
 def _check_parts(model: ModelSection) -> None:
-    """Checks that every part of the model says what it is: a plugin's may not.
+    """Checks that every part of the model has a record, which a plugin's may not have.
 
     Raises:
         ConfigError: its products are not known.
