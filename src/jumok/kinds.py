@@ -166,7 +166,7 @@ KINDS: dict[str, Kind] = {
         reads="text",
         writes="gaps",
         system="jumok.systems.bert:Bert",
-        trace="jumok.tracing.bert:BERT",
+        trace="jumok.tracing.texts:BERT",
     ),
 }
 """By the task that a bundle names."""

@@ -42,7 +42,7 @@ class ReadSources(Protocol):
         Args:
             prefixes: the forced beginning of each target; None: nothing is forced.
             constraints: what each target has to contain; None: nothing.
-            report: receives the candidates of every step; None: nobody does.
+            report: receives the candidates of every step; None: no one does.
         """
         ...
 
