@@ -12,7 +12,7 @@ from typing import Protocol
 from jumok.data.files.elements import PoUnit
 from jumok.data.files.translators import HEADER_LANGUAGE
 from jumok.documents.document import Languages, check_language
-from jumok.documents.html import tagged_fragments
+from jumok.documents.html import tagged_chunks
 from jumok.documents.segment import DocumentSegment, Paragraph, Translated, paragraph, rendered
 from jumok.errors import DataError, Place, optional_import
 
@@ -36,7 +36,7 @@ class _Message:
     @classmethod
     def of(cls, text: str) -> "_Message":
         lines = text.split("\n")
-        return cls(tuple(paragraph(tagged_fragments(one, PLACEHOLDER)) or one for one in lines))
+        return cls(tuple(paragraph(tagged_chunks(one, PLACEHOLDER)) or one for one in lines))
 
     @property
     def segments(self) -> list[DocumentSegment]:
