@@ -26,8 +26,7 @@ from jumok.training import checkpoint
 from jumok.training.learner import Learner, Update
 from jumok.training.objectives.pairs import ConsistentTranslation, translation
 from jumok.training.optimization.parameters import FlatParameters
-from jumok.training.optimization.sharded import blocks_of, refuse_undivided
-from jumok.training.optimization.shards import Shards
+from jumok.training.optimization.sharded import Shards, blocks_of, refuse_undivided
 from jumok.training.ranks import SINGLE_PROCESS, Ranks
 from jumok.training.run import decide
 from jumok.training.task import Objective

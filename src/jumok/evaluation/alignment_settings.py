@@ -7,8 +7,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+from jumok.alignment.extract import every_setting
 from jumok.alignment.setting import AlignmentSetting
-from jumok.alignment.sweep import every_setting
 from jumok.alignment.words import GoldLinks
 from jumok.data.files.tables import Column
 from jumok.data.pairs.corpus import Corpus, read_pairs

@@ -369,7 +369,11 @@ def _from_json(values: JsonObject) -> BundleError:
 
 def _sums(tensors: Mapping[str, Tensor]) -> dict[str, list[object]]:
     return {
-        name: [str(tensor.dtype), list(tensor.shape), _crc32(tensor)]
+        name: [
+            str(tensor.dtype),
+            list(tensor.shape),
+            zlib.crc32(tensor.contiguous().view(-1).view(torch.uint8).numpy().data),
+        ]
         for name, tensor in tensors.items()
     }
 
@@ -381,7 +385,3 @@ def _digest(identity: str, sums: str) -> str:
 def _digest_of(content: Mapping[str, object]) -> str:
     rest = {key: value for key, value in content.items() if key != "sha256"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
-
-
-def _crc32(tensor: Tensor) -> int:
-    return zlib.crc32(tensor.contiguous().view(-1).view(torch.uint8).numpy().data)

@@ -178,7 +178,9 @@ class Loop:
                 self._save()
             while not self._over:
                 self._step()
-                signal = self._received(interrupt.signal)
+                # One that this process or another one has received.
+                signals = self.ranks.all_gather(torch.tensor(interrupt.signal or 0))
+                signal = max(map(int, signals)) or None
                 if progress.step % validation.every == 0 or self._validation_late or self._over:
                     self._validate()
                 due = progress.step - self._saved >= self.config.training.checkpoint_every
@@ -224,7 +226,12 @@ class Loop:
         update = self.learner.update(self.updates.planned(), step, rate)
         progress.step = step
         progress.step_seconds += time.perf_counter() - wall
-        self._count_time(time.process_time() - cpu)
+        own = torch.tensor(
+            [time.monotonic() - self._began, time.process_time() - cpu], dtype=torch.float64
+        )
+        times, cpus = torch.stack(list(self.ranks.all_gather(own))).T.tolist()
+        progress.seconds = times[0]  # the clock is that of the first rank
+        progress.cpu_seconds += math.fsum(cpus)
         progress.tokens += update.tokens
         progress.source_tokens += update.source_tokens
         if update.skipped:
@@ -236,16 +243,6 @@ class Loop:
             progress.loss_sum += update.loss * update.tokens
             progress.loss_tokens += update.tokens
         self._record(rate, update)
-
-    def _count_time(self, cpu: float) -> None:
-        own = torch.tensor([time.monotonic() - self._began, cpu], dtype=torch.float64)
-        times, cpus = torch.stack(list(self.ranks.all_gather(own))).T.tolist()
-        self.progress.seconds = times[0]
-        self.progress.cpu_seconds += math.fsum(cpus)
-
-    def _received(self, signal: int | None) -> int | None:
-        signals = self.ranks.all_gather(torch.tensor(signal or 0))
-        return max(map(int, signals)) or None
 
     def _stop_if_hopeless(self, rate: float) -> None:
         progress = self.progress

@@ -22,7 +22,6 @@ from jumok.config.section import RecipeContext
 from jumok.data.files.atomic import write_durably
 from jumok.environment import recipe_variables
 from jumok.errors import BundleError, ConfigError, Place
-from jumok.json_types import JsonObject
 from jumok.plugins import file_of
 from jumok.shipped import find_recipe
 from jumok.training.folder import RECIPE, START, flatten
@@ -208,7 +207,7 @@ def recipe_of(bundle: Path) -> Path | None:
 def _defaults(bundle: Bundle, earlier: Config | None, file: Path | None) -> Values:
     about = bundle.config
     kind = type(earlier) if earlier else families()[bundle.section.kind]
-    before = _given(earlier) if earlier else {}
+    before = earlier.model_dump(exclude_unset=True, exclude_none=True) if earlier else {}
     training = {
         key: value
         for key, value in before.get("training", {}).items()
@@ -248,10 +247,6 @@ def _plugins(named: object, bundle: Bundle) -> object:
     names = {Path(str(file)).name for file in plugins}
     needed = (name for name in bundle.config.plugins if name not in names)
     return [*plugins, *(str(file_of(name)).replace("$", "$$") for name in needed)]
-
-
-def _given(config: Config) -> JsonObject:
-    return config.model_dump(exclude_unset=True, exclude_none=True)
 
 
 def _refuse_other_kind(values: Mapping[str, object], kind: str, bundle: Bundle) -> None:

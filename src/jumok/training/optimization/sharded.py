@@ -1,13 +1,14 @@
 """The weights in rows of every parameter, brought together block by block: FSDP2.
 
 Each process has some rows of every float32 weight, of its gradient, its moments and its average
-(`shards.py`). All processes compute equally many micro-batches: one with fewer computes one that
+(`Shards`). All processes compute equally many micro-batches: one with fewer computes one that
 belongs to another process, and multiplies its loss by zero.
 
 Source: Rajbhandari et al. 2020 (ZeRO-3); Zhao et al. 2023 (FSDP).
 """
 
 import copy
+import math
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -22,7 +23,6 @@ from jumok.training.optimization.average import Average
 from jumok.training.optimization.frozen import FrozenRows, frozen_elements
 from jumok.training.optimization.optimizer import EPSILON
 from jumok.training.optimization.parameters import FlatParameters
-from jumok.training.optimization.shards import Shards
 from jumok.training.optimization.slices import Range
 from jumok.training.optimization.weights import Assignment, Compute, ModelReplica, TrainingSetup
 from jumok.training.ranks import ShardingRanks
@@ -309,3 +309,65 @@ def _outside(model: nn.Module, blocks: Sequence[Block]) -> list[nn.Parameter]:
 def _rows_of(parameter: Tensor) -> Tensor:
     rows: Tensor = parameter.to_local()  # type: ignore[attr-defined]
     return rows
+
+
+class Shards:
+    """The chunks of all parameters, as `torch.chunk` cuts their rows, for `count` processes.
+
+    A chunk is a range of the row of `FlatParameters`, so checkpoints of chunks and of slices are
+    alike, for any number of processes.
+    """
+
+    def __init__(self, layout: FlatParameters, count: int) -> None:
+        self._layout, self._count = layout, count
+        self.names = [name for name, _, _ in layout.entries]
+        self.size = layout.size
+
+    def shapes(self, index: int) -> list[torch.Size]:
+        return [
+            torch.Size([end - first, *shape[1:]])
+            for (_, _, shape), (first, end) in zip(
+                self._layout.entries, self._rows(index), strict=True
+            )
+        ]
+
+    def ranges(self, index: int) -> list[Range]:
+        """The ranges of process `index`: with a parameter's last row also the zeros after it."""
+        ranges = []
+        for (_, (start, end), shape), (first, last) in zip(
+            self._layout.entries, self._rows(index), strict=True
+        ):
+            width = math.prod(shape[1:])
+            ends = last == shape[0] and first < last
+            ranges.append((start + first * width, end if ends else start + last * width))
+        return ranges
+
+    def joined(self, parts: Sequence[Tensor], index: int) -> Float[Tensor, " own"]:
+        """The parts that process `index` has, one after another, as its ranges say."""
+        ranges = self.ranges(index)
+        row = parts[0].new_zeros(sum(end - start for start, end in ranges))
+        for window, part in zip(self.split(row, index), parts, strict=True):
+            window.copy_(part)
+        return row
+
+    def split(self, row: Float[Tensor, " own"], index: int) -> list[Tensor]:
+        """The result of `joined` taken apart, as windows into it."""
+        lengths = [end - start for start, end in self.ranges(index)]
+        return [
+            part[: shape.numel()].view(shape)
+            for part, shape in zip(row.split(lengths), self.shapes(index), strict=True)
+        ]
+
+    def cut(self, row: Float[Tensor, " size"], index: int) -> list[Tensor]:
+        """What process `index` has of a whole row, as windows into it."""
+        return [
+            row[start : start + shape.numel()].view(shape)
+            for (start, _), shape in zip(self.ranges(index), self.shapes(index), strict=True)
+        ]
+
+    def _rows(self, index: int) -> list[Range]:
+        rows = []
+        for _, _, shape in self._layout.entries:
+            most = -(-shape[0] // self._count)
+            rows.append((min(index * most, shape[0]), min((index + 1) * most, shape[0])))
+        return rows

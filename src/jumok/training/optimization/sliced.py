@@ -8,17 +8,18 @@ Source: Micikevicius et al. 2018 (master weights); Rajbhandari et al. 2020 (slic
 """
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
 from itertools import accumulate, groupby
+from typing import ParamSpec, TypeVar
 
 import torch
 from torch import nn
 
 from jumok.kernels.training.gradients import gradients_added_up
 from jumok.shapes import Float, Shaped, Tensor
-from jumok.training.devices.workers import workers
 from jumok.training.optimization.average import Average
 from jumok.training.optimization.frozen import FrozenRows, frozen_elements
 from jumok.training.optimization.optimizer import Optimizer, windows
@@ -33,6 +34,9 @@ from jumok.training.optimization.slices import (
 from jumok.training.optimization.weights import Assignment, Compute, ModelReplica, TrainingSetup
 from jumok.training.ranks import Ranks, tree_sum
 from jumok.training.task import Objective
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
 class Sliced:
@@ -267,3 +271,27 @@ class Exchange:
     def _parts(self, own: Float[Tensor, " slice"]) -> Iterator[Float[Tensor, " part"]]:
         lengths = [end - start for start, end in self.ranges]
         yield from own.split(lengths)
+
+
+class CallingThread(Executor):
+    """An executor that computes at once, in the thread that asks."""
+
+    def submit(
+        self, work: Callable[Arguments, Result], /, *args: Arguments.args, **named: Arguments.kwargs
+    ) -> Future[Result]:
+        future: Future[Result] = Future()
+        try:
+            future.set_result(work(*args, **named))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def workers(threads: int, device: torch.device) -> Executor:
+    """Threads of one core each; on a GPU the thread of the run.
+
+    A GPU computes in the order in which it is asked, so threads would only wait for one another.
+    """
+    if device.type != "cpu":
+        return CallingThread()
+    return ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))

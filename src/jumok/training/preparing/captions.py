@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -178,18 +178,12 @@ def _stored(
         [split.items[index] for index in inputs.kept],
         [split.captions[index] for index in inputs.kept],
     )
-    captions = list(_cut(kept.captions, tokenizer, config.data.max_tokens))
+    longest = config.data.max_tokens  # longer ones are truncated, so that their images are kept
+    captions = [[ids[:longest] for ids in tokenizer.encode_batch(texts)] for texts in kept.captions]
     # The store of the images does not depend on their captions.
     written = hashlib.sha256(json.dumps(captions).encode()).hexdigest()
     key = f"{inputs.key} {written[:16]}"
     return CaptionedPictures(inputs.values, captions, key), kept
-
-
-def _cut(
-    texts: Sequence[tuple[str, ...]], tokenizer: Tokenizer, longest: int
-) -> Iterator[list[list[int]]]:
-    for captions in texts:
-        yield [ids[:longest] for ids in tokenizer.encode_batch(captions)]
 
 
 def _write_table(file: Path, split: CaptionedSplit) -> None:
