@@ -141,7 +141,7 @@ def _maps(
 ) -> Float[Tensor, "batch maps target source"]:
     """Weights, of the mean and of each head, then norms, of all together and of each head."""
     # An RNN attends step by step, and the values stay the same.
-    weights = torch.cat([each.weights for each in calls], dim=2).float()
+    weights = torch.cat([attention.weights for attention in calls], dim=2).float()
     output = output_weight(model, site)
     together, apart = batched_contribution_norms(weights, calls[-1].value, output)
     return torch.cat([weights.mean(1, keepdim=True), weights, together[:, None], apart], dim=1)

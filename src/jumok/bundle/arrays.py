@@ -38,13 +38,9 @@ class StoredWeights:
 
 
 def read_arrays(bundle: Bundle) -> Arrays:
-    """All weights by their names, in float32, whatever their stored type.
-
-    Raises:
-        BundleError: see `read_stored`.
-    """
+    """All weights by their names, in float32, whatever their stored type; see `read_stored`."""
     stored = read_stored(bundle)
-    return stored.floats | {name: each.floats() for name, each in stored.integers.items()}
+    return stored.floats | {name: matrix.floats() for name, matrix in stored.integers.items()}
 
 
 def read_stored(bundle: Bundle) -> StoredWeights:

@@ -184,7 +184,7 @@ def card_text(config: BundleConfig, card: Card) -> str:
         lines += ["", "## Confidence", "", f"The confidence is {card.confidence.text}.", ""]
         lines += ["| outputs | confidence | right |", "|---|---|---|"]
         lines += [
-            f"| {each.outputs} | {each.confidence:.2f} | {each.right:.2f} |"
-            for each in card.confidence.bins
+            f"| {row.outputs} | {row.confidence:.2f} | {row.right:.2f} |"
+            for row in card.confidence.bins
         ]
     return "\n".join([*lines, ""])

@@ -133,9 +133,5 @@ def together(fingerprints: Iterable[str]) -> str:
 
 
 def fingerprint_in(folder: Path | str) -> str:
-    """The fingerprint of the bundle in this folder.
-
-    Raises:
-        BundleError: see `read_bundle`.
-    """
+    """The fingerprint of the bundle in this folder; see `read_bundle`."""
     return Origin(read_bundle(Path(folder))).fingerprint

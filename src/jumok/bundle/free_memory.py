@@ -32,10 +32,8 @@ def check_free_memory(bundle: Bundle, needed: int, system: Path = Path("/")) -> 
 
 
 def free_memory(system: Path = Path("/")) -> int:
-    """The bytes that this process can still use; all of the machine's where Linux is not asked.
-
-    The smaller one of what the machine has left and of what the limit of a container does. What a
-    file cache holds counts as free.
+    """The bytes that this process can still use, within the limit of its container; where Linux is
+    not asked, all of the machine's. What a file cache holds counts as free.
 
     Source: proc(5), MemAvailable; the kernel's documentation of control groups, memory.max.
     """

@@ -46,11 +46,7 @@ def write_quantised(folder: Path, bundle: Bundle, to: FewerBits, card: Card) -> 
 
 
 def fewer_bits(bundle: Bundle, to: FewerBits) -> dict[str, Tensor]:
-    """The weights by the names that they are stored under, and the scales of int8 ones.
-
-    Raises:
-        BundleError: the weights are damaged, or hold NaN or infinity.
-    """
+    """The weights by the names that they are stored under, and the scales of int8 ones."""
     model = load_model(bundle)
     own, matrices = model.state_dict(), matrices_of(model)
     weights: dict[str, Tensor] = {}

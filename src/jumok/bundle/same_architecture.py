@@ -17,10 +17,12 @@ def check_same_architecture(model: Path, other: Path) -> None:
 
     Settings that matter in training alone (dropout, and what balances experts) may differ.
     """
-    ours, theirs = _settings(model), _settings(other)
-    for name in sorted(ours.keys() | theirs.keys()):
-        if ours.get(name) != theirs.get(name):
-            raise _unlike("sizes", f"{name} = {ours.get(name)!r}", f"{theirs.get(name)!r}", other)
+    settings, other_settings = _settings(model), _settings(other)
+    for name in sorted(settings.keys() | other_settings.keys()):
+        if settings.get(name) != other_settings.get(name):
+            raise _unlike(
+                "sizes", f"{name} = {settings.get(name)!r}", f"{other_settings.get(name)!r}", other
+            )
     shapes, others = _shapes(model), _shapes(other)
     for name in sorted(shapes.keys() | others.keys()):
         if shapes.get(name) != others.get(name):
@@ -56,7 +58,6 @@ def _settings(folder: Path) -> dict[str, object]:
 
 
 def _of_form(name: str) -> bool:
-    """Whether a setting belongs to the form of a model, and not to its training or its file."""
     return not any(word in name for word in ("dropout", "balance", "_name", "version", "dtype"))
 
 

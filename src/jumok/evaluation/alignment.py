@@ -45,8 +45,8 @@ class LinkCounts:
     right: int = 0
     right_sure: int = 0
 
-    def add(self, found: Iterable[Link], gold: GoldLinks) -> None:
-        links = set(found)
+    def add(self, output: Iterable[Link], gold: GoldLinks) -> None:
+        links = set(output)
         self.links += len(links)
         self.sure += len(gold.sure)
         self.right += len(links & gold.possible)
@@ -62,20 +62,20 @@ class LinkCounts:
         )
 
 
-def score_links(found: Sequence[Iterable[Link]], gold: Sequence[GoldLinks]) -> AlignmentScores:
+def score_links(outputs: Sequence[Iterable[Link]], gold: Sequence[GoldLinks]) -> AlignmentScores:
     """The score of a model's links.
 
     Raises:
         DataError: more sentences of one than of the other, or gold without a sure link.
     """
     counts = LinkCounts()
-    for links, known in zip(found, gold, strict=False):
-        counts.add(links, known)
-    if len(found) != len(gold) or not counts.sure:
+    for links, expected in zip(outputs, gold, strict=False):
+        counts.add(links, expected)
+    if len(outputs) != len(gold) or not counts.sure:
         raise DataError(
             "there is nothing to compare the links with.",
             expected="gold links for every sentence, some of them sure",
-            got=f"{len(found):,} sentences, gold for {len(gold):,} with {counts.sure:,} sure links",
+            got=f"{len(outputs):,} sentences, gold for {len(gold):,} with {counts.sure:,} sure links",
         )
     return counts.scores()
 
@@ -93,11 +93,7 @@ def read_gold(file: Path) -> Iterator[GoldLinks]:
 
 
 def parse_gold(text: str, place: Place | None = None) -> GoldLinks:
-    """The gold links of one sentence: "0-0 1p2".
-
-    Raises:
-        DataError: something that is not a link.
-    """
+    """The gold links of one sentence: "0-0 1p2"; a DataError names what is not a link."""
     links = [_link(word, place) for word in text.split()]
     sure = frozenset(link for link, certain in links if certain)
     return GoldLinks(sure, frozenset(link for link, _ in links))

@@ -100,7 +100,7 @@ def fit(
     targets = np.where(right, high, low)
     share = float(targets.mean())
     constant = 0.0, math.log(share / (1.0 - share))
-    odds = np.array([logit(each) for each in own.tolist()])
+    odds = np.array([logit(confidence) for confidence in own.tolist()])
     if float(np.ptp(odds)) < 1e-9:
         return constant
     middle, width = float(odds.mean()), float(odds.std())
@@ -138,5 +138,5 @@ def reliability(
 
 def calibration_error(bins: Sequence[ReliabilityBin]) -> float:
     """The expected calibration error: the mean of |confidence - share of right| over outputs."""
-    total = sum(each.outputs for each in bins)
-    return sum(each.outputs * abs(each.confidence - each.right) for each in bins) / total
+    total = sum(one.outputs for one in bins)
+    return sum(one.outputs * abs(one.confidence - one.right) for one in bins) / total

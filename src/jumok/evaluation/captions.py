@@ -205,12 +205,12 @@ def _rouge_l(counted: Counted) -> Float[np.ndarray, " pictures"]:
     over the references, (1 + β²) P R / (R + β² P). Source: Lin 2004; as in COCO's evaluation."""
     scores = []
     for output, group in zip(*counted, strict=True):
-        common = [_common(output, each) for each in group]
+        common = [_common(output, reference) for reference in group]
         if not any(common):
             scores.append(0.0)
             continue
         precision = max(common) / len(output)
-        recall = max(n / len(each) for n, each in zip(common, group, strict=True) if n)
+        recall = max(n / len(reference) for n, reference in zip(common, group, strict=True) if n)
         scores.append((1 + BETA**2) * precision * recall / (recall + BETA**2 * precision))
     return np.array(scores)
 
@@ -243,7 +243,7 @@ def cider_d(
     Source: Vedantam et al. 2015, "CIDEr: Consensus-based Image Description Evaluation", section 3.
     Lengths are counted in bigrams, as in its authors' program, which shifts both by one.
     """
-    counted = [[_counts(each) for each in group] for group in references]
+    counted = [[_counts(ngrams) for ngrams in group] for group in references]
     described = _described(counted)
     pictures = math.log(len(references))
 
@@ -251,9 +251,9 @@ def cider_d(
         return [
             {
                 ngram: count * (pictures - math.log(max(1, described[ngram])))
-                for ngram, count in each.items()
+                for ngram, count in ngrams.items()
             }
-            for each in counts
+            for ngrams in counts
         ]
 
     scores = []
@@ -261,8 +261,8 @@ def cider_d(
         counts = _counts(output)
         written = vector(counts)
         similarities = [
-            _alike(written, vector(each)) * _penalty(counts[1].total() - each[1].total())
-            for each in group
+            _alike(written, vector(ngrams)) * _penalty(counts[1].total() - ngrams[1].total())
+            for ngrams in group
         ]
         scores.append(10 * sum(similarities) / len(similarities))
     return np.array(scores)
@@ -278,7 +278,7 @@ def _counts(words: Sequence[str]) -> Counts:
 def _described(counted: Iterable[Iterable[Counts]]) -> "Counter[NGram]":
     images_with: Counter[NGram] = Counter()
     for group in counted:
-        images_with.update({ngram for counts in group for each in counts for ngram in each})
+        images_with.update({ngram for counts in group for ngrams in counts for ngram in ngrams})
     return images_with
 
 

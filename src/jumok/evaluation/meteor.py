@@ -34,9 +34,11 @@ def meteor_score(
     program = meteor_program()
     # The program takes an empty line for the end of its input: a caption of no words is one of a
     # word that no reference has.
-    written = {number: [" ".join(each) or "∅"] for number, each in enumerate(outputs)}
-    wanted = {number: [" ".join(each) for each in group] for number, group in enumerate(references)}
-    score, _ = program().compute_score(wanted, written)
+    written = {number: [" ".join(words) or "∅"] for number, words in enumerate(outputs)}
+    expected = {
+        number: [" ".join(words) for words in group] for number, group in enumerate(references)
+    }
+    score, _ = program().compute_score(expected, written)
     return float(score)
 
 

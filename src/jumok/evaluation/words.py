@@ -56,11 +56,7 @@ def score_words(space: WordSpace, file: Path) -> list[Score]:
 
 
 def read_questions(file: Path) -> Questions:
-    """Analogies or pairs with human scores.
-
-    Raises:
-        DataError: a line of another kind than the file's first lines.
-    """
+    """Analogies or pairs with human scores."""
     questions = Questions(file, [], [], [])
     section = None
     for number, line in enumerate(read_lines(file), start=1):

@@ -188,9 +188,10 @@ def load(
         except BundleError as error:
             own_damage = error
         reports = [
-            each["damage"] for each in all_gather_object(ranks, {"damage": _as_json(own_damage)})
+            report["damage"]
+            for report in all_gather_object(ranks, {"damage": _as_json(own_damage)})
         ]
-        damages = [_from_json(each) for each in reports if each]
+        damages = [_from_json(report) for report in reports if report]
         if damages or checkpoint is None:
             damage = damage or own_damage or damages[0]
             continue
@@ -221,8 +222,7 @@ def read(path: Path, wanted: Wanted | None = None, ranks: Ranks = SINGLE_PROCESS
         ranks: each reads the slices that it needs, and every slice is read by one.
 
     Raises:
-        BundleError: truncated, damaged, a slice is missing or of another checkpoint, or it is of
-            another format.
+        BundleError: it is damaged, incomplete or of another format.
     """
     run, slices = _read_index(path)
     identity = Checkpoint({}, run).identity

@@ -68,11 +68,6 @@ class MixedUpdates:
         return {"new": self._new.cursor, "earlier": self._earlier.cursor}
 
     def restore(self, cursor: Mapping[str, object]) -> None:
-        """Restores the position of both.
-
-        Raises:
-            DataError: it belongs to other data, other batch sizes or another seed.
-        """
         if cursor.keys() != {"new", "earlier"}:
             raise DataError(
                 "the data has changed since training stopped.",
@@ -121,11 +116,7 @@ class FineTuning:
         self.updates: UpdateSource = self.mixed or task.updates
 
     def build(self) -> nn.Module:
-        """The model with the weights of the trained one; a checkpoint replaces them anyway.
-
-        Raises:
-            BundleError: the trained model is missing, or has changed since the run began.
-        """
+        """The model with the weights of the trained one; a checkpoint replaces them anyway."""
         model = self._task.build()
         if not checkpoint.exists(self._home):
             self._fill(model)
@@ -202,14 +193,7 @@ def fill_matching(
 
 
 def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> FineTuning:
-    """Prepares the data of the recipe and that of the model's earlier training.
-
-    Raises:
-        BundleError: the model is missing or damaged.
-        ConfigError: its sizes are not those of the recipe; or the earlier data is to be mixed in
-            and is not known, or has other labels.
-        DataError: data that cannot be read.
-    """
+    """Prepares the data of the recipe and that of the model's earlier training."""
     start = _start_model(config, home)
     earlier = _earlier_config(config, home, start, say)
     share = _mix(config) if earlier is not None else 0.0

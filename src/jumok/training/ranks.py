@@ -97,11 +97,11 @@ SINGLE_PROCESS = SingleProcess()
 def all_gather_object(ranks: Ranks, facts: JsonObject) -> list[JsonObject]:
     """The facts of all ranks, in their order."""
     text = json.dumps(facts).encode()
-    lengths = [int(each) for each in ranks.all_gather(torch.tensor(len(text)))]
+    lengths = [int(content) for content in ranks.all_gather(torch.tensor(len(text)))]
     padded = torch.zeros(max(lengths), dtype=torch.uint8)
     padded[: len(text)] = torch.frombuffer(bytearray(text), dtype=torch.uint8)
     texts = zip(ranks.all_gather(padded), lengths, strict=True)
-    return [json.loads(bytes(each[:length].tolist())) for each, length in texts]
+    return [json.loads(bytes(content[:length].tolist())) for content, length in texts]
 
 
 def tree_sum(parts: Sequence[Tensor], down_to: int = 1) -> list[Tensor]:

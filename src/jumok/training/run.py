@@ -54,20 +54,13 @@ class Result:
 def train(
     config: Config, runs: Path, screen: Log, *, resume: bool = False, ranks: Ranks = SINGLE_PROCESS
 ) -> Result:
-    """Trains what `config` describes, in the folder runs/NAME.
+    """Trains what `config` describes, in the folder runs/NAME; errors as of `jumok.train`.
 
     Args:
         screen: is called after every step.
         resume: continue from the folder's last checkpoint.
         ranks: all call this. The first one prepares the data, validates, and writes the files; the
             others read them.
-
-    Raises:
-        ConfigError: the name is taken, another process is training there, the recipe has changed,
-            or a setting is impossible.
-        DataError: a corpus that cannot be read.
-        BundleError: there is no complete checkpoint to resume from, or a bundle cannot be written.
-        TrainingError: divergence, or a disk that refuses.
     """
     home = runs / config.name
     check_alike(config, ranks)

@@ -169,11 +169,7 @@ def parse(
 
 
 def earlier_recipe(file: Path, kind: str, variables: Mapping[str, str] | None = None) -> Config:
-    """The recipe that a model of this kind was trained with.
-
-    Raises:
-        ConfigError: it is of another kind, or see `load_config`.
-    """
+    """The recipe that a model of this kind was trained with."""
     config = load_config(file, (), variables)
     if type(config) is not families()[kind]:
         raise ConfigError(

@@ -124,7 +124,7 @@ class Scores:
         """By the recipe's name of a metric: "loss" (negated: higher is better), "bleu", ..."""
         if metric == "loss":
             return -self.loss
-        return next(each.value for each in self.figures if label(each).lower() == metric)
+        return next(score.value for score in self.figures if label(score).lower() == metric)
 
 
 def label(score: Score) -> str:
@@ -166,9 +166,8 @@ def card_of(
 
     Args:
         trained_on: one line per corpus.
-        examples: the amount of data, such as "29,000 pairs".
+        examples: such as "29,000 pairs".
         per: the unit of the mean loss, such as "target token".
-        notes: further lines.
     """
     earlier = () if scores.earlier is None else scores.earlier.figures
     return Card(

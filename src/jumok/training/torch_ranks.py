@@ -184,11 +184,7 @@ def backends() -> str:
 
 
 def wait_for_all(store: distributed.Store, rank: int, count: int) -> None:
-    """Waits until all ranks are there.
-
-    Raises:
-        RuntimeError: some are not; the text names them.
-    """
+    """Waits until all ranks are there, or raises a RuntimeError that names the missing ones."""
     names = [f"rank {each}" for each in range(count)]
     store.set(names[rank], "here")
     try:

@@ -124,7 +124,7 @@ def _cells(
 ) -> Float[Tensor, "pictures cells width"]:
     """The output of the convolutions for each image; they have no heads."""
     read = captioner.reader.read
-    arrays = [read(files.content(each.file), files.place(each.file)) for each in chunk]
+    arrays = [read(files.content(picture.file), files.place(picture.file)) for picture in chunk]
     device = next(captioner._model.parameters()).device
     return captioner._model.see(torch.from_numpy(np.stack(arrays)).to(device))
 
@@ -137,11 +137,11 @@ def _watch(
 ) -> None:
     """Runs one forward and one backward pass; an image is read again for each of its captions."""
     model, device = captioner._model, cells.device
-    read, _ = fill([[START, *each.tokens] for each in captions])
-    written, _ = fill([[*each.tokens, END] for each in captions])
+    read, _ = fill([[START, *caption.tokens] for caption in captions])
+    written, _ = fill([[*caption.tokens, END] for caption in captions])
     tokens = torch.from_numpy(read).to(device)
     targets = torch.from_numpy(written).to(device)
-    own = cells[torch.tensor([each.picture for each in captions], device=device)]
+    own = cells[torch.tensor([caption.picture for caption in captions], device=device)]
 
     def losses() -> Float[Tensor, " batch"]:
         return mean_losses(model.decoder(model.write(own), tokens), targets)
@@ -173,8 +173,8 @@ def picture_head_cards_over(
     meter: HeadMeter | None = None
     for batch in _batches(pictures, batch_size):
         device = model.output.weight.device
-        pixels = as_tensor(np.stack([each.pixels for each in batch])).to(device)
-        labels = torch.tensor([each.label for each in batch], device=device)
+        pixels = as_tensor(np.stack([picture.pixels for picture in batch])).to(device)
+        labels = torch.tensor([picture.label for picture in batch], device=device)
         if meter is None:
             with torch.no_grad():
                 recorded, _ = record_pass(model, partial(model, pixels[:1]), "weights")

@@ -87,7 +87,7 @@ class Pointing:
                 maps = maps.reshape(-1, *grid)
                 zeros = np.zeros(len(maps))
                 sums = self.sums.setdefault((site, reads), _Points(zeros, zeros.copy()))
-                sums.hits += [points(replace(noun, attention=each)) for each in maps]
+                sums.hits += [points(replace(noun, attention=map_of_head)) for map_of_head in maps]
                 sums.inside += (maps * shares).sum(axis=(1, 2)) / maps.sum(axis=(1, 2))
 
     def compute(self, cards: Iterable[AnyHeadCard]) -> list[AnyHeadCard]:

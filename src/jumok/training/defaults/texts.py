@@ -89,11 +89,7 @@ def text_size_for(characters: int) -> TextSize:
 
 
 def measure(corpora: Sequence[TextCorpus], rule: Rule) -> TextLength:
-    """Reads the text once.
-
-    Raises:
-        DataError: a file cannot be read, or the text is too short to train on.
-    """
+    """Reads the text once."""
     counts: Counter[str] = Counter()
     words: set[str] = set()
     documents = 0

@@ -57,11 +57,6 @@ class Prefetcher:
         return self._source.epoch_steps
 
     def restore(self, cursor: Any) -> None:
-        """Goes on from this position.
-
-        Raises:
-            DataError: the cursor belongs to other data.
-        """
         if self._next is not None:
             self._next.exception()  # waits: the thread must not use the source meanwhile
             self._next = None

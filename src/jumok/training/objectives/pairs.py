@@ -42,7 +42,7 @@ class ConsistentTranslation:
     """R-Drop: every pair is computed twice with different dropout masks, and both outputs should
     agree.
 
-    Its loss is half of the paper's, so that it compares with `translation`: the mean of the two
+    The loss is half of the paper's, to compare with `translation`: the mean of the two
     cross-entropies, and weight / 4 of the two divergences' sum.
 
     Source: Wu, Li et al. 2021, "R-Drop", where `weight` is called alpha.
@@ -82,11 +82,7 @@ def next_token(model: nn.Module, batch: TextBatch, smoothing: float) -> Float[Te
 
 @torch.no_grad()
 def mean_loss(objective: Objective, model: nn.Module, batches: Iterable[MicroBatch]) -> float:
-    """The loss per target over all `batches`, in nats, without label smoothing.
-
-    Raises:
-        TrainingError: what `finite` raises.
-    """
+    """The loss per target over all `batches`, in nats, without label smoothing; see `finite`."""
     device = next(model.parameters()).device
     losses, targets = [], 0
     for batch in batches:

@@ -50,7 +50,7 @@ class Sharded:
         setup: its model is on the CPU until it is divided.
 
     Raises:
-        ConfigError: the model or the recipe cannot be trained so; the text says what to do.
+        ConfigError: see `refuse_undivided`.
     """
 
     def __init__(self, setup: TrainingSetup, ranks: ShardingRanks, device: torch.device) -> None:
@@ -63,8 +63,8 @@ class Sharded:
         self.device = device
         self._betas, self._weight_decay = config.betas, config.weight_decay
         # A copy with the same buffers and no weights of its own: `averaged` fills it.
-        empty = {id(each): nn.Parameter(torch.empty(0)) for each in model.parameters()}
-        same = {id(each): each for each in model.buffers()}
+        empty = {id(tensor): nn.Parameter(torch.empty(0)) for tensor in model.parameters()}
+        same = {id(tensor): tensor for tensor in model.buffers()}
         self._bare = copy.deepcopy(model, {**empty, **same})
         frozen = frozen_elements(model, self._layout)
         lossed = Lossed(model.train(), setup.objective)
@@ -74,13 +74,15 @@ class Sharded:
         self._model = model
         self._replica = ModelReplica.of(model, lossed)
         own = self._own
-        self._means, self._squares = ([torch.zeros_like(each) for each in own] for _ in range(2))
+        self._means, self._squares = (
+            [torch.zeros_like(tensor) for tensor in own] for _ in range(2)
+        )
         self._steps = torch.zeros((), device=device)
-        self._averages = [Average(config.average, each) for each in own]
+        self._averages = [Average(config.average, tensor) for tensor in own]
         masks = [None] * len(own) if frozen is None else self._shards.cut(frozen, ranks.index)
         self._frozen = [
-            FrozenRows(None if mask is None or not mask.any() else mask.to(device), each)
-            for mask, each in zip(masks, own, strict=True)
+            FrozenRows(None if mask is None or not mask.any() else mask.to(device), tensor)
+            for mask, tensor in zip(masks, own, strict=True)
         ]
         self._gradients: list[Tensor] = []
         self._collected: Tensor | None = None
@@ -119,7 +121,9 @@ class Sharded:
             gradient *= self._ranks.count  # FSDP2 gives the mean, and gloo no other factor
             frozen.silence(gradient)
             self._gradients.append(gradient)
-        norms = torch.stack([torch.linalg.vector_norm(each) for each in self._gradients])
+        norms = torch.stack(
+            [torch.linalg.vector_norm(gradient_rows) for gradient_rows in self._gradients]
+        )
         return torch.cat(list(self._ranks.all_gather(norms)))
 
     @torch.no_grad()
@@ -164,14 +168,14 @@ class Sharded:
     @torch.no_grad()
     def state(self) -> dict[str, Tensor]:
         """What this process has, under the names that slices have."""
-        averages = [each.state() for each in self._averages]
+        averages = [average.state() for average in self._averages]
         return {
             "master": self._joined(self._own),
             "adamw.exp_avg": self._joined(self._means),
             "adamw.exp_avg_sq": self._joined(self._squares),
             "adamw.step": self._steps,
             "muon.momentum": torch.empty(0, device=self.device),
-        } | {name: self._joined([each[name] for each in averages]) for name in averages[0]}
+        } | {name: self._joined([average[name] for average in averages]) for name in averages[0]}
 
     def ranges(self, name: str) -> list[Range] | None:
         if name == "adamw.step":
@@ -201,7 +205,7 @@ class Sharded:
 
     @property
     def _own(self) -> list[Tensor]:
-        return [_rows_of(each.detach()) for each in self._parameters]
+        return [_rows_of(parameter.detach()) for parameter in self._parameters]
 
     @property
     def _whole(self) -> Float[Tensor, " size"]:
@@ -273,7 +277,7 @@ def refuse_undivided(
         if shared := seen & inside:
             raise ConfigError(
                 'training.sharding = "full" cannot divide a weight that several blocks share.',
-                got=", ".join(sorted(names[each] for each in shared)),
+                got=", ".join(sorted(names[identity] for identity in shared)),
                 do=INSTEAD,
             )
         seen |= inside

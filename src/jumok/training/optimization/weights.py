@@ -112,9 +112,7 @@ class Weights(Protocol):
         ...
 
     def snapshot(self) -> None:
-        """Adds the current weights to last-k averaging, and collects the average in the first
-        process; called at every validation.
-        """
+        """Adds to last-k averaging, and collects the average in the first process."""
         ...
 
     def averaged(self) -> nn.Module:

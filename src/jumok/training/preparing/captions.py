@@ -55,9 +55,6 @@ def prepare(config: CaptionConfig, home: Path, cache: Path, say: Reporter) -> Pr
     """Reads the captions, splits them by image, and stores the images at the model's size.
 
     The captions of the test images are written to test.tsv in the run's folder.
-
-    Raises:
-        DataError: a table or an image that cannot be read, or an empty split.
     """
     train_on, check_on, boxes = _corpora(config, home, say)
     splits = _splits(config, train_on, check_on, say)

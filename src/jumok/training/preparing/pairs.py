@@ -102,14 +102,6 @@ def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Reporter)
 
     Pairs held out for a test are written to test.tsv in the run's folder, and what the filters
     found in the training corpora to cleaning.json.
-
-    Args:
-        folder: the run's, with its tokenizer.
-        cache: of prepared token ids; runs on the same content share them.
-
-    Raises:
-        DataError: a corpus that cannot be read, or an empty one.
-        ConfigError: a vocabulary that the text does not allow.
     """
     train, check = corpora(config, folder, say)
     if config.data.smallworld is None:
@@ -169,11 +161,6 @@ def cleaned(
 
     Without it, what would be worth leaving out is said. The numbers and examples are written to
     cleaning.json in the run's folder.
-
-    Raises:
-        ConfigError: a filter needs a language that is not known.
-        MissingExtraError: a filter that the recipe names needs a package that is not installed.
-        DataError: a corpus that cannot be read, or none of whose pairs are left.
     """
     languages = data.source_language, data.target_language
     left, reports = survey_corpora(train, data.clean, languages, cache)
@@ -193,11 +180,7 @@ def write_report(file: Path, reports: Sequence[CleaningReport]) -> None:
 def update_stream(
     config: TranslationConfig, stores: Sequence[PairCorpus], tokenizer: Tokenizer
 ) -> Updates[Batch]:
-    """The batches of every optimizer step, from the first one on.
-
-    Raises:
-        ConfigError: a pair is longer than a packed batch.
-    """
+    """The batches of every optimizer step, from the first one on."""
     weights = [one.weight for one in config.data.train if one.weight is not None]
     lengths = [store.lengths for store in stores]
     identity = [store.key for store in stores]

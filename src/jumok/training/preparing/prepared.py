@@ -17,16 +17,10 @@ from jumok.training.task import Reporter
 def prepare_shards(
     config: TranslationConfig, folder: Path, cache: Path, say: Reporter
 ) -> PreparedPairs:
-    """Opens the corpora; their tokenizer becomes that of the run.
+    """Opens the corpora; their tokenizer becomes that of the run, and is stored in its `folder`.
 
     Args:
-        folder: the run's; the tokenizer is stored there.
         cache: for copies of shards that are far away, and of the validation pairs' ids.
-
-    Raises:
-        DataError: see `ShardedPairs`; the corpora or the run have different tokenizers; texts are
-            needed, and the shards have none.
-        ConfigError: pairs are longer than the recipe allows; there is nothing to validate on.
     """
     places = [str(one.prepared) for one in config.data.train]
     stores = [ShardedPairs(place, cache) for place in places]

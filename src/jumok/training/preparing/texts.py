@@ -43,12 +43,6 @@ def prepare(
 
     Args:
         tokenizer: trains one on the texts, or ignores them.
-        cache: of prepared token ids; runs on the same content share them.
-
-    Raises:
-        DataError: a file that cannot be read or has no usable text, or (unless such rows are
-            skipped) a row without a label, or with one that is not a training label.
-        ConfigError: a vocabulary that the text does not allow.
     """
     train = [corpus_of(one) for one in data.train]
     checked = [corpus_of(one) for one in data.validation]

@@ -47,11 +47,7 @@ class PretrainedRows:
 
     @torch.no_grad()
     def initialize(self, model: nn.Module) -> nn.Module:
-        """Writes the vectors into every embedding table, and freezes them if `frozen` is set.
-
-        Raises:
-            ConfigError: the tables have a different width.
-        """
+        """Writes the vectors into every embedding table, and freezes them if `frozen` is set."""
         for module in model.modules():
             if isinstance(module, Embedding):
                 self._check_width(module.table.shape[1])
@@ -72,12 +68,7 @@ class PretrainedRows:
 
 
 def pretrained_rows(config: VectorsConfig | None, tokenizer: Tokenizer) -> PretrainedRows | None:
-    """Finds the vectors of the whole words of the vocabulary; None if the recipe names no file.
-
-    Raises:
-        DataError: a file of vectors that cannot be read.
-        ConfigError: no word of the vocabulary is in it.
-    """
+    """Finds the vectors of the whole words of the vocabulary; None if the recipe names no file."""
     if config is None:
         return None
     vectors = read_vectors(config.path)

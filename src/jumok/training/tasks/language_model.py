@@ -121,16 +121,7 @@ class LanguageModelTask:
 def prepare(
     config: LanguageModelConfig, folder: Path, cache: Path, say: Reporter
 ) -> PreparedDocuments:
-    """Reads the text, trains or loads the tokenizer, writes token ids, and reports corrections.
-
-    Args:
-        folder: the run's, with its tokenizer.
-        cache: of prepared token ids; runs on the same content share them.
-
-    Raises:
-        DataError: a file that cannot be read, or that has no text.
-        ConfigError: a vocabulary that the text does not allow.
-    """
+    """Reads the text, trains or loads the tokenizer, writes token ids, and reports corrections."""
     data = config.data
     train, check = (
         [corpus_of(one) for one in corpora] for corpora in (data.train, data.validation)

@@ -69,13 +69,7 @@ class TextClassificationTask:
     def prepare(
         cls, config: TextClassificationConfig, home: Path, cache: Path, say: Reporter
     ) -> "TextClassificationTask":
-        """Reads the pretrained model if there is one, and writes the token ids.
-
-        Raises:
-            ConfigError: the pretrained model is not a masked language model, or has fewer positions
-                than data.max_tokens.
-            BundleError: it is missing or damaged.
-        """
+        """Reads the pretrained model if there is one, and writes the token ids."""
         file, model, encoder = home / "tokenizer.model", config.model, {}
         settings = config.tokenizer
         if model.pretrained is not None:

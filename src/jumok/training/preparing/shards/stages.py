@@ -82,12 +82,12 @@ def _filter_block(plan: CorpusPlan, block: WorkBlock) -> None:
     wanted = _held_pairs(plan)
     start = 0
     for pairs in files.read_block(plan, block, BATCH):
-        found = np.ones(len(pairs), dtype=np.bool_)
+        kept_rows = np.ones(len(pairs), dtype=np.bool_)
         if clean is not None:
             both = BothSides.of(pairs.sources, pairs.targets)
             tally = filter_each(pairs, both, clean, context, report)
-            found = tally.left
-            rows = np.flatnonzero(found)
+            kept_rows = tally.left
+            rows = np.flatnonzero(kept_rows)
             kept = rows.tolist()
             if clean.duplicates is not None:
                 sources, targets = ([side.texts[row] for row in kept] for side in both.sides)
@@ -100,10 +100,10 @@ def _filter_block(plan: CorpusPlan, block: WorkBlock) -> None:
                     table = tables.setdefault(BAND.format(number), [])
                     table.append((keys, rows + start, sketched))
         if wanted:
-            own = np.where(found, hashes_of(pairs.sources), np.uint64(0))
+            own = np.where(kept_rows, hashes_of(pairs.sources), np.uint64(0))
             hashes.append(own)
-            smallest = np.unique(np.concatenate([smallest, own[found]]))[:wanted]
-        left.append(found)
+            smallest = np.unique(np.concatenate([smallest, own[kept_rows]]))[:wanted]
+        left.append(kept_rows)
         start += len(pairs)
         report.read += len(pairs)
     for name, parts in tables.items():
@@ -165,7 +165,7 @@ def train_tokenizer(plan: CorpusPlan, task: int) -> None:
     every = list(plan.blocks())
     if not any(files.read_left(plan, block).any() for block in every):
         stored = [files.read_json(plan, "found", block.name)["report"] for block in every]
-        lines = [line for each in stored for line in CleaningReport.from_json(each).lines()]
+        lines = [line for report in stored for line in CleaningReport.from_json(report).lines()]
         raise DataError(
             "data.clean leaves no pair.",
             got="\n            ".join(lines),
