@@ -75,7 +75,8 @@ def score_links(outputs: Sequence[Iterable[Link]], gold: Sequence[GoldLinks]) ->
         raise DataError(
             "there is nothing to compare the links with.",
             expected="gold links for every sentence, some of them sure",
-            got=f"{len(outputs):,} sentences, gold for {len(gold):,} with {counts.sure:,} sure links",
+            got=f"{len(outputs):,} sentences, gold for {len(gold):,}"
+            f" with {counts.sure:,} sure links",
         )
     return counts.scores()
 
