@@ -47,7 +47,7 @@ def swapped(ranks: TorchRanks) -> dict[str, object]:
                 found += 1
                 if not all(torch.equal(each, expected) for each in received):
                     differing.append((other, sizes, str(dtype)))
-    return {"near": sorted(ranks._near), "found": found, "differing": differing}
+    return {"near": sorted(ranks._channels), "found": found, "differing": differing}
 
 
 def gathered(ranks: TorchRanks) -> bool:

@@ -12,7 +12,7 @@ from jumok.training.objectives.pairs import translation
 from jumok.training.optimization import optimizer, parameters, slices
 from jumok.training.optimization.sliced import Exchange
 from jumok.training.optimization.slices import (
-    Segment,
+    RowSegment,
     Slices,
     exchange_steps,
     in_blocks,
@@ -161,7 +161,7 @@ def test_the_sum_of_slices_is_the_tree_over_all_shares(kept):
     """Eight shares of four ranks, of a row whose segments are cut unevenly."""
     shares = torch.randn(8, 3000, generator=torch.Generator().manual_seed(3)).to(kept)
     expected = tree_sum(list(shares))[0].float()
-    segments = [Segment([0, 320, 1600, 1632]), in_blocks(1632, 3000)]
+    segments = [RowSegment([0, 320, 1600, 1632]), in_blocks(1632, 3000)]
 
     def add(ranks: Member) -> list[tuple[int, torch.Tensor]]:
         exchange = Exchange(Slices(segments, ranks.count), ranks)
@@ -178,7 +178,7 @@ def test_the_sum_of_slices_is_the_tree_over_all_shares(kept):
 
 
 def test_a_stretch_is_cut_where_it_may_be():
-    segment = Segment([0, 320, 1600, 1632])
+    segment = RowSegment([0, 320, 1600, 1632])
     assert [segment.cut(number, 4) for number in range(5)] == [0, 320, 320, 1600, 1632]
     assert segment.blocks((320, 1632)) == [1280, 32]
     assert [in_blocks(64, 256).cut(number, 4) for number in range(5)] == [64, 96, 160, 192, 256]

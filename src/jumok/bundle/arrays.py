@@ -77,6 +77,7 @@ def read_stored(bundle: Bundle) -> StoredWeights:
 
 
 def unreadable(bundle: Bundle, error: Exception) -> BundleError:
+    """The error for weights that safetensors refuses, or the system."""
     return BundleError(
         "the weights cannot be read.",
         place=Place(bundle.folder / WEIGHTS),

@@ -70,6 +70,7 @@ class MeasuredQuality:
     forced: str = ""
 
     def lines(self) -> list[str]:
+        """In words, one line a fact."""
         lines = [f"{self.precision}, made from {self.made_from}"]
         for before, after in zip(self.before, self.after, strict=True):
             lines.append(f"{after.name} {after.value:.2f}, before {before.value:.2f}, on {self.on}")

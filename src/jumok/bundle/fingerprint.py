@@ -50,7 +50,7 @@ class Origin:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of the bundle as it was when it was loaded.
+        """The fingerprint of the bundle as it was when it was loaded.
 
         Raises:
             BundleError: its weights have changed since then.

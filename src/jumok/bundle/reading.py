@@ -244,6 +244,7 @@ def _read_json(file: Path) -> dict[str, object]:
 
 
 def sha256(file: Path) -> str:
+    """In hexadecimal."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

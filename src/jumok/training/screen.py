@@ -67,6 +67,7 @@ def validation_line(record: ValidationRecord) -> str:
 
 
 def figures(values: Mapping[str, float], digits: int) -> str:
+    """ "BLEU 37.21  chrF 60.33  ", with two spaces after each."""
     return "".join(f"{name} {value:.{digits}f}  " for name, value in values.items())
 
 

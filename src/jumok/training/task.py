@@ -133,6 +133,7 @@ def label(score: Score) -> str:
 
 
 def model_line(model: nn.Module, summary: str) -> str:
+    """The number of parameters, for the user."""
     count = sum(parameter.numel() for parameter in model.parameters())
     size = f"{count / 1e6:.1f} M" if count >= 1e6 else f"{count:,}"
     return f"model: {size} parameters; {summary}"

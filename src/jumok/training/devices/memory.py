@@ -64,6 +64,7 @@ def memory_explained(training: TrainingConfig, device: torch.device) -> Iterator
 
 
 def advice(training: TrainingConfig) -> str:
+    """What to set when a GPU is full: smaller micro-batches, or recomputing."""
     half = max(1, training.tokens_per_micro_batch // 2)
     lower = (
         f"--set training.tokens_per_micro_batch={half} (now {training.tokens_per_micro_batch}): "
@@ -74,4 +75,5 @@ def advice(training: TrainingConfig) -> str:
 
 
 def first_sentences(text: str) -> str:
+    """Of torch's message, what was asked for and what is free."""
     return " ".join(re.split(r"(?<=\.)\s+", text.strip())[:3])[:300]

@@ -7,7 +7,7 @@ from torch import nn
 
 from jumok.kernels.linear import Linear
 from jumok.shapes import Float, Tensor
-from jumok.training.optimization.slices import ALIGN, Range, Segment, in_blocks
+from jumok.training.optimization.slices import ALIGN, Range, RowSegment, in_blocks
 
 TOGETHER = 1 << 20
 """Elements of matrices of one shape that Muon steps together, and one process owns."""
@@ -71,10 +71,10 @@ class FlatParameters:
                 units.append((start + first * rows * columns, some))
         return units
 
-    def segments(self, hidden: int) -> list[Segment]:
+    def segments(self, hidden: int) -> list[RowSegment]:
         """Cuttable at units of matrices up to `hidden`, and at blocks after them."""
         units = [start for start, _ in self.units if start < hidden]
-        return [Segment([*units, hidden]), in_blocks(hidden, self.size)]
+        return [RowSegment([*units, hidden]), in_blocks(hidden, self.size)]
 
     def _stack(self, count: int, rows: int, columns: int) -> None:
         if self.matrices:

@@ -279,6 +279,7 @@ class CallingThread(Executor):
     def submit(
         self, work: Callable[Arguments, Result], /, *args: Arguments.args, **named: Arguments.kwargs
     ) -> Future[Result]:
+        """The result, or the error."""
         future: Future[Result] = Future()
         try:
             future.set_result(work(*args, **named))

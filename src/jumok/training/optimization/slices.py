@@ -27,7 +27,7 @@ Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Segment:
+class RowSegment:
     """A part of the row.
 
     Attributes:
@@ -51,10 +51,10 @@ class Segment:
         return [end - start for start, end in pairwise(some)]
 
 
-def in_blocks(first: int, end: int) -> Segment:
+def in_blocks(first: int, end: int) -> RowSegment:
     """A segment whose elements do not depend on each other, cut into blocks of one size."""
     size = max(ALIGN, 1 << max(0, (end - first - 1) // MOST_BLOCKS).bit_length())
-    return Segment([*range(first, end, size), end])
+    return RowSegment([*range(first, end, size), end])
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Slices:
         most_blocks: of a slice.
     """
 
-    def __init__(self, segments: Sequence[Segment], count: int) -> None:
+    def __init__(self, segments: Sequence[RowSegment], count: int) -> None:
         self.segments, self.count = segments, count
         self._cuts = [[segment.cut(n, count) for n in range(count + 1)] for segment in segments]
         self.most_blocks = max(self._blocks(number) for number in range(count))

@@ -38,6 +38,7 @@ class PretrainedRows:
 
     @property
     def coverage(self) -> str:
+        """A message on how many words of the vocabulary have a vector."""
         share = len(self.ids) / max(self.words, 1)
         state = "frozen" if self.config.frozen else "tuned"
         return (

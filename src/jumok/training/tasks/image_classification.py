@@ -53,6 +53,7 @@ class ImageClassificationTask:
     def prepare(
         cls, config: ImageClassificationConfig, home: Path, cache: Path, say: Reporter
     ) -> "ImageClassificationTask":
+        """Reads the images, or finds them in the cache, and reports what was left out."""
         del home  # nothing is specific to a run
         data, model = config.data, config.model
         shape = Shape(model.height, model.width, model.colours)

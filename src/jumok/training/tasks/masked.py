@@ -57,6 +57,8 @@ class MaskedLanguageModelTask:
     def prepare(
         cls, config: MaskedLanguageModelConfig, home: Path, cache: Path, say: Reporter
     ) -> "MaskedLanguageModelTask":
+        """Trains or loads the tokenizer, and writes the token ids."""
+
         def tokenizer(lines: Iterator[str]) -> Tokenizer:
             file = home / "tokenizer.model"
             return learn_tokenizer(config.tokenizer, lines, file, config.seed, say)
