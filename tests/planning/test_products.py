@@ -137,7 +137,7 @@ def test_weights_are_those_by_which_bundles_are_checked():
     """The other count has the vectors of computed positions, too."""
     config = recipe(MODELS["transformer"])
     found = sum(part.weights for part in parts_of(config, VOCABULARY, LENGTHS))
-    assert found == numbers_in(config.model, VOCABULARY, labels=0) - 2 * 1024 * 24
+    assert found == numbers_in(config.model, VOCABULARY, 0) - 2 * 1024 * 24
 
 
 def saved_numbers(config, model) -> float:

@@ -25,7 +25,7 @@ BYTES = 4
 
 
 @singledispatch
-def numbers_in(config: ModelSection, vocabulary: int, labels: int) -> int:  # noqa: ARG001
+def numbers_in(config: ModelSection, vocabulary: int, labels: int, /) -> int:  # noqa: ARG001
     """The approximate number of the model's parameters and of its computed position tables; 0 of a
     kind of model from a plugin.
     """
