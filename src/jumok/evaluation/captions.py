@@ -6,7 +6,7 @@ depend on the tokenizer; the usual one is Stanford's Penn Treebank tokenizer in 
 punctuation. `caption_words` does the same without Java: on the 5,625 captions of Flickr8k's first
 thousand photographs and of 125 from COCO, not one differs.
 
-pycocoevalcap gives the same numbers, but weighs 104 MB, and its corpus scores have no intervals; it
+pycocoevalcap gives the same numbers, but weighs 101 MB, and its corpus scores have no intervals; it
 is an extra for METEOR.
 """
 
