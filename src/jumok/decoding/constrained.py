@@ -92,9 +92,6 @@ class ConstrainedBeam(SentenceBeam):
     them. The beam is widened to one place a bank, up to WIDEST, since a beam with fewer places
     writes constraints early. With an unlimited beam the result is the best of all hypotheses that
     contain them. `no_repeat_ngram` applies to free tokens only.
-
-    Args:
-        phrases: what every hypothesis has to contain.
     """
 
     def __init__(
@@ -117,7 +114,6 @@ class ConstrainedBeam(SentenceBeam):
         self._ways = [self._progress.after(ways, token) for ways in self._ways]
 
     def _asked(self, slot: int) -> tuple[int, ...]:
-        """END, and the tokens that constraints need next."""
         return (*super()._asked(slot), *sorted(self._progress.advancing(self._ways[slot])))
 
     def _repeating(self) -> list[list[int]]:

@@ -1,7 +1,4 @@
-"""Decoding by the method that the options name: greedy, sampling, beam search, constrained search.
-
-Who computes the steps of the model is no matter: see `decoding/stepper.py`.
-"""
+"""Decoding by the method of the options: greedy, sampling, beam search, constrained search."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,8 +30,6 @@ def decode_with(
 
     Args:
         lengths: of the sources, in positions.
-        prefixes: the forced beginning of each target, without START. None: nothing.
-        constraints: the phrases that each target must contain. None: none.
         same: for beam search: the key of hypotheses that count as one (`Ranker`). None: all count.
         cover: needed for a coverage penalty.
         report: receives the candidates of beam search, which then also searches with a beam of one,
@@ -65,9 +60,6 @@ def searches_of(
 ) -> Sequence[Sequence[SentenceSearch]]:
     """The searches of every sentence: one, or one for each sample.
 
-    Args:
-        longest: the maximum number of tokens of each target.
-        vocabulary: the number of the model's tokens.
         prefixes, constraints, same, cover, report: as in `decode_with`.
 
     Raises:

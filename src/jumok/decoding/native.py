@@ -42,7 +42,6 @@ def decode_natively(
     of each other (or a sample of the border of two tokens).
 
     Args:
-        models: several form an ensemble.
         sources: their tokens, END included, or Memories.
         prefixes, constraints, same, report: as in `decode_with`.
 
@@ -81,11 +80,7 @@ class OnEngine(Stepper[Scores]):
 
 
 class NativeStepper(OnEngine):
-    """Reads for the searches of a request's sentences.
-
-    Args:
-        request: the sentences, which were read before.
-    """
+    """Reads for the searches of a request's sentences."""
 
     def __init__(self, session: int, request: Request, vocabulary: int) -> None:
         self._session, self._request, self.vocabulary = session, request, vocabulary
@@ -132,7 +127,6 @@ class WindowedStepper(OnEngine):
         return np.stack(columns, axis=1)
 
     def _after(self, readings: Sequence[Reading]) -> Scores:
-        """The log-probabilities after single tokens."""
         place = readings[0].place
         for one in readings:
             self._tokens[place, one.slot] = one.tokens[0]

@@ -29,10 +29,6 @@ class Draws:
     of the counter.
 
     Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"; numpy.random.Philox.
-
-    Args:
-        seed: modulo 2^64.
-        place: which of the texts that are written with this seed.
     """
 
     def __init__(self, seed: int, place: int = 0) -> None:
@@ -140,7 +136,6 @@ def _nucleus(probabilities: Scores, mass: float) -> np.ndarray:
 
 
 def _places(scores: Scores, count: int) -> npt.NDArray[np.int64]:
-    """The places of the largest."""
     places: npt.NDArray[np.int64] = largest(scores[None], count)[0][0]
     return places
 

@@ -29,7 +29,6 @@ def score_pairs(
 
     Args:
         targets: one a row of the memory, without START and END; may be empty.
-        ranker: computes the score of each target. None: the log-probability.
         limits: only its start and end tokens are used. None: the defaults.
 
     Raises:

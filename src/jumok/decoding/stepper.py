@@ -1,4 +1,4 @@
-"""Steps of a model: hypotheses go in, and what may come next of each of them comes out.
+"""Steps of a model: hypotheses go in, and the next tokens of each come out.
 
 A search does not know who computes: torch (`decoding/torch_stepper.py`), the native engine
 (`decoding/native.py`) or several models together (`Ensemble`). It says with each row what it wants
@@ -83,11 +83,7 @@ class NextTokens:
 
 
 class Stepper(ABC, Generic[Device]):
-    """A model that reads tokens of hypotheses, step by step. All rows of a step are at one place.
-
-    Attributes:
-        vocabulary: the number of its tokens.
-    """
+    """A model that reads tokens of hypotheses, step by step; a step's rows are at one place."""
 
     vocabulary: int
 
@@ -115,8 +111,6 @@ class Ensemble(Stepper[Device]):
     """Several models whose probability of a token is the mean of its members' probabilities.
 
         p(token) = (p_1(token) + ... + p_n(token)) / n
-
-    The members may be of different kinds.
 
     Raises:
         ModelError: no members, or vocabularies of different sizes.

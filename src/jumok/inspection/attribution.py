@@ -16,10 +16,8 @@ The share of the source, against the prefix, is
 
     sum over source words of |m| / sum over source words and prefix of |m|
 
-for a measure m of both. Voita et al. (2021) propagate relevance down through the layers so that
-the relevance of source and prefix has the same sum for every token. Nothing is propagated here:
-the shares are of gradients or of occlusion, whose sum differs from token to token, so that only the
-ratio can be compared. The two methods ask the same question.
+for a measure m of both. Relevance is not propagated as by Voita et al. (2021): the shares are of
+gradients or of occlusion, whose sum differs from token to token, so only the ratio can be compared.
 
 For an image, a word is a cell of the grid that the decoder reads.
 
@@ -52,10 +50,7 @@ Measure = Mapping[str, Matrix]
 """By axis: (tokens written, tokens or words of the axis)."""
 
 SHARED = ("product", "slope", "blank")
-"""The measures that have a share of the source; that of rollout is constant.
-
-They are gradient x input, the gradient's length, and occlusion.
-"""
+"""The measures that have a share of the source; that of rollout is constant."""
 
 
 def attributions_of(
@@ -70,13 +65,8 @@ def attributions_of(
     mean over its tokens; occlusion covers all tokens of a word at once.
 
     Args:
-        text: the output and its input.
         sites: those of its trace, with all weights.
-        axes: those of its trace.
         also: further measures, by tokens; None: there is none.
-
-    Returns:
-        pieces: those by tokens. words: those by words.
     """
     also = also or {}
     axes = {axis: axes[axis] for axis in text.words}

@@ -66,7 +66,6 @@ def choose(
             queries; without a part in the source first, then in the target.
         part: "encoder", "decoder", "cross" or "image"; None: by the side that has the word.
         layer: from 0; None: that of the alignment setting, or the last one.
-        head: from 0, the head whose weights are compared; None: any.
         at_input: True: an output word's row is that of the step that reads it; False: of the step
             that writes it; None: as in the model's alignment setting.
 
@@ -110,11 +109,7 @@ def _at_layer(trace: Trace, sites: list[Site], layer: int | None) -> Site:
 
 
 def rows_of(trace: Trace, site: Site, word: str, *, at_input: bool | None = None) -> list[int]:
-    """All rows of a word, a token, or a row's number from 1; empty where there is none.
-
-    Args:
-        at_input: as in `choose`. It does not affect a row's number.
-    """
+    """All rows of a word, a token, or a row's number from 1; empty where there is none."""
     axis = trace.axes[site.queries]
     tokens = [readable(token) for token in axis.tokens]
     if at_input is None:

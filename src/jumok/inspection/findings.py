@@ -1,8 +1,7 @@
 """The findings of a trace: what is known of an input besides the weights of its attention.
 
-Each is the result of an analysis: the search tree, the effect of every head, attributions, layers.
-All are typed, and none is changed once it is made. A trace file and the page hold them as JSON,
-which `findings_json` writes and `read_findings` reads.
+All are typed and immutable. A trace file and the page hold them as JSON (`findings_json`,
+`read_findings`).
 """
 
 from collections.abc import Mapping
@@ -27,11 +26,7 @@ SMALLEST = 1e-30
 
 
 def _array(given: Any) -> npt.NDArray[np.float64]:
-    """The numbers of nested lists; null is NaN.
-
-    Raises:
-        ValueError: the lists are of several lengths, or hold something else than numbers.
-    """
+    """The numbers of nested lists; null is NaN."""
     if not isinstance(given, np.ndarray | list | tuple):
         raise ValueError("numbers should be a list")
     return np.array(given, dtype=np.float64)
@@ -51,7 +46,6 @@ class SearchNode:
 
     Attributes:
         parent: the node before it; -1 at the first token.
-        piece: the token as text.
         log_probability: that of the token (natural). total: that of the hypothesis up to it.
         fate: stayed in the beam, ended with END, or neither.
     """
@@ -212,11 +206,6 @@ class TraceFindings:
         search: the search tree; empty if nothing was searched, because the output was given.
         ablation: by attention module (heads, steps): the change of each chosen token's
             log-probability when that head alone is ablated.
-        attribution: two results, one by tokens and one by words.
-        layers: the prediction after each layer, the change of each word's vector, and the position
-            encodings.
-        similarity: by the path of a stack, the comparison with another sentence.
-        gold: links that are known to be right.
         own_output: what the model writes by itself, where it was given the output of another.
     """
 

@@ -90,8 +90,6 @@ class ForcedTarget:
     def _chosen(
         self, states: Float[Tensor, "steps dim"], written: Int[Tensor, " steps"]
     ) -> Float[Tensor, " steps"]:
-        """The log-probability of one token for each state; a few states at a time, because the
-        logits of all are many."""
         pairs = zip(states.split(AT_ONCE), written.split(AT_ONCE), strict=True)
         found = [
             self.logits(some).float().log_softmax(dim=-1).gather(1, tokens[:, None])[:, 0]
@@ -133,7 +131,6 @@ def written_alone(
     """A text of a language model.
 
     Args:
-        hidden: the states after every prefix.
         tokens: START and all tokens; the model scores each but the first.
     """
     with torch.inference_mode(False):
@@ -155,7 +152,6 @@ def written_over(
     """A caption, whose decoder reads every cell of the image's grid.
 
     Args:
-        picture: pixels or features, a batch of one.
         target: START and the tokens. written: the tokens and END.
     """
     assert isinstance(model.writer, GridWriter)

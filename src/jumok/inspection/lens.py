@@ -127,7 +127,6 @@ def layer_facts(
 
     Args:
         streams: those of the recorded pass, of its first row.
-        pieces: from ids to tokens.
     """
     facts: dict[str, StackLayers] = {}
     words = _words_read(model, recorded)

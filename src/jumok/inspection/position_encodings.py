@@ -6,8 +6,6 @@ pairs. Rotary positions rotate queries and keys: the curve is the mean cosine of
 them, which is the factor on the product of two equal vectors. ALiBi adds a bias to the scores: the
 curve of each head is e^bias, the factor on a weight before the row is normalised.
 
-An RNN needs none of these: it reads one word after another.
-
 Source: Vaswani et al. 2017, section 3.5; Su et al. 2021, section 3.4.3; Press et al. 2022.
 """
 
@@ -115,10 +113,7 @@ def alike(table: Float[Tensor, "positions dim"]) -> dict[str, Float[Tensor, " di
 
 
 def turned(rotary: RotaryPositions, length: int) -> Float[Tensor, "distances pairs"]:
-    """The cosine of the angle by which each pair of dimensions is rotated, by distance.
-
-    It is the first element of the rotated vector (1, 0).
-    """
+    """The cosine of the angle by which each pair of dimensions is rotated, by distance."""
     ones = torch.zeros(1, 1, length, rotary.dim)
     ones[..., 0::2] = 1.0
     return rotary(ones, 0)[0, 0, :, 0::2]

@@ -28,11 +28,7 @@ class Recording:
 
     @classmethod
     def load(cls, file: Path | str) -> "Recording":
-        """The recording that `save` wrote.
-
-        Raises:
-            BundleError: as in `jumok.load_trace`.
-        """
+        """The recording that `save` wrote."""
         return cls(load_traces(file))
 
     @property

@@ -78,7 +78,6 @@ def encoder_rollout(encoder: Sequence[Matrix], source: int) -> Matrix:
 
     Args:
         encoder: the weights, the lowest layer first; none for an encoder without attention.
-        source: the number of positions.
     """
     known = np.eye(source)
     for weights in encoder:

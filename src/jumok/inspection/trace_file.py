@@ -1,6 +1,6 @@
 """Loading a trace from its file; everything in the file is checked before it is used.
 
-Traces often come from other machines, so a file may be truncated, edited or malicious. The total
+A file may be truncated, edited or malicious. The total
 size is checked before anything is unpacked, and each array's header before memory is allocated for
 it; pydantic validates the types, and shapes and indices are compared.
 """
@@ -154,9 +154,6 @@ def _array(name: str, part: bytes) -> Array | Mask:
 
     The header is parsed here, in exactly the form that numpy writes: numpy's own reader allocates
     memory for any header.
-
-    Raises:
-        ValueError: not an array of numbers, or not of the length in its header.
     """
     stream = io.BytesIO(part)
     if np.lib.format.read_magic(stream) != (1, 0):

@@ -49,10 +49,6 @@ def mattered(trace: Trace, word: int | str = 0, *, unit: Unit = "words") -> "Fig
     rank correlations for this word and their mean over all words, and for each word the share of
     the source against the prefix.
 
-    Args:
-        word: of the output, from 0, or as it is written.
-        unit: by words or by tokens.
-
     Raises:
         ModelError: no such word, or a trace without attributions.
     """
@@ -130,7 +126,6 @@ def _bars(figure: "SubFigure", facts: Attributions, row: int, columns: list[str]
 def _maps(
     figure: "SubFigure", trace: Trace, facts: Attributions, row: int, grid: tuple[int, int]
 ) -> None:
-    """A map over the image for each measure."""
     shares = {name: _shares_of(measure[facts.read]) for name, measure in facts.measures.items()}
     most = max(float(np.abs(each).max()) for each in shares.values())
     picture = None if trace.picture is None else pixels_of(trace.picture)

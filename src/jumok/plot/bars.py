@@ -31,9 +31,7 @@ def row(
     """One row: the scores before the softmax, the weights after it, and each key's norm.
 
     Args:
-        query: the row, from 0.
         part, layer: as in `alignment`.
-        head: from 0.
 
     Raises:
         ModelError: no such part, layer, head or row; a trace that kept weights only.

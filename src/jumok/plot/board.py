@@ -190,12 +190,7 @@ def on_scale(shown: Map, scale: Scale, rest: bool = False) -> Map:
 
 
 def _rest(shown: Map, out: Array, left: Array) -> Map:
-    """The map with a last column.
-
-    Args:
-        out: (rows, queries), the mean over the rows of each word.
-        left: (queries), what each query pays to no word and to no position.
-    """
+    """The map with a last column."""
     column: Array = (out @ left)[:, None].astype(np.float32)
     values: Array = np.concatenate((shown.values, column), axis=1)
     return replace(shown, columns=(*shown.columns, "rest"), values=values)

@@ -1,4 +1,4 @@
-"""What every figure needs: matplotlib, the page's colours, and a font that has the letters."""
+"""Matplotlib for every figure: the page's colours, and a font that has the letters."""
 
 import json
 import re

@@ -68,11 +68,7 @@ def positions(trace: Trace, stack: str | None = None) -> "Figure":
 
 
 def _chosen(trace: Trace, stack: str | None) -> tuple[str, StackPositions]:
-    """The name of the stack and its encoding, which may be that of another stack.
-
-    Raises:
-        ModelError: there is none.
-    """
+    """The name of the stack and its encoding, which may be that of another stack."""
     layers = trace.findings.layers
     places = {} if layers is None else layers.positions
     if not places:

@@ -1,4 +1,4 @@
-"""What a trace has to know of each kind of model: names, axes, and who attends to whom."""
+"""Adapters to each kind of model: names, axes, and who attends to whom."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -86,13 +86,10 @@ class ModelAdapter:
 
     Attributes:
         source: the axes of the input, from a pass and its row.
-        names: of tokens.
         sequences: what the model's sites connect; None: each the cells of its own feature map.
         target: the name of the axis of the output; "" if there is none.
         ends: whether END is a step.
-        labels: of a classifier.
         setting: the alignment setting, for the map of each hypothesis.
-        fingerprint: of the model.
     """
 
     model: nn.Module

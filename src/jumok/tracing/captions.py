@@ -65,10 +65,7 @@ def _searched(
     read: Tensor,
     request: TraceRequest,
 ) -> tuple[list[int], SearchTree | None]:
-    """The tokens of the best caption, and the tree of all hypotheses.
-
-    Their attention weights are extracted by the setting that `Captioner.caption` uses.
-    """
+    """The tokens of the best caption, and the tree of all hypotheses."""
     check_tokens(request.prefix, captioner.tokenizer.size)
     longest = min(request.options.maximum_length, captioner.max_tokens)
     model = captioner._model

@@ -38,12 +38,10 @@ def changed(
         with jumok.changed(model, heads_off=["cross 2.3", "encoder 1"]):
             model.translate(["I am a student."])
 
-    Everything that is done with the model in the block is done with the change: translating,
-    scoring, tracing, recording. Other threads use the model unchanged. Blocks may be nested. Each
-    model of an ensemble is changed.
+    The change holds for everything that is done with the model in the block, in this thread only;
+    blocks may be nested. Each model of an ensemble is changed.
 
     Args:
-        model: what `jumok.load` returns, or a torch module with attention of jumok in it.
         heads_off: heads whose output is set to zero before the output projection. "cross 2.3" is
             layer 2, head 3 of the cross-attention, both counted from 1, as `jumok heads` and the
             page name them; "cross 2" is every head of the layer. The kinds are "cross", "encoder",
@@ -90,11 +88,9 @@ def patched(
     Like `changed`, for everything that is done in the block, and for this thread only.
 
     Args:
-        model: what `jumok.load` returns, or a torch module with Transformer blocks in it.
         patches: by path. "decoder.blocks.1" is the residual stream after the decoder's second
-            block, (batch new dim) for the positions that are computed together; in decoding that
-            is one for each hypothesis. "decoder.blocks.1.cross_attention" is the output of each
-            head before the output projection, (batch heads new value_dim). The patch is a function
+            block, (batch new dim); in decoding new is 1.
+            "decoder.blocks.1.cross_attention" is the output of each
             of these vectors that returns those to use, or an array for the positions from the
             first, such as `Trace.streams["decoder"][2]` of another run: row 2 is the stream after
             the second block.
@@ -112,9 +108,7 @@ def patched(
 
 
 def _in_words(model: nn.Module, change: Change) -> Iterator[str]:
-    """A change as `Trace.changes` names it: by kind and layer, or by the path of a module without
-    a role; layers, heads and positions are counted from 1.
-    """
+    """A change as `Trace.changes` names it; layers, heads and positions are counted from 1."""
     roles = {site: module.role for site, module in sites(model).items()}
     names = {
         site: f"{role.part} {role.layer + 1}" if role else site for site, role in roles.items()
@@ -152,11 +146,7 @@ def _rows(
 
 
 def _found(name: str, layers: Layers, count: Mapping[str, int]) -> tuple[str, Sequence[int]]:
-    """The path of the attention module, and its heads, that a name stands for.
-
-    Raises:
-        ModelError: no head has this name, or heads of several attention kinds have.
-    """
+    """The path of the attention module, and its heads, that a name stands for."""
     read = NAME.fullmatch(name.strip())
     if read is None:
         raise _no_such_head(name, layers, count)

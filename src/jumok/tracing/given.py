@@ -60,7 +60,6 @@ def trace_of(
             a decoder's later keys are masked if they have no weight.
         tolerance: how much the sum of a row may differ from 1, unless all of it is 0; None: rows
             need not sum to 1.
-        name: the model's name in the trace.
 
     Raises:
         ModelError: the shapes do not fit the tokens, or these are not attention weights.

@@ -1,7 +1,6 @@
 """`jumok.from_transformers`: the attention of a model of the library transformers, as a trace.
 
-The library is not imported here: the model and its tokenizer are the user's, and are used by the
-methods that all models and tokenizers of transformers have.
+The library is not imported here: the model and its tokenizer are the user's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,13 +51,10 @@ def from_transformers(
     Args:
         model: a causal model (GPT-2, Llama), an encoder and a decoder (Marian, T5), or an encoder
             (BERT), in evaluation mode and with eager attention.
-        tokenizer: the model's tokenizer.
-        text: what is read; for a causal model the prompt.
         target: the continuation, the output, a token for each gap, or the label; None: what the
             model generates without sampling (with the beam of its generation config), or the most
             probable.
         max_new_tokens: the most tokens that are generated; 0: a causal model only reads.
-        name: the model's name in the trace; "": its own.
 
     Raises:
         DataError: the text has no token or is too long, or the target does not fit.

@@ -1,4 +1,4 @@
-"""Traces from what a recorder collected: one a sentence, and a tree if there was a search."""
+"""Traces from a recorder: one a sentence, and a tree if there was a search."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -91,11 +91,7 @@ def tree_site(
     site: str,
     keys: int,
 ) -> Site:
-    """The rows of these tokens. Keys that a token may not attend to have no weight.
-
-    Args:
-        keys: how many keys are real.
-    """  # fmt: skip
+    """The rows of these tokens. Keys that a token may not attend to have no weight."""
     own = builder.place(site).part == "decoder"
     place = tree.places[tokens.nodes[-1]]
     last = recorded.decoder[place.call].attention[site][-1]

@@ -36,8 +36,6 @@ class TokenStates(NamedTuple):
 
     Attributes:
         vectors: (tokens dim).
-        tokens: the names of the tokens.
-        text: the index of each token's text.
         position: of each token in its text, from 0; a text that is read in segments begins again
             in each.
         word: the index of each token's word; -1: in no word (START, END).
@@ -68,7 +66,7 @@ def states_of(
         system: a translator, a masked model, a text classifier, a language model, or a kind from
             outside with `read_texts`.
         layer: 0 is the embedding, i the stream after layer i.
-        batch_size: how many texts are read together.
+        batch_size: in texts.
 
     Raises:
         ModelError: another kind of model, one without Transformer blocks, or without such a layer.

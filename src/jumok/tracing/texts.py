@@ -22,7 +22,7 @@ from jumok.tracing.request import TraceRequest
 
 
 def force_nothing(system: Bert, text: str, request: TraceRequest) -> ForcedPass:
-    """What every token attends to. Nothing is written: options and prefix have no effect.
+    """What every token attends to.
 
     Raises:
         ConfigError: a target is given.

@@ -65,10 +65,7 @@ def _target(
 def _searched(
     translator: Translator, read: Sequence[int], request: TraceRequest
 ) -> tuple[list[int], SearchTree | None]:
-    """The tokens of the best translation, and the tree of all hypotheses.
-
-    Their attention weights are extracted by the alignment setting.
-    """
+    """The tokens of the best translation, and the tree of all hypotheses."""
     check_tokens(request.prefix, translator.tokenizer.size)
     searcher: Searcher = TorchSearcher(translator)
     if request.searcher is not None and not request.change:

@@ -47,9 +47,7 @@ class GridCard:
     """What one head over cells does, on average over all queries.
 
     Attributes:
-        site: its module's path in the model.
         part: "cross": cross-attention from caption words; "image": self-attention of the cells.
-        layer, head: from 0.
         grid: rows and columns of the cells that are the keys.
         entropy: that of its weights, in nats.
         uniform_share: the entropy as a share of its maximum, log(cells): 0 for one cell, 1 for

@@ -1,4 +1,4 @@
-"""What each attention head does over a corpus: the measures of head cards.
+"""Measures of attention heads over a corpus, for head cards.
 
 Everything is summed batch by batch, and no map is kept. Means are over all queries of all
 sentences, without padding.
@@ -140,7 +140,6 @@ class SiteMeter:
         """Adds the weights of a batch.
 
         Args:
-            numbers: the positions' numbers, from 0.
             queries, keys: the tokens of the queries and of the keys; PAD does not count.
         """
         self.heads = weights.shape[1]

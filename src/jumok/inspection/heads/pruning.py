@@ -18,12 +18,7 @@ PARTS = ("encoder", "decoder", "cross", TOGETHER)
 
 
 class PrunedPoint(NamedTuple):
-    """A score without some heads.
-
-    Attributes:
-        percent: the share of the part's heads that are ablated.
-        heads: the number of these heads.
-    """
+    """A score without some heads."""
 
     percent: int
     heads: int
@@ -42,9 +37,7 @@ def pruning_curves(
     """The score with 0, 10, ... 100 percent of heads ablated, for each part and for all parts.
 
     Args:
-        model: the one that `score` uses; its modules are named as in the cards.
         cards: all heads of the model.
-        score: computes a number from the model in its present state.
     """
     count = Counter(card.site for card in cards)
     known: dict[frozenset[tuple[str, int]], float] = {}

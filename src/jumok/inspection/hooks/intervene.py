@@ -1,4 +1,4 @@
-"""Interventions: heads are ablated, words occluded, attention weights set by hand.
+"""Interventions: ablated heads, occluded words, attention weights set by hand.
 
 One mechanism serves all changes of heads: `gate[head]` multiplies a head's output before the heads
 are mixed (`attention/observe.py`). A gate of 0 is an ablated head. A word, or a cell of an image,
@@ -35,8 +35,6 @@ class RowEdit:
     """One row of attention weights set by the user.
 
     Attributes:
-        site: the module's path in the model.
-        query: the position of the query.
         weights: those of the keys, from the first; normalised to a sum of 1. Further keys get 0.
         head: from 0; None: all heads.
     """
@@ -52,9 +50,7 @@ class Change:
     """A change of a model.
 
     Attributes:
-        off: the ablated heads.
         blank: positions of the input text whose words are occluded, or cells of an image.
-        rows: attention weights that are set.
     """
 
     off: Heads = field(default_factory=dict)
@@ -77,9 +73,6 @@ LOGITS = 1 << 24
 @contextmanager
 def switched_off(model: nn.Module, heads: Heads, count: Mapping[str, int]) -> Iterator[None]:
     """Ablates these heads of the model inside the block.
-
-    Args:
-        count: how many heads each site has.
 
     Raises:
         ModelError: a site or a head that the model does not have.
@@ -112,9 +105,6 @@ def _gated(known: Mapping[str, Observable], gates: Mapping[str, Tensor]) -> Iter
 @contextmanager
 def changed(model: nn.Module, change: Change, count: Mapping[str, int]) -> Iterator[None]:
     """Applies all changes to the model inside the block.
-
-    Args:
-        count: how many heads each site has.
 
     Raises:
         ModelError: a head, a word or a row that does not exist.
@@ -200,9 +190,6 @@ def set_rows(model: nn.Module, rows: Sequence[RowEdit], count: Mapping[str, int]
 
     Those of nested blocks are replaced one after another.
 
-    Args:
-        count: how many heads each site has.
-
     Raises:
         ModelError: a site or a head that the model does not have, or invalid weights.
     """
@@ -279,7 +266,6 @@ def without_each_head(
     Args:
         run: the log-probabilities of all choices at every position, for so many equal rows.
         written: what was chosen at each position.
-        count: how many heads each site has.
     """
     known, parameter = sites(model), next(model.parameters())
     whole = run(1)

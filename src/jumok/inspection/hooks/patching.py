@@ -1,4 +1,4 @@
-"""Patching: the residual stream after a block, or the outputs of heads, are replaced at work.
+"""Activation patching: the residual stream after a block, or the outputs of heads, replaced.
 
 The stream is replaced where the block adds its last update: then the norm that the next block reads
 is computed from the new stream. (A hook on the block itself would have to replace both of its

@@ -1,9 +1,4 @@
-"""Records a model's work while other code runs it: attentions, tokens read, and searches.
-
-Attention modules report their weights to observers. The methods of the encoder and the decoder
-report the tokens that were read and the hypotheses that continue
-(`inspection/hooks/listening.py`). A search is recorded as a tree of tokens with their parents,
-without copies of texts.
+"""Recorders of a model's work while other code runs it: attentions, tokens read, and searches.
 
 Nothing is computed while the model works: its tensors are kept as they are, and made into traces
 when the block ends (`tracing/recorded.py`).
@@ -41,7 +36,6 @@ class Activations:
         logits: (rows new choices), where the model's output layer computed them; for a classifier
             (rows labels).
         grids: rows and columns of the feature maps that attention over pixels read.
-        tokens: of a target.
     """
 
     attention: dict[str, list[AttentionCall]] = field(default_factory=dict)

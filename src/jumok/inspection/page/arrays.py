@@ -1,4 +1,4 @@
-"""The arrays of a page: how many bits their numbers have, and where their bytes are.
+"""Numeric forms and byte layout of a page's arrays.
 
 A page that is served, or that a notebook shows, has them in base64 between the other data. A saved
 page has them in compressed parts, of which the first one is enough to draw the first picture.
@@ -38,7 +38,6 @@ class PageArray:
 
     Attributes:
         kind: what its bytes are.
-        shape: of the numbers.
         items: the numbers as they are stored, little-endian.
         powers: of "s16" for each row the exponent of its step.
     """

@@ -70,12 +70,9 @@ def page(
     """The HTML of the page, with the trace inside.
 
     Args:
-        other: a second trace, shown next to the first; None: only one.
         token: that of the server which the page may ask for other texts. None: the page is a
             file, and sends no requests.
-        examples: texts that a live page offers.
         run: the training run of the model, which gets a view; None: it is not known.
-        before: the second trace is of the same model before it was trained further.
         tour: the page opens with it; None: with none. Those that come with jumok are in its list.
         origin: how the trace was made, for the Python code that the page's reader copies.
     """
@@ -135,9 +132,6 @@ def document(
     """An HTML page with a script of `web/`, the style, and its data as JSON.
 
     Args:
-        entry: the module that starts it.
-        asks: whether it may send requests to its server.
-        styles: the style sheets of `web/`.
         blobs: bytes that the page holds besides, in base64, by the ids of their elements; among
             them may be WebAssembly, which the page may then run.
         packed: the arrays of the data, for a file that is kept: it is compressed. None: the page
@@ -189,11 +183,7 @@ def _inert(text: str) -> str:
 
 
 def payload(trace: Trace, walk: WalkFocus | None = None) -> dict[str, object]:
-    """The content of the page as plain JSON, with its arrays in base64.
-
-    Args:
-        walk: the query whose walk is wanted first.
-    """
+    """The content of the page as plain JSON, with its arrays in base64."""
     return {name: inlined(each) for name, each in content(trace, walk).items()}
 
 
@@ -222,11 +212,7 @@ def _version() -> str:
 
 
 def _arrays(site: Site, form: Form, few: bool) -> dict[str, object]:
-    """The arrays of a site.
-
-    Args:
-        few: the numbers of its vectors are sent as they are.
-    """
+    """The arrays of a site."""
     found = dict(_each_array(site, form, few))
     if form == "u16" and "query" in found and "key" in found:
         apart = weights_apart(site, found["query"], found["key"])

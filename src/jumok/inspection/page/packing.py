@@ -1,4 +1,4 @@
-"""The parts of a page made small: compressed bytes, the maps of a search tree, attributions."""
+"""Compression of a page's parts: bytes, the maps of a search tree, attributions."""
 
 import base64
 import gzip

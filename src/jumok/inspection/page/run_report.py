@@ -1,4 +1,4 @@
-"""What the page tells of the training run of its model: curves, scores, examples, commands.
+"""The training run of a model for the page: curves, scores, examples, commands.
 
 It takes at most some 40 kB, however long the run was: a curve has at most `MOST_POINTS` points, and
 there are at most `MOST_EXAMPLES` examples, whose texts are cut.
@@ -34,10 +34,8 @@ class RunReport:
     """What is known of a run.
 
     Attributes:
-        log: what training wrote.
         commands: what to type next, ready to be copied: to "look" inside the model, to "use" it,
             to "serve" it.
-        examples: unseen ones.
         scores: of data that training did not see; `on` says which.
         parameters: how many the model has; 0: not known.
     """

@@ -1,7 +1,6 @@
-"""A trace as static HTML: the form of the page where scripts may not run.
+"""A trace as static HTML, for `nbconvert`, GitHub and mail, where scripts may not run.
 
-Notebooks are also read where no widget and no script is permitted: in `nbconvert`, on GitHub, in
-mail. There a cell shows the input, the output, and one map as a table with its numbers.
+A cell shows the input, the output, and one map as a table with its numbers.
 """
 
 from html import escape

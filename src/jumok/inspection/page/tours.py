@@ -17,8 +17,7 @@
     text.ko = "..."
 
 A link is what the page's address has after its #. What depends on the model is a placeholder, which
-the page fills in. The names that a link may have are those of the page itself: they are read from
-its source in `web/`.
+the page fills in. The names that a link may have are read from the page's source in `web/`.
 """
 
 import difflib
@@ -49,12 +48,7 @@ Needs = Mapping[str, object]
 
 @dataclass(frozen=True)
 class TourStep:
-    """One step.
-
-    Attributes:
-        link: what it opens: the page's address after the #, with placeholders.
-        text: by language.
-    """
+    """One step."""
 
     link: str
     text: Mapping[str, str]
@@ -65,10 +59,7 @@ class Tour:
     """A tour.
 
     Attributes:
-        name: as the address has it.
-        title, text: what it is called and about, by language.
         needs: what a model must have: the keys of `NEEDS`.
-        steps: at least one.
     """
 
     name: str

@@ -17,12 +17,7 @@ FIRST = ("cross", "encoder", "decoder", "image")
 
 
 class WalkFocus(NamedTuple):
-    """The query whose way is wanted first.
-
-    Attributes:
-        site: the module's path in the model.
-        query: its position.
-    """
+    """The query whose way is wanted first."""
 
     site: str
     query: int

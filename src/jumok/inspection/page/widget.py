@@ -27,12 +27,7 @@ def _packed(trace: Trace, _: object) -> dict[str, object]:
 
 
 class TraceWidget(anywidget.AnyWidget):
-    """The page of a trace as a widget; assigning another trace redraws it.
-
-    Attributes:
-        trace: the trace on the page.
-        shell: the page around it.
-    """
+    """The page of a trace as a widget; assigning another trace redraws it."""
 
     _esm = (source_folder() / "widget.js").read_text(encoding="utf-8")
     trace = traitlets.Instance(Trace).tag(sync=True, to_json=_packed)
