@@ -73,8 +73,8 @@ def choose(
         DataError: no such token. ModelError: no such part or layer.
     """
     parts = [part] if part else ["encoder", "cross", "decoder", "image"]
-    for wanted in parts:
-        sites = [site for site in trace.sites if site.part == wanted]
+    for candidate in parts:
+        sites = [site for site in trace.sites if site.part == candidate]
         if not sites:
             continue
         site = _at_layer(trace, sites, layer)
@@ -139,8 +139,8 @@ def row_name(trace: Trace, site: Site, row: int) -> str:
         return f"row {row + 1}: {tokens[row]}"
     written = tokens[row + 1 :][:1] or [readable(step.token) for step in trace.steps[row:][:1]]
     # A language model only scores its prompt; it does not write it.
-    given = row < trace.findings.prompt
-    then = f", {'next comes' if given else 'writes'} {written[0]}" if written else ""
+    in_prompt = row < trace.findings.prompt
+    then = f", {'next comes' if in_prompt else 'writes'} {written[0]}" if written else ""
     return f"step {row + 1}: has read {tokens[row]}{then}"
 
 
@@ -183,11 +183,11 @@ def explain(trace: Trace, site: Site, row: int, head: int | None = None) -> Expl
     most = max(scores.max(), sink)
     powers, rest = np.exp(scores - most), float(np.exp(sink - most))
     weights = powers / (powers.sum() + rest)
-    given = weights * np.linalg.norm(site.value[head], axis=-1)
+    norms = weights * np.linalg.norm(site.value[head], axis=-1)
     keys = [readable(token) for token in trace.axes[site.keys].tokens]
     looks = tuple(
         KeyTerms(key, *map(float, numbers))
-        for key, *numbers in zip(keys, products, scores, weights, given, strict=True)
+        for key, *numbers in zip(keys, products, scores, weights, norms, strict=True)
     )
     query = readable(trace.axes[site.queries].tokens[row])
     off = float(np.abs(weights - site.weights[head, row]).max())

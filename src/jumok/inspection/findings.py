@@ -21,7 +21,7 @@ JUDGED = {"extra": "forbid", "arbitrary_types_allowed": True}
 DIGITS = 6
 """The significant digits of an array's numbers in JSON."""
 
-SMALLEST = 1e-30
+JSON_SMALLEST = 1e-30
 """Numbers that are smaller by six digits are 0 in JSON."""
 
 
@@ -247,7 +247,7 @@ def read_findings(plain: Mapping[str, Any]) -> TraceFindings:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        return _listed(value)
+        return _json_list(value)
     if is_dataclass(value):
         given = {each.name: getattr(value, each.name) for each in fields(value)}
         return {name: _plain(each) for name, each in given.items() if each is not None}
@@ -260,18 +260,18 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _rounded(array: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _significant_digits(array: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """The numbers with `DIGITS` significant digits; what is not finite is 0."""
     known = np.nan_to_num(array, posinf=0.0, neginf=0.0)
-    scale = 10.0 ** (DIGITS - 1 - np.floor(np.log10(np.clip(np.abs(known), SMALLEST, None))))
+    scale = 10.0 ** (DIGITS - 1 - np.floor(np.log10(np.clip(np.abs(known), JSON_SMALLEST, None))))
     rounded: npt.NDArray[np.float64] = np.rint(known * scale) / scale
     return rounded
 
 
-def _listed(array: npt.NDArray[np.float64]) -> list[Any]:
+def _json_list(array: npt.NDArray[np.float64]) -> list[Any]:
     """Nested lists; what is not finite is None."""
     finite = np.isfinite(array)
-    numbers: npt.NDArray[Any] = _rounded(array)
+    numbers: npt.NDArray[Any] = _significant_digits(array)
     if not finite.all():
         numbers = numbers.astype(object)
         numbers[~finite] = None

@@ -49,7 +49,7 @@ LETTER = 0.085
 NUMBERED = 40
 """The most rows or columns at which a cell has room for its number."""
 
-NAMED = 100
+MOST_LABELLED = 100
 """With more rows or columns than this, only every second, third, ... one is labelled."""
 
 LEAST = 0.04
@@ -213,7 +213,7 @@ def _one(
     rows, columns = len(shown.rows), len(shown.columns)
     longest = max(rows, columns)
     cell = CELL if longest <= NUMBERED else max(LEAST, CELL * NUMBERED / longest)
-    every = ceil(longest / NAMED)
+    every = ceil(longest / MOST_LABELLED)
     size = 10 if longest <= NUMBERED else 10 * min(1.0, every * cell / CELL * 1.6)
     letter = LETTER * size / 10
     left, above = (letter * max(map(cell_len, words)) for words in (shown.rows, shown.columns))

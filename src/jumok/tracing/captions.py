@@ -40,7 +40,7 @@ def force_caption(captioner: Captioner, picture: str, request: TraceRequest) -> 
     read = captioner.read(Path(picture))[None].to(device_of(model))
     search: SearchTree | None = SearchTree()
     if request.target is None:
-        write, search = _searched(captioner, read, request)
+        write, search = _search_caption(captioner, read, request)
     else:
         write = given_tokens(request.target, tokenizer, captioner.max_tokens, "one caption")
     target = None
@@ -60,7 +60,7 @@ def force_caption(captioner: Captioner, picture: str, request: TraceRequest) -> 
     )
 
 
-def _searched(
+def _search_caption(
     captioner: Captioner,
     read: Tensor,
     request: TraceRequest,
@@ -74,7 +74,7 @@ def _searched(
         partial(decode, model.decoder, memory),
         captioner.tokenizer,
         replace(request, options=replace(request.options, maximum_length=longest)),
-        None if captioner.reading is None else partial(_attention, captioner, memory),
+        None if captioner.reading is None else partial(_caption_attention, captioner, memory),
     )
 
 
@@ -93,7 +93,7 @@ def _patches(
     return {"patch": {"picture": costs.double().cpu().numpy()}}
 
 
-def _attention(
+def _caption_attention(
     captioner: Captioner, memory: Memory, paths: Sequence[Sequence[int]]
 ) -> list[Weights]:
     """The attention weights (tokens cells) of captions of the one image."""
@@ -107,8 +107,8 @@ def _attention(
     return list(weights.float().cpu().numpy())
 
 
-def _adapter(captioner: Captioner, name: str) -> ModelAdapter:
+def _caption_adapter(captioner: Captioner, name: str) -> ModelAdapter:
     return writer_adapter(captioner._model, name, captioner.tokenizer, captioner.reading)
 
 
-CAPTION = Tracer(_adapter, force_caption, FOR_CAPTIONS)
+CAPTION = Tracer(_caption_adapter, force_caption, FOR_CAPTIONS)

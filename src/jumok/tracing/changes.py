@@ -64,9 +64,9 @@ def changed(
             named = heads_off and not isinstance(heads_off, Mapping)
             layers = _layers(each) if named or weights else {}  # paths need no names
             change = Change(
-                _heads(heads_off, layers, count),
+                _named_heads(heads_off, layers, count),
                 tuple(words_off),
-                tuple(_rows(weights or {}, layers, count)),
+                tuple(_row_edits(weights or {}, layers, count)),
             )
             stack.enter_context(with_change(each, change, count))
             stack.enter_context(naming(tuple(_in_words(each, change))))
@@ -126,30 +126,32 @@ def _layers(model: nn.Module) -> Layers:
     return {(role.part, role.layer): site for site, role in roles_of(model).items()}
 
 
-def _heads(named: str | Sequence[str] | Heads, layers: Layers, count: Mapping[str, int]) -> Heads:
+def _named_heads(
+    named: str | Sequence[str] | Heads, layers: Layers, count: Mapping[str, int]
+) -> Heads:
     if isinstance(named, Mapping):
         return named
-    found: dict[str, list[int]] = {}
+    heads_by_site: dict[str, list[int]] = {}
     for name in [named] if isinstance(named, str) else named:
-        site, heads = _found(name, layers, count)
-        found.setdefault(site, []).extend(heads)
-    return found
+        site, heads = _named_site(name, layers, count)
+        heads_by_site.setdefault(site, []).extend(heads)
+    return heads_by_site
 
 
-def _rows(
+def _row_edits(
     weights: Mapping[tuple[str, int], Sequence[float]], layers: Layers, count: Mapping[str, int]
 ) -> Iterator[RowEdit]:
     for (name, query), row in weights.items():
-        site, heads = _found(name, layers, count)
+        site, heads = _named_site(name, layers, count)
         for head in heads:
             yield RowEdit(site, query, tuple(row), head)
 
 
-def _found(name: str, layers: Layers, count: Mapping[str, int]) -> tuple[str, Sequence[int]]:
+def _named_site(name: str, layers: Layers, count: Mapping[str, int]) -> tuple[str, Sequence[int]]:
     """The path of the attention module, and its heads, that a name stands for."""
     read = NAME.fullmatch(name.strip())
     if read is None:
-        raise _no_such_head(name, layers, count)
+        raise _unknown_head(name, layers, count)
     kind, layer, head = read[1], int(read[2]) - 1, read[3]
     kinds = sorted({part for part, _ in layers})
     if kind is None and len(kinds) > 1:
@@ -160,11 +162,11 @@ def _found(name: str, layers: Layers, count: Mapping[str, int]) -> tuple[str, Se
         )
     site = layers.get((kind or kinds[0], layer))
     if site is None or (head is not None and int(head) > count[site]):
-        raise _no_such_head(name, layers, count)
+        raise _unknown_head(name, layers, count)
     return site, range(count[site]) if head is None else [int(head) - 1]
 
 
-def _no_such_head(name: str, layers: Layers, count: Mapping[str, int]) -> ModelError:
+def _unknown_head(name: str, layers: Layers, count: Mapping[str, int]) -> ModelError:
     """The error that lists every layer's heads: "cross 2.1 to 2.8"."""
     spans = []
     for (part, layer), site in sorted(layers.items()):

@@ -166,5 +166,5 @@ class HeadCard:
 
     def facts(self) -> dict[str, object]:
         """The fields as plain values; layers and heads counted from 1, as they are shown."""
-        told = {"layer": self.layer + 1, "head": self.head + 1, "role": self.role}
-        return asdict(self) | told | {"nearest": None if self.nearest is None else [*self.nearest]}
+        shown = {"layer": self.layer + 1, "head": self.head + 1, "role": self.role}
+        return asdict(self) | shown | {"nearest": None if self.nearest is None else [*self.nearest]}

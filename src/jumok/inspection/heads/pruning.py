@@ -13,8 +13,8 @@ from jumok.inspection.heads.grid_cards import AnyHeadCard
 from jumok.inspection.hooks.intervene import switched_off
 
 PERCENTS = tuple(range(0, 101, 10))
-TOGETHER = "together"
-PARTS = ("encoder", "decoder", "cross", TOGETHER)
+ALL_PARTS = "together"
+PRUNED_PARTS = ("encoder", "decoder", "cross", ALL_PARTS)
 
 
 class PrunedPoint(NamedTuple):
@@ -27,7 +27,7 @@ class PrunedPoint(NamedTuple):
 
 def pruning_order(cards: Sequence[AnyHeadCard], part: str) -> list[AnyHeadCard]:
     """The heads of a part, or of all parts together, the least important first."""
-    meant = [card for card in cards if part in (card.part, TOGETHER)]
+    meant = [card for card in cards if part in (card.part, ALL_PARTS)]
     return sorted(meant, key=lambda card: card.importance)
 
 
@@ -51,7 +51,7 @@ def pruning_curves(
         return known[chosen]
 
     curves = {}
-    for part in PARTS:
+    for part in PRUNED_PARTS:
         order = pruning_order(cards, part)
         numbers = [round(len(order) * percent / 100) for percent in PERCENTS]
         curves[part] = [

@@ -46,8 +46,8 @@ def replaced(
     """
     mark = object()
 
-    def give(_: nn.Module, given: tuple[object, ...]) -> object:
-        return before(given) if before is not None and acts() else None
+    def give(_: nn.Module, args: tuple[object, ...]) -> object:
+        return before(args) if before is not None and acts() else None
 
     def leave(_: nn.Module, __: object, made: object) -> object:
         return after(made) if after is not None and acts() else None

@@ -119,8 +119,8 @@ def changed(model: nn.Module, change: Change, count: Mapping[str, int]) -> Itera
 
 def words_of(model: nn.Module) -> dict[str, Embedding]:
     """The embeddings by their path in the model, the encoder's first."""
-    found = {name: each for name, each in model.named_modules() if isinstance(each, Embedding)}
-    return dict(sorted(found.items(), key=lambda item: item[1].part != "encoder"))
+    embeddings = {name: each for name, each in model.named_modules() if isinstance(each, Embedding)}
+    return dict(sorted(embeddings.items(), key=lambda item: item[1].part != "encoder"))
 
 
 @contextmanager
@@ -198,7 +198,7 @@ def set_rows(model: nn.Module, rows: Sequence[RowEdit], count: Mapping[str, int]
     for row in rows:
         if row.site not in known or not (row.head is None or 0 <= row.head < count[row.site]):
             raise _no_such_head(count, f"{row.site}: {row.head}")
-        _check_weights(row, known[row.site])
+        _check_row(row, known[row.site])
         by_site.setdefault(row.site, []).append(row)
     edits = {
         known[site]: _one_after_another(known[site].edit, partial(_with_rows, of_site))
@@ -208,7 +208,7 @@ def set_rows(model: nn.Module, rows: Sequence[RowEdit], count: Mapping[str, int]
         yield
 
 
-def _check_weights(row: RowEdit, module: Observable) -> None:
+def _check_row(row: RowEdit, module: Observable) -> None:
     if not row.weights or min(row.weights) < 0 or not 0 < sum(row.weights) < math.inf:
         raise ModelError(
             "these are not attention weights.",
@@ -238,9 +238,9 @@ def _with_rows(rows: Sequence[RowEdit], weights: Weights, first: int) -> Weights
                 expected=f"{keys} or fewer",
                 got=f"{len(row.weights)}",
             )
-        wanted = weights.new_zeros(keys)
-        wanted[: len(row.weights)] = weights.new_tensor(row.weights) / sum(row.weights)
-        weights[:, slice(None) if row.head is None else row.head, query] = wanted
+        normalised = weights.new_zeros(keys)
+        normalised[: len(row.weights)] = weights.new_tensor(row.weights) / sum(row.weights)
+        weights[:, slice(None) if row.head is None else row.head, query] = normalised
     return weights
 
 
