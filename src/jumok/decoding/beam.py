@@ -24,7 +24,6 @@ class Extended:
     """A hypothesis with one token more.
 
     Attributes:
-        parent: the place in the beam of the hypothesis that it extends.
         value: the log-probability of the token alone. total: that of the whole hypothesis.
     """
 
@@ -64,10 +63,7 @@ class BeamRules:
 
     Attributes:
         patience: Source: Kasai et al. 2022, "A Call for Clarity in Beam Search". None: only the
-            second rule stops a search. It finds the better score, but takes up to as many steps as
-            the maximum length, and with a length penalty it may find long repetitions.
-        cover: gives the log coverage of hypotheses; None: without a coverage penalty.
-        report: receives the candidates of every step.
+            second rule stops a search: a better score, but more steps and long repetitions.
     """
 
     beam: int
@@ -104,8 +100,6 @@ class SentenceBeam(SentenceSearch):
     """The beam of one sentence; hypothesis w of it is in slot w.
 
     Args:
-        row: the sentence's number.
-        longest: the maximum number of tokens.
         forced: the first tokens of every hypothesis.
         beginning: how many of these are read at once.
     """
@@ -156,7 +150,6 @@ class SentenceBeam(SentenceSearch):
         self._length += 1
 
     def found(self) -> list[Hypothesis]:
-        """The best hypotheses of the sentence."""
         (best,) = self._pool.best()
         if not best:
             raise no_probability(f"no hypothesis for sentence {self._row}")
@@ -217,7 +210,6 @@ class SentenceBeam(SentenceSearch):
     def _tell(
         self, candidates: Sequence[Extended], kept: Sequence[Extended], may_end: Sequence[Extended]
     ) -> None:
-        """Reports the candidates of a step."""
         if self._rules.report is not None:
             end = self._limits.end
             reported = [
@@ -227,7 +219,6 @@ class SentenceBeam(SentenceSearch):
             self._rules.report(self._row, reported)
 
     def _extend(self, chosen: Sequence[Extended]) -> None:
-        """The beam with these, best first."""
         live = self._live
         self._live = [
             Live(

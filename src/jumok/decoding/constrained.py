@@ -13,7 +13,7 @@ from jumok.decoding.beam import BeamRules, Extended, SentenceBeam
 from jumok.decoding.constraints import ConstraintAutomaton, Constraints, Ways
 from jumok.decoding.stepper import NextTokens
 
-WIDEST = 24
+WIDEST_BEAM = 24
 """A row's beam is one wider than the number of its constraints' tokens, up to this size."""
 
 
@@ -28,8 +28,8 @@ class BankedExtension(NamedTuple):
 
 
 def width_of(beam: int, progress: ConstraintAutomaton) -> int:
-    """The beam of a sentence with these constraints: a place for every bank, up to WIDEST."""
-    return max(beam, min(progress.missing(progress.start) + 1, WIDEST))
+    """The beam of a sentence with these constraints: a place for every bank, up to WIDEST_BEAM."""
+    return max(beam, min(progress.missing(progress.start) + 1, WIDEST_BEAM))
 
 
 def within(
@@ -89,12 +89,9 @@ class ConstrainedBeam(SentenceBeam):
     Candidates are the best 2 * `beam` extensions, and for every hypothesis also the tokens that
     constraints need next. A hypothesis ends only when it contains all constraints, and one that
     could not write the rest before its maximum length is dropped; so every hypothesis contains
-    them. The beam is widened to one place a bank, up to WIDEST, since a beam with fewer places
+    them. The beam is widened to one place a bank, up to WIDEST_BEAM, since a beam with fewer places
     writes constraints early. With an unlimited beam the result is the best of all hypotheses that
     contain them. `no_repeat_ngram` applies to free tokens only.
-
-    Args:
-        phrases: what every hypothesis has to contain.
     """
 
     def __init__(
@@ -117,7 +114,6 @@ class ConstrainedBeam(SentenceBeam):
         self._ways = [self._progress.after(ways, token) for ways in self._ways]
 
     def _asked(self, slot: int) -> tuple[int, ...]:
-        """END, and the tokens that constraints need next."""
         return (*super()._asked(slot), *sorted(self._progress.advancing(self._ways[slot])))
 
     def _repeating(self) -> list[list[int]]:

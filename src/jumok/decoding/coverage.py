@@ -19,9 +19,6 @@ def covering(models: Sequence[SequenceToSequence], memories: Sequence[Memory]) -
     weights of all heads of all layers of all models are averaged: Wu et al. 2016 have one
     attention, and a Transformer's heads have different functions.
 
-    Args:
-        memories: what each model wrote of the same sentences.
-
     Raises:
         ConfigError: no model has attention to its source.
     """

@@ -26,8 +26,6 @@ class Limits:
 
     Attributes:
         maximum_ratio: None: the length of the source sets no limit.
-        start: the first token that a decoder reads.
-        end: the last token that a decoder writes.
         no_repeat_ngram: an n-gram of this size never occurs twice in a hypothesis; 0: it may.
         minimum_length: below it END is removed before the softmax, as in CTranslate2, so the other
             tokens share its probability. If it were removed afterwards, as in Hugging Face,
@@ -65,11 +63,7 @@ class Limits:
 def check_prefixes(
     prefixes: Prefixes, limits: Limits, longest: Sequence[int], vocabulary_size: int
 ) -> None:
-    """Raises ModelError if a prefix is missing, too long, or has tokens that cannot be forced.
-
-    Args:
-        longest: the maximum length of every row.
-    """
+    """Raises ModelError if a prefix is missing, too long, or has tokens that cannot be forced."""
     if len(prefixes) != len(longest):
         raise ModelError(
             "every sentence needs a forced prefix, which may be empty.",

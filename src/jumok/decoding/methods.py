@@ -1,7 +1,4 @@
-"""Decoding by the method that the options name: greedy, sampling, beam search, constrained search.
-
-Who computes the steps of the model is no matter: see `decoding/stepper.py`.
-"""
+"""Decoding by the method of the options: greedy, sampling, beam search, constrained search."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,8 +30,6 @@ def decode_with(
 
     Args:
         lengths: of the sources, in positions.
-        prefixes: the forced beginning of each target, without START. None: nothing.
-        constraints: the phrases that each target must contain. None: none.
         same: for beam search: the key of hypotheses that count as one (`Ranker`). None: all count.
         cover: needed for a coverage penalty.
         report: receives the candidates of beam search, which then also searches with a beam of one,
@@ -49,8 +44,10 @@ def decode_with(
     searches = searches_of(
         options, longest, stepper.vocabulary, prefixes, constraints, same, cover, report
     )
-    run([(row, each) for row, of_row in enumerate(searches) for each in of_row], stepper)
-    return [[found for each in of_row for found in each.found()] for of_row in searches]
+    run([(row, search) for row, of_row in enumerate(searches) for search in of_row], stepper)
+    return [
+        [hypothesis for search in of_row for hypothesis in search.found()] for of_row in searches
+    ]
 
 
 def searches_of(
@@ -65,9 +62,6 @@ def searches_of(
 ) -> Sequence[Sequence[SentenceSearch]]:
     """The searches of every sentence: one, or one for each sample.
 
-    Args:
-        longest: the maximum number of tokens of each target.
-        vocabulary: the number of the model's tokens.
         prefixes, constraints, same, cover, report: as in `decode_with`.
 
     Raises:
@@ -89,7 +83,7 @@ def searches_of(
     beginning = 0 if limits.minimum_length else min(map(len, forced), default=0)
     reported = report is not None and not options.penalised
     greedy = options.beam == 1 and not options.coverage_penalty and not reported
-    given = enumerate(zip(longest, forced, strict=True))
+    rows = enumerate(zip(longest, forced, strict=True))
     if not constrained and (options.sample or greedy):
         count = options.nbest
         return [
@@ -97,14 +91,16 @@ def searches_of(
                 WrittenText(options, most, begun, beginning, one, row * count + one)
                 for one in range(count)
             ]
-            for row, (most, begun) in given
+            for row, (most, begun) in rows
         ]
     ranker = replace(options.ranker, same=same)
-    told = None if constrained else report
-    rules = BeamRules(options.beam, limits, ranker, options.nbest, options.patience, cover, told)
+    reported_to = None if constrained else report
+    rules = BeamRules(
+        options.beam, limits, ranker, options.nbest, options.patience, cover, reported_to
+    )
     if not constrained or constraints is None:
-        return [[SentenceBeam(rules, row, most, begun, beginning)] for row, (most, begun) in given]
+        return [[SentenceBeam(rules, row, most, begun, beginning)] for row, (most, begun) in rows]
     return [
         [ConstrainedBeam(rules, row, most, begun, constraints[row], beginning)]
-        for row, (most, begun) in given
+        for row, (most, begun) in rows
     ]

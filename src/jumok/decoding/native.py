@@ -42,7 +42,6 @@ def decode_natively(
     of each other (or a sample of the border of two tokens).
 
     Args:
-        models: several form an ensemble.
         sources: their tokens, END included, or Memories.
         prefixes, constraints, same, report: as in `decode_with`.
 
@@ -67,7 +66,9 @@ def decode_natively(
         stepper = steppers[0] if len(steppers) == 1 else Ensemble(steppers)
         with spending("decode", "native"):
             run([(row, each) for row, of_row in enumerate(searches) for each in of_row], stepper)
-    return [[found for each in of_source for found in each.found()] for of_source in searches]
+    return [
+        [hypothesis for each in of_source for hypothesis in each.found()] for of_source in searches
+    ]
 
 
 class OnEngine(Stepper[Scores]):
@@ -81,11 +82,7 @@ class OnEngine(Stepper[Scores]):
 
 
 class NativeStepper(OnEngine):
-    """Reads for the searches of a request's sentences.
-
-    Args:
-        request: the sentences, which were read before.
-    """
+    """Reads for the searches of a request's sentences."""
 
     def __init__(self, session: int, request: Request, vocabulary: int) -> None:
         self._session, self._request, self.vocabulary = session, request, vocabulary
@@ -132,7 +129,6 @@ class WindowedStepper(OnEngine):
         return np.stack(columns, axis=1)
 
     def _after(self, readings: Sequence[Reading]) -> Scores:
-        """The log-probabilities after single tokens."""
         place = readings[0].place
         for one in readings:
             self._tokens[place, one.slot] = one.tokens[0]
@@ -199,10 +195,12 @@ def covering(models: Sequence[NativeModel], sources: Sequence[Source]) -> Cover:
 
     def cover(sentence: int, hypotheses: Sequence[Sequence[int]]) -> list[float]:
         layers: list[list[Scores]] = [[] for _ in hypotheses]
-        given = [sources[sentence]] * len(hypotheses)
+        repeated = [sources[sentence]] * len(hypotheses)
         for model in attending:
             watched = [WatchedAttention("cross", layer) for layer in range(model.cross_layers)]
-            forced = model.force(given, hypotheses, (START, END), watched, log_probabilities=False)
+            forced = model.force(
+                repeated, hypotheses, (START, END), watched, log_probabilities=False
+            )
             for of_hypothesis, each in zip(layers, forced, strict=True):
                 of_hypothesis += [weights.mean(axis=0).sum(axis=0) for weights in each.attention]
         attended = np.stack([np.mean(each, axis=0) for each in layers])

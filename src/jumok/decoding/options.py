@@ -178,9 +178,6 @@ class DecodingOptions:
     def changed(self, given: Mapping[str, Any]) -> "DecodingOptions":
         """These options with those of a command or of a request.
 
-        Args:
-            given: by their names.
-
         Raises:
             ConfigError: one is out of range, or has no effect without sampling.
         """

@@ -76,8 +76,7 @@ class Ranker:
     Attributes:
         coverage_penalty: beta, 0 or above. Above 0, source positions with a total attention below
             1 are penalised.
-        same: the key of a hypothesis; of those with equal keys, such as other segmentations of one
-            text, only the best counts. None: every sequence of tokens counts.
+        same: the key of a hypothesis; of those with equal keys only the best counts.
 
     Source: Wu et al. 2016, section 7, equation 14.
     """
@@ -116,11 +115,7 @@ class Ranker:
 
 
 def joint_scores(members: Sequence[Sequence[Hypothesis]], ranker: Ranker) -> list[Hypothesis]:
-    """The same targets scored by an ensemble, whose probability of a token is the mean of theirs.
-
-    Args:
-        members: for each model the targets, scored.
-    """
+    """The same targets scored by an ensemble (see `decoding.stepper.Ensemble`)."""
     scored = []
     for of_target in zip(*members, strict=True):
         values = np.array([each.token_log_probabilities for each in of_target])

@@ -29,10 +29,6 @@ class Draws:
     of the counter.
 
     Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"; numpy.random.Philox.
-
-    Args:
-        seed: modulo 2^64.
-        place: which of the texts that are written with this seed.
     """
 
     def __init__(self, seed: int, place: int = 0) -> None:
@@ -63,7 +59,7 @@ class Sampling:
         """The log-probabilities, minus infinity where a token is not permitted."""
         scores = scores / np.float32(self.temperature)
         if self.top_k is not None:
-            scores = _only(scores, _places(scores, self.top_k))
+            scores = _only(scores, _largest_places(scores, self.top_k))
         if self.top_p is not None and self.top_p < 1:
             scores = _only(scores, _nucleus(softmax(scores), self.top_p))
         if self.min_p:
@@ -131,16 +127,15 @@ def repeats(written: Sequence[int], count: int) -> list[int]:
 
 def _nucleus(probabilities: Scores, mass: float) -> np.ndarray:
     """The fewest places with a total probability of `mass`, at least one."""
-    few = _places(probabilities, USUAL_NUCLEUS)
+    few = _largest_places(probabilities, USUAL_NUCLEUS)
     whole = probabilities[few].sum() >= mass
-    places = few if whole else _places(probabilities, len(probabilities))
+    places = few if whole else _largest_places(probabilities, len(probabilities))
     values = probabilities[places]
     before = values.cumsum(dtype=np.float64).astype(np.float32) - values
     return places[before < np.float32(mass)]
 
 
-def _places(scores: Scores, count: int) -> npt.NDArray[np.int64]:
-    """The places of the largest."""
+def _largest_places(scores: Scores, count: int) -> npt.NDArray[np.int64]:
     places: npt.NDArray[np.int64] = largest(scores[None], count)[0][0]
     return places
 

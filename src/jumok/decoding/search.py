@@ -24,11 +24,7 @@ class SentenceSearch(ABC):
 
     @abstractmethod
     def advance(self, step: NextTokens) -> None:
-        """One step.
-
-        Args:
-            step: the model's, a row for each `reading`.
-        """
+        """One step."""
 
     @abstractmethod
     def found(self) -> list[Hypothesis]:

@@ -1,4 +1,4 @@
-"""Steps of a model: hypotheses go in, and what may come next of each of them comes out.
+"""Steps of a model: hypotheses go in, and the next tokens of each come out.
 
 A search does not know who computes: torch (`decoding/torch_stepper.py`), the native engine
 (`decoding/native.py`) or several models together (`Ensemble`). It says with each row what it wants
@@ -23,7 +23,7 @@ Scores = npt.NDArray[np.float32]
 Device = TypeVar("Device")
 """Log-probabilities where they are computed: (rows new vocabulary)."""
 
-BLOCK = 64
+PARTITION_BLOCK = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +83,7 @@ class NextTokens:
 
 
 class Stepper(ABC, Generic[Device]):
-    """A model that reads tokens of hypotheses, step by step. All rows of a step are at one place.
-
-    Attributes:
-        vocabulary: the number of its tokens.
-    """
+    """A model that reads tokens of hypotheses, step by step; a step's rows are at one place."""
 
     vocabulary: int
 
@@ -115,8 +111,6 @@ class Ensemble(Stepper[Device]):
     """Several models whose probability of a token is the mean of its members' probabilities.
 
         p(token) = (p_1(token) + ... + p_n(token)) / n
-
-    The members may be of different kinds.
 
     Raises:
         ModelError: no members, or vocabularies of different sizes.
@@ -197,11 +191,11 @@ def largest(scores: Scores, count: int) -> tuple[npt.NDArray[np.int64], Scores]:
         Their places, and the scores themselves; NaN counts as minus infinity.
     """
     rows, size = scores.shape
-    count, blocks = min(count, size), size // BLOCK
+    count, blocks = min(count, size), size // PARTITION_BLOCK
     if count == 0 or rows == 0:
         return np.zeros((rows, count), np.int64), np.zeros((rows, count), np.float32)
     if count < blocks:
-        row, place = _candidates(scores, count)
+        row, place = _largest_candidates(scores, count)
     else:
         row, place = np.nonzero(scores > -np.inf)
     values = scores[row, place]
@@ -215,11 +209,13 @@ def largest(scores: Scores, count: int) -> tuple[npt.NDArray[np.int64], Scores]:
     return places, np.where(there, np.append(values, np.float32(0))[order], np.float32(-np.inf))
 
 
-def _candidates(scores: Scores, count: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _largest_candidates(
+    scores: Scores, count: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The rows and places of all scores that may be among the `count` largest of their row."""
-    rows, whole = len(scores), scores.shape[1] // BLOCK * BLOCK
-    blocks = scores[:, :whole].reshape(rows, -1, BLOCK)
-    half = BLOCK // 2
+    rows, whole = len(scores), scores.shape[1] // PARTITION_BLOCK * PARTITION_BLOCK
+    blocks = scores[:, :whole].reshape(rows, -1, PARTITION_BLOCK)
+    half = PARTITION_BLOCK // 2
     maxima = np.maximum(blocks[..., :half], blocks[..., half:]).max(axis=2)
     least = np.partition(maxima, -count, axis=1)[:, -count]
     of_block, block = np.nonzero(maxima >= least[:, None])
@@ -227,5 +223,5 @@ def _candidates(scores: Scores, count: int) -> tuple[npt.NDArray[np.int64], npt.
     of_rest, rest = np.nonzero(scores[:, whole:] >= least[:, None])
     return (
         np.concatenate([of_block[chosen], of_rest]),
-        np.concatenate([block[chosen] * BLOCK + place, whole + rest]),
+        np.concatenate([block[chosen] * PARTITION_BLOCK + place, whole + rest]),
     )

@@ -59,11 +59,7 @@ def lengths_of(memory: Memory) -> list[int]:
 
 
 class TorchStepper(Stepper[Tensor], Generic[State]):
-    """A decoder on torch, on any device. It keeps a state of all rows that it has read last.
-
-    Args:
-        memory: of the sentences, in their order.
-    """
+    """A decoder on torch, on any device. It keeps a state of all rows that it has read last."""
 
     def __init__(self, decoder: Decoder[State], memory: Memory) -> None:
         self.vocabulary = decoder.vocabulary_size

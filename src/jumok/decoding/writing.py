@@ -1,4 +1,4 @@
-"""A text, token by token: each the most probable one, or a sample."""
+"""Writing a text token by token: each the most probable one, or a sample."""
 
 from collections.abc import Callable, Sequence
 from math import isfinite
@@ -25,7 +25,6 @@ class WrittenText(SentenceSearch):
         longest: the maximum number of them.
 
     Args:
-        forced: its first tokens.
         beginning: how many of these are read at once.
         place: which of the texts that are sampled with this seed.
     """

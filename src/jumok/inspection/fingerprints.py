@@ -31,12 +31,7 @@ def same_model(one: str, other: str) -> bool:
 
 
 def check_model(trace: "Trace", of: Fingerprinted | Path | str, file: Path | None = None) -> None:
-    """Raises a BundleError where the trace is not of this model.
-
-    Args:
-        of: the model, or the folder of its bundle.
-        file: where the trace was read from.
-    """
+    """Raises a BundleError where the trace is not of this model."""
     wanted = fingerprint_in(of) if isinstance(of, Path | str) else of.fingerprint
     if same_model(trace.fingerprint, wanted):
         return

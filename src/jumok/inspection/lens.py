@@ -28,7 +28,7 @@ from jumok.models.decoder import TransformerDecoder
 from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Float, Int, Tensor
 
-BEST = 5
+LENS_TOKENS = 5
 
 Logits = Callable[[Float[Tensor, "positions dim"]], Float[Tensor, "positions vocabulary"]]
 
@@ -83,12 +83,14 @@ def lens_predictions(
     stream = stream if written is None else stream[:, : len(written)]
     tokens, probabilities, chosen = [], [], []
     for layer in stream:  # one at a time: the vocabulary is large
-        found = logits(norm(layer)).float().softmax(dim=-1)
-        values, places = found.topk(min(BEST, found.shape[1]), dim=1)
+        distribution = logits(norm(layer)).float().softmax(dim=-1)
+        values, places = distribution.topk(min(LENS_TOKENS, distribution.shape[1]), dim=1)
         tokens.append(places)
         probabilities.append(values)
         if written is not None:
-            chosen.append(found.gather(1, torch.tensor(written, device=found.device)[:, None]))
+            chosen.append(
+                distribution.gather(1, torch.tensor(written, device=distribution.device)[:, None])
+            )
     return LensPredictions(
         torch.stack(tokens),
         torch.stack(probabilities),
@@ -127,7 +129,6 @@ def layer_facts(
 
     Args:
         streams: those of the recorded pass, of its first row.
-        pieces: from ids to tokens.
     """
     facts: dict[str, StackLayers] = {}
     words = _words_read(model, recorded)
@@ -140,12 +141,12 @@ def layer_facts(
         if logits is not None:
             norm = last_norm(model, stack)
             every = isinstance(model.get_submodule(stack), TransformerDecoder)
-            found = lens_predictions(logits, norm, stream, written if every else None)
+            predictions = lens_predictions(logits, norm, stream, written if every else None)
             facts[stack] = replace(
                 facts[stack],
                 read="post" if isinstance(norm, nn.Identity) else "pre",
-                best=named_predictions(found, pieces),
-                written=None if found.written is None else rounded(found.written),
+                best=named_predictions(predictions, pieces),
+                written=None if predictions.written is None else rounded(predictions.written),
             )
     return facts
 

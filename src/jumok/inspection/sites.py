@@ -1,8 +1,4 @@
-"""The sites of a trace: each attention module with its role, the sequences that it connects, and
-what it computed.
-
-Their calls are recorded by `inspection/hooks/recording.py`.
-"""
+"""Sites of a trace: each attention module, the sequences that it connects, and what it computed."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -53,7 +49,6 @@ def of_writers(source: str = "source", reader: Part = "encoder") -> SequencesOf:
     """For an encoder and a decoder.
 
     Args:
-        source: the axis of the encoder's input.
         reader: the part of the encoder's self-attention: "image" where cells attend to cells.
     """
     return by_part(
@@ -108,11 +103,7 @@ class AttentionCall:
 
 @dataclass(frozen=True)
 class SiteBuilder:
-    """Makes the sites of one model.
-
-    Attributes:
-        sequences: what its sites connect.
-    """
+    """Makes the sites of one model."""
 
     model: nn.Module
     sequences: SequencesOf
@@ -172,7 +163,6 @@ class SiteBuilder:
         """The site with what it computed for one input.
 
         Args:
-            call: one of its calls.
             weights, vectors, bias, allowed: as in `Site`; norms need the vectors.
         """
         place = self.place(name)

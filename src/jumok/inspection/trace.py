@@ -91,12 +91,9 @@ class Site:
     """One attention module.
 
     Attributes:
-        name: its path in the model, such as "decoder.blocks.2.cross_attention".
         kind: the score function: "scaled-dot", ...; "convolution": over pixels.
         part: encoder self-attention, decoder self-attention, cross-attention, or self-attention
             over the pixels of an image.
-        layer: from 0.
-        queries, keys: names of the axes.
         weights: (heads query key), before dropout; each row sums to 1, where there is no sink.
         norms: (query key), the norm of each key's attended value for each query: the sum over the
             heads of weight x value x output projection. None where the outputs of heads are changed
@@ -175,28 +172,21 @@ class Trace:
     """The computation of one model for one sentence or one image.
 
     Attributes:
-        model: its name.
-        task: the model's task: "translation", "captioning", "language-model", ...
         level: "weights" only, "qk" with the vectors, or "full" with the streams too.
-        text, output: the input (for an image, its name) and the output.
         axes: by name: "source" and "target"; "text"; "picture"; "grid 8x8".
         steps: one for each written token, each gap, or the label.
         picture: the image as the model read it; None: the model reads none.
         streams: at level "full" the residual stream of each stack of blocks, by its path in the
-            model ("encoder", "decoder"): (layers + 1, positions, dim). Row 0 is the embedding, row
+            model: (layers + 1, positions, dim). Row 0 is the embedding, row
             i the stream after block i; in a pre-norm model no norm is applied to it, in a
             post-norm model the block's last norm. The positions are those of the stack's own axis.
             For an RNN the states of its layers
             (`jumok.inspection.hooks.recurrent.RecurrentStates`); `jumok.record` keeps none.
-        findings: the results of the analyses: search tree, ablations, attributions, layers, ...
         tree: for a recorded search, a trace of every hypothesis that was in the beam, discarded
             ones included: the target's axis is a tree (`Axis.parents`), and each of its tokens has
             one row at every site.
-        fingerprint: that of the model (`jumok.bundle.fingerprint`): names need not be unique.
-            Empty where it is not known.
         index: the index of this input among all recorded texts or images, from 0.
-        changes: the changes of the model in this trace, by `jumok.changed` and `jumok.patched`
-            ("head off: cross 2.3"): it is then not what the model of this fingerprint computes.
+        changes: those by `jumok.changed` and `jumok.patched` ("head off: cross 2.3").
         walk: the vectors around the attention modules, for the page; not saved in files.
     """
 

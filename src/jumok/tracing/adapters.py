@@ -1,4 +1,4 @@
-"""What a trace has to know of each kind of model: names, axes, and who attends to whom."""
+"""Adapters to each kind of model: names, axes, and who attends to whom."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ class WithMask:
         return MASK if list(ids) == [self._mask] else self._names.decode(ids)
 
 
-NUMBERS = TokenNumbers()
+UNNAMED_TOKENS = TokenNumbers()
 
 
 @dataclass(frozen=True)
@@ -86,20 +86,17 @@ class ModelAdapter:
 
     Attributes:
         source: the axes of the input, from a pass and its row.
-        names: of tokens.
         sequences: what the model's sites connect; None: each the cells of its own feature map.
         target: the name of the axis of the output; "" if there is none.
         ends: whether END is a step.
-        labels: of a classifier.
         setting: the alignment setting, for the map of each hypothesis.
-        fingerprint: of the model.
     """
 
     model: nn.Module
     task: str
     name: str
     source: Callable[[RecordedPass, int], dict[str, Axis]]
-    names: Names = NUMBERS
+    names: Names = UNNAMED_TOKENS
     sequences: SequencesOf | None = None
     target: str = ""
     ends: bool = False
@@ -120,7 +117,7 @@ class ModelAdapter:
 def writer_adapter(
     model: SequenceToSequence,
     name: str,
-    names: Names = NUMBERS,
+    names: Names = UNNAMED_TOKENS,
     setting: AlignmentSetting | None = None,
 ) -> ModelAdapter:
     """Texts that an encoder reads, or images as cells of a grid; a decoder writes texts."""
@@ -132,12 +129,14 @@ def writer_adapter(
             setting=setting,
         )  # fmt: skip
     return ModelAdapter(
-        model, "translation", name, _tokens(names, "source"), names, of_writers(), "target", True,
-        setting=setting,
+        model, "translation", name, _token_axes(names, "source"), names, of_writers(), "target",
+        True, setting=setting,
     )  # fmt: skip
 
 
-def language_adapter(model: CausalLanguageModel, name: str, names: Names = NUMBERS) -> ModelAdapter:
+def language_adapter(
+    model: CausalLanguageModel, name: str, names: Names = UNNAMED_TOKENS
+) -> ModelAdapter:
     """Texts, read and written by one stack."""
     return ModelAdapter(
         model, "language-model", name, lambda _, __: {}, names, AT_WHAT_WAS_WRITTEN, "text"
@@ -145,10 +144,16 @@ def language_adapter(model: CausalLanguageModel, name: str, names: Names = NUMBE
 
 
 def reader_adapter(
-    model: nn.Module, task: str, name: str, names: Names = NUMBERS, labels: Sequence[str] = ()
+    model: nn.Module,
+    task: str,
+    name: str,
+    names: Names = UNNAMED_TOKENS,
+    labels: Sequence[str] = (),
 ) -> ModelAdapter:
     """Texts, read as a whole, and perhaps labels."""
-    return ModelAdapter(model, task, name, _tokens(names, "text"), names, AT_ITSELF, labels=labels)
+    return ModelAdapter(
+        model, task, name, _token_axes(names, "text"), names, AT_ITSELF, labels=labels
+    )
 
 
 def image_adapter(model: ImageClassifier, name: str, labels: Sequence[str] = ()) -> ModelAdapter:
@@ -181,7 +186,7 @@ def adapter_of(model: nn.Module, name: str) -> ModelAdapter:
     )
 
 
-def _tokens(names: Names, axis: str) -> Callable[[RecordedPass, int], dict[str, Axis]]:
+def _token_axes(names: Names, axis: str) -> Callable[[RecordedPass, int], dict[str, Axis]]:
     """Returns a function for the axis of the input: the real tokens; START and END in no word."""
 
     def axes(recorded: RecordedPass, row: int) -> dict[str, Axis]:

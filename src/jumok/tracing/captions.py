@@ -40,7 +40,7 @@ def force_caption(captioner: Captioner, picture: str, request: TraceRequest) -> 
     read = captioner.read(Path(picture))[None].to(device_of(model))
     search: SearchTree | None = SearchTree()
     if request.target is None:
-        write, search = _searched(captioner, read, request)
+        write, search = _search_caption(captioner, read, request)
     else:
         write = given_tokens(request.target, tokenizer, captioner.max_tokens, "one caption")
     target = None
@@ -60,15 +60,12 @@ def force_caption(captioner: Captioner, picture: str, request: TraceRequest) -> 
     )
 
 
-def _searched(
+def _search_caption(
     captioner: Captioner,
     read: Tensor,
     request: TraceRequest,
 ) -> tuple[list[int], SearchTree | None]:
-    """The tokens of the best caption, and the tree of all hypotheses.
-
-    Their attention weights are extracted by the setting that `Captioner.caption` uses.
-    """
+    """The tokens of the best caption, and the tree of all hypotheses."""
     check_tokens(request.prefix, captioner.tokenizer.size)
     longest = min(request.options.maximum_length, captioner.max_tokens)
     model = captioner._model
@@ -77,7 +74,7 @@ def _searched(
         partial(decode, model.decoder, memory),
         captioner.tokenizer,
         replace(request, options=replace(request.options, maximum_length=longest)),
-        None if captioner.reading is None else partial(_attention, captioner, memory),
+        None if captioner.reading is None else partial(_caption_attention, captioner, memory),
     )
 
 
@@ -96,7 +93,7 @@ def _patches(
     return {"patch": {"picture": costs.double().cpu().numpy()}}
 
 
-def _attention(
+def _caption_attention(
     captioner: Captioner, memory: Memory, paths: Sequence[Sequence[int]]
 ) -> list[Weights]:
     """The attention weights (tokens cells) of captions of the one image."""
@@ -110,8 +107,8 @@ def _attention(
     return list(weights.float().cpu().numpy())
 
 
-def _adapter(captioner: Captioner, name: str) -> ModelAdapter:
+def _caption_adapter(captioner: Captioner, name: str) -> ModelAdapter:
     return writer_adapter(captioner._model, name, captioner.tokenizer, captioner.reading)
 
 
-CAPTION = Tracer(_adapter, force_caption, FOR_CAPTIONS)
+CAPTION = Tracer(_caption_adapter, force_caption, FOR_CAPTIONS)

@@ -35,17 +35,13 @@ def trace(
     """Traces what a loaded model attends to in a text or an image, and what it predicts.
 
     Args:
-        system: what `jumok.load` returns.
         given: a text, or the path of an image.
         target: what is to be written or chosen, as a text or as tokens; None: the model's own
             choice.
-        options: how the model searches if it writes; None: the default for its kind.
         level: "qk" keeps queries, keys and values besides the weights; "full" also the streams.
         change: changes to the model meanwhile: heads ablated, words masked, weights set.
         prefix: tokens that the output has to begin with.
         extras: further analyses, and a callable that may cancel the work.
-        name: the model's name in the trace.
-        searcher: see `TraceRequest`.
 
     Raises:
         ConfigError: a target was given to a model without an output layer.
@@ -62,8 +58,7 @@ def trace(
 
 
 class Family(NamedTuple):
-    """What traces one loaded model (`trace`), its default decoding, what it reads; the system, and
-    what it was loaded from."""
+    """A loaded system, its tracer (`trace`), its default decoding, and what it reads."""
 
     trace: Callable[..., Trace]
     options: DecodingOptions

@@ -48,11 +48,7 @@ class ForcedPass:
 
     Attributes:
         run: the log-probabilities of all choices, for so many copies of the input.
-        text: the input, or the name of its file.
         chosen: what was chosen at each position; None: the most probable.
-        output: as text; None: the chosen label.
-        findings: what is known before the analyses.
-        axes: of the input; None: those that the adapter makes.
         target: makes the output as one that attributions force; None: there is none.
         measures: makes further measures of attribution, by tokens.
     """
@@ -186,7 +182,6 @@ def after_every_prefix(
 
     Args:
         source: tokens, or an image; a batch of one.
-        rows: of how many copies.
     """
     tokens = torch.tensor([[START, *written]], device=source.device).expand(rows, -1)
     memory = model.encode(source.expand(rows, *source.shape[1:]))

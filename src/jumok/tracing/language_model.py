@@ -19,7 +19,7 @@ from jumok.tracing.forced import ForcedPass, Tracer, device_of
 from jumok.tracing.request import TraceRequest
 from jumok.tracing.search_tree import searched
 
-MOST_WRITTEN = 24
+MOST_CONTINUED = 24
 """The default number of tokens that are written after a prompt."""
 
 
@@ -28,7 +28,7 @@ def force_continuation(system: LanguageModel, text: str, request: TraceRequest) 
 
     The search is for what follows the prompt; the steps are of all tokens, the prompt's too, as
     the model predicts each of them. `options.maximum_length` limits the continuation's tokens, with
-    `MOST_WRITTEN` as the default.
+    `MOST_CONTINUED` as the default.
 
     Raises:
         DataError: the prompt and its continuation are longer than the model's context.
@@ -38,7 +38,7 @@ def force_continuation(system: LanguageModel, text: str, request: TraceRequest) 
     check_length(text or "(nothing)", prompt or [START], room, "a shorter text")
     search: SearchTree | None = SearchTree()
     if request.target is None:
-        write, search = _searched(system, prompt, request)
+        write, search = _search_continuation(system, prompt, request)
     else:
         write = given_tokens(request.target, tokenizer, room - len(prompt), "a shorter text")
     tokens = [*prompt, *write]
@@ -58,7 +58,7 @@ def force_continuation(system: LanguageModel, text: str, request: TraceRequest) 
     )
 
 
-def _searched(
+def _search_continuation(
     system: LanguageModel,
     prompt: Sequence[int],
     request: TraceRequest,
@@ -66,7 +66,7 @@ def _searched(
     """What is written after the prompt, and the tree of all hypotheses there."""
     check_tokens(request.prefix, system.tokenizer.size)
     room = system.context - 1 - len(prompt)
-    longest = len(prompt) + min(request.options.maximum_length, MOST_WRITTEN, room)
+    longest = len(prompt) + min(request.options.maximum_length, MOST_CONTINUED, room)
     options = replace(
         request.options, minimum_length=0, maximum_length=max(longest, 1), maximum_ratio=None
     )
@@ -80,5 +80,5 @@ def _searched(
 LANGUAGE_MODEL = Tracer(
     lambda system, name: language_adapter(system._model, name, system.tokenizer),
     force_continuation,
-    DecodingOptions(beam=1, maximum_length=MOST_WRITTEN),
+    DecodingOptions(beam=1, maximum_length=MOST_CONTINUED),
 )

@@ -1,4 +1,4 @@
-"""`jumok.record`: what a model attends to while it is used, in whatever way."""
+"""`jumok.record`: what a model attends to while it is used."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -56,7 +56,6 @@ def record(
         system: a loaded model, or only the torch module: tokens are then shown by their ids.
         level: "weights"; "qk" also keeps queries, keys, values and norms; "full" also the streams
             (`Trace.streams`).
-        name: the model's name in the trace.
         each: is called with each trace; its own use of the model is not recorded. None: all traces
             are kept.
 

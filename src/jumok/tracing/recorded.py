@@ -1,4 +1,4 @@
-"""Traces from what a recorder collected: one a sentence, and a tree if there was a search."""
+"""Traces from a recorder: one a sentence, and a tree if there was a search."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -91,11 +91,7 @@ def tree_site(
     site: str,
     keys: int,
 ) -> Site:
-    """The rows of these tokens. Keys that a token may not attend to have no weight.
-
-    Args:
-        keys: how many keys are real.
-    """  # fmt: skip
+    """The rows of these tokens. Keys that a token may not attend to have no weight."""
     own = builder.place(site).part == "decoder"
     place = tree.places[tokens.nodes[-1]]
     last = recorded.decoder[place.call].attention[site][-1]
@@ -137,7 +133,7 @@ def traces_of(adapter: ModelAdapter, recorded: RecordedPass, level: Level) -> It
         traces = []
         for place, end in enumerate(ends):
             nodes = tree.path(end)
-            trace = _written(adapter, recorded, tree, source, nodes, level)
+            trace = _hypothesis_trace(adapter, recorded, tree, source, nodes, level)
             chosen = _choices(tree, nodes)
             if adapter.ends and place < len(hypotheses) and hypotheses[place].finished:
                 chosen.append((end, END))
@@ -145,7 +141,7 @@ def traces_of(adapter: ModelAdapter, recorded: RecordedPass, level: Level) -> It
             traces.append(replace(trace, index=recorded.numbers[row], steps=steps))
         if len(tree.leaves) > 1:
             every = range(len(tree.tokens))
-            whole = _written(adapter, recorded, tree, source, every, level)
+            whole = _hypothesis_trace(adapter, recorded, tree, source, every, level)
             steps = _steps(adapter, recorded, tree, _choices(tree, every))
             whole = replace(whole, steps=steps)
             search = _search(adapter, tree, whole, hypotheses)
@@ -162,7 +158,7 @@ def trace_of_row(
     source = _source(adapter, recorded, row)
     if adapter.target:
         tree = recorded.trees[row]
-        return _written(adapter, recorded, tree, source, range(len(tree.tokens)), level)
+        return _hypothesis_trace(adapter, recorded, tree, source, range(len(tree.tokens)), level)
     return Trace(
         model=adapter.name,
         fingerprint=adapter.fingerprint,
@@ -189,19 +185,19 @@ def _source(adapter: ModelAdapter, recorded: RecordedPass, row: int) -> Source:
     sites = _whole_sites(builder, recorded.encoder, row, axes)
     length = next((len(axis.tokens) for axis in axes.values()), 0)
     streams = recorded.encoder.streams_of(row, length)
-    return Source(axes, sites, streams, _picture(recorded, row))
+    return Source(axes, sites, streams, _input_image(recorded, row))
 
 
 def _whole_sites(
     builder: SiteBuilder, read: Activations, row: int, axes: Mapping[str, Axis]
 ) -> tuple[Site, ...]:
     """The sites of what was read at once, for one sentence or image."""
-    found = []
+    sites = []
     for name, calls in read.attention.items():
         place = builder.place(name)
         queries, keys = (len(axes[end].tokens) for end in (place.queries, place.keys))
-        found.append(builder.whole(name, calls, row, queries, keys))
-    return tuple(found)
+        sites.append(builder.whole(name, calls, row, queries, keys))
+    return tuple(sites)
 
 
 def _label(adapter: ModelAdapter, recorded: RecordedPass, row: int) -> dict[str, Any]:
@@ -213,7 +209,7 @@ def _label(adapter: ModelAdapter, recorded: RecordedPass, row: int) -> dict[str,
     return {"output": steps[0].token, "steps": steps}
 
 
-def _written(
+def _hypothesis_trace(
     adapter: ModelAdapter,
     recorded: RecordedPass,
     tree: TokenTree,
@@ -271,7 +267,7 @@ def _choices(tree: TokenTree, nodes: Nodes) -> list[tuple[int, int]]:
     return [(tree.parents[node], tree.tokens[node]) for node in nodes[1:]]
 
 
-def _picture(recorded: RecordedPass, row: int) -> TracePicture | None:
+def _input_image(recorded: RecordedPass, row: int) -> TracePicture | None:
     """The pixels of the input, if it has pixels."""
     if recorded.source is None or recorded.source.dtype is not torch.uint8:
         return None
@@ -337,7 +333,7 @@ def _search(
             ends.append(end)
     attended = _map_of(adapter, whole)
     paths = [tree.path(ends[leaf + 1]) for leaf in built.leaves()]
-    return built.tree(adapter.names.pieces, [_rows_of(adapter, attended, path) for path in paths])
+    return built.tree(adapter.names.pieces, [_path_rows(adapter, attended, path) for path in paths])
 
 
 def _map_of(adapter: ModelAdapter, whole: Trace) -> Array | None:
@@ -349,7 +345,7 @@ def _map_of(adapter: ModelAdapter, whole: Trace) -> Array | None:
     return found
 
 
-def _rows_of(adapter: ModelAdapter, attended: Array | None, path: Sequence[int]) -> Map | None:
+def _path_rows(adapter: ModelAdapter, attended: Array | None, path: Sequence[int]) -> Map | None:
     """The rows of the attention map for the tokens of one hypothesis."""
     if adapter.setting is None or attended is None:
         return None

@@ -1,4 +1,4 @@
-"""A request for a trace: what to look at, and which analyses to make besides."""
+"""A request for a trace, and the analyses that it wants besides."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,6 @@ class Analyses:
         search_tree: the search with all hypotheses, and the attention weights of each.
         layers: the prediction after each layer, how far words have moved, and how the model encodes
             positions.
-        walk: the vectors around the attention modules (`jumok.inspection.walk`).
         check_cancelled: called at every step of a search, and before words are occluded; an
             exception aborts the work.
     """

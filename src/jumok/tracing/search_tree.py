@@ -39,13 +39,7 @@ class SearchTreeBuilder:
     def add(
         self, parent: int, token: int, value: float, fate: Fate, total: float | None = None
     ) -> int:
-        """Adds a token; returns the number of its node.
-
-        Args:
-            parent: the number of the node before it; -1: it is the first.
-            value: its log-probability.
-            total: that of the hypothesis up to it; None: the sum over the tree's nodes.
-        """
+        """Adds a token, and its hypothesis's total (None: the sum so far); returns its node."""
         before = self._totals[parent] if parent >= 0 else 0.0
         self._parents.append(parent)
         self._tokens.append(token)
@@ -82,12 +76,7 @@ class SearchTreeBuilder:
     def tree(
         self, pieces: Callable[[Sequence[int]], Sequence[str]], maps: Sequence[Map | None]
     ) -> SearchTree:
-        """The finished tree.
-
-        Args:
-            pieces: names tokens.
-            maps: for each leaf, in the order of `leaves`, the attention of its tokens.
-        """
+        """The finished tree."""
         rows = zip(self._parents, self._tokens, pieces(self._tokens), self._values, self._totals,
                    self._fates, strict=True)  # fmt: skip
         leaves = zip(self.leaves(), maps, strict=True)
@@ -102,13 +91,8 @@ def searched(
     """The tokens of the best hypothesis for one source, and the tree of all of them.
 
     Args:
-        request: how to search, the forced prefix, whether the tree is wanted, and what may cancel
-            the search.
         attention: each leaf of the tree has these weights; the hypotheses before it are its first
             rows. None: leaves have none.
-
-    Returns:
-        The tokens; the tree, or None if it was not requested.
     """
     builder = SearchTreeBuilder()
     prefix, extras = list(request.prefix), request.extras

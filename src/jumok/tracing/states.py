@@ -36,8 +36,6 @@ class TokenStates(NamedTuple):
 
     Attributes:
         vectors: (tokens dim).
-        tokens: the names of the tokens.
-        text: the index of each token's text.
         position: of each token in its text, from 0; a text that is read in segments begins again
             in each.
         word: the index of each token's word; -1: in no word (START, END).
@@ -68,7 +66,7 @@ def states_of(
         system: a translator, a masked model, a text classifier, a language model, or a kind from
             outside with `read_texts`.
         layer: 0 is the embedding, i the stream after layer i.
-        batch_size: how many texts are read together.
+        batch_size: in texts.
 
     Raises:
         ModelError: another kind of model, one without Transformer blocks, or without such a layer.
@@ -82,10 +80,10 @@ def states_of(
     adapter = recordable(system, "model")
     stack = "decoder" if adapter.target == "text" else "encoder"
     _check_layer(adapter, stack, layer)
-    found: list[tuple[int, Axis, Array]] = []
+    states: list[tuple[int, Axis, Array]] = []
 
     def keep(recorded: RecordedPass) -> None:
-        found.extend(_of_pass(adapter, recorded, stack, layer))
+        states.extend(_of_pass(adapter, recorded, stack, layer))
 
     shared = Shared(keep)
     recorder = Recorder("full", shared)
@@ -93,8 +91,8 @@ def states_of(
         system.read_texts(texts, batch_size)
     shared.close()
     # A system may read an empty text of its own, to learn the width of its vectors.
-    given = [one for one in found if one[0] < len(texts)]
-    return _together(sorted(given, key=lambda one: one[0]))
+    kept = [one for one in states if one[0] < len(texts)]
+    return _together(sorted(kept, key=lambda one: one[0]))
 
 
 def _check_layer(adapter: ModelAdapter, stack: str, layer: int) -> None:
@@ -135,15 +133,15 @@ def _of_pass(
         yield recorded.numbers[row], axis, np.stack(list(map(numpy_of, vectors)))
 
 
-def _together(found: Sequence[tuple[int, Axis, Array]]) -> TokenStates:
+def _together(states: Sequence[tuple[int, Axis, Array]]) -> TokenStates:
     def column(of_text: Callable[[int, Axis], Sequence[int]]) -> Numbers:
-        values = [each for number, axis, _ in found for each in of_text(number, axis)]
+        values = [each for number, axis, _ in states for each in of_text(number, axis)]
         return np.array(values, dtype=np.int64)
 
-    vectors = [vectors for _, _, vectors in found]
+    vectors = [vectors for _, _, vectors in states]
     return TokenStates(
         np.concatenate(vectors) if vectors else np.zeros((0, 0), np.float32),
-        [token for _, axis, _ in found for token in axis.tokens],
+        [token for _, axis, _ in states for token in axis.tokens],
         column(lambda number, axis: [number] * len(axis.tokens)),
         column(lambda _, axis: range(len(axis.tokens))),
         column(lambda _, axis: [-1 if word is None else word for word in axis.words]),

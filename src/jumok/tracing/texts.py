@@ -22,7 +22,7 @@ from jumok.tracing.request import TraceRequest
 
 
 def force_nothing(system: Bert, text: str, request: TraceRequest) -> ForcedPass:
-    """What every token attends to. Nothing is written: options and prefix have no effect.
+    """What every token attends to.
 
     Raises:
         ConfigError: a target is given.
@@ -45,11 +45,11 @@ def force_nothing(system: Bert, text: str, request: TraceRequest) -> ForcedPass:
     return ForcedPass(run, text, [], text, axes=axes)
 
 
-def _adapter(system: Bert, name: str) -> ModelAdapter:
+def _bert_adapter(system: Bert, name: str) -> ModelAdapter:
     return ModelAdapter(system._model, "masked-lm", name, lambda *_: {}, sequences=AT_ITSELF)
 
 
-BERT = Tracer(_adapter, force_nothing, recorded=False)
+BERT = Tracer(_bert_adapter, force_nothing, recorded=False)
 
 
 def force_gaps(system: MaskedModel, text: str, request: TraceRequest) -> ForcedPass:
@@ -85,13 +85,13 @@ def force_gaps(system: MaskedModel, text: str, request: TraceRequest) -> ForcedP
 
 def _given(system: MaskedModel, target: str | Sequence[int], gaps: int) -> list[int]:
     """The token that is wanted in each gap."""
-    given = system.tokenizer.encode(target) if isinstance(target, str) else list(target)
-    check_tokens(given, system.tokenizer.size)
-    if len(given) != gaps:
+    tokens = system.tokenizer.encode(target) if isinstance(target, str) else list(target)
+    check_tokens(tokens, system.tokenizer.size)
+    if len(tokens) != gaps:
         raise DataError(
-            "every gap needs its token.", expected=f"{gaps} tokens", got=f"{len(given)}: {target}"
+            "every gap needs its token.", expected=f"{gaps} tokens", got=f"{len(tokens)}: {target}"
         )
-    return given
+    return tokens
 
 
 def force_text_class(system: TextClassification, text: str, request: TraceRequest) -> ForcedPass:

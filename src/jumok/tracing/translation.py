@@ -41,7 +41,7 @@ def force_translation(translator: Translator, text: str, request: TraceRequest) 
     source = torch.tensor([[*read, END]], device=device_of(model))
     search: SearchTree | None = SearchTree()
     if request.target is None:
-        write, search = _searched(translator, read, request)
+        write, search = _search_translation(translator, read, request)
     else:
         write = given_tokens(request.target, tokenizer, translator.max_tokens)
     return ForcedPass(
@@ -62,13 +62,10 @@ def _target(
     return written_from(model, source, tokens, torch.tensor([*write, END], device=source.device))
 
 
-def _searched(
+def _search_translation(
     translator: Translator, read: Sequence[int], request: TraceRequest
 ) -> tuple[list[int], SearchTree | None]:
-    """The tokens of the best translation, and the tree of all hypotheses.
-
-    Their attention weights are extracted by the alignment setting.
-    """
+    """The tokens of the best translation, and the tree of all hypotheses."""
     check_tokens(request.prefix, translator.tokenizer.size)
     searcher: Searcher = TorchSearcher(translator)
     if request.searcher is not None and not request.change:
@@ -105,9 +102,9 @@ def load_searcher(opened: OpenedModel, device: str = "auto") -> EngineSearcher |
     return Translator.load(*bundles, precision="fp32", engine="native", threads=1).engine
 
 
-def _adapter(translator: Translator, name: str) -> ModelAdapter:
+def _translation_adapter(translator: Translator, name: str) -> ModelAdapter:
     setting = translator._aligner.readings[0]
     return writer_adapter(translator._models[0], name, translator.tokenizer, setting)
 
 
-TRANSLATION = Tracer(_adapter, force_translation, FOR_TRANSLATION)
+TRANSLATION = Tracer(_translation_adapter, force_translation, FOR_TRANSLATION)

@@ -1,4 +1,4 @@
-"""The only hooks of torch in jumok: what goes into a module, and comes out of it, read or replaced.
+"""Hooks on torch modules, the only ones of jumok: arguments and results, read or replaced.
 
 They belong to one context: calls of the same module in other threads are ignored. Attention,
 methods, searches and systems report themselves (`attention/heard.py`); hooks are for the modules
@@ -18,12 +18,7 @@ def hooked(
     before: Callable[..., None] | None = None,
     after: Callable[..., None] | None = None,
 ) -> AbstractContextManager[None]:
-    """Reports the module's arguments and results when it is called inside the block.
-
-    Args:
-        before: receives the positional arguments.
-        after: receives the module's output.
-    """
+    """Reports the module's arguments and results when it is called inside the block."""
     return replaced(module, before and _read(before), after and _read(after))
 
 
@@ -51,8 +46,8 @@ def replaced(
     """
     mark = object()
 
-    def give(_: nn.Module, given: tuple[object, ...]) -> object:
-        return before(given) if before is not None and acts() else None
+    def give(_: nn.Module, args: tuple[object, ...]) -> object:
+        return before(args) if before is not None and acts() else None
 
     def leave(_: nn.Module, __: object, made: object) -> object:
         return after(made) if after is not None and acts() else None

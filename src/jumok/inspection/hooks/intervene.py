@@ -1,4 +1,4 @@
-"""Interventions: heads are ablated, words occluded, attention weights set by hand.
+"""Interventions: ablated heads, occluded words, attention weights set by hand.
 
 One mechanism serves all changes of heads: `gate[head]` multiplies a head's output before the heads
 are mixed (`attention/observe.py`). A gate of 0 is an ablated head. A word, or a cell of an image,
@@ -35,8 +35,6 @@ class RowEdit:
     """One row of attention weights set by the user.
 
     Attributes:
-        site: the module's path in the model.
-        query: the position of the query.
         weights: those of the keys, from the first; normalised to a sum of 1. Further keys get 0.
         head: from 0; None: all heads.
     """
@@ -52,9 +50,7 @@ class Change:
     """A change of a model.
 
     Attributes:
-        off: the ablated heads.
         blank: positions of the input text whose words are occluded, or cells of an image.
-        rows: attention weights that are set.
     """
 
     off: Heads = field(default_factory=dict)
@@ -77,9 +73,6 @@ LOGITS = 1 << 24
 @contextmanager
 def switched_off(model: nn.Module, heads: Heads, count: Mapping[str, int]) -> Iterator[None]:
     """Ablates these heads of the model inside the block.
-
-    Args:
-        count: how many heads each site has.
 
     Raises:
         ModelError: a site or a head that the model does not have.
@@ -113,9 +106,6 @@ def _gated(known: Mapping[str, Observable], gates: Mapping[str, Tensor]) -> Iter
 def changed(model: nn.Module, change: Change, count: Mapping[str, int]) -> Iterator[None]:
     """Applies all changes to the model inside the block.
 
-    Args:
-        count: how many heads each site has.
-
     Raises:
         ModelError: a head, a word or a row that does not exist.
     """
@@ -129,8 +119,8 @@ def changed(model: nn.Module, change: Change, count: Mapping[str, int]) -> Itera
 
 def words_of(model: nn.Module) -> dict[str, Embedding]:
     """The embeddings by their path in the model, the encoder's first."""
-    found = {name: each for name, each in model.named_modules() if isinstance(each, Embedding)}
-    return dict(sorted(found.items(), key=lambda item: item[1].part != "encoder"))
+    embeddings = {name: each for name, each in model.named_modules() if isinstance(each, Embedding)}
+    return dict(sorted(embeddings.items(), key=lambda item: item[1].part != "encoder"))
 
 
 @contextmanager
@@ -200,9 +190,6 @@ def set_rows(model: nn.Module, rows: Sequence[RowEdit], count: Mapping[str, int]
 
     Those of nested blocks are replaced one after another.
 
-    Args:
-        count: how many heads each site has.
-
     Raises:
         ModelError: a site or a head that the model does not have, or invalid weights.
     """
@@ -211,7 +198,7 @@ def set_rows(model: nn.Module, rows: Sequence[RowEdit], count: Mapping[str, int]
     for row in rows:
         if row.site not in known or not (row.head is None or 0 <= row.head < count[row.site]):
             raise _no_such_head(count, f"{row.site}: {row.head}")
-        _check_weights(row, known[row.site])
+        _check_row(row, known[row.site])
         by_site.setdefault(row.site, []).append(row)
     edits = {
         known[site]: _one_after_another(known[site].edit, partial(_with_rows, of_site))
@@ -221,7 +208,7 @@ def set_rows(model: nn.Module, rows: Sequence[RowEdit], count: Mapping[str, int]
         yield
 
 
-def _check_weights(row: RowEdit, module: Observable) -> None:
+def _check_row(row: RowEdit, module: Observable) -> None:
     if not row.weights or min(row.weights) < 0 or not 0 < sum(row.weights) < math.inf:
         raise ModelError(
             "these are not attention weights.",
@@ -251,9 +238,9 @@ def _with_rows(rows: Sequence[RowEdit], weights: Weights, first: int) -> Weights
                 expected=f"{keys} or fewer",
                 got=f"{len(row.weights)}",
             )
-        wanted = weights.new_zeros(keys)
-        wanted[: len(row.weights)] = weights.new_tensor(row.weights) / sum(row.weights)
-        weights[:, slice(None) if row.head is None else row.head, query] = wanted
+        normalised = weights.new_zeros(keys)
+        normalised[: len(row.weights)] = weights.new_tensor(row.weights) / sum(row.weights)
+        weights[:, slice(None) if row.head is None else row.head, query] = normalised
     return weights
 
 
@@ -279,7 +266,6 @@ def without_each_head(
     Args:
         run: the log-probabilities of all choices at every position, for so many equal rows.
         written: what was chosen at each position.
-        count: how many heads each site has.
     """
     known, parameter = sites(model), next(model.parameters())
     whole = run(1)

@@ -1,4 +1,4 @@
-"""Connects a recorder to a model: to its methods, modules and attention sites."""
+"""Hooks that connect a recorder to a model's methods, modules and attention sites."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager

@@ -1,9 +1,4 @@
-"""Records a model's work while other code runs it: attentions, tokens read, and searches.
-
-Attention modules report their weights to observers. The methods of the encoder and the decoder
-report the tokens that were read and the hypotheses that continue
-(`inspection/hooks/listening.py`). A search is recorded as a tree of tokens with their parents,
-without copies of texts.
+"""Recorders of a model's work while other code runs it: attentions, tokens read, and searches.
 
 Nothing is computed while the model works: its tensors are kept as they are, and made into traces
 when the block ends (`tracing/recorded.py`).
@@ -41,7 +36,6 @@ class Activations:
         logits: (rows new choices), where the model's output layer computed them; for a classifier
             (rows labels).
         grids: rows and columns of the feature maps that attention over pixels read.
-        tokens: of a target.
     """
 
     attention: dict[str, list[AttentionCall]] = field(default_factory=dict)
@@ -68,8 +62,8 @@ class Activations:
     def best(self) -> tuple[list[list[list[float]]], list[list[list[int]]]]:
         """The largest of them and their ids, row by row and token by token."""
         choices = self.log_probabilities.shape[-1]
-        found = torch.from_numpy(self.log_probabilities).topk(min(BEST, choices), dim=-1)
-        return found.values.numpy().tolist(), found.indices.numpy().tolist()  # torch's is slow
+        largest = torch.from_numpy(self.log_probabilities).topk(min(BEST, choices), dim=-1)
+        return largest.values.numpy().tolist(), largest.indices.numpy().tolist()  # torch's is slow
 
 
 class TokenPosition(NamedTuple):
@@ -167,12 +161,12 @@ class RecordedPass:
         """
         if (site, fact) not in self._lines:
             self._lines[site, fact] = _one_below_another(
-                [_lines_of(call.attention[site], fact) for call in self.decoder]
+                [_token_lines(call.attention[site], fact) for call in self.decoder]
             )
         return self._lines[site, fact]
 
 
-def _lines_of(calls: Sequence[AttentionCall], fact: Fact) -> Array:
+def _token_lines(calls: Sequence[AttentionCall], fact: Fact) -> Array:
     """The rows of one reading, joined over its calls: an RNN attends once a token."""
     of_tokens = torch.cat([_of_tokens(call, fact) for call in calls], dim=2)
     return numpy_of(of_tokens.transpose(1, 2).flatten(0, 1))  # -> (rows new) heads width
@@ -192,12 +186,12 @@ def _of_tokens(call: AttentionCall, fact: Fact) -> Float[Tensor, "rows heads new
 
 def _one_below_another(parts: Sequence[Array]) -> Array:
     widest = max(part.shape[2] for part in parts)
-    found = np.zeros((sum(map(len, parts)), parts[0].shape[1], widest), dtype=np.float32)
+    stacked = np.zeros((sum(map(len, parts)), parts[0].shape[1], widest), dtype=np.float32)
     first = 0
     for part in parts:
-        found[first : first + len(part), :, : part.shape[2]] = part
+        stacked[first : first + len(part), :, : part.shape[2]] = part
         first += len(part)
-    return found
+    return stacked
 
 
 class Shared:

@@ -80,7 +80,9 @@ def known_at_words(
 
     The model must have the same changes (ablated heads, occluded words) as when it ran.
     """
-    return {stack: _known(model.get_submodule(stack), *each) for stack, each in given.items()}
+    return {
+        stack: _stack_states(model.get_submodule(stack), *each) for stack, each in given.items()
+    }
 
 
 @torch.inference_mode()
@@ -88,17 +90,17 @@ def known_alone(
     model: nn.Module, given: Mapping[str, RecurrentInputs]
 ) -> dict[str, Float[Tensor, "layers positions dim"]]:
     """The states of every layer for each word read alone, like `RecurrentStates.states`."""
-    found = {}
+    alone = {}
     for stack, (tokens, memory) in given.items():
         rows = torch.zeros(tokens.shape[1], dtype=torch.long, device=tokens.device)
-        each = None if memory is None else memory.select(rows)
+        memories = None if memory is None else memory.select(rows)
         module = model.get_submodule(stack)
-        states, _ = _states(module, tokens.T, each)  # (words layers 1 dim)
-        found[stack] = states[:, :, 0].transpose(0, 1)
-    return found
+        states, _ = _states(module, tokens.T, memories)  # (words layers 1 dim)
+        alone[stack] = states[:, :, 0].transpose(0, 1)
+    return alone
 
 
-def _known(
+def _stack_states(
     stack: nn.Module, tokens: Int[Tensor, "1 positions"], memory: Memory | None
 ) -> RecurrentStates:
     states, read_out = _states(stack, tokens, memory)
@@ -109,13 +111,13 @@ def _states(
     stack: nn.Module, tokens: Int[Tensor, "batch positions"], memory: Memory | None
 ) -> tuple[Layers, Float[Tensor, "batch positions known"] | None]:
     if isinstance(stack, RecurrentEncoder):
-        return _read(stack, tokens), None
+        return _encoder_states(stack, tokens), None
     assert isinstance(stack, RecurrentDecoder)
     assert memory is not None
-    return _write(stack, memory, tokens)
+    return _decoder_states(stack, memory, tokens)
 
 
-def _read(encoder: RecurrentEncoder, tokens: Int[Tensor, "batch positions"]) -> Layers:
+def _encoder_states(encoder: RecurrentEncoder, tokens: Int[Tensor, "batch positions"]) -> Layers:
     states = encoder.embedding(tokens)
     layers = [states]
     for reader in encoder.readers:
@@ -124,7 +126,7 @@ def _read(encoder: RecurrentEncoder, tokens: Int[Tensor, "batch positions"]) -> 
     return _side_by_side(layers)
 
 
-def _write(
+def _decoder_states(
     decoder: RecurrentDecoder, memory: Memory, tokens: Int[Tensor, "batch positions"]
 ) -> tuple[Layers, Float[Tensor, "batch positions known"]]:
     """Runs the decoder step by step and stacks the states of all steps."""
@@ -169,10 +171,12 @@ def recurrent_facts(
         decoder = model.get_submodule(stack)
         assert isinstance(decoder, RecurrentDecoder)
         stand_ins = _stand_ins(states, read_out, decoder.cells.shape[2])
-        found = lens_predictions(_logits_of(decoder), nn.Identity(), stand_ins, written)
-        assert found.written is not None
+        predictions = lens_predictions(_logits_of(decoder), nn.Identity(), stand_ins, written)
+        assert predictions.written is not None
         facts[stack] = replace(
-            facts[stack], best=named_predictions(found, pieces), written=rounded(found.written)
+            facts[stack],
+            best=named_predictions(predictions, pieces),
+            written=rounded(predictions.written),
         )
     return facts
 

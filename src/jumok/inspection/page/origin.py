@@ -1,4 +1,4 @@
-"""How a page was made, as the Python code that its reader copies repeats it."""
+"""The Python code that repeats how a page was made."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +13,6 @@ class PageOrigin:
     Attributes:
         models: the folders of the model, or of an ensemble, as they were named.
         given: the path of an image, or of a saved trace. None: a text, which the trace has.
-        saved: whether `given` is a saved trace.
-        target: the output that was given; None: the model's own.
         options: how the model searched; None: as it does by default.
         beside: the folder of the model on the other side; None: the same model, or no other side.
     """
