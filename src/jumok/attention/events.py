@@ -1,7 +1,7 @@
 """Events: what modules, methods, searches and systems report to the listeners of this context.
 
-An event has an owner, the object that reports it, and a name: a method with `observable` reports its
-calls under its own name, and whatever else happens is reported by `emit`: the attention of a module
+An event has an owner, the object that reports it, and a name: a method with `observable` reports
+its calls under its own name, and `emit` reports whatever else happens: the attention of a module
 (`attention/observe.py`), the candidates of a search, the rows of a batch. A model is shared by all
 threads that use it, so its listeners are not stored in it: what other threads do with the model is
 not reported, and nothing on the model changes. Without listeners an event costs the reading of one
@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
-Arguments = ParamSpec("Given")
-Result = TypeVar("Made")
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 Owner = TypeVar("Owner")
 
 
@@ -67,8 +67,8 @@ class Listener:
         return made
 
 
-_EARS: ContextVar[Mapping[tuple[int, str], tuple[Listener, ...]] | None] = ContextVar(
-    "jumok_ears", default=None
+_LISTENERS: ContextVar[Mapping[tuple[int, str], tuple[Listener, ...]] | None] = ContextVar(
+    "jumok_listeners", default=None
 )
 """By the id of the owner and the name of the event."""
 
@@ -81,9 +81,9 @@ def observable(
 
     @wraps(method)
     def call(self: Owner, *given: Arguments.args, **named: Arguments.kwargs) -> Result:
-        everybody = _EARS.get()
-        ears = None if everybody is None else everybody.get((id(self), name))
-        if not ears:
+        everybody = _LISTENERS.get()
+        registered = None if everybody is None else everybody.get((id(self), name))
+        if not registered:
             return method(self, *given, **named)
 
         run: Callable[[], Result] = partial(method, self, *given, **named)
@@ -97,14 +97,14 @@ def observable(
 @contextmanager
 def listening_to_each(ears: Iterable[tuple[object, str, Listener]]) -> Iterator[None]:
     """Listens in this context inside the block: to each owner's event of this name."""
-    here = dict(_EARS.get() or {})
+    here = dict(_LISTENERS.get() or {})
     for owner, event, ear in ears:
         here[id(owner), event] = (*here.get((id(owner), event), ()), ear)
-    token = _EARS.set(here)
+    token = _LISTENERS.set(here)
     try:
         yield
     finally:
-        _EARS.reset(token)
+        _LISTENERS.reset(token)
 
 
 def listening_to(owner: object, ears: Mapping[str, Listener]) -> AbstractContextManager[None]:
@@ -114,10 +114,10 @@ def listening_to(owner: object, ears: Mapping[str, Listener]) -> AbstractContext
 
 def listeners(owner: object, event: str) -> tuple[Callable[..., None], ...]:
     """The functions that receive the facts of this event in this context."""
-    everybody = _EARS.get()
+    everybody = _LISTENERS.get()
     if everybody is None:
         return ()
-    ears = everybody.get((id(owner), event), ())
+    registered = everybody.get((id(owner), event), ())
     return tuple(listener.before for listener in registered if listener.before is not None)
 
 
@@ -129,7 +129,7 @@ def emit(owner: object, event: str, *facts: object) -> None:
 
 def any_listeners() -> bool:
     """Whether anything has a listener in this context."""
-    return bool(_EARS.get())
+    return bool(_LISTENERS.get())
 
 
 def has_listeners(owner: object, event: str) -> bool:

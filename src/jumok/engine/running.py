@@ -63,7 +63,7 @@ class RunningBatch:
 
         Raises:
             MemoryError: there is not enough memory.
-            What the check of `jumok.cancellation.cancel_scope` raises, after the step that is being made.
+            What the check of `cancel_scope` raises, after the step that is being made.
         """
         own = _Search(request, current_check())
         with self._turn:
