@@ -27,7 +27,7 @@ from jumok.data.pairs.shards import SHARD_PAIRS, shard_name, write_manifest, wri
 from jumok.data.pairs.store import Filters
 from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import Place
+from jumok.errors import Location
 
 DIFFERENT = 50_000  # pairs, again and again
 POLL = 0.02  # seconds
@@ -56,7 +56,7 @@ def write_first(folder: Path) -> None:
 
 def grow(corpus: Path, pairs: int) -> None:
     """Links to the first shard, until the corpus has so many pairs, and their manifest."""
-    manifest = parse_manifest((corpus / MANIFEST).read_bytes(), Place(corpus))
+    manifest = parse_manifest((corpus / MANIFEST).read_bytes(), Location(corpus))
     first = manifest.shards[0]
     names = [shard_name(number) for number in range(-(-pairs // first.pairs))]
     for name in names:
@@ -84,7 +84,7 @@ def trained(folder: Path) -> None:
     log = (folder / "runs" / "shards" / "log.jsonl").read_text("utf-8").splitlines()
     steps = [row["cpu_seconds"] for row in map(json.loads, log) if "gradient_norm" in row]
     each = (steps[-1] - steps[0]) / (len(steps) - 1)
-    manifest = parse_manifest((folder / "corpus" / MANIFEST).read_bytes(), Place(folder))
+    manifest = parse_manifest((folder / "corpus" / MANIFEST).read_bytes(), Location(folder))
     print(
         f"| {manifest.pairs:,} | {len(manifest.shards):,} | {peak * 1024 / 1e9:.2f} | "
         f"{all_of_it - steps[-1]:.1f} | {steps[0]:.1f} | {each:.3f} | {wall:.0f} |",

@@ -11,7 +11,7 @@ from jumok.cli.verbs.evaluate import evaluate, options_of_kind
 from jumok.config.families import RECIPES, TranslationConfig
 from jumok.errors import ConfigError
 from jumok.kinds import KINDS, Kind, page_facts, register_kind
-from jumok.places import resolve
+from jumok.places import import_string
 from jumok.systems.base import System
 from jumok.tracing.forced import Tracer
 from jumok.training.tasks.catalog import prepare
@@ -22,15 +22,18 @@ def test_every_place_that_a_record_names_is_there(task):
     kind = KINDS[task]
     places = [each for each in dataclasses.astuple(kind) if isinstance(each, str) and ":" in each]
     assert len(places) >= 2
-    assert all(callable(resolve(place)) or isinstance(resolve(place), Tracer) for place in places)
-    system = resolve(kind.system)
+    assert all(
+        callable(import_string(place)) or isinstance(import_string(place), Tracer)
+        for place in places
+    )
+    system = import_string(kind.system)
     assert issubclass(system, System)
     assert system.task == task or task == "bert"
-    assert isinstance(resolve(kind.trace), Tracer)
+    assert isinstance(import_string(kind.trace), Tracer)
 
 
 def test_every_recipe_has_a_kind():
-    assert {resolve(kind.recipe) for kind in KINDS.values() if kind.recipe} == set(RECIPES)
+    assert {import_string(kind.recipe) for kind in KINDS.values() if kind.recipe} == set(RECIPES)
 
 
 def test_the_options_of_kinds_are_options_of_evaluate():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """A place in the user's files. Lines count from 1, bytes from 0."""
 
     file: Path | str
@@ -46,7 +46,7 @@ class JumokError(Exception):
         expected: str | None = None,
         got: str | None = None,
         do: str | None = None,
-        place: Place | None = None,
+        place: Location | None = None,
         known: tuple[str | int, ...] = (),
     ) -> None:
         self.what, self.expected, self.got, self.do, self.place = what, expected, got, do, place

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from jumok.errors import ConfigError
-from jumok.places import resolve
+from jumok.places import import_string
 
 Writes = Literal["text", "continuation", "gaps", "label"]
 
@@ -75,7 +75,7 @@ class Kind:
                 f"the record of this kind of model has no entry {name!r}.",
                 do="add it where the kind is registered (jumok.Kind)",
             )
-        return resolve(place)
+        return import_string(place)
 
 
 _WRITER = frozenset({"columns", "output", "decoding", "tokenize", "metrics"})

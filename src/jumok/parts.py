@@ -210,7 +210,7 @@ def unknown(role: str, name: str, also: tuple[str, ...] = ()) -> str | None:
     return f"there is no {role} {name!r}{hint} There are: {', '.join(known)}"
 
 
-def resolve(role: str, name: str) -> Any:
+def builder_of(role: str, name: str) -> Any:
     """What builds the part.
 
     Raises:
@@ -220,7 +220,7 @@ def resolve(role: str, name: str) -> Any:
     if fault is not None:
         raise ConfigError(fault)
     build = PARTS[role][name].build
-    return places.resolve(build) if isinstance(build, str) else build
+    return places.import_string(build) if isinstance(build, str) else build
 
 
 def described(kind: type[S], name: str) -> S | None:

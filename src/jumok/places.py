@@ -7,7 +7,7 @@ from typing import Any
 from jumok.errors import ConfigError
 
 
-def resolve(place: str) -> Any:
+def import_string(place: str) -> Any:
     """What "module:name" names; `name` may be that of a class's method.
 
     Raises:

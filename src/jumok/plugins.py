@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from jumok import parts
 from jumok.environment import is_named_pipe
-from jumok.errors import BundleError, ConfigError, JumokError, Place
+from jumok.errors import BundleError, ConfigError, JumokError, Location
 from jumok.kinds import Kind, register_kind
 from jumok.specs import Spec
 
@@ -93,26 +93,26 @@ def load_plugin(file: Path | str) -> str:
     """
     file = Path(file)
     if is_named_pipe(file):  # it is read more than once
-        raise ConfigError("the plugin is a pipe, not a file.", place=Place(file))
+        raise ConfigError("the plugin is a pipe, not a file.", place=Location(file))
     try:
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError as error:
         raise ConfigError(
-            "the plugin cannot be read.", got=str(error.strerror), place=Place(file)
+            "the plugin cannot be read.", got=str(error.strerror), place=Location(file)
         ) from error
     known = LOADED.get(file.name)
     if known is not None and known.digest != digest:
         raise ConfigError(
             "another plugin of this name has been loaded.",
             do="rename one of the two files",
-            place=Place(file),
+            place=Location(file),
         )
     if known is not None:
         return file.name
     spec = spec_from_file_location(f"jumok_plugin_{file.stem}", file.resolve())
     if spec is None or spec.loader is None:
         raise ConfigError(
-            "a plugin is a Python file.", expected="NAME.py", got=file.name, place=Place(file)
+            "a plugin is a Python file.", expected="NAME.py", got=file.name, place=Location(file)
         )
     module = module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -127,7 +127,7 @@ def load_plugin(file: Path | str) -> str:
         raise ConfigError(
             "the plugin raised an error.",
             got=f"{type(error).__name__}: {error}",
-            place=Place(file, line),
+            place=Location(file, line),
         ) from error
     finally:
         REGISTERED.reset(outer)
@@ -165,7 +165,7 @@ def require(needed: Mapping[str, str], bundle: Path) -> None:
                 f"this bundle needs the plugin {name}, which has not been loaded.",
                 do=f"jumok --plugin PATH/{name} ..., or export JUMOK_PLUGINS=PATH/{name}; in "
                 f'Python jumok.load_plugin("PATH/{name}")',
-                place=Place(bundle),
+                place=Location(bundle),
             )
         if LOADED[name].digest != digest:
             warnings.warn(

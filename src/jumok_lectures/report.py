@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from jumok_lectures.catalog import LABS
 from jumok_lectures.entry import Lab
 from jumok_lectures.findings import Findings, Outcome, Setting, table
@@ -63,7 +63,7 @@ def run(lab: Lab, setting: Setting, folder: Path, language: Language) -> LabRepo
         file.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         raise DataError(
-            "the lab's files cannot be written.", got=str(error), place=Place(folder)
+            "the lab's files cannot be written.", got=str(error), place=Location(folder)
         ) from error
     files = tuple(folder / f"{name}{kind}" for kind in (".svg", ".png", ".json"))
     return LabReport(lab, findings, seconds, files, note)
@@ -172,7 +172,7 @@ def page(folder: Path, file: Path, language: Language) -> None:
     if not there:
         raise DataError(
             "this folder holds no results of a lab.",
-            place=Place(folder),
+            place=Location(folder),
             do="run the labs first: jumok lab --all",
         )
     records = [_read(path) for path in there]
@@ -254,7 +254,7 @@ def _further(file: Path, language: Language) -> list[str]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(
             "this is not a list of labs with further seeds.",
-            place=Place(file),
+            place=Location(file),
             got=str(error),
             do="write it again: python -m benchmarks.labs",
         ) from error
@@ -304,8 +304,8 @@ def _read(path: Path) -> LabRecord:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(
             "this is not a lab's JSON.",
-            place=Place(path),
+            place=Location(path),
             got=str(error),
             do=f"run the lab again: jumok lab {path.stem}",
         ) from error
-    raise DataError("this is another lab's JSON.", place=Place(path), got=repr(read["lab"]))
+    raise DataError("this is another lab's JSON.", place=Location(path), got=repr(read["lab"]))

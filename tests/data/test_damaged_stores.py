@@ -21,7 +21,7 @@ from jumok.data.texts.examples import prepare_examples
 from jumok.data.texts.store import prepare_texts
 from jumok.data.texts.tokenizer import ByteTokenizer
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from tests.data.painted import paint
 from tests.data.sentences import ENGLISH
 from tests.data.stores import flip, rewrite
@@ -71,7 +71,7 @@ def classified(tmp_path: Path, tokenizer: Tokenizer) -> Prepare:
 
 def inputs(tmp_path: Path, tokenizer: Tokenizer) -> Prepare:
     source = ImageSource(paint(tmp_path / "photos", 3))
-    items = [Item(source, f"blue/{number:04}.png", Place("t", number)) for number in range(3)]
+    items = [Item(source, f"blue/{number:04}.png", Location("t", number)) for number in range(3)]
     return lambda: store_inputs(items, pixel_reader(4), tmp_path / "cache")
 
 

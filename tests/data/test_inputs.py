@@ -16,7 +16,7 @@ from jumok.data.captions.store import (
     store_inputs,
 )
 from jumok.data.files.images import ImageSource
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 
 def picture(folder: Path, name: str, colour: tuple[int, int, int], size: tuple[int, int]) -> Path:
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 def items(folder: Path, *names: str) -> list[Item]:
     source = ImageSource(folder)
     table = folder.parent / "captions.tsv"
-    return [Item(source, name, Place(table, line)) for line, name in enumerate(names, start=1)]
+    return [Item(source, name, Location(table, line)) for line, name in enumerate(names, start=1)]
 
 
 def test_pixels_are_stored_colour_by_colour_at_the_models_size(folder, tmp_path):
@@ -161,7 +161,7 @@ def test_a_pictures_features_are_found_by_its_name(tmp_path):
     assert "b/one" in source
     assert "b/two.jpg" not in source
     stored = store_inputs(
-        [Item(source, "b/one.jpg", Place("t.tsv", 1))], feature_reader(1, 1, 2), tmp_path / "c"
+        [Item(source, "b/one.jpg", Location("t.tsv", 1))], feature_reader(1, 1, 2), tmp_path / "c"
     )
     assert stored.values.tolist() == [[[7.0, 7.0]]]
 

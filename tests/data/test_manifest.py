@@ -16,11 +16,11 @@ from jumok.data.pairs.store import Filters, PairStore
 from jumok.data.report import CorpusReport
 from jumok.data.store import read_store
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from tests.data.sentences import ENGLISH
 from tests.data.shards import ROWS, write
 
-PLACE = Place("manifest.json")
+PLACE = Location("manifest.json")
 
 
 def test_a_manifest_names_every_file_with_its_size_and_digest(tokenizer: Tokenizer, tmp_path: Path):

@@ -12,12 +12,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jumok.cancellation import cancel_scope
 from jumok.decoding import DecodingOptions, Hypothesis, decode
 from jumok.decoding.methods import decode_with, searches_of
 from jumok.decoding.search import SentenceSearch, run
 from jumok.decoding.stepper import NextTokens, Reading, Rows, Scores, Stepper, reduced
 from jumok.errors import JumokError
-from jumok.halting import halted_by
 from tests.decoding.tables import CachedTable, sentences
 
 VOCABULARY = 7
@@ -188,7 +188,7 @@ def test_a_search_is_ended_between_two_steps() -> None:
             return np.log(np.full((len(rows), 1, VOCABULARY), 1 / VOCABULARY, np.float32))
 
     searches = searches_of(DecodingOptions(beam=3, minimum_length=9), [9], VOCABULARY)
-    with halted_by(check), pytest.raises(LeftError):
+    with cancel_scope(check), pytest.raises(LeftError):
         run([(0, each) for each in searches[0]], Even())
     assert steps == [1, 3, 3]
 

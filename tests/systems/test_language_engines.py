@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 import jumok
-from jumok.attention.heard import Ear, listening_to
+from jumok.attention.events import Listener, listening_to
 from jumok.bundle.arrays import read_arrays
 from jumok.bundle.quantising import write_quantised
 from jumok.bundle.reading import read_bundle
@@ -218,7 +218,7 @@ def test_a_coverage_penalty_of_a_beam_is_refused_as_on_torch(native, on_torch):
 
 def test_listeners_and_global_hooks_are_answered_by_torch(native):
     heard: list[int] = []
-    with listening_to(native, {"given": Ear(heard.append)}):
+    with listening_to(native, {"given": Listener(heard.append)}):
         assert native.computed_by == {"name": "torch", "precision": "fp32"}
         native.score(TEXTS)
     assert heard == [len(TEXTS)]

@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 import jumok
-from jumok.attention.heard import Ear, listening_to
+from jumok.attention.events import Listener, listening_to
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
 from jumok.decoding import DecodingOptions
@@ -272,7 +272,7 @@ def test_a_model_that_is_first_read_without_gradients_can_be_trained(native):
 
 def test_listeners_and_global_hooks_are_answered_by_torch(native):
     heard: list[int] = []
-    with listening_to(native, {"given": Ear(heard.append)}):
+    with listening_to(native, {"given": Listener(heard.append)}):
         assert native.computed_by["name"] == "torch"
         native.translate(TEXTS, OPTIONS)
     assert heard == [len(TEXTS)]

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import nn
 
-from jumok.attention.heard import Ear, listening_to
+from jumok.attention.events import Listener, listening_to
 from jumok.training.devices.cuda_graphs import BEFORE, COUNTS, MOST, CudaGraphs
 from jumok.training.learner import Learner
 from tests.gpu.cases import Case, learner_of, model_of, training
@@ -87,7 +87,7 @@ def test_only_so_many_shapes_are_recorded():
 
 
 def watched(model: nn.Module) -> AbstractContextManager[None]:
-    return listening_to(model, {"encode": Ear(lambda *_: None)})
+    return listening_to(model, {"encode": Listener(lambda *_: None)})
 
 
 def test_a_hook_or_a_listener_gets_passes_that_are_not_recorded():

@@ -17,7 +17,7 @@ from jumok.data.pairs.corpus import read_pairs
 from jumok.data.pairs.store import PairStore
 from jumok.data.store import read_store
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import ConfigError, DataError, Place
+from jumok.errors import ConfigError, DataError, Location
 from jumok.training.preparing.shards.plan import CorpusPlan, begin
 from jumok.training.preparing.shards.stages import STAGES
 
@@ -84,7 +84,7 @@ def run(plan: CorpusPlan) -> None:
 def shards(folder: Path) -> list[tuple[str, str]]:
     """The pairs of all shards, decoded; the manifest fits them."""
     file = folder / MANIFEST
-    manifest = parse_manifest(file.read_bytes(), Place(file))
+    manifest = parse_manifest(file.read_bytes(), Location(file))
     tokenizer = Tokenizer.load(folder / "tokenizer.model")
     found = []
     for record in manifest.shards:

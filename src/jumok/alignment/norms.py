@@ -64,9 +64,9 @@ def output_weight(model: nn.Module, site: str) -> Float[Tensor, "dim heads_value
     return projection.weight.flatten(1)  # of a 1x1 convolution: one matrix for every pixel
 
 
-def changes_outputs(model: nn.Module, site: str) -> bool:
+def has_output_process(model: nn.Module, site: str) -> bool:
     """Whether the heads' outputs are changed before they are mixed: contributions are then not
     weight x value x output projection.
     """
     module = model.get_submodule(site)
-    return isinstance(module, MultiHeadAttention) and module.changes_outputs
+    return isinstance(module, MultiHeadAttention) and module.has_output_process

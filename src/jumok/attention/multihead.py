@@ -105,7 +105,7 @@ class MultiHeadAttention(Observable):
         )  # fmt: skip
 
     @property
-    def changes_outputs(self) -> bool:
+    def has_output_process(self) -> bool:
         """Whether the heads' outputs are changed before they are mixed."""
         return len(self.process_output) > 0
 
@@ -137,14 +137,14 @@ class MultiHeadAttention(Observable):
             first: where there are value residuals, those of this pass.
         """
         if isinstance(memory, tuple):
-            return self.look(queries, *memory, allowed, position)
+            return self.attend(queries, *memory, allowed, position)
         if past is None:
             made = self.keys_values(memory, position, first)
-            return self.look(queries, *made, allowed, position)
+            return self.attend(queries, *made, allowed, position)
         assert isinstance(past, KeyValueCache)
         position = past.length
         seen = past.append(*self.keys_values(memory, position, first))
-        return self.look(queries, *seen, allowed, position)
+        return self.attend(queries, *seen, allowed, position)
 
     def keys_values(
         self, memory: States, position: int = 0, first: FirstValues | None = None
@@ -159,7 +159,7 @@ class MultiHeadAttention(Observable):
             value = self.value_residual(value, first)
         return self.score.keys(key), value
 
-    def look(
+    def attend(
         self,
         queries: Float[Tensor, "batch query dim"],
         key: Float[Tensor, "batch kv_heads key head_dim"],
@@ -172,14 +172,14 @@ class MultiHeadAttention(Observable):
         for process in self.process_queries:
             query = process(query, position)
         query = self.score.queries(query)
-        found = self.attended(query, key, self.paired(value), allowed, position)
-        return self.mixed(found, queries)
+        found = self.weighted_sum(query, key, self.expand_values(value), allowed, position)
+        return self.project_output(found, queries)
 
-    def paired(self, value: Tensor) -> Tensor:
+    def expand_values(self, value: Tensor) -> Tensor:
         """The values that each head's weights are applied to: (batch kv_heads key _)."""
         return value
 
-    def attended(
+    def weighted_sum(
         self,
         query: Float[Tensor, "batch heads query _"],
         key: Float[Tensor, "batch kv_heads key _"],
@@ -199,7 +199,7 @@ class MultiHeadAttention(Observable):
             return self.sink(query, key, value, allowed, bias, drop, scale)
         return attend(query, key, value, allowed, bias, drop, scale)
 
-    def mixed(
+    def project_output(
         self, found: Float[Tensor, "batch heads query value_dim"], queries: States
     ) -> Float[Tensor, "batch query dim"]:
         """The heads' outputs, processed, gated and mixed.

@@ -12,8 +12,8 @@ from functools import partial
 
 from torch import nn
 
-from jumok.attention.heard import Ear, listeners, listening_to_each
-from jumok.attention.here import Here
+from jumok.attention.events import Listener, listeners, listening_to_each
+from jumok.attention.overrides import ContextAttribute
 from jumok.attention.role import Part, Role
 from jumok.errors import ModelError
 from jumok.shapes import Bool, Float, Tensor
@@ -57,7 +57,7 @@ class Attention:
 Observer = Callable[[Attention], None]
 
 ATTENTION = "attention"
-"""The event that an attention module reports: an `Attention` (`attention/heard.py`)."""
+"""The event that an attention module reports: an `Attention` (`attention/events.py`)."""
 
 
 class Observable(nn.Module):
@@ -79,8 +79,8 @@ class Observable(nn.Module):
     role: Role | None = None
     heads: int = 1
     window: int | None = None
-    gate: Here[Float[Tensor, "*batch heads"] | None] = Here()
-    edit: Here[WeightEdit | None] = Here()
+    gate: ContextAttribute[Float[Tensor, "*batch heads"] | None] = ContextAttribute()
+    edit: ContextAttribute[WeightEdit | None] = ContextAttribute()
 
     @property
     def observers(self) -> tuple[Observer, ...]:
@@ -161,7 +161,7 @@ def observe(
             "decoder.blocks.2.cross_attention"; None observes all.
     """
     ears = (
-        (module, ATTENTION, Ear(partial(observer, site)))
+        (module, ATTENTION, Listener(partial(observer, site)))
         for site, module in sites(model).items()
         if wanted is None or wanted(site)
     )

@@ -11,7 +11,7 @@ from jumok.bundle.free_memory import check_free_memory
 from jumok.bundle.quantised import COMPLETE, SCALE, as_quantised, scales_of
 from jumok.bundle.reading import WEIGHTS, Bundle
 from jumok.engine.quantising import Quantised
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 
 NUMBERS = {
     "F64": "<f8",
@@ -71,7 +71,7 @@ def read_stored(bundle: Bundle) -> StoredWeights:
             expected=f"SHA-256 {bundle.digest}",
             got=f"SHA-256 {actual}",
             do=COMPLETE,
-            place=Place(file),
+            place=Location(file),
         )
     return stored
 
@@ -80,7 +80,7 @@ def unreadable(bundle: Bundle, error: Exception) -> BundleError:
     """The error for weights that safetensors refuses, or the system."""
     return BundleError(
         "the weights cannot be read.",
-        place=Place(bundle.folder / WEIGHTS),
+        place=Location(bundle.folder / WEIGHTS),
         got=str(error),
         do="get an undamaged copy of the bundle",
     )

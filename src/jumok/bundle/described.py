@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle
 from jumok.config.section import ModelSection
-from jumok.errors import BundleError, ModelError, Place
+from jumok.errors import BundleError, Location, ModelError
 from jumok.models.size import BYTES, check_memory
 
 TABLES = 1 << 30
@@ -23,7 +23,7 @@ def check_size(bundle: Bundle, config: ModelSection) -> None:
             expected=f"the sizes of a model of {bundle.parameters:,} numbers",
             got=f"{error.what} {error.got}",
             do="get an undamaged copy: config.json and model.safetensors belong together",
-            place=Place(bundle.folder / CONFIG),
+            place=Location(bundle.folder / CONFIG),
         ) from error
 
 
@@ -44,7 +44,7 @@ def check_alignment(bundle: Bundle, layers: int) -> None:
                 expected=f"alignment_{what} below {count}, or null",
                 got=str(index),
                 do="get an undamaged copy of the bundle",
-                place=Place(bundle.folder / CONFIG),
+                place=Location(bundle.folder / CONFIG),
             )
 
 
@@ -55,7 +55,7 @@ def check_tensors(bundle: Bundle, shapes: Mapping[str, tuple[int, ...]]) -> None
         raise BundleError(
             "this model was trained with other code: it has weights that config.json does not "
             "describe.",
-            place=Place(bundle.folder / WEIGHTS),
+            place=Location(bundle.folder / WEIGHTS),
             expected="the tensors of the model that config.json describes",
             got=f"{unknown[0]}{more}",
             do="load it with the code that it was trained with: a newer jumok, or your own parts",
@@ -69,7 +69,7 @@ def unfit(bundle: Bundle, got: str) -> BundleError:
     """The error for weights that are not those of the described model."""
     return BundleError(
         "the weights do not fit the model that config.json describes.",
-        place=Place(bundle.folder / WEIGHTS),
+        place=Location(bundle.folder / WEIGHTS),
         got=got,
         do="get an undamaged copy: config.json and model.safetensors belong together",
     )

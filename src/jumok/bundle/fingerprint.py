@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from jumok.bundle.arrays import read_arrays
 from jumok.bundle.reading import WEIGHTS, Bundle, read_bundle
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 
 if TYPE_CHECKING:
     import torch
@@ -88,7 +88,7 @@ class Origin:
                 "the bundle on disk changed after loading, so the model in memory can no longer be "
                 "identified.",
                 do="load it again",
-                place=Place(self._bundle.folder / WEIGHTS),
+                place=Location(self._bundle.folder / WEIGHTS),
             )
 
     def _stamp_now(self) -> tuple[int, ...]:

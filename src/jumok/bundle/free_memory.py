@@ -7,7 +7,7 @@ that succeeds is no sign.
 from pathlib import Path
 
 from jumok.bundle.reading import WEIGHTS, Bundle
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 from jumok.models.size import memory
 
 KIB = 1024
@@ -27,7 +27,7 @@ def check_free_memory(bundle: Bundle, needed: int, system: Path = Path("/")) -> 
             expected=f"{needed / 1e9:,.2f} GB for the weights",
             got=f"{free / 1e9:,.2f} GB free",
             do=f"end other programs, or use a machine with more memory{smaller}",
-            place=Place(bundle.folder / WEIGHTS),
+            place=Location(bundle.folder / WEIGHTS),
         )
 
 

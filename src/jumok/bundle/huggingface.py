@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 
 CONFIG = "config.json"
 TOKENIZER = "tokenizer.json"
@@ -39,7 +39,7 @@ def detect_huggingface(folder: Path) -> HuggingFaceModel | None:
         config = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise BundleError(
-            "this file cannot be read as JSON.", got=str(error), place=Place(file),
+            "this file cannot be read as JSON.", got=str(error), place=Location(file),
             do="get an undamaged copy of the folder",
         ) from error  # fmt: skip
     if not isinstance(config, dict) or not (has_tokenizer or "model_type" in config):
@@ -58,5 +58,5 @@ def refuse_other_kinds(folder: Path, kind: str) -> None:
             expected=f"model_type {kind!r} in {CONFIG}",
             got=f"model_type {model.kind!r}" if model.kind else "no model_type",
             do=READS,
-            place=Place(folder),
+            place=Location(folder),
         )

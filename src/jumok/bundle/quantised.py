@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from jumok.data.files.header import Entry
 from jumok.engine.quantising import MOST, Quantised
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 
 SCALE = ".scale"
 COMPLETE = "copy or download the bundle again, or quantize the model again"
@@ -71,5 +71,5 @@ def _damaged(file: Path, expected: str, got: str) -> BundleError:
         expected=expected,
         got=got,
         do=COMPLETE,
-        place=Place(file),
+        place=Location(file),
     )

@@ -13,7 +13,7 @@ from jumok.bundle.reading import TOKENIZER, WEIGHTS, Bundle, sha256
 from jumok.bundle.weights import load_model
 from jumok.bundle.writing import write_bundle
 from jumok.engine.quantising import quantised
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 from jumok.kernels.linear import Projection
 from jumok.layers.embedding import Embedding
 from jumok.shapes import Tensor
@@ -57,7 +57,7 @@ def fewer_bits(bundle: Bundle, to: FewerBits) -> dict[str, Tensor]:
                 "a weight is NaN or infinite, which int8 cannot hold.",
                 got=f"{int((~tensor.isfinite()).sum()):,} such numbers in {name}",
                 do="quantize a model whose training did not diverge",
-                place=Place(bundle.folder / WEIGHTS),
+                place=Location(bundle.folder / WEIGHTS),
             )
         if tensor.data_ptr() not in matrices:
             weights[name] = tensor

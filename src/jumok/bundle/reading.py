@@ -18,7 +18,7 @@ from jumok.config.models import model_config
 from jumok.config.section import ModelSection
 from jumok.data.files.header import Entry
 from jumok.data.files.header import read_header as read_any_header
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 from jumok.plugins import require
 
 FORMAT = 1
@@ -79,7 +79,7 @@ class Bundle:
             faults = error.errors(include_url=False, include_input=False)
             raise BundleError(
                 "the model's sizes in config.json cannot be followed.",
-                place=Place(self.folder / CONFIG),
+                place=Location(self.folder / CONFIG),
                 got="; ".join(
                     f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults
                 ),
@@ -119,7 +119,7 @@ def read_bundle(folder: Path) -> Bundle:
         newer = isinstance(version, int) and version > FORMAT
         raise BundleError(
             "this bundle was written by a newer jumok." if newer else "this is not a jumok bundle.",
-            place=Place(folder / CONFIG),
+            place=Location(folder / CONFIG),
             expected=f"format {FORMAT}",
             got=f"format {version!r}",
             do="pip install --upgrade jumok" if newer else "check the path",
@@ -145,7 +145,7 @@ def _typed(kind: type[Typed], values: Mapping[str, object], file: Path) -> Typed
         ]
         raise BundleError(
             "this file of the bundle is damaged, or of another jumok.",
-            place=Place(file),
+            place=Location(file),
             got="; ".join(faults[:5]) + (f"; and {len(faults) - 5} more" if faults[5:] else ""),
             do="get an undamaged copy of the bundle",
         ) from error
@@ -156,7 +156,7 @@ def _check_files(folder: Path) -> None:
         aside = previous_folder(folder.absolute())
         raise BundleError(
             "there is no such bundle." if not folder.exists() else "a bundle is a folder.",
-            place=Place(folder),
+            place=Location(folder),
             do=f"a write was cut short: mv {aside} {folder}"
             if aside.is_dir()
             else "give the folder that training wrote, such as runs/NAME/model",
@@ -164,14 +164,14 @@ def _check_files(folder: Path) -> None:
     model = detect_huggingface(folder)
     if model is not None:
         raise BundleError(
-            f"this is {model.named}, and no bundle of jumok's.", do=READS, place=Place(folder)
+            f"this is {model.named}, and no bundle of jumok's.", do=READS, place=Location(folder)
         )
     for name in (CONFIG, WEIGHTS, CARD):
         if not (folder / name).is_file():
             inner = folder / "model"
             raise BundleError(
                 f"this bundle has no {name}.",
-                place=Place(folder),
+                place=Location(folder),
                 expected=f"{CONFIG}, {WEIGHTS} and {CARD}",
                 do=f"did you mean {inner}?"
                 if (inner / CONFIG).is_file()
@@ -185,20 +185,20 @@ def _check_tokenizer(folder: Path, expected: str | None, config: BundleConfig) -
     if not config.max_tokens or expected is None:
         raise BundleError(
             "this file of the bundle is damaged, or of another jumok.",
-            place=Place(folder / CONFIG),
+            place=Location(folder / CONFIG),
             expected="max_tokens of 1 or more, and tokenizer_sha256, as it has a vocabulary",
             got=f"max_tokens {config.max_tokens}, tokenizer_sha256 {expected}",
             do="get an undamaged copy of the bundle",
         )
     if not (folder / TOKENIZER).is_file():
         raise BundleError(
-            f"this bundle has no {TOKENIZER}.", place=Place(folder), do="copy the whole folder"
+            f"this bundle has no {TOKENIZER}.", place=Location(folder), do="copy the whole folder"
         )
     actual = sha256(folder / TOKENIZER)
     if expected != actual:
         raise BundleError(
             "the tokenizer is not the one these weights were trained with.",
-            place=Place(folder / TOKENIZER),
+            place=Location(folder / TOKENIZER),
             expected=f"SHA-256 {expected}",
             got=f"SHA-256 {actual}",
             do="put the bundle's own tokenizer.model back",
@@ -210,7 +210,7 @@ def _refuse_pickles(folder: Path) -> None:
         if file.is_file() and (file.suffix in PICKLE_SUFFIXES or _starts_as_pickle(file)):
             raise BundleError(
                 "this bundle holds what may be a Python pickle, which can run any code when read.",
-                place=Place(file),
+                place=Location(file),
                 expected="weights in model.safetensors only",
                 do="remove the file if you know what it is; otherwise do not use this bundle",
             )
@@ -234,12 +234,12 @@ def _read_json(file: Path) -> dict[str, object]:
     except (ValueError, OSError, RecursionError) as error:
         raise BundleError(
             "this file cannot be read as JSON.",
-            place=Place(file),
+            place=Location(file),
             got=str(error),
             do="get an undamaged copy of the bundle",
         ) from error
     if not isinstance(value, dict):
-        raise BundleError("this file holds no JSON object.", place=Place(file))
+        raise BundleError("this file holds no JSON object.", place=Location(file))
     return value
 
 
@@ -262,5 +262,5 @@ def read_header(file: Path) -> Mapping[str, Entry]:
             "the weights cannot be read.",
             got=str(error),
             do="copy or download the bundle again",
-            place=Place(file),
+            place=Location(file),
         ) from error

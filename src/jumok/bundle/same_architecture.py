@@ -7,7 +7,7 @@ from pathlib import Path
 from jumok.bundle.huggingface import TOKENIZER as THEIR_TOKENIZER
 from jumok.bundle.quantised import scales_of
 from jumok.bundle.reading import CONFIG, TOKENIZER, WEIGHTS, read_header
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 
 DO = "name the model that it was trained from; --with compares any two models side by side"
 
@@ -40,7 +40,7 @@ def _unlike(what: str, expected: str, got: str, other: Path) -> BundleError:
         expected=expected,
         got=got,
         do=DO,
-        place=Place(other),
+        place=Location(other),
     )
 
 
@@ -49,7 +49,7 @@ def _settings(folder: Path) -> dict[str, object]:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BundleError(
-            f"{CONFIG} cannot be read.", got=str(error), place=Place(folder)
+            f"{CONFIG} cannot be read.", got=str(error), place=Location(folder)
         ) from None
     model = config.get("model", config) if isinstance(config, dict) else {}
     own = {name: config[name] for name in ("task", "vocabulary_size", "labels") if name in config}

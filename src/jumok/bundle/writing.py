@@ -24,7 +24,7 @@ from jumok.bundle.reading import (
     previous_folder,
 )
 from jumok.data.files.atomic import force_to_disk, partial_of
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 
 
 @runtime_checkable
@@ -57,7 +57,7 @@ def write_bundle(
     if folder.exists() and not (folder / CONFIG).is_file():
         raise BundleError(
             "the folder for the bundle is something else than a bundle.",
-            place=Place(folder),
+            place=Location(folder),
             do="choose another folder, or remove this one yourself",
         )
     new = partial_of(folder)
@@ -70,7 +70,7 @@ def write_bundle(
     except OSError as error:
         raise BundleError(
             "the bundle could not be written; the old contents are untouched.",
-            place=Place(folder),
+            place=Location(folder),
             got=str(error.strerror or error),
             do="free some space or choose a folder that you may write to",
         ) from error

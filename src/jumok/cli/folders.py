@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 
 def pictures_in(items: Iterable[str | Path]) -> Iterator[Path]:
@@ -29,7 +29,7 @@ def pictures_in(items: Iterable[str | Path]) -> Iterator[Path]:
                 "there is no image in this folder.",
                 expected=f"files that end in {', '.join(SUFFIXES)}",
                 got=f"{len(found):,} other files",
-                place=Place(item),
+                place=Location(item),
             )
         if others := len(found) - len(pictures):
             files = "1 file that is not an image" if others == 1 else (

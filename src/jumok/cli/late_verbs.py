@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from jumok.cli.groups import flat
 from jumok.environment import is_named_pipe
 from jumok.errors import ConfigError
-from jumok.places import resolve
+from jumok.places import import_string
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -50,7 +50,7 @@ class LateVerb(NamedTuple):
 
     def command(self, name: str) -> object:
         """The command as typer runs it; its file is imported."""
-        found, holder = resolve(self.place), typer.Typer(rich_markup_mode="rich")
+        found, holder = import_string(self.place), typer.Typer(rich_markup_mode="rich")
         if isinstance(found, typer.Typer):
             holder.add_typer(found, name=name, rich_help_panel=self.panel)
         else:

@@ -33,7 +33,7 @@ from jumok.config.training import (
 from jumok.config.transformer import TransformerConfig
 from jumok.config.vectors import VectorsConfig
 from jumok.kinds import KINDS
-from jumok.places import resolve
+from jumok.places import import_string
 
 
 class Config(Section):
@@ -216,7 +216,7 @@ class MaskedLanguageModelConfig(Config):
 
     @model_validator(mode="after")
     def _positions_suffice(self) -> "MaskedLanguageModelConfig":
-        check_room(self.data.max_tokens, self.model)
+        check_max_positions(self.data.max_tokens, self.model)
         return self
 
 
@@ -237,7 +237,7 @@ class TextClassificationConfig(Config):
     @model_validator(mode="after")
     def _positions_suffice(self) -> "TextClassificationConfig":
         if self.model.pretrained is None:
-            check_room(self.data.max_tokens, self.model)
+            check_max_positions(self.data.max_tokens, self.model)
         return self
 
     @model_validator(mode="after")
@@ -249,7 +249,7 @@ class TextClassificationConfig(Config):
         return self
 
 
-def check_room(max_tokens: int, model: EncoderConfig) -> None:
+def check_max_positions(max_tokens: int, model: EncoderConfig) -> None:
     """Raises ValueError if there are not enough positions for START, the tokens and END."""
     if model.specs.positions.limited and max_tokens + 2 > model.max_length:
         raise ValueError(
@@ -290,4 +290,6 @@ FAMILIES: dict[str, type[Config]] = {kind: recipe for recipe in RECIPES for kind
 def families() -> dict[str, type[Config]]:
     """The recipe of every `model.kind`, those of plugins included."""
     places = [each.recipe for each in KINDS.values() if each.recipe is not None]
-    return FAMILIES | {kind: recipe for recipe in map(resolve, places) for kind in _kinds(recipe)}
+    return FAMILIES | {
+        kind: recipe for recipe in map(import_string, places) for kind in _kinds(recipe)
+    }

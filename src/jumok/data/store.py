@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from jumok.data.files.atomic import force_to_disk, working_folder
 from jumok.data.files.header import KINDS, Header, read_header
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from jumok.json_types import JsonObject
 
 VERSION = 4
@@ -289,7 +289,7 @@ def cached_store(
                 "the prepared data cannot be written.",
                 got=error.strerror,
                 do="free some space, or name another cache folder",
-                place=Place(cache),
+                place=Location(cache),
             ) from None
     try:
         yield read_store(file)
@@ -298,7 +298,7 @@ def cached_store(
             "the prepared data are damaged.",
             got=str(error),
             do="delete this file; it is prepared again",
-            place=Place(file),
+            place=Location(file),
         ) from None
 
 

@@ -21,7 +21,7 @@ from jumok.data.files.atomic import write_durably
 from jumok.data.pieces import read_pieces
 from jumok.data.sampling import MergeSampler, UnigramSampler, piece_sampler
 from jumok.data.word_ids import WordIds, words_decide
-from jumok.errors import ConfigError, DataError, Place
+from jumok.errors import ConfigError, DataError, Location
 
 PAD, UNKNOWN = special_tokens.PAD, special_tokens.UNKNOWN
 START, END = special_tokens.START, special_tokens.END
@@ -83,7 +83,7 @@ class Tokenizer:
         DataError: the bytes are not a SentencePiece model, or its special-token ids differ.
     """
 
-    def __init__(self, model: bytes, place: Place | None = None) -> None:
+    def __init__(self, model: bytes, place: Location | None = None) -> None:
         try:
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
             self._processor.id_to_piece(list(range(self._processor.get_piece_size())))
@@ -181,9 +181,9 @@ class Tokenizer:
             model = path.read_bytes()
         except OSError as error:
             raise DataError(
-                "the tokenizer cannot be read.", got=error.strerror, place=Place(path)
+                "the tokenizer cannot be read.", got=error.strerror, place=Location(path)
             ) from None
-        return cls(model, Place(path))
+        return cls(model, Location(path))
 
     def save(self, path: Path | str) -> None:
         write_durably(Path(path), self.model)

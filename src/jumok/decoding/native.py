@@ -22,7 +22,7 @@ from jumok.engine.native import NativeModel
 from jumok.engine.request import Request
 from jumok.engine.searching import Source
 from jumok.engine.steps import StepRow, read_rows
-from jumok.stopwatch import spending
+from jumok.stopwatch import timed
 
 Slots = npt.NDArray[np.int32]
 
@@ -64,7 +64,7 @@ def decode_natively(
             for model in models
         ]
         stepper = steppers[0] if len(steppers) == 1 else Ensemble(steppers)
-        with spending("decode", "native"):
+        with timed("decode", "native"):
             run([(row, each) for row, of_row in enumerate(searches) for each in of_row], stepper)
     return [
         [hypothesis for each in of_source for hypothesis in each.found()] for of_source in searches

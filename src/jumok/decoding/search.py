@@ -4,9 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from jumok.cancellation import check_cancelled
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.stepper import NextTokens, Reading, Stepper
-from jumok.halting import heed
 
 
 class SentenceSearch(ABC):
@@ -40,11 +40,11 @@ def steps(searches: Sequence[tuple[int, SentenceSearch]], stepper: Stepper[Any])
     step.
 
     Raises:
-        What the check of `jumok.halting.halted_by` raises, before a step.
+        What the check of `jumok.cancellation.cancel_scope` raises, before a step.
     """
     going = [(sentence, each, each.reading()) for sentence, each in searches]
     while going := [each for each in going if each[2]]:
-        heed()
+        check_cancelled()
         step = stepper.step(
             [(sentence, one) for sentence, _, readings in going for one in readings]
         )

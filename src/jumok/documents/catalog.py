@@ -14,7 +14,7 @@ from jumok.documents.po import read_po
 from jumok.documents.segment import Translated
 from jumok.documents.subtitles import read_subtitles
 from jumok.documents.xml import read_tmx, read_xliff
-from jumok.errors import ConfigError, DataError, Place
+from jumok.errors import ConfigError, DataError, Location
 
 Translate = Callable[[list[str]], Sequence[Translated | str]]
 """Returns a translation for each text; its `Translated.links` place the markup."""
@@ -51,7 +51,7 @@ def document_format(file: Path, head: bytes) -> str | None:
         f"this is {what}, which cannot be translated as it is.",
         expected=f"lines of text, or one of {', '.join(FORMATS)}",
         do=do.format(file=file),
-        place=Place(file),
+        place=Location(file),
     )
 
 
@@ -80,7 +80,7 @@ def read_document(
             expected=error.expected,
             got=error.got,
             do=error.do,
-            place=Place(name, line) if name else error.place,
+            place=Location(name, line) if name else error.place,
         ) from None
 
 

@@ -23,7 +23,7 @@ from jumok.documents.segment import (
     paragraph,
     place_inlines,
 )
-from jumok.errors import DataError, Place, optional_import
+from jumok.errors import DataError, Location, optional_import
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 SPACE = "{http://www.w3.org/XML/1998/namespace}space"
@@ -215,7 +215,7 @@ def read_docx(content: bytes) -> DocxDocument:
             "the file is not readable as DOCX.",
             got=str(error),
             do="open it in a word processor and save it again",
-            place=Place("DOCX"),
+            place=Location("DOCX"),
         ) from None
     return document
 

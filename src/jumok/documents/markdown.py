@@ -9,7 +9,7 @@ from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import VOID, slots_of
 from jumok.documents.markup import tokens
 from jumok.documents.segment import Chunk, DocumentSegment, Translated, paragraph, rendered
-from jumok.errors import DataError, Place, optional_import
+from jumok.errors import DataError, Location, optional_import
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -77,7 +77,7 @@ class _Page:
                     "a line of the Markdown file could not be located.",
                     got=repr(line_text),
                     do="write the line without tabs, or remove it",
-                    place=Place("Markdown", number + 1),
+                    place=Location("Markdown", number + 1),
                 )
             for character in line_text:
                 index += self.cell and character == "|" and self.text[index] == "\\"

@@ -14,7 +14,7 @@ from jumok.data.files.translators import HEADER_LANGUAGE
 from jumok.documents.document import Languages, check_language
 from jumok.documents.html import tagged_chunks
 from jumok.documents.segment import DocumentSegment, Paragraph, Translated, paragraph, rendered
-from jumok.errors import DataError, Place, optional_import
+from jumok.errors import DataError, Location, optional_import
 
 PLACEHOLDER = re.compile(
     r"%(?:\([\w.]+\))?+(?:\d+\$)?+[-+#0']*+(?:\d+|\*)?+(?:\.\d+)?+(?:hh|h|ll|l|q|z|j|t|L)?"
@@ -123,7 +123,7 @@ def read_po(content: bytes, languages: Languages) -> PoDocument:
         store = parse(content)
     except fault as error:
         raise DataError(
-            "the file is not well-formed PO.", got=str(error), place=Place("PO")
+            "the file is not well-formed PO.", got=str(error), place=Location("PO")
         ) from None
     entries = []
     for unit in store.units:
@@ -150,5 +150,5 @@ def _check_charset(content: bytes) -> None:
             expected=named,
             got=f"byte {content[error.start]:#04x}",
             do="correct the charset in its header, or convert the file",
-            place=Place("PO", content.count(b"\n", 0, error.start) + 1),
+            place=Location("PO", content.count(b"\n", 0, error.start) + 1),
         ) from None

@@ -8,7 +8,7 @@ from functools import partial
 from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import tagged_chunks
 from jumok.documents.segment import Chunk, DocumentSegment, Translated, paragraph, rendered
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 _TIME = r"(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
 # The line with the times, then the lines up to a blank one.
@@ -32,7 +32,7 @@ def read_subtitles(content: bytes) -> TextDocument:
             "the subtitles have no cue that can be read.",
             expected="a line with times (00:00:01,000 --> 00:00:02,000), and lines of text below",
             do="end the lines as on Unix or Windows, and write the times as above",
-            place=Place("subtitles"),
+            place=Location("subtitles"),
         )
     slots = [slot for cue in cues for slot in _slots(text, cue)]
     return TextDocument(text, slots)

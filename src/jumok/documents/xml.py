@@ -16,7 +16,7 @@ from jumok.documents.segment import (
     paragraph,
     rendered,
 )
-from jumok.errors import DataError, Place, optional_import
+from jumok.errors import DataError, Location, optional_import
 
 OPENS, CLOSES = {"bpt", "bx", "sc"}, {"ept", "ex", "ec"}  # two elements that enclose text
 
@@ -54,7 +54,9 @@ def _document(
         tree = etree.fromstring(content, parser).getroottree()
     except etree.XMLSyntaxError as error:
         raise DataError(
-            f"the file is not well-formed {name}.", got=error.msg, place=Place(name, error.lineno)
+            f"the file is not well-formed {name}.",
+            got=error.msg,
+            place=Location(name, error.lineno),
         ) from None
     charset = tree.docinfo.encoding or "utf-8"
     text = content.decode(charset)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from jumok.alignment.words import GoldLinks, Link
 from jumok.data.files.reading import read_lines
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from jumok.inspection.trace import Trace
 
 MOST_DIGITS = 9
@@ -90,10 +90,10 @@ def read_gold(file: Path) -> Iterator[GoldLinks]:
         DataError: something that is not a link, with its line.
     """
     for number, line in enumerate(read_lines(file), start=1):
-        yield parse_gold(line.split("\t")[-1], Place(file, number))
+        yield parse_gold(line.split("\t")[-1], Location(file, number))
 
 
-def parse_gold(text: str, place: Place | None = None) -> GoldLinks:
+def parse_gold(text: str, place: Location | None = None) -> GoldLinks:
     """The gold links of one sentence: "0-0 1p2"; a DataError names what is not a link."""
     links = [_link(word, place) for word in text.split()]
     sure = frozenset(link for link, certain in links if certain)
@@ -122,7 +122,7 @@ def with_gold(trace: Trace, gold: GoldLinks) -> Trace:
     return replace(trace, findings=replace(trace.findings, gold=gold))
 
 
-def _link(word: str, place: Place | None) -> tuple[Link, bool]:
+def _link(word: str, place: Location | None) -> tuple[Link, bool]:
     for sign in "-p?":
         source, between, target = word.partition(sign)
         digits = source.isdecimal() and target.isdecimal()

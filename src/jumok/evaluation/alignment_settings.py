@@ -13,7 +13,7 @@ from jumok.alignment.words import GoldLinks
 from jumok.data.files.tables import Column
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.tokenizer import normalize, plain_words
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from jumok.evaluation.alignment import (
     AlignmentScores,
     LinkCounts,
@@ -57,9 +57,9 @@ def read_aligned(
                 "there are not as many lines of links as pairs.",
                 expected="a line of links for each pair; an empty one where there is none",
                 got=f"{'no pair' if pair is None else 'no links'} at line {number}",
-                place=Place(gold, number),
+                place=Location(gold, number),
             )
-        _check(links_of_pair, pair.source, pair.target, Place(gold, number))
+        _check(links_of_pair, pair.source, pair.target, Location(gold, number))
         yield AlignedPair(pair.source, pair.target, pair.line, links_of_pair)
 
 
@@ -68,13 +68,13 @@ def _with_column(corpus: Corpus, links: Column | None) -> Iterator[AlignedPair]:
     for pair in read_pairs(replace(corpus, further=further)):
         gold = None
         for cell in pair.further:
-            place = Place(corpus.files[0], pair.line)
+            place = Location(corpus.files[0], pair.line)
             gold = parse_gold(cell, place)
             _check(gold, pair.source, pair.target, place)
         yield AlignedPair(pair.source, pair.target, pair.line, gold)
 
 
-def _check(gold: GoldLinks, source: str, target: str, place: Place) -> None:
+def _check(gold: GoldLinks, source: str, target: str, place: Location) -> None:
     words = [len(plain_words(normalize(text))) for text in (source, target)]
     for link in gold.possible:
         if link[0] >= words[0] or link[1] >= words[1]:

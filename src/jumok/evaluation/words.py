@@ -20,7 +20,7 @@ import torch
 
 from jumok.bundle.card import Score
 from jumok.data.files.reading import read_lines
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from jumok.inspection.heads.ranks import spearman
 from jumok.systems.words import WordSpace
 
@@ -78,10 +78,10 @@ def read_questions(file: Path) -> Questions:
                 if section is not None
                 else "two words and a number, or ': family' and four words a line",
                 got=repr(line[:60]),
-                place=Place(file, number),
+                place=Location(file, number),
             )
     if not questions.words:
-        raise DataError("there is no question in this file.", place=Place(file))
+        raise DataError("there is no question in this file.", place=Location(file))
     return questions
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from jumok.bundle.fingerprint import fingerprint_in
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 
 if TYPE_CHECKING:
     from jumok.inspection.trace import Trace
@@ -42,7 +42,7 @@ def check_model(trace: "Trace", of: Fingerprinted | Path | str, file: Path | Non
         got=f"a trace of {trace.model!r}, with the fingerprint {trace.fingerprint or 'unknown'}",
         do="give the model that it was recorded with, or record it again with this one: "
         "jumok look MODEL TEXT --save trace.npz",
-        place=None if file is None else Place(file),
+        place=None if file is None else Location(file),
     )
 
 

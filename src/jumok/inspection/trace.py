@@ -25,7 +25,7 @@ from jumok.inspection.changes import changes_here
 from jumok.inspection.findings import JUDGED, TraceFindings, findings_json
 from jumok.inspection.page.picture import TracePicture
 from jumok.inspection.walk import Walk
-from jumok.places import resolve
+from jumok.places import import_string
 
 if TYPE_CHECKING:
     import pandas
@@ -322,7 +322,7 @@ class Trace:
         self, include: Container[str] | None = None, exclude: Container[str] | None = None
     ) -> dict[str, object]:
         """The page, as a notebook displays it."""
-        return resolve(PAGE)(self)._repr_mimebundle_(include, exclude)
+        return import_string(PAGE)(self)._repr_mimebundle_(include, exclude)
 
 
 def write_traces(file: Path, traces: Sequence[Trace]) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 from jumok.inspection.findings import SearchTree
 from jumok.inspection.fingerprints import Fingerprinted, check_model
 from jumok.inspection.trace import (
@@ -85,7 +85,7 @@ def load_traces(file: Path | str) -> list[Trace]:
         raise BundleError(
             "this is not a trace." if there else "there is no such trace.",
             got="a folder, or something else that is not a file" if there else None,
-            place=Place(path),
+            place=Location(path),
         )
     try:
         return _read_traces(path)
@@ -94,7 +94,7 @@ def load_traces(file: Path | str) -> list[Trace]:
             "this is not a trace, or it is truncated or edited.",
             got=_fault_text(error),
             do="record it again: jumok look MODEL TEXT --save trace.npz",
-            place=Place(path),
+            place=Location(path),
         ) from error
 
 
@@ -112,7 +112,7 @@ def _read_traces(path: Path) -> list[Trace]:
             expected=f"format {FORMAT}",
             got=f"format {str(head['format'])[:60]}",
             do="record it again with this jumok" if older else "pip install --upgrade jumok",
-            place=Place(path),
+            place=Location(path),
         )
     digest = head.pop("digest")
     arrays = {name.removesuffix(".npy"): _array(name, part) for name, part in parts.items()}
@@ -145,7 +145,7 @@ def _check_members(members: list[zipfile.ZipInfo], path: Path) -> None:
             expected=f"at most {most:,} bytes from a file of {packed:,}",
             got=f"{unpacked:,} bytes",
             do="do not use it; record the trace again: jumok look MODEL TEXT --save trace.npz",
-            place=Place(path),
+            place=Location(path),
         )
 
 

@@ -10,7 +10,7 @@ from torch import nn
 from jumok.kernels import native
 from jumok.kernels.activation import soft_cap
 from jumok.kernels.card import serving
-from jumok.kernels.plain import plain
+from jumok.kernels.plain import is_unpatched
 from jumok.kernels.training import linear as training_linear
 from jumok.shapes import Float, Tensor
 
@@ -30,7 +30,7 @@ def linear_relu(
     states: Float[Tensor, "*axes inner"], layer: "Linear"
 ) -> Float[Tensor, "*axes outer"] | None:
     """max(x W^T + b, 0) in one pass; None: there is no kernel."""
-    on_card = serving.serves(states) and layer.bias is not None and plain(layer, Linear)
+    on_card = serving.serves(states) and layer.bias is not None and is_unpatched(layer, Linear)
     if not on_card or not _trained(states, layer.weight):
         return None
     return training_linear.linear(states, layer.weight, layer.bias, bent=True)
@@ -40,7 +40,7 @@ def linears(
     states: Float[Tensor, "*axes inner"], layers: Sequence[nn.Module]
 ) -> list[Float[Tensor, "*axes _"]]:
     """What each of the layers gives for the same states."""
-    known = [layer for layer in layers if isinstance(layer, Linear) and plain(layer, Linear)]
+    known = [layer for layer in layers if isinstance(layer, Linear) and is_unpatched(layer, Linear)]
     if len(known) == len(layers) and all(_trained(states, layer.weight) for layer in known):
         pairs = [(layer.weight, layer.bias) for layer in known]
         return list(training_linear.linears(states, pairs))

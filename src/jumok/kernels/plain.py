@@ -20,7 +20,7 @@ GLOBAL = (
 HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
-def plain(module: nn.Module, kind: type[nn.Module]) -> bool:
+def is_unpatched(module: nn.Module, kind: type[nn.Module]) -> bool:
     """Whether calling this module is the forward of `kind`, and nothing else."""
     own = module.__dict__
     return (

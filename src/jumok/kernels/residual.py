@@ -9,7 +9,7 @@ from jumok.kernels import native
 from jumok.kernels.card import serving
 from jumok.kernels.context import Context
 from jumok.kernels.noise import DropoutMask
-from jumok.kernels.plain import plain
+from jumok.kernels.plain import is_unpatched
 from jumok.shapes import States, Tensor
 
 KnownNorm = nn.LayerNorm | nn.RMSNorm
@@ -18,9 +18,11 @@ KnownNorm = nn.LayerNorm | nn.RMSNorm
 def knows(norm: object) -> TypeGuard[KnownNorm]:
     """Whether `add_norm` does what a call of this norm would do."""
     if isinstance(norm, nn.LayerNorm):
-        return plain(norm, nn.LayerNorm) and norm.weight is not None and norm.bias is not None
+        return (
+            is_unpatched(norm, nn.LayerNorm) and norm.weight is not None and norm.bias is not None
+        )
     if isinstance(norm, nn.RMSNorm):
-        return plain(norm, nn.RMSNorm) and norm.weight is not None and norm.eps is not None
+        return is_unpatched(norm, nn.RMSNorm) and norm.weight is not None and norm.eps is not None
     return False
 
 

@@ -146,7 +146,7 @@ class Stack(nn.ModuleList):
             state = None if states is None else states[number]
             computed_again = self.recompute and self.training and state is None
             given = (stream, normed, allowed, memory, memory_allowed, state, first)
-            stream, normed = again(block, given) if computed_again else block(*given)
+            stream, normed = checkpointed(block, given) if computed_again else block(*given)
         return normed
 
     def start(self, memory: Float[Tensor, "batch source dim"] | None) -> list[BlockState]:
@@ -159,7 +159,7 @@ def _of_first_layer(first: FirstValues | None) -> dict[str, FirstValues]:
     return {} if first is None else {"first": first}
 
 
-def again(block: Block, given: tuple[Any, ...]) -> tuple[States, States]:
+def checkpointed(block: Block, given: tuple[Any, ...]) -> tuple[States, States]:
     """The block's outputs. What its gradient needs is computed a second time, with the same masks
     of dropout.
     """

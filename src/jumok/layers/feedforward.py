@@ -9,7 +9,7 @@ from torch import nn
 from jumok.kernels.activation import dropout, relu_dropout
 from jumok.kernels.linear import Linear, linear_relu
 from jumok.kernels.noise import DropoutMask
-from jumok.kernels.plain import plain
+from jumok.kernels.plain import is_unpatched
 from jumok.layers.dropout import Dropout
 from jumok.shapes import States
 
@@ -58,7 +58,7 @@ class PlainFeedForward(nn.Module):
 
     def forward(self, states: States) -> States:
         """The states, each transformed on its own."""
-        if not plain(self.dropout, Dropout):
+        if not is_unpatched(self.dropout, Dropout):
             return self.outer(self.dropout(self.activation(self.inner(states), None)))
         drop = self.dropout.draw()
         if self.activation is relu_dropout:

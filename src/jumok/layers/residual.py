@@ -10,7 +10,7 @@ Xiong et al. 2020 (pre-norm); lecture 000.
 from torch import nn
 
 from jumok.kernels import residual as kernel
-from jumok.kernels.plain import plain
+from jumok.kernels.plain import is_unpatched
 from jumok.layers.dropout import Dropout
 from jumok.layers.interfaces import Norm
 from jumok.shapes import States
@@ -29,7 +29,7 @@ class PreNorm(nn.Module):
 
         In one pass if there is a kernel, unless a hook wants to see its parts at work.
         """
-        if kernel.knows(self.norm) and plain(self.dropout, Dropout):
+        if kernel.knows(self.norm) and is_unpatched(self.dropout, Dropout):
             return kernel.add_norm(stream, update, self.norm, self.dropout.draw())
         total = stream + self.dropout(update)
         return total, self.norm(total)

@@ -29,7 +29,7 @@ from jumok.layers.experts import MixtureOfExperts
 from jumok.layers.interfaces import FeedForward
 from jumok.layers.positions import AddedPositions, ConcatenatedPositions, Positions
 from jumok.layers.residual import PostNorm, PreNorm
-from jumok.parts import resolve
+from jumok.parts import builder_of
 from jumok.positions.interfaces import PositionSizes
 from jumok.specs import Entrance
 
@@ -53,7 +53,7 @@ class BlockBuilder:
 
     def norm(self) -> nn.Module:
         """A norm of the stream."""
-        norm: nn.Module = resolve("norm", self.config.norm_kind)(
+        norm: nn.Module = builder_of("norm", self.config.norm_kind)(
             self.config.dim, self.config.norm_epsilon
         )
         return norm
@@ -90,7 +90,7 @@ class BlockBuilder:
 
     def _feedforward(self) -> FeedForward:
         config = self.config
-        made: FeedForward = resolve("feedforward", config.feedforward_kind)(
+        made: FeedForward = builder_of("feedforward", config.feedforward_kind)(
             config.dim,
             config.feedforward,
             config.activation,
@@ -113,7 +113,7 @@ class BlockBuilder:
             ValueResidual(role.layer) if config.value_residual else None,
             config.window_of(role.layer),
         )
-        kind = resolve("attention", config.attention_kind)
+        kind = builder_of("attention", config.attention_kind)
         attention: MultiHeadAttention = kind.of(
             self.config.sizes, parts, self.noise, config.attention_dropout, role
         )
@@ -129,18 +129,18 @@ class BlockBuilder:
 
     def _output_processes(self) -> list[OutputProcess]:
         sizes = self.config.sizes
-        kinds = [resolve("output_process", name) for name in self.config.process_output]
+        kinds = [builder_of("output_process", name) for name in self.config.process_output]
         return [kind(sizes.heads, sizes.value_dim, sizes.dim) for kind in kinds]
 
     def _score(self) -> ScoreFunction:
         config, head_dim = self.config, self.config.sizes.head_dim
-        score: ScoreFunction = resolve("score", config.score)(head_dim, head_dim, config.heads)
+        score: ScoreFunction = builder_of("score", config.score)(head_dim, head_dim, config.heads)
         return score if config.score_cap is None else SoftCapScore(score, config.score_cap)
 
     def _processes(self) -> list[HeadProcess]:
         """The processes of queries, or of keys: each has its own."""
         config = self.config
-        kinds = [resolve("head_process", name) for name in config.process_heads]
+        kinds = [builder_of("head_process", name) for name in config.process_heads]
         return [kind(config.sizes.head_dim, config.norm_epsilon) for kind in kinds]
 
     def _residual(self) -> Callable[[], PreNorm]:
@@ -150,7 +150,7 @@ class BlockBuilder:
     def _encoding(self, enters: Entrance) -> Any:
         """The encoding of positions, if it enters there; otherwise None."""
         config = self.config
-        kind = None if config.positions == "none" else resolve("positions", config.positions)
+        kind = None if config.positions == "none" else builder_of("positions", config.positions)
         if kind is None or kind.enters != enters:
             return None
         length, base = config.max_length, config.rotary_base

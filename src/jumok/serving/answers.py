@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TypeGuard
 
-from jumok.errors import DataError, JumokError, Place
+from jumok.errors import DataError, JumokError, Location
 from jumok.inspection.hooks.intervene import Change, RowEdit
 from jumok.inspection.page.document import payload
 from jumok.inspection.page.walk import WalkFocus
@@ -35,7 +35,7 @@ def answers(sides: Comparison, pictures: ServedPictures | None = None) -> Answer
             )
         except JumokError as error:
             if pictures is not None and error.place is not None:
-                error.place = Place(pictures.name_of(error.place.file))
+                error.place = Location(pictures.name_of(error.place.file))
             raise
         found = payload(trace, walk) | ({"other": payload(other)} if other is not None else {})
         written = _pieces(asked.get("written"))

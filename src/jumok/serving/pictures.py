@@ -14,7 +14,7 @@ from shutil import rmtree
 from tempfile import TemporaryDirectory
 from threading import Lock
 
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 SENT = "sent:"
 """The prefix of the name of an image that the page sent; other names are paths."""
@@ -54,7 +54,7 @@ class ServedPictures:
                 raise DataError(
                     "the image cannot be stored.",
                     got=error.strerror,
-                    place=Place(file.name),
+                    place=Location(file.name),
                     known=("faultNotStored",),
                 ) from error
             self._sent.pop(key, None)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from torch.nn import Module
 
 GIVEN, ROWS, FOUND = "given", "rows", "found"
-"""The events that a system reports while it works (`jumok.attention.heard.tell`): how many texts
+"""The events that a system reports while it works (`jumok.attention.events.emit`): how many texts
 or images a call was given; for each row of the batch that is read next, which of them it is; and,
 for each row, what a search ended with."""
 

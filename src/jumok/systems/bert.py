@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
-from jumok.attention.heard import tell
+from jumok.attention.events import emit
 from jumok.bundle.huggingface import TOKENIZER as THEIRS
 from jumok.bundle.huggingface import refuse_other_kinds
 from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle, read_header
@@ -26,7 +26,7 @@ from jumok.config.masked import MaskedConfig
 from jumok.config.section import Count
 from jumok.data.pairs.batches import fill
 from jumok.data.tokenizer import writable
-from jumok.errors import BundleError, Place, optional_import
+from jumok.errors import BundleError, Location, optional_import
 from jumok.kernels.noise import Noise
 from jumok.layers.block import Block
 from jumok.layers.embedding import embedding_table
@@ -143,9 +143,9 @@ class Bert(System):
         """
         texts = texts_in(texts)
         means = [self._table[:0]]
-        tell(self, GIVEN, len(texts))
+        emit(self, GIVEN, len(texts))
         for start in range(0, len(texts), batch_size):
-            tell(self, ROWS, range(start, min(start + batch_size, len(texts))))
+            emit(self, ROWS, range(start, min(start + batch_size, len(texts))))
             ids = [self._within(self.cut(text)) for text in texts[start : start + batch_size]]
             tokens, lengths = fill(ids)
             real = torch.arange(tokens.shape[1]) < torch.from_numpy(lengths)[:, None]
@@ -225,7 +225,7 @@ def _read(folder: Path) -> tuple[_Sizes, TransformerEncoder, "Tokenizer"]:
         copy_bert(load_file(file), encoder)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise BundleError(
-            "this BERT cannot be read.", got=_said(error), place=Place(file)
+            "this BERT cannot be read.", got=_said(error), place=Location(file)
         ) from None
     return sizes, encoder, tokenizer
 

@@ -11,7 +11,7 @@ import torch
 from jumok.alignment.extract import cross_attentions
 from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import merge_words
-from jumok.attention.heard import tell
+from jumok.attention.events import emit
 from jumok.bundle.reading import Bundle
 from jumok.config.captioner import CaptionerConfig, CnnConfig
 from jumok.data.captions.store import InputReader, feature_reader, pixel_reader
@@ -179,10 +179,10 @@ class Captioner(BesideTorch[NativeModel]):
             maximum_length=min(options.maximum_length, self.max_tokens),
         )
         captions: list[Caption] = []
-        tell(self, GIVEN, len(pictures))
+        emit(self, GIVEN, len(pictures))
         for start in range(0, len(pictures), batch_size):
             batch = [self._input(each) for each in pictures[start : start + batch_size]]
-            tell(self, ROWS, range(start, start + len(batch)))
+            emit(self, ROWS, range(start, start + len(batch)))
             # Every batch has samples of its own, which are the same whenever it is decoded again.
             captions += self._captions(batch, replace(options, seed=options.seed + start), looks)
         return captions
@@ -223,7 +223,7 @@ class Captioner(BesideTorch[NativeModel]):
     ) -> Iterator[Caption]:
         memory = self._memory(batch)
         hypotheses = self._search(memory, options)
-        tell(self, FOUND, hypotheses)
+        emit(self, FOUND, hypotheses)
         written = [(row, each.tokens) for row, of_row in enumerate(hypotheses) for each in of_row]
         maps: Iterator[Looks] | None = None
         if looks and self.reading:
@@ -297,11 +297,11 @@ class Captioner(BesideTorch[NativeModel]):
         pictures_in(pictures)
         texts = texts_in(texts, "captions")
         looks: list[list[Looks]] = [[] for _ in readings]
-        tell(self, GIVEN, len(pictures))
+        emit(self, GIVEN, len(pictures))
         targets = self.tokenizer.encode_batch(texts)
         for start in range(0, len(pictures), batch_size):
             end = start + batch_size
-            tell(self, ROWS, range(start, min(end, len(pictures))))
+            emit(self, ROWS, range(start, min(end, len(pictures))))
             memory = self._memory([self._input(each) for each in pictures[start:end]])
             found = self._looks(memory, list(enumerate(targets[start:end])), readings)
             for kept, new in zip(looks, found, strict=True):

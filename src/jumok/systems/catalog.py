@@ -6,7 +6,7 @@ from typing import TypeVar, overload
 
 from jumok.bundle.huggingface import READS, TOKENIZER, detect_huggingface
 from jumok.bundle.reading import Bundle, read_bundle
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 from jumok.kinds import KINDS, Kind
 from jumok.systems.base import System
 from jumok.systems.device import EngineName, EnginePrecision
@@ -69,12 +69,12 @@ class OpenedModel:
                 raise BundleError(
                     f"jumok cannot {verb} with {found.named}: only its encoder is read.",
                     do=READS,
-                    place=Place(folder),
+                    place=Location(folder),
                 )
             if its != verb:
                 raise BundleError(
                     f"this model cannot {verb}.",
-                    place=Place(folder),
+                    place=Location(folder),
                     do=f"it was trained for something else: jumok {its} {folder}",
                 )
 
@@ -155,7 +155,7 @@ def load(
             "this bundle holds another kind of model.",
             expected=kind.__name__,
             got=found.__name__,
-            place=Place(Path(folders[0])),
+            place=Location(Path(folders[0])),
         )
     return opened.load(device, precision, engine, threads)
 
@@ -173,7 +173,7 @@ def _task_of(part: Bundle | Path) -> str:
     if part.config.task not in KINDS:
         raise BundleError(
             "this jumok does not know what the bundle is for.",
-            place=Place(part.folder),
+            place=Location(part.folder),
             expected=", ".join(KINDS),
             got=part.config.task,
             do="pip install --upgrade jumok",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from jumok.attention.heard import tell
+from jumok.attention.events import emit
 from jumok.data.tokenizer import SPACE, Tokenizer, normalize, plain_words
 from jumok.errors import ModelError
 from jumok.systems.base import GIVEN, ROWS, System
@@ -110,7 +110,7 @@ class SourceReader(System):
         """For each text the mean of the encoder's states, END's included; zeros without a word."""
         texts = texts_in(texts)
         parts = cut_lines(texts, self.tokenizer, self.max_tokens)
-        tell(self, GIVEN, len(texts))
+        emit(self, GIVEN, len(texts))
         import torch
 
         vectors: list[torch.Tensor] = []
@@ -118,7 +118,7 @@ class SourceReader(System):
         from jumok.data.pairs.batches import source_batches
 
         for batch in source_batches([part.ids for part in parts], sentences=batch_size):
-            tell(self, ROWS, [parts[row].line for row in batch.rows])
+            emit(self, ROWS, [parts[row].line for row in batch.rows])
             for row, states in zip(batch.rows, self._states(batch), strict=True):
                 real = states[: len(parts[row].ids) + 1]
                 vectors.append(real.sum(0))

@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from jumok.attention.heard import tell
+from jumok.attention.events import emit
 from jumok.bundle.reading import Bundle
 from jumok.bundle.weights import load_model
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.data.files.images import Pixels, read_image
 from jumok.data.pictures.batches import as_tensor
 from jumok.data.pictures.corpus import Fitted, Shape
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 from jumok.models.image_classifier import ImageClassifier
 from jumok.systems.base import GIVEN, ROWS, Facts, System, loaded_from
 from jumok.systems.classification import Classification, ranked
@@ -64,7 +64,7 @@ class ImageClassification(System):
                 raise BundleError(
                     "these models do not go together.",
                     expected="the same labels, and images of the same size",
-                    place=Place(bundle.folder),
+                    place=Location(bundle.folder),
                 )
             model = load_model(bundle, str(where)).to(dtype_of(precision))
             assert isinstance(model, ImageClassifier)  # by its section
@@ -91,11 +91,11 @@ class ImageClassification(System):
             DataError: an image cannot be read, or one image was given instead of a list.
         """
         pictures_in(pictures)
-        tell(self, GIVEN, len(pictures))
+        emit(self, GIVEN, len(pictures))
         fitted = [self.fit(picture) for picture in pictures]
         found: list[Classification] = []
         for start in range(0, len(fitted), batch_size):
-            tell(self, ROWS, range(start, min(start + batch_size, len(fitted))))
+            emit(self, ROWS, range(start, min(start + batch_size, len(fitted))))
             found += self.classify_fitted(np.stack(fitted[start : start + batch_size]))
         return found
 
@@ -124,6 +124,6 @@ def _shape_of(bundle: Bundle) -> Shape:
             "this bundle holds another kind of model.",
             expected="an image classifier",
             got=config.kind,
-            place=Place(bundle.folder),
+            place=Location(bundle.folder),
         )
     return Shape(config.height, config.width, config.colours)

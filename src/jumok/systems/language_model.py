@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from jumok.attention.heard import tell
+from jumok.attention.events import emit
 from jumok.bundle.reading import CONFIG, TOKENIZER, Bundle
 from jumok.data.texts.corpus import Rule
 from jumok.data.texts.tokenizer import TextTokenizer, certain_text, load_text_tokenizer
@@ -21,7 +21,7 @@ from jumok.decoding import DecodingOptions
 from jumok.decoding.options import FOR_CONTINUATION
 from jumok.decoding.writing import Watch
 from jumok.engine.language import NativeCausal
-from jumok.errors import BundleError, DataError, ModelError, Place
+from jumok.errors import BundleError, DataError, Location, ModelError
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, known_origin
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, dtype_of
 from jumok.systems.given import text_of, texts_in
@@ -104,7 +104,7 @@ def _rule(documents: str, file: Path) -> Rule:
         expected=", ".join(get_args(Rule)),
         got=repr(documents),
         do="pip install --upgrade jumok, or get an undamaged copy of the bundle",
-        place=Place(file),
+        place=Location(file),
     )
 
 
@@ -308,7 +308,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
             yield from tokens_of(writer_of(stepper, prompt, options, watch), None)
             return
         hypotheses = decode(decoder, nothing, options, [prompt])
-        tell(self, FOUND, hypotheses)
+        emit(self, FOUND, hypotheses)
         yield from hypotheses[0][0].tokens[len(prompt) :]
 
     def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
@@ -334,9 +334,9 @@ class LanguageModel(BesideTorch[NativeCausal]):
             (window for row, ids in enumerate(encoded) for window in self._windows(row, len(ids))),
             key=lambda window: window.end - window.start,
         )
-        tell(self, GIVEN, len(texts))
+        emit(self, GIVEN, len(texts))
         for first in range(0, len(windows), batch_size):
-            tell(self, ROWS, [one.row for one in windows[first : first + batch_size]])
+            emit(self, ROWS, [one.row for one in windows[first : first + batch_size]])
             self._score_windows(windows[first : first + batch_size], encoded, values)
         return [
             TextScore(tuple(ids[1:]), tuple(of_text), len(text.encode()))

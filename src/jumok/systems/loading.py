@@ -10,7 +10,7 @@ from jumok.alignment.setting import AlignmentSetting
 from jumok.bundle.card import BundleConfig
 from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import BundleError, DataError, Place
+from jumok.errors import BundleError, DataError, Location
 from jumok.systems.device import PrecisionName, choose_device, dtype_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def read_bundles(folders: Sequence[Bundle | Path | str], task: str) -> list[Bund
         if bundle.config.task != task:
             raise BundleError(
                 "this bundle holds another kind of model.",
-                place=Place(bundle.folder),
+                place=Location(bundle.folder),
                 expected=f"one for {task}",
                 got=f"one for {bundle.config.task}",
                 do="jumok.load(FOLDER) takes any kind",
@@ -91,7 +91,7 @@ def model_of(bundle: Bundle, kind: type[Model], device: torch.device, dtype: tor
     if not isinstance(model, kind):
         raise BundleError(
             "this bundle holds another kind of model.",
-            place=Place(bundle.folder),
+            place=Location(bundle.folder),
             expected=kind.__name__,
             got=type(model).__name__,
         )
@@ -111,7 +111,7 @@ def load_tokenizer(bundle: Bundle) -> Tokenizer:
     try:
         tokenizer = Tokenizer.load(file)
     except DataError as error:
-        raise BundleError(error.what, got=error.got, do=UNDAMAGED, place=Place(file)) from error
+        raise BundleError(error.what, got=error.got, do=UNDAMAGED, place=Location(file)) from error
     check_size(bundle, tokenizer.size)
     return tokenizer
 
@@ -124,7 +124,7 @@ def check_size(bundle: Bundle, pieces: int) -> None:
             expected=f"{bundle.config.vocabulary_size:,} subwords, by config.json",
             got=f"{pieces:,} subwords",
             do=UNDAMAGED,
-            place=Place(bundle.folder / TOKENIZER),
+            place=Location(bundle.folder / TOKENIZER),
         )
 
 

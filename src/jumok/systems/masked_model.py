@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from jumok.attention.heard import tell
+from jumok.attention.events import emit
 from jumok.bundle.reading import Bundle
 from jumok.data.texts.batches import plain_batches
 from jumok.data.texts.masking import word_starts
@@ -128,9 +128,9 @@ class MaskedModel(System):
         rows = [row for row, (_, opens) in enumerate(encoded) if opens]
         filled = [Filled(text) for text in texts]
         ids = [self._around_gaps(encoded[row][0]) for row in rows]
-        tell(self, GIVEN, len(texts))
+        emit(self, GIVEN, len(texts))
         for tokens, allowed, places in plain_batches(ids, batch_size):
-            tell(self, ROWS, [rows[place] for place in places])
+            emit(self, ROWS, [rows[place] for place in places])
             found = iter(self._probabilities(tokens, allowed))
             for place in places:
                 row = rows[place]
@@ -156,9 +156,9 @@ class MaskedModel(System):
         texts = texts_in(texts)
         ids = [each[: self.max_tokens] for each in self.tokenizer.encode_batch(texts)]
         vectors = torch.empty(len(ids), self._table.shape[1])
-        tell(self, GIVEN, len(texts))
+        emit(self, GIVEN, len(texts))
         for tokens, allowed, rows in plain_batches(ids, batch_size):
-            tell(self, ROWS, rows)
+            emit(self, ROWS, rows)
             allowed = None if allowed is None else allowed.to(self._table.device)
             vectors[rows] = mean_of_real(self._states(tokens, allowed), allowed).float().cpu()
         return vectors

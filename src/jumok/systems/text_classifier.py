@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from jumok.attention.heard import tell
+from jumok.attention.events import emit
 from jumok.bundle.reading import Bundle
 from jumok.data.texts.batches import plain_batches
 from jumok.data.tokenizer import Tokenizer
@@ -105,9 +105,9 @@ class TextClassification(System):
         device = self._model.encoder.embedding.table.device
         ids = [each[: self.max_tokens] for each in self.tokenizer.encode_batch(texts)]
         found = torch.empty(len(ids), len(self.labels))
-        tell(self, GIVEN, len(texts))
+        emit(self, GIVEN, len(texts))
         for tokens, allowed, rows in plain_batches(ids, batch_size):
-            tell(self, ROWS, rows)
+            emit(self, ROWS, rows)
             allowed = None if allowed is None else allowed.to(device)
             logits = self._model(tokens.to(device), allowed)
             found[rows] = logits.float().softmax(dim=1).cpu()

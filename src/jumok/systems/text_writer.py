@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any, Protocol, runtime_checkable
 
+from jumok.cancellation import check_cancelled
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.methods import searches_of
 from jumok.decoding.native import WindowedStepper
@@ -11,7 +12,6 @@ from jumok.decoding.search import run
 from jumok.decoding.stepper import NextTokens, Reading, Stepper, reduced
 from jumok.decoding.writing import Watch, WrittenText
 from jumok.engine.language import NativeCausal, Passes, PassReader
-from jumok.halting import heed
 
 Read = Callable[[Reading], Passes[NextTokens]]
 """Reads tokens of a text, by passes that others make."""
@@ -102,7 +102,7 @@ def tokens_of(writer: TokenWriter, reader: PassReader | None) -> Iterator[int]:
     """
     with closing(writer):
         while True:
-            heed()
+            check_cancelled()
             reading = writer.next()
             token = _alone(reading) if reader is None else reader.finish(reading)
             if token is None:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import torch
 
 from jumok.decoding import DecodingOptions
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from jumok.inspection.hooks.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level, Trace
 from jumok.systems.base import System
@@ -106,7 +106,7 @@ def check_given(family: Family, given: str) -> None:
             got=repr(given[:80]),
             do="give the path of an image",
             known=("faultNoFile",),
-            place=Place(given[:80]),
+            place=Location(given[:80]),
         )
 
 

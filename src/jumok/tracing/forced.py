@@ -30,7 +30,7 @@ from jumok.inspection.sites import sites_at
 from jumok.inspection.trace import Axis, Trace
 from jumok.kinds import KINDS
 from jumok.models.memory import SequenceToSequence
-from jumok.places import resolve
+from jumok.places import import_string
 from jumok.shapes import Float, Tensor
 from jumok.systems.base import System
 from jumok.tracing.adapters import ModelAdapter
@@ -90,7 +90,7 @@ def tracer_of(system: System) -> Tracer[System]:
     place = KINDS[system.task].trace
     if place is None:
         raise no_attention()
-    tracer: Tracer[System] = resolve(place)
+    tracer: Tracer[System] = import_string(place)
     return tracer
 
 

@@ -9,7 +9,7 @@ from functools import partial
 import torch
 from torch import nn
 
-from jumok.attention.heard import Ear, listening_to
+from jumok.attention.events import Listener, listening_to
 from jumok.attention.observe import roles_of
 from jumok.bundle.fingerprint import fingerprint_of
 from jumok.errors import ModelError
@@ -116,12 +116,12 @@ def _traces(
             yield from traces_of(adapter, recorded, level)
 
 
-def system_events(recorder: Recorder) -> dict[str, Ear]:
+def system_events(recorder: Recorder) -> dict[str, Listener]:
     """The listeners to the events that a system reports itself."""
     return {
-        GIVEN: Ear(recorder.on_inputs),
-        ROWS: Ear(recorder.on_rows),
-        FOUND: Ear(recorder.on_finish),
+        GIVEN: Listener(recorder.on_inputs),
+        ROWS: Listener(recorder.on_rows),
+        FOUND: Listener(recorder.on_finish),
     }
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from jumok.attention.heard import listening_to
+from jumok.attention.events import listening_to
 from jumok.data.tokenizer import START
 from jumok.errors import ModelError
 from jumok.inspection.hooks.listening import listening

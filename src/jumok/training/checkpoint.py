@@ -22,7 +22,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from jumok.data.files.atomic import force_to_disk
-from jumok.errors import BundleError, Place, TrainingError
+from jumok.errors import BundleError, Location, TrainingError
 from jumok.json_types import JsonObject
 from jumok.shapes import Tensor
 from jumok.training.optimization.slices import Range
@@ -204,7 +204,7 @@ def load(
         raise damage
     raise BundleError(
         "there is no checkpoint to resume from.",
-        place=Place(folder),
+        place=Location(folder),
         do="start from the beginning without --resume",
     )
 
@@ -269,7 +269,7 @@ def _read_slice(index: Path, one: _Slice, identity: JsonObject) -> dict[str, Ten
             got=f"{index.name} names it, with those of the other processes",
             do="put it back: all processes need the same folder; or resume from an older copy, "
             "or start a new run under another name",
-            place=Place(path),
+            place=Location(path),
         )
     try:
         with safe_open(path, framework="pt") as file:
@@ -308,7 +308,7 @@ def _not_written(folder: Path, got: str) -> TrainingError:
         got=got,
         do="free some space or correct the permissions, then run again with --resume; "
         "the checkpoint before this one is untouched",
-        place=Place(folder),
+        place=Location(folder),
     )
 
 
@@ -324,7 +324,7 @@ def _of_another(path: Path, index: Path, identity: JsonObject, expected: JsonObj
         got=got,
         do="put the run's own slice back, or resume from an older copy, or start a new run under "
         "another name",
-        place=Place(path),
+        place=Location(path),
     )
 
 
@@ -337,7 +337,7 @@ def _other_format(path: Path, version: int) -> BundleError:
         do="update jumok"
         if newer
         else "finish the run with the jumok version that started it, or start a new run",
-        place=Place(path),
+        place=Location(path),
     )
 
 
@@ -351,7 +351,7 @@ def _damaged(path: Path, reason: str) -> BundleError:
         "the checkpoint is truncated or damaged.",
         got=reason,
         do="resume from an older copy, or start a new run under another name",
-        place=Place(path),
+        place=Location(path),
     )
 
 
@@ -363,7 +363,7 @@ def _as_json(error: BundleError | None) -> JsonObject | None:
 
 
 def _from_json(values: JsonObject) -> BundleError:
-    place = None if values["place"] is None else Place(values["place"])
+    place = None if values["place"] is None else Location(values["place"])
     return BundleError(values["what"], got=values["got"], do=values["do"], place=place)
 
 

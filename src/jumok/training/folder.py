@@ -28,7 +28,7 @@ from jumok.config import Config
 from jumok.config.writing import recipe_text
 from jumok.data.files.atomic import sweep, write_durably
 from jumok.data.files.run_log import LOG
-from jumok.errors import BundleError, ConfigError, Place
+from jumok.errors import BundleError, ConfigError, Location
 from jumok.training import checkpoint
 
 CONFIG, TOKENIZER, MODEL = "config.json", "tokenizer.model", "model"
@@ -103,7 +103,7 @@ def refuse_taken(folder: Path) -> None:
             "a run of this name exists already.",
             do="continue it: --resume; start another run: --name OTHER; "
             f"or remove it: rm -r {folder}",
-            place=Place(folder),
+            place=Location(folder),
         )
 
 
@@ -118,7 +118,7 @@ def _refuse_others(folder: Path) -> None:
             "this folder exists and is not a run, so nothing is trained in it.",
             got=", ".join(files[:3]) + (", ..." if files[3:] else ""),
             do="start another run: --name OTHER; or choose another folder of runs: --runs FOLDER",
-            place=Place(folder),
+            place=Location(folder),
         )
 
 
@@ -135,7 +135,7 @@ def _cannot_be_made(folder: Path, error: OSError) -> ConfigError:
         "the run's folder cannot be created.",
         got=str(error.strerror),
         do="choose a writable folder: --runs FOLDER",
-        place=Place(folder),
+        place=Location(folder),
     )
 
 
@@ -188,7 +188,7 @@ def read(folder: Path, config: Config) -> Decisions:
     file = folder / CONFIG
     if not file.exists():
         raise BundleError(
-            "there is no run to resume.", do="start one without --resume", place=Place(folder)
+            "there is no run to resume.", do="start one without --resume", place=Location(folder)
         )
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
@@ -198,7 +198,7 @@ def read(folder: Path, config: Config) -> Decisions:
             "the run's config.json is damaged.",
             got=str(error),
             do="start a new run under another name: --name OTHER",
-            place=Place(file),
+            place=Location(file),
         ) from error
     now = flatten(config.model_dump(mode="json"))
     changed = [
@@ -213,7 +213,7 @@ def read(folder: Path, config: Config) -> Decisions:
             "the recipe differs from the one that this run was started with:\n  "
             + "\n  ".join(changed),
             do="undo the changes, or start another run: --name OTHER",
-            place=Place(folder),
+            place=Location(folder),
         )
     return decisions
 

@@ -23,7 +23,7 @@ from jumok.config.section import Section
 from jumok.config.writing import recipe_text
 from jumok.data.files.atomic import write_durably
 from jumok.data.planned import Planned
-from jumok.errors import BundleError, ConfigError, DataError, Place
+from jumok.errors import BundleError, ConfigError, DataError, Location
 from jumok.shapes import Tensor
 from jumok.training import checkpoint
 from jumok.training.folder import EARLIER, RECIPE, START
@@ -130,7 +130,7 @@ class FineTuning:
                 expected=str(self.start),
                 got=str(PretrainedModel.of(bundle)),
                 do="start a new run under another name: --name OTHER",
-                place=Place(bundle.folder),
+                place=Location(bundle.folder),
             )
         with torch.random.fork_rng(devices=[]):  # the random state of training is not changed
             weights = load_model(bundle).state_dict()
@@ -305,7 +305,7 @@ def _earlier_config(
                     "the data that the model was trained on is not known, and cannot be mixed in.",
                     expected=f"{RECIPE} in the folder of the model's run",
                     do="name the recipe that it was trained with: --set start.recipe=FILE",
-                    place=Place(config.start.model),
+                    place=Location(config.start.model),
                 )
             say(
                 "the data that the model was trained on is not known, so it is not scored; "

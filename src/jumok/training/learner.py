@@ -16,7 +16,7 @@ from torch import nn
 from jumok.config import TrainingConfig
 from jumok.data.pairs.batches import on_device
 from jumok.data.planned import Planned, collated
-from jumok.layers.experts import balance_heard
+from jumok.layers.experts import record_balance
 from jumok.shapes import Float, Tensor
 from jumok.training.devices.cuda_graphs import CudaGraphs, by_cuda
 from jumok.training.devices.memory import memory_explained, recompute
@@ -211,7 +211,7 @@ class Learner:
         """The forward and the backward pass of a micro-batch, whose gradients are added up in
         place; returns its summed loss and balance in float64.
         """
-        with balance_heard(replica.model) as balance:
+        with record_balance(replica.model) as balance:
             loss = replica.loss(batch, self._config.label_smoothing)
         sums = torch.zeros(2, dtype=torch.float64, device=loss.device)
         sums[0] += loss.detach()

@@ -16,7 +16,7 @@ from platform import node
 from filelock import FileLock, Timeout
 
 from jumok.data.files.atomic import write_durably
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
 
 LOCK, HOLDER = ".lock", ".lock.json"
 # How long the holder is waited for to say who it is, in seconds.
@@ -39,7 +39,7 @@ def held(folder: Path) -> Iterator[None]:
             "another process is training in this folder.",
             got=_holder(folder),
             do="wait until it has ended, stop it, or start another run: --name OTHER",
-            place=Place(folder),
+            place=Location(folder),
         ) from None
     try:
         since = datetime.now().astimezone().isoformat(timespec="seconds")

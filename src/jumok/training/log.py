@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from jumok.data.files.atomic import write_durably
 from jumok.data.files.run_log import read_log
-from jumok.errors import Place, TrainingError, optional_import
+from jumok.errors import Location, TrainingError, optional_import
 
 try:
     import resource
@@ -173,7 +173,7 @@ class JsonLog:
             "the log could not be written.",
             got=str(error),
             do="free some space or correct the permissions, then run again with --resume",
-            place=Place(self._file.name),
+            place=Location(self._file.name),
         )
 
 

@@ -18,7 +18,7 @@ from typing import Literal
 import torch
 
 from jumok.config import Config, TrainingConfig
-from jumok.errors import Place, TrainingError
+from jumok.errors import Location, TrainingError
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.training import checkpoint
@@ -147,7 +147,7 @@ class Loop:
                 raise TrainingError(
                     f"the plugin {name} has changed since the run's last checkpoint.",
                     do="restore it, or start a new run under another name: --name OTHER",
-                    place=Place(self.folder),
+                    place=Location(self.folder),
                 )
         known = {field.name for field in fields(Progress)}
         if saved.run["progress"].keys() != known:
@@ -363,5 +363,5 @@ def _not_of_this_run(folder: Path, got: str) -> TrainingError:
         "the checkpoint does not belong to this run.",
         got=got,
         do="restore the run's own checkpoint, or start a new run under another name: --name OTHER",
-        place=Place(folder / checkpoint.CURRENT),
+        place=Location(folder / checkpoint.CURRENT),
     )

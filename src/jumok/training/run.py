@@ -13,7 +13,7 @@ from jumok.config.causal import CausalConfig
 from jumok.config.families import LanguageModelConfig
 from jumok.data.files.atomic import sweep
 from jumok.data.files.run_log import LOG
-from jumok.errors import ConfigError, Place, TrainingError
+from jumok.errors import ConfigError, Location, TrainingError
 from jumok.systems.device import dtype_of
 from jumok.training import checkpoint, folder
 from jumok.training.devices.local import local_device
@@ -79,7 +79,7 @@ def train(
             got=str(error),
             do="free some space or correct the permissions, then run again; "
             "with --resume if there is a checkpoint",
-            place=Place(home),
+            place=Location(home),
         ) from error
 
 

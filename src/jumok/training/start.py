@@ -21,7 +21,7 @@ from jumok.config.recipe import load_plugins, overridden, read_recipe
 from jumok.config.section import RecipeContext
 from jumok.data.files.atomic import write_durably
 from jumok.environment import recipe_variables
-from jumok.errors import BundleError, ConfigError, Place
+from jumok.errors import BundleError, ConfigError, Location
 from jumok.plugins import file_of
 from jumok.shipped import find_recipe
 from jumok.training.folder import RECIPE, START, flatten
@@ -92,7 +92,7 @@ class PretrainedModel:
                 "the run's description of the model that it started from is damaged.",
                 got=str(error)[:200],
                 do="start a new run under another name: --name OTHER",
-                place=Place(file),
+                place=Location(file),
             ) from error
 
     def store(self, home: Path) -> None:
@@ -144,7 +144,7 @@ def parse(
         raise ConfigError(
             "start.mix and start.recipe need a model to train further.",
             do="give it: --from MODEL, or model = ... in [start]",
-            place=Place(recipe) if recipe else None,
+            place=Location(recipe) if recipe else None,
         )
     try:
         start = StartConfig.model_validate(values["start"], context=context)
@@ -177,7 +177,7 @@ def earlier_recipe(file: Path, kind: str, variables: Mapping[str, str] | None = 
             expected=f"a recipe of the kind {kind!r}",
             got=f"model.kind = {config.model.kind!r}",
             do="name it: --set start.recipe=FILE",
-            place=Place(file),
+            place=Location(file),
         )
     return config
 
@@ -313,5 +313,5 @@ def _contradiction(faults: Sequence[str], bundle: Bundle) -> ConfigError:
         f"the recipe contradicts the model that is trained further:\n  {lines}",
         do="leave these keys out: the model's sizes, tokenizer and languages are kept; "
         "for others, train a new model without --from and [start]",
-        place=Place(bundle.folder),
+        place=Location(bundle.folder),
     )

@@ -21,7 +21,7 @@ from random import Random
 import torch
 
 from jumok.data.tokenizer import END
-from jumok.parts import resolve
+from jumok.parts import builder_of
 from jumok.positions.alibi import AlibiPositions
 from jumok.positions.index import FractionPositions
 from jumok.positions.interfaces import PositionSizes
@@ -96,7 +96,7 @@ def _alibi(queries: int, keys: int, position: int) -> Float[Tensor, "query key"]
 def vectors(kind: str, length: int, seed: int) -> Float[Tensor, "{length} width"]:
     """The codes of a sentence's positions; learned ones before any training."""
     torch.manual_seed(seed)
-    encoding = resolve("positions", kind).of(PositionSizes(DIM, 1, DIM, TABLE))
+    encoding = builder_of("positions", kind).of(PositionSizes(DIM, 1, DIM, TABLE))
     if isinstance(encoding, FractionPositions):
         return encoding(0, length, torch.tensor([length]))[0]
     return encoding(0, length).detach()

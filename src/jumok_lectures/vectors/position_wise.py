@@ -24,7 +24,7 @@ from jumok.attention.multihead import MultiHeadAttention
 from jumok.kernels.noise import Noise
 from jumok.layers.dropout import Dropout
 from jumok.layers.feedforward import ACTIVATIONS
-from jumok.parts import resolve
+from jumok.parts import builder_of
 from jumok.shapes import States, Tensor
 from jumok_lectures.findings import Bars, Findings, Setting
 from jumok_lectures.judging import differences, mean
@@ -69,7 +69,7 @@ def layers(seed: int) -> dict[str, Layer]:
     none = Dropout(0.0, Noise())
     made: dict[str, Layer] = {}
     for kind in KINDS:
-        build = resolve("feedforward", kind)
+        build = builder_of("feedforward", kind)
         for activation in ACTIVATIONS:
             made[f"{kind}, {activation}"] = build(DIM, HIDDEN, activation, none, True)
     attention = MultiHeadAttention(DIM, HEADS, DIM // HEADS, DIM // HEADS, Noise())

@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import pytest
 
+from jumok.cancellation import check_cancelled
 from jumok.errors import DataError
-from jumok.halting import heed
 from jumok.serving.http.engine import NICER, TOGETHER, Engine
 from jumok.serving.http.monitoring import Metrics
 from jumok.serving.http.queue import AGE_SECONDS, JOIN_SECONDS, OVER, Job, WritingJob
@@ -268,7 +268,7 @@ class Searching:
 
     def run(self, given: Sequence[str]) -> list[str]:
         while self.steps < 30_000:
-            heed()
+            check_cancelled()
             self.steps += 1
             self.begun.set()
             time.sleep(0.001)

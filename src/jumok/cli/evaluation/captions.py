@@ -9,7 +9,7 @@ from jumok.cli.columns import two_columns
 from jumok.cli.screen import counted
 from jumok.cli.verbs.evaluate import Evaluation, Judged
 from jumok.decoding.options import FOR_CAPTIONS
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
 
 if TYPE_CHECKING:
     from jumok.bundle.card import Score
@@ -101,7 +101,7 @@ def _write(
     from jumok.data.captions.store import Item, read_item
 
     while chunk := list(islice(stream, asked.machine.batch)):
-        items = (Item(files, each.file, Place(asked.needs_data(), each.line)) for each in chunk)
+        items = (Item(files, each.file, Location(asked.needs_data(), each.line)) for each in chunk)
         read = [torch.from_numpy(read_item(item, captioner.reader)) for item in items]
         yield from captioner.caption(read, options, looks=looks, batch_size=asked.machine.batch)
 

@@ -8,7 +8,7 @@ import typer
 
 from jumok.cli.screen import counted
 from jumok.cli.verbs.evaluate import Evaluation, Judged
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 if TYPE_CHECKING:
     from jumok.data.pictures.corpus import PictureExample, PictureSource
@@ -45,7 +45,7 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
             err=True,
         )
     if not truth:
-        raise DataError("none of the images can be read.", place=Place(asked.needs_data()))
+        raise DataError("none of the images can be read.", place=Location(asked.needs_data()))
     from jumok.evaluation.classification import ClassifiedExamples, confusion_lines
 
     labelled = ClassifiedExamples.of(truth, [system.labels.index(label) for label in found])
@@ -117,6 +117,6 @@ def source_of(data: Path) -> "PictureSource":
         raise DataError(
             "the labels of these images are not next to them.",
             expected=labels.name,
-            place=Place(data),
+            place=Location(data),
         )
     return PictureSource(images=data, labels=labels)

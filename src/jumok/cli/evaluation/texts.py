@@ -8,7 +8,7 @@ import typer
 from jumok.cli.columns import column_of, two_columns
 from jumok.cli.screen import counted
 from jumok.cli.verbs.evaluate import Evaluation, Judged
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 if TYPE_CHECKING:
     from jumok.data.files.tables import Column
@@ -77,7 +77,7 @@ def read(file: Path, text: "Column", label: "Column | None") -> "list[Example]":
     found = list(read_examples(TextCorpus(file, text, label)))
     examples = [example for example in found if example.text.strip()]
     if not examples:
-        raise DataError("the file holds no text.", place=Place(file))
+        raise DataError("the file holds no text.", place=Location(file))
     if empty := len(found) - len(examples):
         first = next(example.line for example in found if not example.text.strip())
         typer.echo(f"skipped empty texts: {empty:,}, the first in line {first}", err=True)

@@ -20,7 +20,7 @@ import typer
 
 from jumok.cli.output.streams import STANDARD, open_output
 from jumok.data.files.atomic import atomic_file, behind_links, is_direct, put_in_place
-from jumok.errors import ConfigError, DataError, Place
+from jumok.errors import ConfigError, DataError, Location
 
 FORMAT = 1
 
@@ -205,7 +205,7 @@ def _begin(stream: IO[str], part: Path, command: Mapping[str, str], resume: bool
             "the output is shorter than its record says.",
             expected=f"{done.bytes:,} bytes",
             do=_begin_anew(part),
-            place=Place(part),
+            place=Location(part),
         )
     stream.seek(done.bytes)
     stream.truncate()
@@ -213,7 +213,7 @@ def _begin(stream: IO[str], part: Path, command: Mapping[str, str], resume: bool
 
 
 def _nothing(part: Path) -> ConfigError:
-    return ConfigError("there is nothing to resume.", place=Place(part), do="leave out --resume")
+    return ConfigError("there is nothing to resume.", place=Location(part), do="leave out --resume")
 
 
 def _begin_anew(part: Path | None) -> str:
@@ -248,7 +248,7 @@ def has_locks() -> bool:
 def _lock(stream: IO[str], part: Path) -> None:
     """Locks the file for this process, if the system has locks."""
     busy = ConfigError(
-        "another process is writing this output.", place=Place(part), do="name another file"
+        "another process is writing this output.", place=Location(part), do="name another file"
     )
     if not has_locks():
         return
@@ -284,5 +284,5 @@ def _say_how_to_go_on(done: Done, part: Path, error: BaseException) -> None:
 
 def _cannot_write(file: Path, error: OSError) -> DataError:
     return DataError(
-        "the output cannot be written.", got=str(error.strerror or error), place=Place(file)
+        "the output cannot be written.", got=str(error.strerror or error), place=Location(file)
     )

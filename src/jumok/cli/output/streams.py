@@ -10,7 +10,7 @@ from typing import BinaryIO, TextIO
 from jumok.data.files.atomic import atomic_file
 from jumok.data.files.formats import check_text
 from jumok.data.files.reading import first_bytes, open_bytes
-from jumok.errors import ConfigError, DataError, Place
+from jumok.errors import ConfigError, DataError, Location
 
 # The usual name for standard input, and for standard output.
 STANDARD = Path("-")
@@ -54,7 +54,7 @@ def decoded(lines: Iterable[bytes], name: Path) -> Iterator[str]:
                 "the line is too long.",
                 expected=f"at most {LONGEST_LINE:,} bytes",
                 do="give text, one sentence per line",
-                place=Place(name, number),
+                place=Location(name, number),
             )
         try:
             text = line.decode("utf-8")
@@ -63,7 +63,7 @@ def decoded(lines: Iterable[bytes], name: Path) -> Iterator[str]:
                 "the text is not valid UTF-8.",
                 got=f"byte {line[error.start]:#04x}",
                 do="convert it, for example: iconv -f LATIN1 -t UTF-8",
-                place=Place(name, number, offset + error.start),
+                place=Location(name, number, offset + error.start),
             ) from None
         text = text.removesuffix("\n").removesuffix("\r")
         yield text.removeprefix("\ufeff") if number == 1 else text
@@ -94,14 +94,14 @@ def check_output(output: Path | None, *inputs: Path | None) -> None:
             expected="a file's name",
             got="a folder" if os.path.isdir(output) else ascii(str(output)),
             do="name a file inside it" if os.path.isdir(output) else None,
-            place=Place(ascii(str(output)) if "\0" in str(output) else output),
+            place=Location(ascii(str(output)) if "\0" in str(output) else output),
         )
     if not os.path.isdir(output.parent):
         raise DataError(
             "the output cannot be written.",
             got="No such file or directory",
             do=f"make it: mkdir -p {output.parent}",
-            place=Place(output),
+            place=Location(output),
         )
 
 
@@ -114,7 +114,7 @@ def check_folder(folder: Path) -> None:
             "the folder cannot be made.",
             got=str(getattr(error, "strerror", None) or error),
             do="name another folder",
-            place=Place(folder),
+            place=Location(folder),
         ) from error
 
 

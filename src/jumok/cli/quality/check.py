@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from jumok.errors import ConfigError, JumokError, Place
+from jumok.errors import ConfigError, JumokError, Location
 
 if TYPE_CHECKING:
     from jumok.bundle.card import Score
@@ -63,7 +63,7 @@ class QualityCheck:
             expected="the run that the model comes from, with its data, or data of yours",
             got=got,
             do=do,
-            place=Place(self.model.folder),
+            place=Location(self.model.folder),
         )
 
 

@@ -6,7 +6,7 @@ from jumok.bundle.reading import Bundle
 from jumok.cli.options import Machine
 from jumok.cli.quality.check import ComparedModels, QualityCheck
 from jumok.cli.verbs.evaluate import Evaluation, Judged
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
 from jumok.evaluation.agreement import Agreement
 from jumok.kinds import KINDS
 from jumok.systems.catalog import OpenedModel
@@ -27,7 +27,7 @@ def measure_labels(asked: QualityCheck) -> ComparedModels:
         raise ConfigError(
             "there is no data to measure what the model loses.",
             do=GIVE,
-            place=Place(asked.model.folder),
+            place=Location(asked.model.folder),
         )
     first, second = (_evaluated(asked, each) for each in (asked.model, asked.quantized))
     equal = sum(one == other for one, other in zip(first.outputs, second.outputs, strict=True))

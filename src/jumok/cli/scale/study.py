@@ -22,7 +22,7 @@ from jumok.config.writing import recipe_text
 from jumok.data.files.atomic import write_durably
 from jumok.data.files.run_log import number_in, run_log
 from jumok.environment import with_variables
-from jumok.errors import ConfigError, Place, optional_import
+from jumok.errors import ConfigError, Location, optional_import
 from jumok.shipped import find_recipe
 from jumok.training.interrupt import Interrupt
 
@@ -146,7 +146,7 @@ def open_study(folder: Path, space: SearchSpace, metric: str, resume: bool) -> "
     from optuna.storages.journal import JournalFileBackend
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    place, other = Place(folder), "choose another folder: --output FOLDER"
+    place, other = Location(folder), "choose another folder: --output FOLDER"
     if resume and not (folder / STUDY).is_file():
         raise ConfigError("there is no sweep to resume.", do="leave out --resume", place=place)
     if not resume and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -219,7 +219,9 @@ class Runs:
                 values = trial.user_attrs.get("values") or self.space.suggest(trial)
             except ValueError as error:  # optuna has no study of lists that change
                 what, do = "a list, or its key, was another one before.", "give the same --grid"
-                raise ConfigError(what, got=str(error), do=do, place=Place(self.folder)) from error
+                raise ConfigError(
+                    what, got=str(error), do=do, place=Location(self.folder)
+                ) from error
             trial.set_user_attr("values", values)
             others = study.trials[: trial.number]
             known = [it.user_attrs.get("values") for it in others if it.state != TrialState.FAIL]

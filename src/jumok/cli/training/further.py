@@ -12,7 +12,7 @@ from jumok.cli.columns import column_of, named_columns, two_columns
 from jumok.config import Config
 from jumok.config.writing import recipe_text
 from jumok.data.files.formats import kind_of_name
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
 from jumok.training import folder
 from jumok.training.run import Result
 from jumok.training.start import PretrainedModel, parse
@@ -155,7 +155,7 @@ def _unfit(about: BundleConfig, model: Path) -> ConfigError:
         f"a model of the task {about.task} is not trained on such files.",
         expected=FILES.get(about.task, "a recipe"),
         do="give these, or a recipe: jumok train --from MODEL recipe.toml",
-        place=Place(model),
+        place=Location(model),
     )
 
 

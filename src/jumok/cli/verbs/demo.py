@@ -16,7 +16,7 @@ from jumok.cli import browser
 from jumok.cli.machine import say_what_is_missing
 from jumok.cli.screen import console
 from jumok.cli.verbs.ship import export
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
 
 if TYPE_CHECKING:
     from jumok.bundle.card import Score
@@ -94,7 +94,7 @@ def _clear(home: Path) -> None:
     if home.exists() and not (home / "config.json").exists():
         raise ConfigError(
             "this folder exists and is not a run, so the demo does not replace it.",
-            place=Place(home),
+            place=Location(home),
             do="choose another folder: jumok demo --folder OTHER",
         )
     if home.exists():

@@ -15,7 +15,7 @@ from jumok.cli.output.cells import JSON, as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output, read_lines
 from jumok.cli.screen import console, counted
 from jumok.data.files.atomic import atomic_file
-from jumok.errors import BundleError, ConfigError, Place
+from jumok.errors import BundleError, ConfigError, Location
 from jumok.options import option
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def load_embedder(model: Path, machine: Machine) -> "Embedder":
     if not isinstance(system, Embedder):
         raise BundleError(
             "this model cannot embed texts.",
-            place=Place(model),
+            place=Location(model),
             do="give one with an encoder of text: a translator or a masked language model",
         )
     return system

@@ -13,7 +13,7 @@ from jumok.cli.groups import Without
 from jumok.cli.options import Beam, Machine, OneModel, Output, use_threads
 from jumok.cli.quality.check import ComparedModels, QualityCheck
 from jumok.cli.screen import console
-from jumok.errors import BundleError, ConfigError, Place
+from jumok.errors import BundleError, ConfigError, Location
 from jumok.kinds import KINDS
 from jumok.options import option
 
@@ -111,7 +111,7 @@ def _accepted(
             do='--to bf16 loses less; or --force "REASON" writes it all the same'
             if to == "int8" and compared is not None
             else '--force "REASON" writes it all the same',
-            place=Place(bundle.folder),
+            place=Location(bundle.folder),
         )
     return replace(quality, forced=(force or "") if faults else "")
 
@@ -122,7 +122,7 @@ def _refuse(bundle: "Bundle", to: str, output: Path, force: str | None) -> None:
         raise ConfigError(
             f"this model is already stored in {bundle.precision}.",
             do="quantize the model that it was made from",
-            place=Place(bundle.folder),
+            place=Location(bundle.folder),
         )
     if output.resolve() == bundle.folder.resolve():
         raise ConfigError(
@@ -135,7 +135,7 @@ def _refuse(bundle: "Bundle", to: str, output: Path, force: str | None) -> None:
     if output.exists() and not (output / CONFIG).is_file():
         raise BundleError(
             "the folder for the bundle is something else than a bundle.",
-            place=Place(output),
+            place=Location(output),
             do="choose another folder, or remove this one yourself",
         )
     if force is not None and not force.strip():

@@ -10,7 +10,7 @@ from jumok.cli.columns import named_columns, pairs_of
 from jumok.cli.options import Machine, Model, Output, PairFiles, model_folders
 from jumok.cli.output.cells import as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 
 if TYPE_CHECKING:
     from jumok.systems.translation.translator import Translator
@@ -80,7 +80,7 @@ def _check_translates(folder: Path) -> None:
     if open_model(folder).kind.verb != "translate":
         raise BundleError(
             "this model does not translate, so it cannot score pairs.",
-            place=Place(folder),
+            place=Location(folder),
             expected="a translation model",
             do=f"jumok evaluate {folder} --data FILE",
         )

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from jumok.data.files.damage import ANYTHING
 from jumok.data.files.reading import read_lines
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from jumok.json_types import JsonObject
 
 Box = tuple[int, int, int, int]
@@ -49,7 +49,7 @@ def read_boxes(file: Path, language: str) -> dict[str, Boxes]:
     """
     by_file = {}
     for number, line in enumerate(read_lines(file), start=1):
-        place = Place(file, number)
+        place = Location(file, number)
         try:
             record = json.loads(line)
             name, boxes = str(record["file"]), _boxes(record, language)

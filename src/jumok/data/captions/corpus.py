@@ -12,7 +12,7 @@ from typing import NamedTuple
 from jumok.data.files.images import ImageSource, PictureFiles
 from jumok.data.files.tables import Column, read_tsv
 from jumok.data.report import CorpusReport, Count
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 
 @dataclass(frozen=True)
@@ -93,12 +93,12 @@ def read_captions(
             expected=f"at least one row for each of the {len(pictures):,} pictures",
             got=f"none for {len(bare):,} of them: {', '.join(bare[:3])}{', ...' * (len(bare) > 3)}",
             do="add captions, remove the images, or set data.skip_damaged = true",
-            place=Place(corpus.images),
+            place=Location(corpus.images),
         )
     if bare:
         count.dropped[NO_CAPTION] = Count(len(bare))  # images have no line
     if not captions_of:
-        raise DataError("there is no captioned image.", place=Place(corpus.captions))
+        raise DataError("there is no captioned image.", place=Location(corpus.captions))
     return [Captioned(name, tuple(captions), first[name]) for name, captions in captions_of.items()]
 
 
@@ -113,14 +113,14 @@ def _bad_row(reason: str, name: str, corpus: CaptionCorpus, line: int) -> DataEr
         return DataError(
             f"the caption of {name!r} is empty.",
             do="write one, remove the row, or set data.skip_damaged = true",
-            place=Place(corpus.captions, line),
+            place=Location(corpus.captions, line),
         )
     return DataError(
         "the row names an image that does not exist.",
         expected=f"an image in {corpus.images}",
         got=repr(name),
         do="add the image, remove the row, or set data.skip_damaged = true",
-        place=Place(corpus.captions, line),
+        place=Location(corpus.captions, line),
     )
 
 

@@ -22,7 +22,7 @@ from safetensors.numpy import load
 from jumok.data.files.damage import ANYTHING
 from jumok.data.files.images import PictureFiles, read_image, resize
 from jumok.data.store import StoreWriter, cached_store
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 FEATURE_SUFFIXES = (".npy", ".safetensors")
 
@@ -65,7 +65,7 @@ def _features(rows: int, columns: int, dim: int, content: bytes, name: str) -> A
             expected=f"({rows * columns}, {dim}) or ({rows}, {columns}, {dim})",
             got=str(features.shape),
             do="compute them again, or set their rows, columns and dim in [model.encoder]",
-            place=Place(name),
+            place=Location(name),
         )
     with np.errstate(over="ignore"):
         numbers = features.reshape(rows * columns, dim).astype(np.float32)
@@ -75,7 +75,7 @@ def _features(rows: int, columns: int, dim: int, content: bytes, name: str) -> A
             expected="finite numbers below 3.4e38",
             got=str(features.reshape(numbers.shape)[~np.isfinite(numbers)][0]),
             do="compute the file again",
-            place=Place(name),
+            place=Location(name),
         )
     return numbers
 
@@ -92,14 +92,14 @@ def _tensor(content: bytes, name: str) -> Array:
             "the features cannot be read.",
             expected="a .npy file, or a .safetensors file with one tensor",
             got=str(error),
-            place=Place(name),
+            place=Location(name),
         ) from None
     if features.dtype.kind not in "fiu":
         raise DataError(
             "the features cannot be read.",
             expected="real numbers",
             got=str(features.dtype),
-            place=Place(name),
+            place=Location(name),
         )
     return features
 
@@ -109,7 +109,7 @@ class FeatureSource:
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
-            raise DataError("there is no such folder of features.", place=Place(folder))
+            raise DataError("there is no such folder of features.", place=Location(folder))
         self.path = folder
         files = [file for file in folder.rglob("*") if file.suffix in FEATURE_SUFFIXES]
         self._files = {
@@ -142,7 +142,7 @@ class Item(NamedTuple):
 
     source: PictureFiles
     name: str
-    place: Place
+    place: Location
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from platform import node
 
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 WINDOWS = sys.platform == "win32"
 
@@ -68,7 +68,7 @@ def atomic_file(file: Path) -> Iterator[Path]:
             put_in_place(part, file)
     except OSError as error:
         raise DataError(
-            "the output cannot be written.", got=str(error.strerror or error), place=Place(file)
+            "the output cannot be written.", got=str(error.strerror or error), place=Location(file)
         ) from error
     finally:
         if not direct:

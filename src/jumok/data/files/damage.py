@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 ANYTHING = (
     *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError),
@@ -23,7 +23,7 @@ def damaged(file: Path | str, kind: str, error: Exception) -> DataError:
         f"the file cannot be read as {kind}: it is damaged, or of another format.",
         got=f"{type(error).__name__}: {message}" if message else type(error).__name__,
         do="create or download it again",
-        place=Place(file),
+        place=Location(file),
     )
 
 

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from jumok.parts import names
 
 HEAD = 8192
@@ -218,5 +218,5 @@ def refusal(file: Path, kind: str, expected: str = PLAIN_TEXT) -> DataError:
     return DataError(
         f"this is {name}, not {expected}.",
         do=do.format(file=file) + insist,
-        place=Place(file),
+        place=Location(file),
     )

@@ -20,7 +20,7 @@ from jaxtyping import UInt8
 
 from jumok.data.files.damage import ANYTHING
 from jumok.environment import is_named_pipe
-from jumok.errors import DataError, Place, optional_import
+from jumok.errors import DataError, Location, optional_import
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -127,7 +127,7 @@ class ImageSource:
                 "there is no such folder of images.",
                 expected="a folder, or a .zip archive",
                 do="check the spelling (names are case-sensitive)",
-                place=Place(path),
+                place=Location(path),
             )
         names = [member for member in members if member.lower().endswith(SUFFIXES)]
         # Archives from macOS have a metadata file for each file in this folder.
@@ -163,7 +163,7 @@ class ImageSource:
                 expected=f"one of the {len(self):,} pictures in {self.path}",
                 got=repr(name),
                 do="check the spelling (names are case-sensitive)",
-                place=Place(self.path / name),
+                place=Location(self.path / name),
             )
         file = self._files[unicodedata.normalize("NFC", name)]
         if self._archive is None:
@@ -176,7 +176,7 @@ class ImageSource:
                 "the image cannot be extracted from the archive.",
                 got=str(error),
                 do="download or create the archive again; it must not have a password",
-                place=Place(self.path / name),
+                place=Location(self.path / name),
             ) from None
 
     def _members(self) -> list[str]:
@@ -187,7 +187,7 @@ class ImageSource:
                 "the file is not a zip archive, or it is truncated.",
                 expected="a folder or a .zip archive of images",
                 got=str(error),
-                place=Place(self.path),
+                place=Location(self.path),
             ) from None
         return self._archive.namelist()
 
@@ -211,7 +211,7 @@ def _content(path: Path) -> bytes:
             f"the file cannot be read ({error}).",
             "check the spelling (names are case-sensitive)",
         )
-    raise DataError(what, do=do, place=Place(path), known=("faultUnreadable",))
+    raise DataError(what, do=do, place=Location(path), known=("faultUnreadable",))
 
 
 def _check_bytes(size: int, path: Path) -> None:
@@ -220,7 +220,7 @@ def _check_bytes(size: int, path: Path) -> None:
             "the file is too large for an image.",
             expected=f"at most {MOST_BYTES:,} bytes",
             got=f"{size:,}",
-            place=Place(path),
+            place=Location(path),
             known=("faultFileTooLarge",),
         )
 
@@ -245,7 +245,7 @@ def _decode(content: bytes, name: str) -> Pixels:
             "the image is truncated or damaged.",
             got=f"{len(content):,} bytes of {image.format}: {error}",
             do="download or export it again, or leave it out",
-            place=Place(name),
+            place=Location(name),
             known=("faultDamaged",),
         ) from None
     raise DataError(
@@ -253,7 +253,7 @@ def _decode(content: bytes, name: str) -> Pixels:
         expected="grey, colour, palette, with or without transparency, or CMYK",
         got="floating-point numbers" if image.mode == "F" else image.mode,
         do="convert it to PNG",
-        place=Place(name),
+        place=Location(name),
         known=("faultColours",),
     )
 
@@ -279,7 +279,7 @@ def _opened(content: bytes, name: str) -> "Picture":
             if heif
             else f"{len(content):,} bytes that begin with {_shown(content[:8])}",
             do="convert it to JPEG, for example with heif-convert or pillow-heif" if heif else None,
-            place=Place(name),
+            place=Location(name),
             known=("faultPhone" if heif else "faultNotImage" if content else "faultNoBytes",),
         ) from None
     if max(image.size) > LONGEST_SIDE or image.width * image.height > MOST_PIXELS:
@@ -299,7 +299,7 @@ def _too_large(got: str, name: str) -> DataError:
         expected=f"sides of at most {LONGEST_SIDE:,} pixels, and {MOST_PIXELS:,} pixels in all",
         got=got,
         do="make it smaller first",
-        place=Place(name),
+        place=Location(name),
         known=("faultPixels", LONGEST_SIDE, MOST_PIXELS),
     )
 
@@ -320,7 +320,7 @@ def _rounded(values: np.ndarray, name: str) -> Pixels:
         raise DataError(
             "the image has more than 16 bits per channel.",
             do="convert it to PNG",
-            place=Place(name),
+            place=Location(name),
         )
     grey = ((values.astype(np.uint32) * 255 + 32_767) // 65_535).astype(np.uint8)
     return np.repeat(grey[:, :, None], 3, axis=2)

@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError, field_valid
 
 from jumok.data.files.atomic import write_durably
 from jumok.data.report import CorpusReport
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from jumok.json_types import JsonObject
 
 MANIFEST, TOKENIZER, VALIDATION = "manifest.json", "tokenizer.model", "validation.tsv"
@@ -134,11 +134,11 @@ def write_manifest_file(folder: Path, manifest: Manifest) -> None:
         write_durably(folder / MANIFEST, f"{text}\n".encode())
     except OSError as error:
         raise DataError(
-            "the manifest cannot be written.", got=error.strerror, place=Place(folder / MANIFEST)
+            "the manifest cannot be written.", got=error.strerror, place=Location(folder / MANIFEST)
         ) from error
 
 
-def parse_manifest(content: bytes, place: Place) -> Manifest:
+def parse_manifest(content: bytes, place: Location) -> Manifest:
     """The manifest in the bytes of a manifest.json, which is at `place`.
 
     Raises:
@@ -194,7 +194,7 @@ def _digest_of(content: JsonObject) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _no_manifest(place: Place, got: str) -> DataError:
+def _no_manifest(place: Location, got: str) -> DataError:
     return DataError(
         "this is not the manifest of a prepared corpus.",
         got=got,

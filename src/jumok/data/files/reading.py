@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from jumok.data.files.formats import HEAD, check_text
 from jumok.data.report import CorpusReport
-from jumok.errors import DataError, Place, optional_import
+from jumok.errors import DataError, Location, optional_import
 
 BLOCK = 1 << 20
 # Line separators of str.splitlines and most editors, except \n.
@@ -40,7 +40,7 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
     Raises:
         DataError: the file is missing, a folder, not readable, empty or damaged.
     """
-    place = Place(path)
+    place = Location(path)
     if "\0" in str(path):
         raise DataError("a file name cannot contain a NUL character.", got=ascii(str(path))[:80])
     try:
@@ -68,7 +68,7 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
         raise _damaged(error, place) from None
 
 
-def _damaged(error: Exception, place: Place) -> DataError:
+def _damaged(error: Exception, place: Location) -> DataError:
     return DataError(
         "the compressed file is damaged or truncated.",
         got=str(error),
@@ -195,7 +195,7 @@ def _decode(block: bytes, path: Path, number: int, offset: int) -> str:
             got=f"byte {block[error.start]:#04x}",
             do="convert the file, for example: iconv -f LATIN1 -t UTF-8; or leave such lines "
             "out: data.skip_damaged in a recipe, --skip-damaged of train",
-            place=Place(path, line, offset + error.start),
+            place=Location(path, line, offset + error.start),
         ) from None
     if "\0" in text:
         start = block.index(b"\0")
@@ -204,7 +204,7 @@ def _decode(block: bytes, path: Path, number: int, offset: int) -> str:
             expected="UTF-8 text",
             do="if this is UTF-16, convert it: iconv -f UTF-16 -t UTF-8; or leave such lines out: "
             "data.skip_damaged in a recipe, --skip-damaged of train",
-            place=Place(path, number + block.count(b"\n", 0, start) + 1, offset + start),
+            place=Location(path, number + block.count(b"\n", 0, start) + 1, offset + start),
         )
     return text
 

@@ -18,7 +18,7 @@ from filelock import FileLock
 
 from jumok.data.files.atomic import atomic_file, force_to_disk
 from jumok.data.files.manifest import MANIFEST, FileRecord, Manifest, ShardRecord
-from jumok.errors import DataError, MissingExtraError, Place, optional_import
+from jumok.errors import DataError, Location, MissingExtraError, optional_import
 
 if TYPE_CHECKING:
     import fsspec
@@ -35,7 +35,7 @@ PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs"}
 class CorpusFiles(Protocol):
     """The files of one prepared corpus."""
 
-    def manifest(self) -> tuple[bytes, Place]:
+    def manifest(self) -> tuple[bytes, Location]:
         """The content of manifest.json, and its path or address."""
         ...
 
@@ -69,8 +69,8 @@ class LocalFiles:
         self._folder = folder
         self._checked: set[str] = set()
 
-    def manifest(self) -> tuple[bytes, Place]:
-        place = Place(self._folder / MANIFEST)
+    def manifest(self) -> tuple[bytes, Location]:
+        place = Location(self._folder / MANIFEST)
         try:
             return (self._folder / MANIFEST).read_bytes(), place
         except OSError as error:
@@ -102,13 +102,13 @@ class RemoteFiles:
         self._queue: SimpleQueue[tuple[str, FileRecord, Future[Path]]] = SimpleQueue()
         self._threads: list[Thread] = []
 
-    def manifest(self) -> tuple[bytes, Place]:
+    def manifest(self) -> tuple[bytes, Location]:
         address = f"{self._address}/{MANIFEST}"
         files, path = _file_system(address)
         try:
-            return _tried(lambda: bytes(files.cat_file(path)), address), Place(address)
+            return _tried(lambda: bytes(files.cat_file(path)), address), Location(address)
         except FileNotFoundError:
-            raise _no_corpus(Place(address), "no such file") from None
+            raise _no_corpus(Location(address), "no such file") from None
 
     def check(self, manifest: Manifest) -> None:
         """Nothing: asking for the size of each of thousands of files would take minutes."""
@@ -160,9 +160,9 @@ class RemoteFiles:
         return file
 
 
-def _compare(file: Path, record: FileRecord, place: Place | None = None) -> None:
+def _compare(file: Path, record: FileRecord, place: Location | None = None) -> None:
     """Raises DataError if a file is missing, cut or changed; its place is `place`, if given."""
-    place = place or Place(file)
+    place = place or Location(file)
     _compare_size(file, record, place)
     try:
         read = FileRecord.of(file)
@@ -178,9 +178,9 @@ def _compare(file: Path, record: FileRecord, place: Place | None = None) -> None
         )
 
 
-def _compare_size(file: Path, record: FileRecord, place: Place | None = None) -> None:
+def _compare_size(file: Path, record: FileRecord, place: Location | None = None) -> None:
     """Raises DataError if a file is missing, or has another size than was written."""
-    place = place or Place(file)
+    place = place or Location(file)
     try:
         size = file.stat().st_size
     except OSError:
@@ -211,14 +211,14 @@ def _file_system(address: str) -> tuple["fsspec.AbstractFileSystem", str]:
             f"reading {protocol}:// needs a package that is not installed.",
             got=str(error),
             do=f"pip install {package}" if package else "install it",
-            place=Place(address),
+            place=Location(address),
         ) from None
     except ValueError as error:
         raise DataError(
             "the address cannot be read.",
             expected="a folder, or an address such as s3://, gs:// or https://",
             got=str(error),
-            place=Place(address),
+            place=Location(address),
         ) from None
 
 
@@ -227,8 +227,8 @@ def _download(address: str, record: FileRecord, to: Path) -> None:
     try:
         _tried(lambda: files.get_file(path, str(to)), address)
     except FileNotFoundError:
-        raise _missing(Place(address), record) from None
-    _compare(to, record, Place(address))
+        raise _missing(Location(address), record) from None
+    _compare(to, record, Location(address))
 
 
 def _tried(read: Callable[[], Result], address: str) -> Result:
@@ -241,12 +241,12 @@ def _tried(read: Callable[[], Result], address: str) -> Result:
         except Exception as error:  # the clients of object stores have exceptions of their own
             if last == TRIES or isinstance(error, PermissionError):
                 got = f"{type(error).__name__}: {error}"
-                raise _unreadable(Place(address), got) from error
+                raise _unreadable(Location(address), got) from error
         time.sleep(PAUSE * last)
     raise AssertionError("the last try returns or raises")
 
 
-def _missing(place: Place, record: FileRecord) -> DataError:
+def _missing(place: Location, record: FileRecord) -> DataError:
     return DataError(
         "a file of the prepared corpus is missing.",
         expected=f"{record.bytes:,} bytes, according to {MANIFEST}",
@@ -256,7 +256,7 @@ def _missing(place: Place, record: FileRecord) -> DataError:
     )
 
 
-def _unreadable(place: Place, got: str) -> DataError:
+def _unreadable(place: Location, got: str) -> DataError:
     return DataError(
         "a file of the prepared corpus cannot be read.",
         got=got,
@@ -266,7 +266,7 @@ def _unreadable(place: Place, got: str) -> DataError:
     )
 
 
-def _no_corpus(place: Place, got: str) -> DataError:
+def _no_corpus(place: Location, got: str) -> DataError:
     return DataError(
         "there is no prepared corpus here.",
         expected=f"a folder with a {MANIFEST}, which is written last",

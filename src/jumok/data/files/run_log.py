@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Required, TypedDict
 
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 LOG = "log.jsonl"
 NO_SCORE = {"kind", "step", "best", "seconds", "took", "loss"}
@@ -98,7 +98,7 @@ def run_log(folder: Path | str) -> RunLog:
         raise DataError(
             "there is no log of a run.",
             expected=f"a run's folder with {LOG}, such as runs/first",
-            place=Place(folder),
+            place=Location(folder),
         )
     # A line that was edited by hand may lack its time.
     records = [record for record in read_log(file) if number_in(record, "seconds") is not None]
@@ -106,5 +106,5 @@ def run_log(folder: Path | str) -> RunLog:
         [record for record in records if record["kind"] == kind] for kind in ("step", "validation")
     )
     if not steps and not validations:
-        raise DataError("the run has not logged a step yet.", place=Place(file))
+        raise DataError("the run has not logged a step yet.", place=Location(file))
     return RunLog(folder.resolve().name, steps, validations)

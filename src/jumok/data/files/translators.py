@@ -10,7 +10,7 @@ from jumok.data.files.elements import PoUnit, XmlElement
 from jumok.data.files.reading import one_line, open_bytes, read_lines
 from jumok.data.files.tables import Column, Columns, Row, Rows
 from jumok.data.report import CorpusReport
-from jumok.errors import ConfigError, DataError, JumokError, Place, optional_import
+from jumok.errors import ConfigError, DataError, JumokError, Location, optional_import
 
 TEXT_ELEMENTS = {"g", "mrk", "pc", "hi", "sub"}
 """Elements in a segment whose content is text; that of the others (bpt, ph, x, ...) is code."""
@@ -82,21 +82,23 @@ def _elements(
                     del element.getparent()[0]
     except etree.XMLSyntaxError as error:
         raise DataError(
-            f"the file is not well-formed {kind}.", got=error.msg, place=Place(file, error.lineno)
+            f"the file is not well-formed {kind}.",
+            got=error.msg,
+            place=Location(file, error.lineno),
         ) from None
 
 
 def _other_languages(file: Path, codes: Iterable[str], message: str) -> JumokError:
     languages = list(codes)[:20]
     if not languages:
-        return DataError("there are no translation units in it.", place=Place(file))
+        return DataError("there are no translation units in it.", place=Location(file))
     first, second = languages[:2] if len(languages) > 1 else ("en", "ko")
     return ConfigError(
         message,
         got=f"the languages in it: {', '.join(languages)}",
         do=f'--from {first} --to {second}; in a recipe source_column = "{first}", '
         f'target_column = "{second}"',
-        place=Place(file),
+        place=Location(file),
     )
 
 
@@ -183,7 +185,7 @@ def _exchanged(file: Path, element: XmlElement, languages: tuple[Column, Column]
         "the XLIFF file has other languages.",
         expected=" and ".join(map(str, languages)),
         got=" and ".join(codes),
-        place=Place(file, element.sourceline),
+        place=Location(file, element.sourceline),
     )
 
 
@@ -232,7 +234,7 @@ def _po_units(content: bytes, file: Path) -> Sequence[PoUnit]:
         raise DataError(
             "the file is not well-formed PO.",
             got=str(error),
-            place=Place(file, int(line[1]) if line else None),
+            place=Location(file, int(line[1]) if line else None),
         ) from None
     except ANYTHING as error:
         raise damaged(file, "PO", error) from error
@@ -245,7 +247,7 @@ def _two_sides(file: Path, columns: Columns) -> tuple[Column, Column]:
         raise ConfigError(
             "this format has two columns: the source and the target.",
             got=", ".join(map(str, columns)),
-            place=Place(file),
+            place=Location(file),
         )
     return columns[0], columns[1]
 

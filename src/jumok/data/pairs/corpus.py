@@ -14,8 +14,8 @@ from jumok.data.files.tables import MOST_COLUMNS, Column, read_tsv, read_tsv_col
 from jumok.data.pairs.drift import explain_drift
 from jumok.data.pairs.pair import Pair, PairColumns, columns_of
 from jumok.data.report import CorpusReport
-from jumok.errors import ConfigError, DataError, Place
-from jumok.parts import names, resolve
+from jumok.errors import ConfigError, DataError, Location
+from jumok.parts import builder_of, names
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def read_pairs(corpus: Corpus, report: CorpusReport | None = None) -> Iterator[P
             got=", ".join(map(str, corpus.files)),
         )
     else:
-        reader = resolve("format", format_of(corpus))
+        reader = builder_of("format", format_of(corpus))
         columns = (corpus.source_column, corpus.target_column, *corpus.further)
         pairs = (
             Pair(source, target, line, tuple(further))
@@ -106,7 +106,7 @@ def read_columns(corpus: Corpus, report: CorpusReport, size: int) -> Iterator[Pa
     numbers = [column for column in columns if isinstance(column, int) and column >= 0]
     file, table = corpus.file, None
     if file is not None and not corpus.source and not corpus.target:
-        table = resolve("format", format_of(corpus))
+        table = builder_of("format", format_of(corpus))
     if table is not read_tsv or len(numbers) < len(columns) or max(numbers) >= MOST_COLUMNS:
         yield from columns_of(read_pairs(corpus, report), size)
         return
@@ -127,7 +127,7 @@ def read_columns(corpus: Corpus, report: CorpusReport, size: int) -> Iterator[Pa
 
 
 def _no_pairs(corpus: Corpus) -> DataError:
-    place = Place(" + ".join(map(str, corpus.files)))
+    place = Location(" + ".join(map(str, corpus.files)))
     return DataError("there are no pairs in it.", place=place)
 
 
@@ -141,7 +141,7 @@ def format_of(corpus: Corpus) -> str:
             expected=f"one of {', '.join(names('format'))}",
             got=repr(kind),
             do="set format, or give source and target for two aligned text files",
-            place=Place(corpus.file),
+            place=Location(corpus.file),
         )
     return kind
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.data.files.reading import read_lines
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 VARIANCE = 6.8  # of the length of a translation, per character (Gale and Church 1993, section 3.1)
 WORST = 9.0  # the cost of a pair is capped, so that one unusual line does not decide
@@ -38,7 +38,7 @@ def explain_drift(source: Path, target: Path) -> DataError:
         expected="one translation per line",
         got=f"{len(sources):,} lines in {source}, {len(targets):,} in {target}; {where}",
         do=f"check line {min(line, shared):,} of both files",
-        place=Place(longer, line),
+        place=Location(longer, line),
     )
 
 

@@ -25,7 +25,7 @@ from jumok.data.pairs.store import PairStore
 from jumok.data.report import CorpusReport
 from jumok.data.store import Ids, Ragged, Rows, read_store
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 OPEN = 256  # shards: each is an open file, of which systems allow a process 1,024 and more
 SAMPLED = 8  # shards that examples are taken from: all of them may be far away
@@ -160,7 +160,7 @@ class ShardedPairs:
 
     def _open(self, record: ShardRecord) -> PairStore:
         file = self._files.file(record.name, record.file)
-        size, place = self.tokenizer.size, Place(f"{self._place.file}, {record.name}")
+        size, place = self.tokenizer.size, Location(f"{self._place.file}, {record.name}")
         try:
             stored = read_store(file, verified=True)
             store, written = PairStore.of(stored, (size, size)), str(stored.about["tokenizer"])

@@ -20,7 +20,7 @@ from jumok.data.pairs.store import CHUNK, SIDES, Filters, PairEncoder
 from jumok.data.report import CorpusReport
 from jumok.data.store import SUFFIX, StoreWriter, read_store, write_store
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from jumok.json_types import JsonObject
 
 SHARD_PAIRS = 500_000
@@ -95,7 +95,7 @@ def write_shard_of(
             "the shard cannot be written.",
             got=error.strerror,
             do="free some space, or name another folder",
-            place=Place(shard),
+            place=Location(shard),
         ) from error
     return True
 
@@ -129,13 +129,13 @@ def write_manifest(
                 expected=f"SHA-256 {tokenizer.hash}",
                 got=f"SHA-256 {stored['tokenizer']}",
                 do="remove the shards, and write all of them again",
-                place=Place(shard),
+                place=Location(shard),
             )
         report.join(CorpusReport.from_json(stored["report"]))
         texts.append(stored["texts"])
         shards.append(record)
     if not shards:
-        raise DataError("there are no shards in this folder.", place=Place(folder))
+        raise DataError("there are no shards in this folder.", place=Location(folder))
     try:
         tokenizer.save(folder / TOKENIZER)
         _write_validation(folder, validation)
@@ -146,7 +146,7 @@ def write_manifest(
         }
     except OSError as error:
         raise DataError(
-            "the prepared corpus cannot be written.", got=error.strerror, place=Place(folder)
+            "the prepared corpus cannot be written.", got=error.strerror, place=Location(folder)
         ) from error
     manifest = Manifest(
         shards=tuple(shards),
@@ -181,7 +181,7 @@ def _record(shard: Path) -> tuple[ShardRecord, JsonObject]:
             "the shard is incomplete.",
             got=f"{type(error).__name__}: {error}",
             do="remove it, and write it again",
-            place=Place(shard),
+            place=Location(shard),
         ) from error
     return record, about
 

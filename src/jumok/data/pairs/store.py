@@ -30,7 +30,7 @@ from jumok.data.store import (
     id_type,
 )
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 CHUNK = 20_000  # pairs encoded at once: long enough for two threads, small in memory
 SIDES = ("source", "target")
@@ -142,7 +142,7 @@ class PairStore:
             raise DataError(
                 "this prepared corpus contains no texts.",
                 do="prepare it with keep_texts=True",
-                place=Place(self.file),
+                place=Location(self.file),
             )
         chosen = list(rows)
         sources = [self.source_text[row].tobytes().decode() for row in chosen]

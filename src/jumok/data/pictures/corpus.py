@@ -17,7 +17,7 @@ from jumok.data.files.images import ImageSource, Pixels, archive_of, read_image,
 from jumok.data.files.tables import read_tsv
 from jumok.data.pictures.idx import read_idx
 from jumok.data.store import digest
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 Fitted: TypeAlias = UInt8[np.ndarray, "rows columns colours"]
 
@@ -49,7 +49,7 @@ class PictureExample:
 
     pixels: Pixels | DataError
     label: str
-    place: Place
+    place: Location
 
 
 @dataclass(frozen=True)
@@ -98,11 +98,11 @@ def _read_folder(folder: Path) -> Iterator[PictureExample]:
         raise DataError(
             "there are no images in this folder or archive.",
             expected="a folder of images for each label: cat/0001.jpg",
-            place=Place(folder),
+            place=Location(folder),
         )
     for name in source.names:
         label = PurePosixPath(name).parent.name
-        place = Place(folder / name)
+        place = Location(folder / name)
         if not label:
             error = DataError(
                 "the image is not in the folder of a label.",
@@ -120,7 +120,7 @@ def _read_folder(folder: Path) -> Iterator[PictureExample]:
 
 def _read_table(table: Path) -> Iterator[PictureExample]:
     for (file, label), row in read_tsv(table, ("file", "label")):
-        place = Place(table, row)
+        place = Location(table, row)
         if not label.strip():
             error = DataError("the row has no label.", got=repr(file), place=place)
             yield PictureExample(error, "", place)
@@ -139,8 +139,8 @@ def _read_idx(images: Path, labels: Path) -> Iterator[PictureExample]:
             "the numbers of labels and images differ.",
             expected=f"{len(pictures):,} labels, one for each image in {images.name}",
             got=f"{len(numbers):,}",
-            place=Place(labels),
+            place=Location(labels),
         )
     for index, (grey, number) in enumerate(zip(pictures, numbers, strict=True), start=1):
-        place = Place(f"{images}, image {index:,}")
+        place = Location(f"{images}, image {index:,}")
         yield PictureExample(np.repeat(grey[:, :, None], 3, axis=2), str(number), place)

@@ -14,8 +14,8 @@ from jumok.data.files.formats import kind_of_name
 from jumok.data.files.reading import read_lines
 from jumok.data.files.tables import Column
 from jumok.data.report import CorpusReport
-from jumok.errors import ConfigError, DataError, Place
-from jumok.parts import names, resolve
+from jumok.errors import ConfigError, DataError, Location
+from jumok.parts import builder_of, names
 
 Rule = Literal["file", "line", "blank-line"]
 
@@ -59,7 +59,7 @@ def read_examples(corpus: TextCorpus, report: CorpusReport | None = None) -> Ite
     texts = islice(_read(corpus, report), corpus.take)
     first = next(texts, None)
     if first is None:
-        raise DataError("there is no text in it.", place=Place(corpus.file))
+        raise DataError("there is no text in it.", place=Location(corpus.file))
     yield first
     yield from texts
 
@@ -68,7 +68,7 @@ def _read(corpus: TextCorpus, report: CorpusReport | None) -> Iterator[Example]:
     format = corpus.format or kind_of_name(corpus.file)
     if format in names("format"):
         labels = () if corpus.label_column is None else (corpus.label_column,)
-        rows = resolve("format", format)(corpus.file, (corpus.column, *labels), report)
+        rows = builder_of("format", format)(corpus.file, (corpus.column, *labels), report)
         for (text, *label), line in rows:
             yield Example(text, "".join(label).strip(), corpus.file, line)
     elif corpus.label_column is not None:
@@ -76,7 +76,7 @@ def _read(corpus: TextCorpus, report: CorpusReport | None) -> Iterator[Example]:
             "lines of text have no labels.",
             expected=f"a table: {', '.join(names('format'))}",
             do="set format if the file is a table with another suffix",
-            place=Place(corpus.file),
+            place=Location(corpus.file),
         )
     else:
         plain = corpus.format is None
@@ -98,7 +98,7 @@ def documents(corpus: TextCorpus, rule: Rule, report: CorpusReport | None = None
     texts = (text for text in _cut(lines, rule) if text.strip())
     first = next(texts, None)
     if first is None:
-        raise DataError("there is no text in it.", place=Place(corpus.file))
+        raise DataError("there is no text in it.", place=Location(corpus.file))
     yield first
     yield from texts
 

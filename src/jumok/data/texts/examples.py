@@ -12,7 +12,7 @@ from jumok.data.report import CorpusReport
 from jumok.data.store import Ragged, StoreWriter, cached_store, digest, id_type
 from jumok.data.texts.corpus import Example, TextCorpus
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 CHUNK = 20_000  # texts encoded at once
 
@@ -67,7 +67,7 @@ def label_number(text: Example, labels: Sequence[str]) -> int:
             expected=f"one of {', '.join(labels)}",
             got=repr(text.label),
             do="correct the row, or train on data with this label",
-            place=Place(text.file, text.line),
+            place=Location(text.file, text.line),
         )
     return labels.index(text.label)
 

@@ -14,7 +14,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 from jumok.data.files.atomic import write_durably
 from jumok.data.tokenizer import END, NEWLINE, PAD, SPACE, START, Tokenizer, writable
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 BYTE_KIND = b"jumok: every byte is a token\n"
 FIRST_BYTE = 4  # after PAD, UNKNOWN, START and END
@@ -90,7 +90,7 @@ class PieceTokenizer:
         DataError: the SentencePiece model has no token for the line break.
     """
 
-    def __init__(self, lines: Tokenizer, place: Place | None = None) -> None:
+    def __init__(self, lines: Tokenizer, place: Location | None = None) -> None:
         if lines.newline is None:
             raise DataError(
                 "this tokenizer has no token for the line break.",
@@ -160,11 +160,11 @@ def load_text_tokenizer(path: Path) -> TextTokenizer:
         start = path.read_bytes()[: len(BYTE_KIND)]
     except OSError as error:
         raise DataError(
-            "the tokenizer cannot be read.", got=error.strerror, place=Place(path)
+            "the tokenizer cannot be read.", got=error.strerror, place=Location(path)
         ) from None
     if start == BYTE_KIND:
         return ByteTokenizer()
-    return PieceTokenizer(Tokenizer.load(path), Place(path))
+    return PieceTokenizer(Tokenizer.load(path), Location(path))
 
 
 def train_text_tokenizer(

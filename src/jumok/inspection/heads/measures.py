@@ -15,8 +15,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from jumok.attention.here import having
 from jumok.attention.observe import Attention, heads_of, observe, roles_of, sites
+from jumok.attention.overrides import override
 from jumok.attention.role import Part
 from jumok.data.pairs.batches import Batch, on_device
 from jumok.data.texts.tokenizer import TextTokenizer
@@ -377,5 +377,5 @@ def _unit_gates(
         )
         for name, count in heads.items()
     }
-    with having("gate", {known[name]: gate for name, gate in gates.items()}):
+    with override("gate", {known[name]: gate for name, gate in gates.items()}):
         yield gates

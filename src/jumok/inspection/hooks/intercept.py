@@ -1,7 +1,7 @@
 """Hooks on torch modules, the only ones of jumok: arguments and results, read or replaced.
 
 They belong to one context: calls of the same module in other threads are ignored. Attention,
-methods, searches and systems report themselves (`attention/heard.py`); hooks are for the modules
+methods, searches and systems report themselves (`attention/events.py`); hooks are for the modules
 inside of them, whose code does not know that it is read.
 """
 
@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 from torch import nn
 
-from jumok.attention.here import has_value, having
+from jumok.attention.overrides import is_overridden, override
 
 
 def hooked(
@@ -53,7 +53,7 @@ def replaced(
         return after(made) if after is not None and acts() else None
 
     def acts() -> bool:
-        return has_value("hook", mark)
+        return is_overridden("hook", mark)
 
     give.acts = leave.acts = acts  # type: ignore[attr-defined]  # kernels/plain.py asks for it
     handles = []
@@ -62,7 +62,7 @@ def replaced(
     if after is not None:
         handles.append(module.register_forward_hook(leave))
     try:
-        with having("hook", {mark: True}):
+        with override("hook", {mark: True}):
             yield
     finally:
         for handle in handles:

@@ -4,7 +4,7 @@ One mechanism serves all changes of heads: `gate[head]` multiplies a head's outp
 are mixed (`attention/observe.py`). A gate of 0 is an ablated head. A word, or a cell of an image,
 is occluded by replacing its vector by zeros (`layers/embedding.py`), and weights are set in the
 attention module; the layers above compute with the changed values. A model without changes uses
-its fast code paths, also in other threads while it is changed in one (`attention/here.py`).
+its fast code paths, also in other threads while it is changed in one (`attention/overrides.py`).
 
 Source: heads: Michel et al. 2019, Are sixteen heads really better than one?, section 2.3; set
 weights: Strobelt et al. 2018, Seq2Seq-Vis, section 4.
@@ -19,8 +19,8 @@ from functools import partial
 import torch
 from torch import nn
 
-from jumok.attention.here import having
 from jumok.attention.observe import Observable, Weights, sites
+from jumok.attention.overrides import override
 from jumok.errors import ModelError
 from jumok.layers.embedding import Editable, Embedding, StateEdit
 from jumok.models.captioner import CaptionerModel, GridWriter
@@ -98,7 +98,7 @@ def _gated(known: Mapping[str, Observable], gates: Mapping[str, Tensor]) -> Iter
     for name, gate in gates.items():
         outer = known[name].gate
         of_module[known[name]] = gate if outer is None else outer * gate
-    with having("gate", of_module):
+    with override("gate", of_module):
         yield
 
 
@@ -132,7 +132,7 @@ def edited_words(edits: Mapping[Editable, StateEdit]) -> Iterator[None]:
     changed = {
         editable: _one_after_another(editable.edit, edit) for editable, edit in edits.items()
     }
-    with having("edit", changed):
+    with override("edit", changed):
         yield
 
 
@@ -204,7 +204,7 @@ def set_rows(model: nn.Module, rows: Sequence[RowEdit], count: Mapping[str, int]
         known[site]: _one_after_another(known[site].edit, partial(_with_rows, of_site))
         for site, of_site in by_site.items()
     }
-    with having("edit", edits):
+    with override("edit", edits):
         yield
 
 

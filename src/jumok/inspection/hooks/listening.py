@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from jumok.attention.convolution import PixelAttention
-from jumok.attention.heard import Ear, Working, listening_to
+from jumok.attention.events import Listener, ReentrancyGuard, listening_to
 from jumok.attention.observe import observe
 from jumok.inspection.hooks.intercept import hooked
 from jumok.inspection.hooks.recording import RecordedPass, Recorder, Shared
@@ -47,16 +47,16 @@ def record_pass(
 @contextmanager
 def listening(model: nn.Module, recorder: Recorder) -> Iterator[None]:
     """Reports every use of this model inside the block, in this context, to the recorder."""
-    working = Working()
+    working = ReentrancyGuard()
     with ExitStack() as stack:
         stack.enter_context(observe(model, recorder.on_attention))
         if recorder.level == "full":
             stack.enter_context(watch_streams(model, recorder.on_residual))
         if isinstance(model, SequenceToSequence):
-            stack.enter_context(listening_to(model, {"encode": Ear(recorder.on_source)}))
+            stack.enter_context(listening_to(model, {"encode": Listener(recorder.on_source)}))
             stack.enter_context(_decoder_heard(model.decoder, recorder, working))
         elif isinstance(model, CausalLanguageModel):
-            whole = Ear(partial(_read_whole, recorder), None, working)
+            whole = Listener(partial(_read_whole, recorder), None, working)
             stack.enter_context(listening_to(model, {"hidden": whole}))
             stack.enter_context(_decoder_heard(model.decoder, recorder, working))
         else:
@@ -74,22 +74,24 @@ def _sized(recorder: Recorder, path: str) -> Callable[..., None]:
 
 
 @contextmanager
-def _decoder_heard(decoder: nn.Module, recorder: Recorder, working: Working) -> Iterator[None]:
+def _decoder_heard(
+    decoder: nn.Module, recorder: Recorder, working: ReentrancyGuard
+) -> Iterator[None]:
     ears = {
-        "start": Ear(lambda memory: recorder.on_start(len(memory.states)), None, working),
-        "step": Ear(
+        "start": Listener(lambda memory: recorder.on_start(len(memory.states)), None, working),
+        "step": Listener(
             lambda tokens, _: recorder.on_tokens(tokens[:, None]),
             lambda made: recorder.on_logits(made[0][:, None]),
             working,
         ),
-        "read_all": Ear(  # an RNN has none: it reads step by step
+        "read_all": Listener(  # an RNN has none: it reads step by step
             lambda tokens, _: recorder.on_tokens(tokens),
             lambda made: recorder.on_logits(made[0]),
             working,
         ),
-        "hidden": Ear(lambda _, tokens, *__: _read_whole(recorder, tokens), None, working),
-        "reorder": Ear(lambda _, rows: recorder.on_reorder(rows), None, working),
-        "forward": Ear(None, recorder.on_logits, working),
+        "hidden": Listener(lambda _, tokens, *__: _read_whole(recorder, tokens), None, working),
+        "reorder": Listener(lambda _, rows: recorder.on_reorder(rows), None, working),
+        "forward": Listener(None, recorder.on_logits, working),
     }
     with ExitStack() as stack:
         stack.enter_context(listening_to(decoder, ears))

@@ -31,7 +31,7 @@ from typing import Literal, get_args
 from urllib.parse import parse_qsl
 
 from jumok.attention.role import Part
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
 from jumok.inspection.page.source import source_folder
 from jumok.inspection.trace import Trace
 from jumok.kinds import Writes, page_facts
@@ -134,7 +134,7 @@ def read_tour(file: Path) -> Tour:
     Raises:
         ConfigError: with the file, the step, and what to do.
     """
-    place = Place(file)
+    place = Location(file)
     try:
         text = file.read_text(encoding="utf-8-sig")
         values = tomllib.loads(text)
@@ -177,7 +177,7 @@ class _TourReader:
         step = f"step {self.number}: " if self.number else ""
         shown = None if got is None else str(got)[:200]
         return ConfigError(
-            step + what, expected=expected, got=shown, do=do, place=Place(self.file, line)
+            step + what, expected=expected, got=shown, do=do, place=Location(self.file, line)
         )
 
     def keys(self, values: object, known: tuple[str, ...], what: str) -> Mapping[str, object]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
 from jumok.serving.clients import is_foreign
 from jumok.serving.http.refusals import RequestRefused
 
@@ -37,7 +37,7 @@ def read_keys(file: Path) -> tuple[bytes, ...]:
         lines = file.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
-            "the key file cannot be read.", got=str(error), place=Place(file)
+            "the key file cannot be read.", got=str(error), place=Location(file)
         ) from error
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise ConfigError(
@@ -45,11 +45,13 @@ def read_keys(file: Path) -> tuple[bytes, ...]:
             expected="permissions 600",
             got=f"permissions {stat.S_IMODE(mode):o}",
             do=f"chmod 600 {file}",
-            place=Place(file),
+            place=Location(file),
         )
     keys = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     if not keys:
-        raise ConfigError("the key file has no key.", expected="one key a line", place=Place(file))
+        raise ConfigError(
+            "the key file has no key.", expected="one key a line", place=Location(file)
+        )
     return tuple(map(digest_of, keys))
 
 

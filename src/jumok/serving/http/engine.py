@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from jumok.cancellation import cancel_scope
 from jumok.errors import JumokError
-from jumok.halting import halted_by
 from jumok.serving.clients import ClientDisconnected
 from jumok.serving.http.monitoring import Metrics, fault_of, log
 from jumok.serving.http.queue import Batch, Queue, engine_failed
@@ -146,7 +146,7 @@ class Engine:
                 raise ClientDisconnected
 
         try:
-            with halted_by(check), measured() as spent:
+            with cancel_scope(check), measured() as spent:
                 answers = batch[0][0].handler.run([job.given[place] for job, place in batch])
         except ClientDisconnected:
             raise

@@ -17,7 +17,7 @@ from jumok.engine.language import Passes, TextPass
 from jumok.serving.http.monitoring import Metrics
 from jumok.serving.http.refusals import RequestRefused
 from jumok.serving.http.settings import ServeLimits
-from jumok.stopwatch import Spent
+from jumok.stopwatch import Timings
 
 AGE_SECONDS = 0.5
 """Texts whose waiting times differ by less are sorted by length."""
@@ -80,7 +80,7 @@ class Job:
     over: bool = False
     future: "Future[list[object]]" = field(default_factory=Future)
     answers: dict[int, object] = field(default_factory=dict)
-    spent: list[Spent] = field(default_factory=list)
+    spent: list[Timings] = field(default_factory=list)
 
     @property
     def cost(self) -> int:

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from jumok.attention.heard import anyone_listens
-from jumok.attention.here import having_any
+from jumok.attention.events import any_listeners
+from jumok.attention.overrides import any_overrides
 from jumok.bundle.reading import Bundle
 from jumok.systems.base import System
 from jumok.systems.device import EngineName, EnginePrecision
@@ -97,7 +97,7 @@ class BesideTorch(System, Generic[NativeOf]):
     @property
     def engine(self) -> NativeOf | None:
         """The native engine; None where torch computes, as where a change or a listener may be."""
-        if self._engine is None or anyone_listens() or having_any() or _torch_is_hooked():
+        if self._engine is None or any_listeners() or any_overrides() or _torch_is_hooked():
             return None
         return self._engine if self._exposed is None or self._is_as_loaded() else None
 

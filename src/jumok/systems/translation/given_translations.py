@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jumok.alignment.words import links, merge_words_without_torch
-from jumok.attention.heard import tell
+from jumok.attention.events import emit
 from jumok.data.pairs.rows import batched_rows
 from jumok.data.tokenizer import Tokenizer, normalize, plain_words
 from jumok.decoding.rank import Ranker
@@ -69,12 +69,12 @@ class GivenTranslations(SourceReader):
         read = self.tokenizer.encode_batch(sources)
         write = self.tokenizer.encode_batch(targets)
         check_lengths(self.longest_target, read, write)
-        tell(self, GIVEN, len(sources))
+        emit(self, GIVEN, len(sources))
         searcher = self.searcher
         scored: list[Translation] = [Translation("")] * len(sources)
         for rows in batched_rows(read, batch_size):
             given = [write[row] for row in rows]
-            tell(self, ROWS, rows)
+            emit(self, ROWS, rows)
             batch = searcher.read([read[row] for row in rows])
             for row, hypothesis in zip(rows, batch.score(given, Ranker()), strict=True):
                 draft = Draft(hypothesis, written_text(self.tokenizer, hypothesis.tokens))
@@ -94,8 +94,8 @@ class GivenTranslations(SourceReader):
         if not read or not write:
             raise DataError("attention needs a word on both sides.", got=repr((source, target)))
         check_lengths(self.longest_target, [read], [write])
-        tell(self, GIVEN, 1)
-        tell(self, ROWS, [0])
+        emit(self, GIVEN, 1)
+        emit(self, ROWS, [0])
         (weights,) = self.searcher.read([read]).attention([write])
         words = merge_words_without_torch(
             weights[:, : len(read)], self.tokenizer.words(read), self.tokenizer.words(write)

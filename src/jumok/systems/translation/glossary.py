@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jumok.data.tokenizer import normalize
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 # Scripts that attach particles or the next word to a word without a space.
 GLUED = (
@@ -68,11 +68,11 @@ class Glossary:
             lines = file.read_text(encoding="utf-8-sig").splitlines()
         except OSError as error:
             raise DataError(
-                "the glossary cannot be read.", got=error.strerror, place=Place(file)
+                "the glossary cannot be read.", got=error.strerror, place=Location(file)
             ) from None
         except UnicodeDecodeError as error:
             raise DataError(
-                "the glossary is not valid UTF-8.", place=Place(file, byte=error.start)
+                "the glossary is not valid UTF-8.", place=Location(file, byte=error.start)
             ) from None
         pairs = []
         for number, line in enumerate(lines, start=1):
@@ -84,7 +84,7 @@ class Glossary:
                     "a line of the glossary is not a term and its translation.",
                     expected="two columns with a tab between them",
                     got=repr(line),
-                    place=Place(file, number),
+                    place=Location(file, number),
                 )
             pairs.append((columns[0], columns[1]))
         return cls(pairs)

@@ -12,7 +12,7 @@ from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.bundle.reading import Bundle
 from jumok.config.section import ModelSection
 from jumok.engine.running import RunningBatch
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 from jumok.systems.device import precision_name
 from jumok.systems.loading import reading_of
 from jumok.systems.native.beside_torch import BesideTorch
@@ -155,7 +155,7 @@ def _load(bundle: Bundle, device: torch.device, dtype: torch.dtype) -> SequenceT
     from jumok.models.memory import SequenceToSequence
 
     if not isinstance(model, SequenceToSequence):
-        raise BundleError("this model does not translate.", place=Place(bundle.folder))
+        raise BundleError("this model does not translate.", place=Location(bundle.folder))
     from jumok.kernels.linear import prepare_for_inference
 
     prepare_for_inference(model, dtype)

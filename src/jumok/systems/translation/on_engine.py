@@ -22,7 +22,7 @@ from jumok.decoding.rank import Ranker, joint_scores
 from jumok.engine.forced import WatchedAttention
 from jumok.engine.native import NativeModel
 from jumok.engine.searching import SearchRules, Source
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
 from jumok.systems.device import EngineName, EnginePrecision, has_gpu
 from jumok.systems.loading import reading_of
 from jumok.systems.native.models import FURTHEST, lacking, looks_of
@@ -83,7 +83,7 @@ def _refused(bundles: Sequence[Bundle], device: str) -> ConfigError | None:
                 "the native engine does not run this model.",
                 got=lacks,
                 do=TORCH,
-                place=Place(bundle.folder),
+                place=Location(bundle.folder),
             )
     return None
 

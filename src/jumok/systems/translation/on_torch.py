@@ -9,7 +9,7 @@ import torch
 from jumok.alignment.aligner import Aligner
 from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import Weights
-from jumok.attention.heard import tell
+from jumok.attention.events import emit
 from jumok.data.pairs.batches import source_batch
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.beam import Report
@@ -22,7 +22,7 @@ from jumok.decoding.score import score_pairs
 from jumok.decoding.stepper import Ensemble, Stepper
 from jumok.decoding.torch_stepper import TorchStepper, lengths_of
 from jumok.models.memory import Memory, SequenceToSequence
-from jumok.stopwatch import spending
+from jumok.stopwatch import timed
 from jumok.systems.base import FOUND
 from jumok.systems.translation.given_translations import GivenTranslations
 from jumok.systems.translation.part_writer import written_text
@@ -67,7 +67,7 @@ class TorchSources:
         """What the encoders wrote."""
         if self._memories is None:
             every = list(range(len(self._sources)))
-            with spending("encode", "torch"):
+            with timed("encode", "torch"):
                 self._memories = self._system.read(source_batch(self._sources, every))
         return self._memories
 
@@ -92,12 +92,12 @@ class TorchSources:
         with torch.no_grad():
             models, memories = system._models, self.memories
             cover = covering(models, memories) if options.coverage_penalty else None
-            with spending("decode", "torch"):
+            with timed("decode", "torch"):
                 found = decode_with(
                     stepper_of(models, memories), lengths_of(memories[0]), options, prefixes,
                     constraints, same, cover, report,
                 )  # fmt: skip
-        tell(system, FOUND, found)
+        emit(system, FOUND, found)
         return found
 
     def score(self, targets: Sequence[Sequence[int]], ranker: Ranker) -> list[Hypothesis]:

@@ -22,16 +22,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumok.alignment.setting import AlignmentSetting, default_setting
-from jumok.attention.heard import is_heard, tell
+from jumok.attention.events import emit, has_listeners
 from jumok.bundle.confidence import Calibration
 from jumok.bundle.reading import Bundle
+from jumok.cancellation import check_cancelled
 from jumok.data.pairs.rows import batched_rows
 from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.options import FOR_TRANSLATION
-from jumok.errors import BundleError, ConfigError, ModelError, Place
-from jumok.halting import heed
+from jumok.errors import BundleError, ConfigError, Location, ModelError
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, known_origin
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, cores, dtype_of
 from jumok.systems.given import texts_in
@@ -152,7 +152,7 @@ class Translator(TranslationModels, FileTranslator):
             if tokenizer.hash != tokenizers[0].hash:
                 raise BundleError(
                     "the models of an ensemble need one tokenizer.",
-                    place=Place(bundle.folder),
+                    place=Location(bundle.folder),
                     expected=f"the tokenizer of {bundles[0].folder}",
                     do="train them on one tokenizer: tokenizer.path in the recipe",
                 )
@@ -218,7 +218,9 @@ class Translator(TranslationModels, FileTranslator):
         texts = texts_in(texts)
         options = self._settled(options, beam, nbest)
         kept, terms = as_keep(keep), as_glossary(glossary)
-        if is_heard(self, FOUND):  # a recording is of what the models write without constraints
+        if has_listeners(
+            self, FOUND
+        ):  # a recording is of what the models write without constraints
             kept = None
             _refuse_glossary(terms)
         bare = Bare(texts, kept) if kept is not None and kept.usual else None
@@ -227,7 +229,7 @@ class Translator(TranslationModels, FileTranslator):
         forced = forced_beginnings(parts, len(texts), prefixes, self.tokenizer)
         aligned = alignments or (bare is not None and bare.any)
         writer = self._writer(options, aligned, kept, terms)
-        tell(self, GIVEN, len(texts))
+        emit(self, GIVEN, len(texts))
         found = self._written(parts, writer, options, forced, batch_size)
         joint = "" if self.spaceless else " "
         joined = join(len(texts), parts, found, joint, None if options.sample else options.nbest)
@@ -248,12 +250,12 @@ class Translator(TranslationModels, FileTranslator):
         found: list[list[Translation]] = [[] for _ in parts]
 
         def write(rows: list[int]) -> None:
-            heed()  # a search that is one call into C cannot be ended within it
+            check_cancelled()  # a search that is one call into C cannot be ended within it
             # Every batch has samples of its own, which are the same whenever it is decoded again.
             seeded = options.seeded(rows[0])
             prefix = None if forced is None else [forced[row] for row in rows]
             here = [parts[row] for row in rows]
-            tell(self, ROWS, [part.line for part in here])
+            emit(self, ROWS, [part.line for part in here])
             read = searcher.read([part.ids for part in here])
             for row, translations in zip(
                 rows, writer.write(here, read, seeded, prefix), strict=True

@@ -22,7 +22,7 @@ from jumok.engine.packing import Kind
 from jumok.engine.structures import LinearLayout, ModelLayout
 from jumok.engine.transformer import NativeTransformer
 from jumok.engine.wasm import engine_wasm
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
 from jumok.inspection.findings import TraceFindings
 from jumok.inspection.page.document import document
 from jumok.inspection.page.tours import built_in
@@ -240,5 +240,5 @@ def _not_exported(bundle: Bundle, lacks: str) -> ConfigError:
         "this model cannot be exported to a page.",
         expected="a Transformer for translation that the native engine serves",
         got=lacks,
-        place=Place(bundle.folder),
+        place=Location(bundle.folder),
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from jumok.data.files.images import ImageSource
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def read_folder(folder: Path) -> Folder:
             expected="a folder of images for each label: cat/0001.jpg, dog/0001.jpg",
             got=", ".join(f"{label} ({count:,})" for label, count in labels.items())
             or "no folder with images",
-            place=Place(folder),
+            place=Location(folder),
         )  # fmt: skip
     below = [path for path in sorted(folder.iterdir()) if path.is_dir()]
     empty = (path.name for path in below if not path.name.startswith("."))

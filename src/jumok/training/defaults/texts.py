@@ -13,7 +13,7 @@ from pathlib import Path
 
 from jumok.data.files.formats import bare_name
 from jumok.data.texts.corpus import Rule, TextCorpus, all_documents
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 LEAST = 10_000
 """Characters of the shortest text that a recipe is made for."""
@@ -105,7 +105,7 @@ def measure(corpora: Sequence[TextCorpus], rule: Rule) -> TextLength:
             expected=f"at least {LEAST:,} characters; a book has 500,000",
             got=f"{characters:,} characters",
             do="give more text: --text FILE --text FILE",
-            place=Place(corpora[0].file),
+            place=Location(corpora[0].file),
         )
     return TextLength(characters, documents, _alphabet(counts), len(words))
 

@@ -16,8 +16,8 @@ import torch
 from torch import nn
 from torch.utils.hooks import RemovableHandle
 
-from jumok.attention.heard import anyone_listens
-from jumok.attention.here import having_any
+from jumok.attention.events import any_listeners
+from jumok.attention.overrides import any_overrides
 from jumok.data.pairs.batches import changed
 from jumok.kernels.noise import seeds_of
 from jumok.kernels.plain import acting, hooks_of
@@ -124,7 +124,7 @@ class CudaGraphs:
         """Whether a recorded pass would do all that this one does: there are no listeners, changes
         or hooks in this context, and no experts, whose shares the host reads.
         """
-        if anyone_listens() or having_any():
+        if any_listeners() or any_overrides():
             return False
         now = id(model), RemovableHandle.next_id  # counts all hooks that were ever registered
         if now == self._quiet_at:

@@ -14,7 +14,7 @@ from jumok.data.files.atomic import atomic_folder, write_durably
 from jumok.data.files.images import ImageSource, PictureFiles
 from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer, normalize
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from jumok.systems.captioner import reader_of
 from jumok.training.folder import SCENES, TEST
 from jumok.training.preparing.vocabulary import learn_tokenizer
@@ -153,7 +153,10 @@ def _pictures(
     corpus: CaptionCorpusConfig, files: PictureFiles, pictures: Sequence[Captioned]
 ) -> CaptionedSplit:
     return CaptionedSplit(
-        [Item(files, picture.file, Place(corpus.captions, picture.line)) for picture in pictures],
+        [
+            Item(files, picture.file, Location(corpus.captions, picture.line))
+            for picture in pictures
+        ],
         [picture.captions for picture in pictures],
     )
 

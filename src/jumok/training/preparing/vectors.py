@@ -15,7 +15,7 @@ from torch import nn
 from jumok.config.vectors import VectorsConfig
 from jumok.data.files.vectors import read_vectors
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
 from jumok.layers.embedding import Embedding
 from jumok.shapes import Float, Int, Tensor
 from jumok.systems.embedding import whole_words
@@ -64,7 +64,7 @@ class PretrainedRows:
                 got=f"{self.vectors.shape[1]} numbers",
                 do=f"set model.dim (of a recurrent model: model.embedding) to "
                 f"{self.vectors.shape[1]}, or train vectors of {width} numbers",
-                place=Place(self.config.path),
+                place=Location(self.config.path),
             )
 
 
@@ -82,7 +82,7 @@ def pretrained_rows(config: VectorsConfig | None, tokenizer: Tokenizer) -> Pretr
             "no word of the vocabulary has a vector in this file.",
             got=f"{len(words):,} words such as {list(words.values())[:3]}",
             do="use vectors of the corpus's language",
-            place=Place(config.path),
+            place=Location(config.path),
         )
     vectors_of_words = matrix[list(rows.values())]
     length = float(vectors_of_words.norm(dim=1).mean())

@@ -11,11 +11,11 @@ from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
 from jumok.bundle.weights import fill, load_model
 from jumok.bundle.writing import write_bundle
 from jumok.config import TextClassificationConfig, TextClassifierConfig
-from jumok.config.families import check_room
+from jumok.config.families import check_max_positions
 from jumok.config.masked import SHAPE
 from jumok.data.texts.batches import LabelledUpdates, every_text, labelled_batch, text_sampler
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
 from jumok.evaluation.classification import predict_labels
 from jumok.models.catalog import DataSizes, build
 from jumok.models.classifier import TextClassifier
@@ -153,7 +153,7 @@ def _encoder_weights(bundle: Bundle) -> dict[str, Tensor]:
             expected="a bundle of the task masked-lm",
             got=bundle.config.task,
             do='train one: model.kind = "masked-lm"',
-            place=Place(bundle.folder),
+            place=Location(bundle.folder),
         )
     with torch.random.fork_rng(devices=[]):  # the random state of training is not changed
         model = load_model(bundle)
@@ -170,11 +170,11 @@ def _sizes_of(bundle: Bundle, model: TextClassifierConfig) -> TextClassifierConf
 
 def _check_room(max_tokens: int, model: TextClassifierConfig, bundle: Bundle) -> None:
     try:
-        check_room(max_tokens, model)
+        check_max_positions(max_tokens, model)
     except ValueError as error:
         raise ConfigError(
             "the pretrained model cannot read texts this long.",
             got=str(error),
             do=f"data.max_tokens = {bundle.config.max_tokens} or less",
-            place=Place(bundle.folder),
+            place=Location(bundle.folder),
         ) from error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from jumok.errors import ConfigError, Place, optional_import
+from jumok.errors import ConfigError, Location, optional_import
 
 if TYPE_CHECKING:
     from jumok.training.preparing.shards.plan import CorpusPlan
@@ -130,7 +130,7 @@ def say_result(plan: "CorpusPlan") -> None:
     from jumok.data.files.manifest import MANIFEST, parse_manifest
 
     file = plan.folder / MANIFEST
-    written = parse_manifest(file.read_bytes(), Place(file))
+    written = parse_manifest(file.read_bytes(), Location(file))
     typer.echo(f"{file}: {written.pairs:,} pairs in {len(written.shards)} shards")
 
 

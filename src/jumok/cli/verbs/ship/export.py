@@ -8,7 +8,7 @@ import typer
 
 from jumok.cli.options import OneModel
 from jumok.decoding.options import FOR_TRANSLATION
-from jumok.errors import BundleError, ConfigError, Place
+from jumok.errors import BundleError, ConfigError, Location
 
 if TYPE_CHECKING:
     from jumok.bundle.reading import Bundle
@@ -68,11 +68,11 @@ def file_of(output: Path) -> Path:
     if file.exists():
         raise ConfigError(
             "the page exists already, and is not replaced.",
-            place=Place(file),
+            place=Location(file),
             do="remove it, or choose another --output",
         )
     if file.parent.exists() and not file.parent.is_dir():
-        raise ConfigError("this is a file, not a folder.", place=Place(file.parent))
+        raise ConfigError("this is a file, not a folder.", place=Location(file.parent))
     return file
 
 
@@ -94,7 +94,7 @@ def save_web_page(
             "this model cannot be exported to a page.",
             expected="a Transformer for translation",
             got=f"task = {bundle.config.task!r}",
-            place=Place(bundle.folder),
+            place=Location(bundle.folder),
         )
     from jumok.systems.translation.web import WebTranslator, exported_section
 

@@ -22,7 +22,7 @@ from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.pairs.drift import shifted_part
 from jumok.data.pairs.pair import Pair, PairColumns, columns_of
 from jumok.data.store import Store, StoreWriter, cached_store, digest
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 BATCH = 20_000  # pairs: enough for sums over arrays, small in memory
 IDENTIFIED = 1000
@@ -119,7 +119,7 @@ def survey_corpora(
                 "data.clean leaves no pair of this corpus.",
                 got="\n            ".join(report.lines()),
                 do="correct the languages or the columns in the recipe, or switch filters off",
-                place=Place(report.name),
+                place=Location(report.name),
             )
     if clean is None:
         return list(corpora), reports

@@ -24,7 +24,7 @@ from jumok.data.files.manifest import MANIFEST
 from jumok.data.pairs.cleaning.survey import VERSION
 from jumok.data.pairs.corpus import Corpus
 from jumok.data.store import digest
-from jumok.errors import ConfigError, DataError, Place
+from jumok.errors import ConfigError, DataError, Location
 from jumok.json_types import JsonObject
 from jumok.training.preparing.pairs import corpus_of_pairs
 
@@ -134,7 +134,7 @@ def begin(plan: CorpusPlan) -> bool:
     for corpus in plan.corpora:
         for file in corpus.files:
             if not file.is_file():
-                raise DataError("there is no such file.", place=Place(file))
+                raise DataError("there is no such file.", place=Location(file))
     file = plan.work / PLAN
     if file.is_file():
         _refuse_other(plan, file)
@@ -146,7 +146,7 @@ def begin(plan: CorpusPlan) -> bool:
                 "the output is not an empty folder, nor one in which jumok prepare began.",
                 got=", ".join(inside[:3]) + (", ..." if inside[3:] else "") or "a file",
                 do="choose another --output",
-                place=Place(plan.folder),
+                place=Location(plan.folder),
             )
     content = {"digest": plan.digest, "tasks": plan.tasks, **plan.identity}
     try:
@@ -154,7 +154,7 @@ def begin(plan: CorpusPlan) -> bool:
         write_durably(file, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
     except OSError as error:
         raise DataError(
-            "the output folder cannot be written.", got=error.strerror, place=Place(plan.folder)
+            "the output folder cannot be written.", got=error.strerror, place=Location(plan.folder)
         ) from error
     return True
 
@@ -168,7 +168,7 @@ def _refuse_other(plan: CorpusPlan, file: Path) -> None:
             "the plan of this folder is damaged.",
             got=str(error),
             do="remove the folder, or choose another --output",
-            place=Place(file),
+            place=Location(file),
         ) from None
     if known != plan.digest:
         now = plan.identity
@@ -178,14 +178,14 @@ def _refuse_other(plan: CorpusPlan, file: Path) -> None:
             expected="the same corpora, filters, tokenizer and seed",
             got=f"a difference in {', '.join(changed)}",
             do="undo the change, choose another --output, or remove the folder",
-            place=Place(plan.folder),
+            place=Location(plan.folder),
         )
     if tasks != plan.tasks and not (plan.folder / MANIFEST).is_file():
         raise ConfigError(
             "this folder was begun with another number of tasks.",
             got=f"--tasks {plan.tasks}",
             do=f"continue with --tasks {tasks}",
-            place=Place(plan.folder),
+            place=Location(plan.folder),
         )
 
 

@@ -20,7 +20,7 @@ from jumok.data.pairs.shards import write_manifest, write_shard_of
 from jumok.data.pairs.store import CHUNK, Filters, PairEncoder
 from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import SAMPLE, Tokenizer, sample_lines
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from jumok.training.folder import CLEANING, TEST, TOKENIZER
 from jumok.training.preparing.held_out import HeldOut, hashes_of
 from jumok.training.preparing.pairs import corpus_of_pairs, write_pairs, write_report
@@ -170,7 +170,7 @@ def train_tokenizer(plan: CorpusPlan, task: int) -> None:
             "data.clean leaves no pair.",
             got="\n            ".join(lines),
             do="correct the languages or the columns in the recipe, or switch filters off",
-            place=Place(plan.folder),
+            place=Location(plan.folder),
         )
     validation, test = _held_out(plan, every)
     held = validation.hashes | test.hashes

@@ -16,19 +16,19 @@ _VALUES: ContextVar[Mapping[tuple[int, str], Any] | None] = ContextVar("jumok_he
 """By the id of the owner and the attribute's name."""
 
 
-class Here(Generic[Value]):
-    """An attribute, None at first, whose value `having` changes for one context only."""
+class ContextAttribute(Generic[Value]):
+    """An attribute, None at first, whose value `override` changes for one context only."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name, self._key = name, f"_{name}"
 
     @overload
-    def __get__(self, owner: None, kind: type) -> "Here[Value]": ...
+    def __get__(self, owner: None, kind: type) -> "ContextAttribute[Value]": ...
 
     @overload
     def __get__(self, owner: object, kind: type) -> Value: ...
 
-    def __get__(self, owner: object | None, kind: type) -> "Here[Value] | Value":
+    def __get__(self, owner: object | None, kind: type) -> "ContextAttribute[Value] | Value":
         if owner is None:
             return self
         values = _VALUES.get()
@@ -41,19 +41,19 @@ class Here(Generic[Value]):
         owner.__dict__[self._key] = value
 
 
-def having_any() -> bool:
+def any_overrides() -> bool:
     """Whether any attribute of any module has another value in this context."""
     return _VALUES.get() is not None
 
 
-def has_value(name: str, owner: object) -> bool:
+def is_overridden(name: str, owner: object) -> bool:
     """Whether the attribute `name` of this owner has another value in this context."""
     values = _VALUES.get()
     return values is not None and (id(owner), name) in values
 
 
 @contextmanager
-def having(name: str, values: Mapping[Owner, object]) -> Iterator[None]:
+def override(name: str, values: Mapping[Owner, object]) -> Iterator[None]:
     """Gives the attribute `name` of these owners these values in this context, inside the block."""
     before = _VALUES.get() or {}
     here = {(id(owner), name): value for owner, value in values.items()}
