@@ -41,8 +41,8 @@ def memory() -> Check:
 def _memory() -> tuple[int | None, int | None]:
     try:
         lines = Path("/proc/meminfo").read_text("ascii").splitlines()
-        font = {line.split(":")[0]: 1024 * int(line.split()[1]) for line in lines}
-        whole, free = font["MemTotal"], font["MemAvailable"]
+        sizes = {line.split(":")[0]: 1024 * int(line.split()[1]) for line in lines}
+        whole, free = sizes["MemTotal"], sizes["MemAvailable"]
     except (OSError, ValueError, KeyError, IndexError):
         return None, None
     try:
