@@ -1,4 +1,4 @@
-"""Texts to look at first: a model's own validation data, or sentences of the built-in corpus."""
+"""Example inputs for a model: its validation data, or the built-in corpus."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -30,9 +30,8 @@ GAP = "[MASK]"
 def examples_for(model: Bundle | Path) -> list[str]:
     """A few inputs for a model that reads text; none where nothing is known to fit it.
 
-    They are from the validation data that the run's recipe names, or from its training data if a
-    part of that was held out. If the data is not there, they are from the embedded corpus, if it
-    has the model's language.
+    They come from the validation data of the run's recipe or the held-out part of its training
+    data; without these from the embedded corpus, if it has the model's language.
     """
     try:
         bundle = opened(model)
@@ -40,9 +39,9 @@ def examples_for(model: Bundle | Path) -> list[str]:
     except JumokError:  # a folder in Hugging Face's format, whose data is not known
         return []
     own = list(_own(bundle.folder, config.source_language))
-    found = _chosen(own) or _chosen(own, fewest=1) or _chosen(map(_cut, own), fewest=1)
-    found = found or _chosen(_built_in(config))
-    return [_as_input(text, config.task) for text in found]
+    texts = _chosen(own) or _chosen(own, fewest=1) or _chosen(map(_cut, own), fewest=1)
+    texts = texts or _chosen(_built_in(config))
+    return [_as_input(text, config.task) for text in texts]
 
 
 def _own(model: Path, language: str) -> Iterator[str]:
@@ -77,8 +76,8 @@ def _built_in(config: BundleConfig) -> Iterator[str]:
     if config.source_language not in ("en", "ko"):
         return iter(())
     english = config.source_language == "en"
-    found = pairs("test", maximum_words=MOST_WORDS)
-    return (pair.source if english else pair.target for pair in found)
+    examples = pairs("test", maximum_words=MOST_WORDS)
+    return (pair.source if english else pair.target for pair in examples)
 
 
 def _cut(text: str) -> str:
@@ -88,12 +87,12 @@ def _cut(text: str) -> str:
 def _chosen(texts: Iterable[str], fewest: int = FEWEST_WORDS) -> list[str]:
     """The first distinct texts of a few words."""
     fits = (text.strip() for text in texts if fewest <= len(text.split()) <= MOST_WORDS)
-    found: dict[str, None] = {}
+    chosen: dict[str, None] = {}
     for text in fits:
-        found[text] = None
-        if len(found) == MOST:
+        chosen[text] = None
+        if len(chosen) == MOST:
             break
-    return list(found)
+    return list(chosen)
 
 
 def _as_input(text: str, task: str) -> str:

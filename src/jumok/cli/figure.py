@@ -78,11 +78,7 @@ class FigureArgs:
 
 
 def save_figure(trace: "Trace", wanted: FigureArgs) -> None:
-    """Draws the figure, writes it atomically, and reports the file on stderr.
-
-    Raises:
-        JumokError: see `jumok.plot`.
-    """
+    """Draws the figure, writes it atomically, and reports the file on stderr."""
     assert wanted.to is not None
     from jumok.plot import save
 

@@ -1,4 +1,4 @@
-"""Commands that take dataclasses of options, and typer, which reads one parameter an option."""
+"""Dataclasses of options as parameters of typer commands."""
 
 import functools
 import inspect
@@ -25,7 +25,7 @@ class OptionGroup:
     fields: list[OptionField]
 
     def made(self, given: dict[str, Any]) -> Any:
-        """The dataclass, with the values of the command line, which are taken out of `given`."""
+        """The dataclass, with values that are removed from `given`."""
         values = {each.name: given.pop(each.name) for each in self.fields}
         if isinstance(self.default, DecodingOptions):
             return self.default.changed(values)
@@ -40,10 +40,10 @@ class Without:
 
 
 def flat(verb: Callable[..., object]) -> Callable[..., object]:
-    """The command with a parameter for each option of its groups, as typer reads it.
+    """The command with one parameter for each option of its groups, as typer needs it.
 
-    A group is a parameter `Annotated[Kind, Kind(...), Without(...)]`: the instance of the dataclass
-    has the defaults of this command.
+    A group is a parameter `Annotated[Kind, Kind(...), Without(...)]`; the instance has the
+    defaults of this command.
     """
     signature = inspect.signature(verb, eval_str=True)
     groups: dict[str, OptionGroup] = {}
@@ -67,7 +67,7 @@ def flat(verb: Callable[..., object]) -> Callable[..., object]:
 
 
 def _group(annotation: Any) -> OptionGroup | None:
-    """The group of this annotation; None: it is that of one option or argument."""
+    """The group of this annotation; None: it is a single option or argument."""
     if get_origin(annotation) is not Annotated:
         return None
     kind, *known = get_args(annotation)

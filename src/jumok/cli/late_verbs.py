@@ -1,9 +1,4 @@
-"""Commands whose files are imported when they are asked for: one does not wait for the others.
-
-Those of jumok are in a table of places in the code (`jumok.cli.main`). Those of other packages are
-entry points, each a `typer.Typer`: docs/extending.md. The entry points of all installed packages
-are read for `--help` and for a command that is not jumok's own.
-"""
+"""Lazily imported commands, of jumok and of entry points (docs/extending.md)."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -26,7 +21,7 @@ ATTACHED = "jumok.verbs"
 
 
 class AnnouncedCommand(TyperCommand):
-    """A command, which reports on stderr what it may wait for: pipes that are given as files."""
+    """A command that reports on stderr the pipes that it may wait for."""
 
     def invoke(self, ctx: Any) -> object:
         """Runs the command."""
@@ -42,7 +37,7 @@ class LateVerb(NamedTuple):
 
     Attributes:
         place: "module:name" of its function, or of its `typer.Typer`.
-        panel: the heading under which `--help` lists it.
+        panel: its heading in `--help`.
     """
 
     place: str
@@ -50,11 +45,11 @@ class LateVerb(NamedTuple):
 
     def command(self, name: str) -> object:
         """The command as typer runs it; its file is imported."""
-        found, holder = import_string(self.place), typer.Typer(rich_markup_mode="rich")
-        if isinstance(found, typer.Typer):
-            holder.add_typer(found, name=name, rich_help_panel=self.panel)
+        loaded, holder = import_string(self.place), typer.Typer(rich_markup_mode="rich")
+        if isinstance(loaded, typer.Typer):
+            holder.add_typer(loaded, name=name, rich_help_panel=self.panel)
         else:
-            holder.command(name, cls=AnnouncedCommand, rich_help_panel=self.panel)(flat(found))
+            holder.command(name, cls=AnnouncedCommand, rich_help_panel=self.panel)(flat(loaded))
         return typer.main.get_group(holder).commands[name]
 
 
@@ -67,7 +62,7 @@ def attached(group: str) -> Mapping[str, "EntryPoint"]:
 
 
 def load_attached(group: str, name: str) -> Any:
-    """What an entry point names, imported.
+    """Imports what an entry point names.
 
     Raises:
         ConfigError: no package has it, or it cannot be imported.
@@ -117,7 +112,7 @@ class LateCommands(Mapping[str, object]):
     """Commands by their names; each is made when it is first read.
 
     Args:
-        verbs: jumok's own commands; none of another package takes the place of one.
+        verbs: jumok's own commands, which take precedence over those of other packages.
         made: further commands.
     """
 
@@ -138,7 +133,7 @@ class LateCommands(Mapping[str, object]):
 
 
 class LateGroup(TyperGroup):
-    """A group of commands that are given by their places in the code.
+    """A group of lazily imported commands.
 
     Attributes:
         verbs: these commands, in the order of `--help`.

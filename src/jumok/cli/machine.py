@@ -1,10 +1,10 @@
-"""A warning of the commands that train, if this machine lacks a C compiler."""
+"""Warning for training without a C compiler."""
 
 import typer
 
 
 def say_what_is_missing() -> None:
-    """Warns in one line on stderr if training is slower than it could be."""
+    """Warns on stderr if a missing C compiler makes training slower."""
     from jumok.kernels.native import library
 
     if library() is None:

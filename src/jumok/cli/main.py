@@ -1,4 +1,4 @@
-"""The command `jumok`: one file for each command. Starting imports neither torch nor sacreBLEU."""
+"""The command `jumok`. Starting imports neither torch nor sacreBLEU."""
 
 import atexit
 import errno

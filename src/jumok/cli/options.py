@@ -1,4 +1,4 @@
-"""The options that several commands share."""
+"""Options of several commands."""
 
 import os
 import sys
@@ -178,7 +178,7 @@ def model_folders(models: str) -> list[Path]:
 
 
 def use_threads(count: int) -> None:
-    """Has torch compute with this many threads, now or when it is imported; 0: with all cores."""
+    """Sets torch's threads, now or when it is imported; 0: all cores."""
     if count and "torch" in sys.modules:
         import torch
 

@@ -1,4 +1,4 @@
-"""A saved trace given in place of a text or an image."""
+"""Saved traces as input."""
 
 from collections.abc import Mapping
 from pathlib import Path

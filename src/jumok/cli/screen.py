@@ -1,4 +1,4 @@
-"""What several commands print: scores and a count of lines."""
+"""Scores and progress in the terminal."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,14 +41,12 @@ def print_scores(scores: "Sequence[Score]") -> None:
 def counted(
     items: Iterable[Item], total: int | None = None, what: str = "", beside: bool = False
 ) -> Iterator[Item]:
-    """Yields the items and shows their number.
-
-    It is shown on stderr, if that is a terminal and stdout is not one.
+    """Yields the items and shows their number on stderr, if that is a terminal and stdout is not.
 
     Args:
         total: the number of all items, for a bar; None: it is not known.
         what: what happens to them, in words.
-        beside: whether nothing is written to stdout meanwhile, which then may be a terminal.
+        beside: nothing is written to stdout meanwhile, which then may be a terminal.
     """
     if not sys.stderr.isatty() or (sys.stdout.isatty() and not beside):
         yield from items
@@ -71,12 +69,9 @@ def counted(
 
 @contextmanager
 def waiting(what: str) -> "Iterator[Callable[[], None]]":
-    """Shows that something is computed, for how long, and in how many passes so far.
+    """Shows on stderr how long `what` takes, and how many passes it has made.
 
-    It is shown on stderr, if that is a terminal. Yields what counts a pass.
-
-    Args:
-        what: what is computed, in words.
+    Yields what counts a pass.
     """
     if not sys.stderr.isatty():
         yield lambda: None

@@ -1,4 +1,4 @@
-"""A second input or a second model for `jumok look`, which shows them as A | B."""
+"""A second input or model for `jumok look`: A | B."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -63,7 +63,7 @@ def load_beside(
     level: "Level",
     machine: Machine,
 ) -> "Callable[..., Trace] | None":
-    """Loads what traces the second model, which must be able to read `given`; None: no model."""
+    """Loads the second model, which must be able to read `given`, for tracing; None: no model."""
     if models is None:
         return None
     family = replace(machine, threads=0).load_family(models)

@@ -1,4 +1,4 @@
-"""The tours of `jumok look`: the options that name and list them."""
+"""Options of `jumok look` for tours."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,7 +37,7 @@ Listed = Annotated[
 
 
 def wanted_tour(given: str | None, save: object, figure: object) -> "Tour | None":
-    """The tour of --tour; None: none is asked for.
+    """The tour of --tour, if it is given.
 
     Raises:
         ConfigError: there is none of this name, the file is wrong, or no page is asked for.
@@ -55,10 +55,10 @@ def wanted_tour(given: str | None, save: object, figure: object) -> "Tour | None
 
 
 def fitting(tour: "Tour | None", trace: "Trace") -> "Tour | None":
-    """The tour; the model must have what it needs, once there is something to show.
+    """The tour, once the trace has been compared with what it needs.
 
     Raises:
-        ConfigError: it does not.
+        ConfigError: the model lacks it.
     """
     if tour is None or not trace.sites:
         return tour

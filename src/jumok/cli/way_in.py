@@ -1,4 +1,4 @@
-"""What follows after training: the commands for a bundle, and the report of its run."""
+"""Next commands shown after training, and the report of a run."""
 
 import shlex
 from pathlib import Path
@@ -20,11 +20,10 @@ def run_of(model: Path) -> Path | None:
 
 
 def report_of(model: "Bundle | Path | str", given: str | None = None) -> "RunReport | None":
-    """The report of the run that the bundle is in; None: it is in none, or the log is not there.
+    """The report of the run that the bundle is in; None: no run, or no log.
 
     Args:
-        model: the bundle, or its folder.
-        given: a text for those commands.
+        given: a text for the commands.
     """
     folder = model if isinstance(model, Path | str) else model.folder
     run = run_of(Path(folder))
@@ -57,18 +56,18 @@ def commands(
     from jumok.systems.catalog import open_model
 
     kind = open_model(model).kind
-    found = {"look": f"{program} look {place}"}  # of texts, the page has examples
+    lines = {"look": f"{program} look {place}"}  # of texts, the page has examples
     if kind.reads == "picture":
-        found["look"] = look_of(model, place, given, program)
+        lines["look"] = look_of(model, place, given, program)
     if kind.verb != "look":
-        found["use"] = use_of(model, place, given, program)
-    return found | {"serve": f"{program} serve {place}"}
+        lines["use"] = use_of(model, place, given, program)
+    return lines | {"serve": f"{program} serve {place}"}
 
 
 def look_of(
     model: "Bundle | Path | str", place: str, given: str | None = None, program: str = "jumok"
 ) -> str:
-    """The command that looks inside a bundle, with its folder as it is written there."""
+    """The command that looks inside a bundle."""
     from jumok.systems.catalog import open_model
 
     reads = open_model(model).kind.reads
@@ -79,7 +78,7 @@ def look_of(
 def use_of(
     model: "Bundle | Path | str", place: str, given: str | None = None, program: str = "jumok"
 ) -> str:
-    """The command that uses a bundle, with its folder as it is written there."""
+    """The command that uses a bundle."""
     from jumok.systems.catalog import open_model
 
     kind = open_model(model).kind

@@ -1,4 +1,4 @@
-"""The machine: its memory and disk, the cache folder, a browser, and fonts."""
+"""Checks of memory, disk, the cache folder, a browser, and fonts."""
 
 import os
 import shutil
@@ -41,8 +41,8 @@ def memory() -> Check:
 def _memory() -> tuple[int | None, int | None]:
     try:
         lines = Path("/proc/meminfo").read_text("ascii").splitlines()
-        found = {line.split(":")[0]: 1024 * int(line.split()[1]) for line in lines}
-        whole, free = found["MemTotal"], found["MemAvailable"]
+        sizes = {line.split(":")[0]: 1024 * int(line.split()[1]) for line in lines}
+        whole, free = sizes["MemTotal"], sizes["MemAvailable"]
     except (OSError, ValueError, KeyError, IndexError):
         return None, None
     try:
@@ -81,10 +81,10 @@ def fonts() -> Check:
     try:
         with optional_import("looking for fonts", extra="plot"):
             from jumok.plot.paper import hangul_font
-        found = hangul_font()
+        font = hangul_font()
     except MissingExtraError:
         return Check("fonts", "ok", "not looked at: figures need the extra plot")
-    if found is None:
+    if font is None:
         do = "apt install fonts-nanum (Debian, Ubuntu), or another font with Hangul"
         return Check("fonts", "note", "none with Hangul: figures of Korean texts are refused", do)
-    return Check("fonts", "ok", f"{found} for Hangul")
+    return Check("fonts", "ok", f"{font} for Hangul")

@@ -1,4 +1,4 @@
-"""Which packages are installed: those that jumok needs, and those of its extras."""
+"""Checks of the installed packages and extras."""
 
 import re
 import sys
@@ -37,12 +37,12 @@ _EXTRA = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]\s*$")
 
 def required() -> dict[str, list[str]]:
     """The packages of each extra; of "" those that jumok always needs."""
-    found: dict[str, list[str]] = {"": []}
+    names: dict[str, list[str]] = {"": []}
     for line in requires("jumok") or ():
         package, extra = _PACKAGE.match(line), _EXTRA.search(line)
         if package is not None:
-            found.setdefault(extra[1] if extra else "", []).append(package[0])
-    return found
+            names.setdefault(extra[1] if extra else "", []).append(package[0])
+    return names
 
 
 def missing(packages: list[str]) -> list[str]:

@@ -69,23 +69,20 @@ def caption_columns(named: str) -> "tuple[Column, Column]":
 
 
 def images_of(images: Path | None, table: Path, command: str) -> Path:
-    """The folder or archive of the images: the one that is named, or the one next to the table.
-
-    Args:
-        command: the command, such as "jumok evaluate MODEL", for the error.
+    """The folder or archive that is named, or the one next to the table.
 
     Raises:
-        ConfigError: neither exists.
+        ConfigError: neither exists; the error names `command`.
     """
     beside = [table.parent / name for name in ("images", "images.zip")]
-    found = images or next((path for path in beside if path.exists()), None)
-    if found is None:
+    folder = images or next((path for path in beside if path.exists()), None)
+    if folder is None:
         raise ConfigError(
             "image folder not found.",
             expected=f"--images, or {beside[0]}, or {beside[1]}",
             do=f"{command} --data {table} --images FOLDER",
         )
-    return found
+    return folder
 
 
 def _write(

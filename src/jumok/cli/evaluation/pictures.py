@@ -25,7 +25,7 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
     source = source_of(asked.needs_data())
     system = asked.load("classify")
     truth: list[int] = []
-    found: list[str] = []
+    predicted: list[str] = []
     import numpy as np
 
     waiting: list[np.ndarray] = []
@@ -35,10 +35,10 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
         truth.append(picture.label)
         waiting.append(picture.pixels)
         if len(waiting) == asked.machine.batch:
-            found += [each.label for each in system.classify_fitted(np.stack(waiting))]
+            predicted += [each.label for each in system.classify_fitted(np.stack(waiting))]
             waiting.clear()
     if waiting:
-        found += [each.label for each in system.classify_fitted(np.stack(waiting))]
+        predicted += [each.label for each in system.classify_fitted(np.stack(waiting))]
     if damaged:
         typer.echo(
             f"skipped unreadable images: {len(damaged):,}, the first: {damaged[0].place}",
@@ -48,11 +48,11 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
         raise DataError("none of the images can be read.", place=Location(asked.needs_data()))
     from jumok.evaluation.classification import ClassifiedExamples, confusion_lines
 
-    labelled = ClassifiedExamples.of(truth, [system.labels.index(label) for label in found])
+    labelled = ClassifiedExamples.of(truth, [system.labels.index(label) for label in predicted])
     on = f"{len(truth):,} images"
     return Judged(
         labelled.scores(system.labels, on),
-        found,
+        predicted,
         on,
         tuple(confusion_lines(labelled, system.labels)),
     )
@@ -72,13 +72,13 @@ def _readable(
 def labelled_pictures(
     system: "ImageClassification", pictures: "Iterable[PictureExample]", way_out: str = ""
 ) -> "Iterator[LabelledPicture]":
-    """The pictures as the model wants them, with the numbers of their labels.
+    """The images as model inputs, with the numbers of their labels.
 
     Args:
-        way_out: what else can be done about one that cannot be read.
+        way_out: what else can be done about an unreadable image, for the error.
 
     Raises:
-        DataError: a picture that cannot be read, or a label that the model does not have.
+        DataError: an image cannot be read, or the model does not have a label.
     """
     from jumok.evaluation.heads.pictures import LabelledPicture
 

@@ -1,4 +1,4 @@
-"""`jumok evaluate` for models that read whole texts: masked tokens and labels."""
+"""`jumok evaluate` for masked models and text classifiers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,9 +18,9 @@ GUESSED_SHARE = 0.15
 
 
 def evaluate_guesses(asked: Evaluation) -> Judged:
-    """Loss and accuracy on masked tokens of unseen texts: always the same 15 %, whole words.
+    """Loss and accuracy on masked tokens: always the same 15 %, whole words.
 
-    All of them are replaced by [MASK], as `jumok fill` does; training puts other tokens in some.
+    All of them are replaced by [MASK], as in `jumok fill`; training also puts other tokens.
 
     Raises:
         DataError: the file cannot be read, or holds no text.
@@ -57,14 +57,14 @@ def evaluate_labels(asked: Evaluation) -> Judged:
 
     truth = [label_number(example, system.labels) for example in examples]
     texts = [example.text for example in examples]
-    found = system.probabilities(texts, asked.machine.batch).argmax(dim=1).tolist()
+    predicted = system.probabilities(texts, asked.machine.batch).argmax(dim=1).tolist()
     from jumok.evaluation.classification import ClassifiedExamples, confusion_lines
 
-    labelled = ClassifiedExamples.of(truth, found)
+    labelled = ClassifiedExamples.of(truth, predicted)
     on = f"{len(texts):,} texts"
     return Judged(
         labelled.scores(system.labels, on),
-        [system.labels[number] for number in found],
+        [system.labels[number] for number in predicted],
         on,
         tuple(confusion_lines(labelled, system.labels)),
     )
@@ -74,11 +74,11 @@ def read(file: Path, text: "Column", label: "Column | None") -> "list[Example]":
     """The examples with at least one word; the number of the others is reported on stderr."""
     from jumok.data.texts.corpus import TextCorpus, read_examples
 
-    found = list(read_examples(TextCorpus(file, text, label)))
-    examples = [example for example in found if example.text.strip()]
+    rows = list(read_examples(TextCorpus(file, text, label)))
+    examples = [example for example in rows if example.text.strip()]
     if not examples:
         raise DataError("the file holds no text.", place=Location(file))
-    if empty := len(found) - len(examples):
-        first = next(example.line for example in found if not example.text.strip())
+    if empty := len(rows) - len(examples):
+        first = next(example.line for example in rows if not example.text.strip())
         typer.echo(f"skipped empty texts: {empty:,}, the first in line {first}", err=True)
     return examples

@@ -47,9 +47,9 @@ def evaluate_translation(asked: Evaluation) -> Judged:
     hypotheses = [translation.text for translation in counted(translations)]
     scores = _scores(asked, hypotheses, pairs, parts, translator.target_language)
     note = tokenizer_note(translator.target_language)
-    told = (note,) if note and asked.tokenize is None and asked.metrics == "text" else ()
+    notes = (note,) if note and asked.tokenize is None and asked.metrics == "text" else ()
     return Judged(
-        tuple(scores), hypotheses, f"{len(pairs):,} sentences, beam {asked.decoding.beam}", told
+        tuple(scores), hypotheses, f"{len(pairs):,} sentences, beam {asked.decoding.beam}", notes
     )
 
 

@@ -1,4 +1,4 @@
-"""The corpora of `jumok heads`: pairs, texts, captioned images, or labelled images."""
+"""Corpora of `jumok heads`: pairs, texts, captioned images, or labelled images."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -50,10 +50,7 @@ class CorpusArgs:
     task: str = ""
 
     def one_file(self, expected: str) -> Path:
-        """The one file that --data, or --source, names.
-
-        Args:
-            expected: the expected option, for the error.
+        """The one file of --data or --source; errors name the `expected` option.
 
         Raises:
             ConfigError: no file, or more than one.
@@ -154,7 +151,7 @@ class TextsCorpus:
 
 
 class CaptionsCorpus:
-    """Images with reference captions, as for `jumok evaluate`; gold boxes may be next to them."""
+    """Images with reference captions; gold boxes may be next to them."""
 
     unit: "Unit" = "pictures"
 

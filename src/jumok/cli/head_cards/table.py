@@ -1,4 +1,4 @@
-"""Head cards as a table for the terminal, and pruning curves."""
+"""Head cards and pruning curves as tables for the terminal."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO, TypedDict
@@ -57,7 +57,7 @@ def _plain(fact: object) -> object:
 
 
 def _table(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> Table:
-    """The table; the rows of several models are next to each other, numbered in their order."""
+    """The heads of several models side by side, numbered in their order."""
     first, *others = measured.values()
     columns = {name: cell for name, cell in COLUMNS.items() if any(map(cell, first))}
     table = Table(box=None, padding=(0, 1, 0, 0))

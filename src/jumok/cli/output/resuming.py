@@ -1,7 +1,7 @@
-"""An output that is written in steps, and can be resumed after an interruption.
+"""Output that is written in steps and can be resumed after an interruption.
 
-FILE.part holds the finished lines, FILE.part.json the command and the number of finished lines.
-At the end, FILE.part is renamed to FILE.
+FILE.part holds the finished lines, FILE.part.json the command and their number. At the end,
+FILE.part is renamed to FILE.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ class Done:
         command: what the output depends on: models, options, version.
         lines: the number of finished lines of the input.
         digest: SHA-256 of those lines.
-        bytes: the length of the output for them.
+        bytes: the length of their output.
     """
 
     command: Mapping[str, str]
@@ -103,8 +103,7 @@ def open_steps(file: Path | None, command: Mapping[str, str], resume: bool) -> I
         resume: continue where an interrupted command stopped.
 
     Raises:
-        ConfigError: there is nothing to resume, or the interrupted command was another one; or
-            there is something to resume, and `resume` is false.
+        ConfigError: nothing to resume, or of another command; or something, without `resume`.
         DataError: the output cannot be written.
     """
     if file is None or file == STANDARD or is_direct(file):
@@ -159,7 +158,7 @@ def record_of(part: Path) -> Path:
 def command_of(
     parameters: Mapping[str, object], models: Sequence[Path], version: str
 ) -> dict[str, str]:
-    """What an output depends on, as strings: options, the files of the models, jumok's version."""
+    """What an output depends on: options, the models' files, jumok's version."""
     facts = {"jumok": version}
     from jumok.data.store import digest
 

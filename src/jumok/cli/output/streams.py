@@ -1,4 +1,4 @@
-"""Lines from a file or standard input, and text to a file or standard output."""
+"""Lines of a file or standard input, and text to a file or standard output."""
 
 import os
 import sys
@@ -20,9 +20,8 @@ LONGEST_LINE = 1 << 28
 def read_lines(file: Path | None, *, plain: bool = True) -> Iterator[str]:
     """The lines of a text file (also .gz and .zst) or of standard input, as they arrive.
 
-    A line ends at \\n, or at \\r\\n as on Windows; a byte order mark before the first is dropped.
-    All other characters are kept, since translators can read them: a NUL or a lone CR is no reason
-    to refuse a book.
+    A line ends at \n or \r\n; a byte order mark is dropped. All other characters are kept, since
+    translators can read them: a NUL or a lone CR is no reason to refuse a book.
 
     Args:
         plain: refuse markup (TMX, PO, HTML, subtitles, tables), besides files that are not text.

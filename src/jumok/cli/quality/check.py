@@ -1,4 +1,4 @@
-"""What all kinds of model have in common when `jumok quantize` measures them."""
+"""Options and results of the measurements of `jumok quantize`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,8 +21,7 @@ class QualityCheck:
     """The options of one check; see those of `quantize`.
 
     Attributes:
-        model: the bundle that is to be quantized.
-        quantized: the same with fewer bits, which may still be refused.
+        quantized: the model with fewer bits, which may still be refused.
     """
 
     model: "Bundle"
@@ -51,13 +50,13 @@ class QualityCheck:
             try:
                 from jumok.config.recipe import load_config
 
-                found = find(load_config(file), run)
+                data = find(load_config(file), run)
             except JumokError as error:
-                found, got = None, error.what
+                data, got = None, error.what
             else:
                 got = "its recipe names no data for validation or test"
-            if found is not None:
-                return found
+            if data is not None:
+                return data
         raise ConfigError(
             "there is no data to measure what the model loses.",
             expected="the run that the model comes from, with its data, or data of yours",
@@ -69,7 +68,7 @@ class QualityCheck:
 
 @dataclass(frozen=True)
 class ComparedModels:
-    """What was measured.
+    """Measured scores of both models.
 
     Attributes:
         on: the data, in words.

@@ -1,4 +1,4 @@
-"""What a classifier loses: accuracy and equal labels."""
+"""Quantized classifiers: accuracy and equal labels."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ GIVE = "--data FILE, what jumok evaluate MODEL --data FILE reads"
 
 
 def measure_labels(asked: QualityCheck) -> ComparedModels:
-    """The accuracy of both models as torch runs them, and how many labels are equal.
+    """The accuracy of both models on torch, and how many labels are equal.
 
     Raises:
         ConfigError: --data is missing.

@@ -1,4 +1,4 @@
-"""What a translator loses: BLEU, chrF and equal tokens."""
+"""Quantized translators: BLEU, chrF and equal tokens."""
 
 import time
 from collections.abc import Sequence
@@ -43,11 +43,17 @@ def measure_translation(asked: QualityCheck) -> ComparedModels:
     language = asked.model.config.target_language
     for translator in translators:
         started = time.process_time()
-        found = [each.text for each in _translated(translator, sources, asked.beam, asked.batch)]
+        hypotheses = [
+            each.text for each in _translated(translator, sources, asked.beam, asked.batch)
+        ]
         seconds.append(time.process_time() - started)
         scores.append(
             score_text(
-                found, references, target_language=language, metrics=("bleu", "chrf"), resamples=0
+                hypotheses,
+                references,
+                target_language=language,
+                metrics=("bleu", "chrf"),
+                resamples=0,
             )
         )
     on = f"{', '.join(each.title for each in corpora)}: {len(pairs):,} sentences, beam {asked.beam}"
@@ -101,7 +107,7 @@ def _corpora(asked: QualityCheck) -> Sequence[Corpus]:
 
 
 def _named_by(config: Config, run: Path) -> Sequence[Corpus] | None:
-    """The test data that the run wrote, or the validation data that its recipe names."""
+    """The test data that the run wrote, or the validation data of its recipe."""
     if not isinstance(config, TranslationConfig):
         return None
     test, world = run / TEST, run / SMALLWORLD

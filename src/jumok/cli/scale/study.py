@@ -1,4 +1,4 @@
-"""A sweep as an optuna study: what is tried, and the runs, each a `jumok train` of its own."""
+"""A sweep as an optuna study; each trial is a `jumok train` of its own."""
 
 import hashlib
 import itertools
@@ -43,7 +43,7 @@ Values = Mapping[str, str]
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """What is tried: the values of each key, and the changes of the recipe in all runs."""
+    """The values of each key, and the changes of the recipe in all runs."""
 
     recipe: Path
     changes: Sequence[str]
@@ -95,7 +95,7 @@ def read_keys(texts: Sequence[str]) -> dict[str, list[str]]:
     """The values of each key: "seed=1,2,3" has three, "model.dropout=0.1..0.3" is a range.
 
     Raises:
-        ConfigError: no key, no value, a key or a value twice, or a range that is none.
+        ConfigError: no key, no value, a key or a value twice, or a wrong range.
     """
     keys: dict[str, list[str]] = {}
     for text in texts or [""]:
@@ -124,8 +124,8 @@ def read_keys(texts: Sequence[str]) -> dict[str, list[str]]:
 def run_name(values: Values) -> str:
     """A name for a folder: dropout-0.1-seed-3 of model.dropout=0.1 and seed=3.
 
-    A key is named by its last word unless another one ends alike. A long name, and one that lost
-    letters which folders do not take, ends with a digest of the values.
+    A key is named by its last word unless another one ends alike. A name that is long, or lost
+    letters that are not allowed in folder names, ends with a digest of the values.
     """
     last = {key: key.rpartition(".")[2] for key in values}
     words = {key: word if [*last.values()].count(word) == 1 else key for key, word in last.items()}
@@ -136,7 +136,7 @@ def run_name(values: Values) -> str:
 
 
 def open_study(folder: Path, space: SearchSpace, metric: str, resume: bool) -> "Study":
-    """Creates the study of a new sweep in a folder, or opens that of the sweep to resume.
+    """Creates the study of a new sweep in a folder, or opens the one to resume.
 
     Raises:
         ConfigError: the folder holds something else, or a sweep to resume is not there.
@@ -175,7 +175,7 @@ def open_study(folder: Path, space: SearchSpace, metric: str, resume: bool) -> "
 
 
 def enqueue(study: "Study", wanted: Sequence[Values], count: int) -> int:
-    """Has the study try these values, or `count` in all; how many trials are left."""
+    """Has the study try these values, or `count` in all; returns how many trials are left."""
     trials = [(each.state.name, each.user_attrs.get("values")) for each in study.trials]
     done = [values for state, values in trials if state == "COMPLETE"]
     waiting = [values for state, values in trials if state == "WAITING"]
@@ -188,7 +188,7 @@ def enqueue(study: "Study", wanted: Sequence[Values], count: int) -> int:
 
 @dataclass
 class Runs:
-    """Trains the runs of a study, each in a process with some threads and one of the cards."""
+    """Trains the runs of a study, each in a process with some threads and one of the GPUs."""
 
     folder: Path
     space: SearchSpace
@@ -253,7 +253,7 @@ class Runs:
     def _train(self, name: str, values: Values, slot: int, log: Path) -> int:
         """Trains a run in a session of its own: Ctrl-C would reach it twice otherwise.
 
-        With JUMOK_LEASH it ends, with a checkpoint, when its input does: when the sweep is gone.
+        JUMOK_LEASH ends it, with a checkpoint, when its input ends: when the sweep is gone.
         """
         recipe, runs = self.folder / "recipes" / f"{name}.toml", self.folder / "runs"
         write_durably(recipe, recipe_text(self.space.config(values)).encode())

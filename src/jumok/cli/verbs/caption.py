@@ -68,12 +68,14 @@ def caption(
     check_output(output, *images)
     captioner: Captioner = machine.load(model, "caption")
     images = list(pictures_in(images))
-    found = captioner.caption_files(images, decoding, looks=written.looks, batch_size=machine.batch)
+    captions = captioner.caption_files(
+        images, decoding, looks=written.looks, batch_size=machine.batch
+    )
     failed = False
     with open_output(output) as stream:
         if form == "csv":
             stream.write(as_csv(("file", "caption", *(["score"] if scores else []))))
-        for file, one in zip(images, counted(found), strict=True):
+        for file, one in zip(images, counted(captions), strict=True):
             if isinstance(one, DataError):
                 failed = True
                 typer.echo(f"error: {one}", err=True)
@@ -94,11 +96,11 @@ def _lines(file: Path, one: "Caption | DataError", scores: bool) -> Iterator[str
 
 
 def _rows(file: Path, one: "Caption | DataError", scores: bool) -> Iterator[list[object]]:
-    """The cells of each caption of an image; an image that cannot be read has an empty one."""
-    found = [] if isinstance(one, DataError) else [one, *one.alternatives]
-    for each in found:
+    """The cells of each caption; those of an unreadable image are empty."""
+    candidates = [] if isinstance(one, DataError) else [one, *one.alternatives]
+    for each in candidates:
         yield [file, each.text, *([each.score] if scores else [])]
-    if not found:
+    if not candidates:
         yield [file, "", *([None] if scores else [])]
 
 

@@ -30,8 +30,8 @@ class Prediction:
 
     Attributes:
         item: the text, or the image's file, as it was given.
-        probabilities: of every label, the most probable first; empty if the item could not be read.
-        error: why the item could not be read; None: it could.
+        probabilities: of every label, the most probable first; empty if the item is unreadable.
+        error: why it is.
     """
 
     item: str
@@ -103,14 +103,14 @@ def to_columns(answer: Prediction, top: int) -> str:
 
 
 def csv_header(top: int) -> str:
-    """The header of a CSV file: item, label, probability, label 2, probability 2, ..."""
+    """item, label, probability, label 2, probability 2, ..."""
     numbers = [""] + [f" {place}" for place in range(2, top + 1)]
     names = [name for number in numbers for name in (f"label{number}", f"probability{number}")]
     return as_csv(["item", *names])
 
 
 def to_csv(answer: Prediction, top: int) -> str:
-    """The item and the `top` most probable labels with their probabilities; empty if unread."""
+    """The item and its `top` most probable labels with probabilities; empty if unread."""
     ranked: list[object] = [
         cell for pair in list(answer.probabilities.items())[:top] for cell in pair
     ]
@@ -138,19 +138,19 @@ WRITERS: dict[str, Callable[[Prediction, int], str]] = {
 def classify_pictures(
     system: "ImageClassification", lists: Iterable[Sequence[str]], batch: int
 ) -> Iterator[Prediction]:
-    """Predictions for image files and folders; an image that cannot be read gets its error."""
+    """Predictions for image files and folders; an unreadable image gets its error."""
     waiting: list[tuple[str, Fitted | DataError]] = []  # the fitted image, or its error
 
     import numpy as np
 
     def flush() -> Iterator[Prediction]:
         good = [fitted for _, fitted in waiting if not isinstance(fitted, JumokError)]
-        found = iter(system.classify_fitted(np.stack(good)) if good else ())
+        predictions = iter(system.classify_fitted(np.stack(good)) if good else ())
         for item, fitted in waiting:
             if isinstance(fitted, JumokError):
                 yield Prediction(item, error=fitted)
             else:
-                yield Prediction(item, next(found).probabilities)
+                yield Prediction(item, next(predictions).probabilities)
         waiting.clear()
 
     for items in lists:
@@ -167,16 +167,16 @@ def classify_pictures(
 def classify_texts(
     system: "TextClassification", lists: Iterable[Sequence[str]], batch: int
 ) -> Iterator[Prediction]:
-    """Predictions for texts, one an item; a text without a word gets its error."""
+    """Predictions for texts; one without a word gets its error."""
     done = 0
     for items in lists:
         chunk = list(enumerate(items, start=done + 1))
         done += len(chunk)
-        found = {number: probe(system, text, number) for number, text in chunk}
-        good = [text for number, text in chunk if found[number] is None]
+        errors = {number: probe(system, text, number) for number, text in chunk}
+        good = [text for number, text in chunk if errors[number] is None]
         labels = iter(system.classify(good, batch) if good else ())
         for number, text in chunk:
-            error = found[number]
+            error = errors[number]
             yield (
                 Prediction(text, error=error)
                 if error

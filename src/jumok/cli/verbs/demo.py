@@ -1,4 +1,4 @@
-"""`jumok demo`: a whole run in a few minutes, on a corpus that comes with jumok."""
+"""`jumok demo`: a whole run in a few minutes, on the built-in corpus."""
 
 import os
 import shlex
@@ -110,8 +110,10 @@ def try_out(translator: "Translator", test: Path) -> tuple[list["UnseenExample"]
         test.with_suffix(f".{kind}").read_text("utf-8").splitlines()[:SENTENCES]
         for kind in ("en", "ko")
     )
-    found = translator.translate(sources, beam=1, alignments=False, split="length", keep=False)
-    texts = [one.text for one in found]
+    translations = translator.translate(
+        sources, beam=1, alignments=False, split="length", keep=False
+    )
+    texts = [one.text for one in translations]
     from jumok.evaluation.text import score_text
 
     scores = score_text(
@@ -124,10 +126,7 @@ def try_out(translator: "Translator", test: Path) -> tuple[list["UnseenExample"]
 
 
 def example_to_show(examples: Sequence["UnseenExample"]) -> "UnseenExample":
-    """The one that the page opens with: the shortest of those that equal their references.
-
-    Where none does, the shortest of all.
-    """
+    """The shortest of the examples that equal their references, or of all."""
     right = [each for each in examples if each.output == each.reference]
     return min(right or examples, key=lambda each: len(each.source.split()))
 
@@ -149,10 +148,10 @@ def save_report(
     trace = family.trace(given, None, family.options, extras=EVERYTHING, name=family.name)
     from jumok.cli.way_in import report_of
 
-    found = report_of(family.opened.parts[0])
-    assert found is not None  # the demo has just trained it
+    run_report = report_of(family.opened.parts[0])
+    assert run_report is not None  # the demo has just trained it
     report = replace(
-        found,
+        run_report,
         commands=commands,
         examples=tuple(examples),
         scores=tuple(replace(score, on=str(SENTENCES)) for score in scores),

@@ -1,4 +1,4 @@
-"""`jumok doctor`: what of jumok works on this machine, why, and what to do about the rest."""
+"""`jumok doctor`: what works on this machine, why, and what to do about the rest."""
 
 import json
 from collections.abc import Sequence

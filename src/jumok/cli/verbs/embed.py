@@ -88,8 +88,8 @@ def embed(
     if asked.analogy is not None:
         _show(embedder.word_space().analogy(*asked.analogy, asked.top), as_json)
     if asked.nearest is not None and asked.corpus is not None:
-        found = nearest_lines(embedder, asked.nearest, asked.corpus, asked.top, batch)
-        _show(found, as_json)
+        lines = nearest_lines(embedder, asked.nearest, asked.corpus, asked.top, batch)
+        _show(lines, as_json)
     elif asked.nearest is not None:
         _show(embedder.word_space().nearest(asked.nearest, asked.top), as_json)
     if file is not None or not asked.any:
@@ -142,7 +142,7 @@ def write_vectors(
     """Writes a JSON object a line; or one matrix, shape (lines, width), as .npy or .csv.
 
     Raises:
-        ConfigError: vectors of words for a matrix, which has no room for the words.
+        ConfigError: vectors of words as a matrix, which has no room for the words.
     """
     if words and output is not None and output.suffix in (".npy", ".csv"):
         raise ConfigError(
@@ -160,11 +160,11 @@ def write_vectors(
     if output is None or output.suffix != ".npy":
         with open_output(output) as stream:
             for text, vector in _sentences(embedder, lines, batch):
-                found: dict[str, object] = {"text": text, "vector": _numbers(vector)}
+                row: dict[str, object] = {"text": text, "vector": _numbers(vector)}
                 if words:
                     names, vectors = embedder.word_vectors(text)
-                    found |= {"words": names, "vectors": list(map(_numbers, vectors))}
-                stream.write(json.dumps(found, ensure_ascii=False) + "\n")
+                    row |= {"words": names, "vectors": list(map(_numbers, vectors))}
+                stream.write(json.dumps(row, ensure_ascii=False) + "\n")
         return
     rows = [vector.numpy() for _, vector in _sentences(embedder, lines, batch)]
     width = embedder.sentence_vectors([""]).shape[1]  # a file without lines gives no row
@@ -177,7 +177,7 @@ def write_vectors(
 def nearest_lines(
     embedder: "Embedder", text: str, corpus: Path, top: int, batch: int
 ) -> "list[Neighbour]":
-    """The `top` lines of a corpus by cosine similarity of their vectors to that of `text`."""
+    """The `top` lines of a corpus by cosine similarity to `text`."""
     import torch
 
     (wanted,) = torch.nn.functional.normalize(embedder.sentence_vectors([text]), dim=1)
@@ -225,8 +225,8 @@ def _evaluate(embedder: "Embedder", files: list[Path], as_json: bool) -> None:
 
 def _show(neighbours: "list[Neighbour]", as_json: bool) -> None:
     if as_json:
-        found = [neighbour._asdict() for neighbour in neighbours]
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        listed = [neighbour._asdict() for neighbour in neighbours]
+        typer.echo(json.dumps(listed, ensure_ascii=False, indent=2))
         return
     for neighbour in neighbours:
         console().print(f"{neighbour.cosine:.3f}  {neighbour.text}", soft_wrap=True)

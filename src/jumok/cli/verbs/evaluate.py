@@ -91,10 +91,7 @@ class Evaluation:
     changes: ExitStack = field(default_factory=ExitStack)
 
     def load(self, verb: str) -> Any:
-        """The system, with its heads ablated until the evaluation ends.
-
-        Args:
-            verb: the command that uses systems of its kind.
+        """The system for the command `verb`, with its heads ablated until the evaluation ends.
 
         Raises:
             BundleError: the weights are damaged, or the model is for another command.
@@ -106,7 +103,7 @@ class Evaluation:
         return system
 
     def search(self, defaults: DecodingOptions) -> DecodingOptions:
-        """The decoding options: the given ones over the defaults of this kind of model."""
+        """The given decoding options over the defaults of this kind of model."""
         return defaults.changed(self.decoding.differing)
 
     def needs_data(self) -> Path:
@@ -125,7 +122,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Judged:
-    """The result: scores, and the outputs of the model, one line an example.
+    """Scores, and the outputs of the model, one line an example.
 
     Attributes:
         examples: how many examples, in words: "1,000 sentences, beam 5".
@@ -140,7 +137,7 @@ class Judged:
     columns: tuple[str, ...] = ("output",)
 
     def without(self, heads: Sequence[str]) -> "Judged":
-        """The result of a model without these heads: its signatures and its summary name them."""
+        """The result of a model without these heads, which its signatures and its summary name."""
         if not heads:
             return self
         off = ", ".join(sorted({head.strip().replace(" ", ".") for head in heads}))
@@ -216,7 +213,7 @@ def _run(
 
 
 def _refuse_unread(task: str, context: typer.Context, metrics: str) -> None:
-    """Raises ConfigError if an option is given that this kind of model does not have."""
+    """Refuses options that this kind of model does not have."""
     known = {task: options_of_kind(kind) for task, kind in KINDS.items()}
     optional = sorted(set().union(*known.values()) - {"metrics"})
     read_by = {

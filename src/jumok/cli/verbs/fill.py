@@ -71,9 +71,9 @@ def _filled(
     for chunk in Lines(numbered, incoming.is_ready).chunks(batch):
         readable = {number for number, line in chunk if _readable(system, number, line)}
         lines = [line for number, line in chunk if number in readable]
-        found = iter(system.fill(lines, top, batch_size=batch))
+        predictions = iter(system.fill(lines, top, batch_size=batch))
         for number, line in chunk:
-            yield number, line, next(found) if number in readable else None
+            yield number, line, next(predictions) if number in readable else None
 
 
 def _readable(system: "MaskedModel", number: int, line: str) -> bool:

@@ -87,7 +87,7 @@ def engine(bundle: "Bundle") -> dict[str, str]:
 
 
 def reliability(confidence: "Calibration") -> str:
-    """The reliability diagram: a line for each bin, with the share of right outputs as a bar."""
+    """The reliability diagram: one bar a bin, for the share of right outputs."""
     return "\n".join(
         f"{each.confidence:.2f}  {'█' * round(20 * each.right):<20}  right {each.right:.2f} of "
         f"{each.outputs}"

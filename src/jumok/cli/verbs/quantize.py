@@ -1,4 +1,4 @@
-"""`jumok quantize`: a model with fewer bits, if it loses little by that."""
+"""`jumok quantize`: a model with fewer bits, if it loses little."""
 
 import json
 from dataclasses import asdict, dataclass, replace
@@ -97,11 +97,7 @@ def quantize(
 def _accepted(
     bundle: "Bundle", to: str, compared: ComparedModels | None, force: str | None
 ) -> "MeasuredQuality":
-    """What the model loses.
-
-    Raises:
-        ConfigError: too much, and it is not written all the same.
-    """
+    """What the model loses; ConfigError if that is too much, without --force."""
     quality = _quality(bundle, to, compared)
     faults = _faults(bundle, compared, quality)
     if faults and force is None:
@@ -154,15 +150,15 @@ def _quality(bundle: "Bundle", to: str, compared: ComparedModels | None) -> "Mea
 
     if compared is None:
         return MeasuredQuality(to, made_from)
-    found = compared.agreement
+    agreement = compared.agreement
     return MeasuredQuality(
         to,
         made_from,
         compared.on,
         compared.before,
         compared.after,
-        found.tokens,
-        found.share,
+        agreement.tokens,
+        agreement.share,
         compared.unit,
     )
 

@@ -1,4 +1,4 @@
-"""`jumok recipes`: lists, shows and copies the recipes that come with jumok."""
+"""`jumok recipes`: lists, shows and copies built-in recipes."""
 
 import shlex
 import sys

@@ -38,10 +38,10 @@ def score(
     check_output(output, files.source, files.target, files.data)
     _check_translates(model_folders(model)[0])
     columns = named_columns(files.data, files.columns, files.from_, files.to) or "0,1"
-    found = pairs_of(files.source, files.target, files.data, columns)
+    corpus = pairs_of(files.source, files.target, files.data, columns)
     from jumok.data.pairs.corpus import read_pairs
 
-    pairs = list(read_pairs(found))
+    pairs = list(read_pairs(corpus))
     translator: Translator = machine.load(model, "translate")
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
     scored = translator.score(sources, targets, batch_size=machine.batch)

@@ -1,4 +1,4 @@
-"""`jumok serve`: models behind HTTP."""
+"""`jumok serve`: models over HTTP."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -173,11 +173,7 @@ def serve(
 
 
 def _settings(access: Access, limits: ServeLimits, grace: float) -> ServeSettings:
-    """The settings of the server.
-
-    Raises:
-        ConfigError: they contradict one another, or the keys cannot be read.
-    """
+    """The settings of the server; ConfigError if they contradict, or keys are unreadable."""
     from jumok.serving.http.access import check_address, own_names, read_keys
 
     keys = () if access.key_file is None else read_keys(access.key_file)

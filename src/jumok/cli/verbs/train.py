@@ -211,7 +211,7 @@ def read_config(
 
 
 def refuse_data(recipe: Path) -> None:
-    """Raises an error if the file is a corpus or a document, which is no recipe."""
+    """Refuses a corpus or a document, which is no recipe."""
     if recipe.suffix not in (".toml", ".json") and recipe.is_file():
         from jumok.data.files.formats import kind_of, refusal
         from jumok.data.files.reading import first_bytes, open_bytes
@@ -253,20 +253,20 @@ def make_recipe(
 
 
 def is_folder(recipe: Path) -> bool:
-    """Whether a folder is meant; the name of a recipe takes precedence over a folder's."""
+    """Whether a folder is meant; a recipe's name takes precedence."""
     return recipe.is_dir() and not (recipe.parent == Path() and recipe.name in recipe_names())
 
 
 def make_picture_recipe(folder: Path, name: str | None, overrides: list[str]) -> "Config":
-    """The config of a recipe for a folder of images; the recipe is printed."""
+    """The config of a printed recipe for a folder of images."""
     from jumok.training.defaults.pictures import read_folder, recipe_for_pictures
 
-    found = read_folder(folder)
-    text = recipe_for_pictures(folder, found, name or folder.resolve().name)
+    images = read_folder(folder)
+    text = recipe_for_pictures(folder, images, name or folder.resolve().name)
     typer.echo(text, err=True)
-    if found.empty:
+    if images.empty:
         typer.echo(
-            f"folders without images, whose labels are not learnt: {', '.join(found.empty)}",
+            f"folders without images, whose labels are not learnt: {', '.join(images.empty)}",
             err=True,
         )
     from jumok.config import parse_config

@@ -1,4 +1,4 @@
-"""`jumok translate`: lines in, lines out; or a document in, a document out."""
+"""`jumok translate`: lines or a document, translated."""
 
 import gc
 import json
@@ -186,8 +186,9 @@ def _writer(
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """Within it Python does not look for garbage: importing and loading leave next to none, and
-    looking for it takes a tenth of the start."""
+    """Pauses garbage collection: importing and loading leave next to none, and it takes a tenth of
+    the start.
+    """
     gc.disable()
     try:
         yield
@@ -275,7 +276,7 @@ def to_columns(
 def to_csv(
     scores: bool, alignments: bool, confidence: bool
 ) -> tuple[Callable[[int, "Translation"], str], str]:
-    """A writer of rows of CSV, one for each translation of a line, and their header."""
+    """A writer of CSV rows, one for each translation of a line, and their header."""
     asked = {"score": scores, "confidence": confidence, "alignment": alignments}
     header = ("line", "translation", *(name for name, wanted in asked.items() if wanted))
 

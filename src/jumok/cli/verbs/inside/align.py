@@ -118,11 +118,7 @@ def align(
 
 
 def _aligner(translator: "Translator", changes: SettingChanges, model: str) -> "Aligner":
-    """The aligner with the bundles' alignment settings, changed by the given options.
-
-    Raises:
-        ConfigError: no model has cross-attention.
-    """
+    """The aligner with the bundles' alignment settings and the given changes."""
     aligner = translator.aligner
     if not aligner.aligns:
         raise ConfigError("this model has no cross-attention, so it cannot align words.", got=model)
@@ -140,7 +136,7 @@ class _Work(NamedTuple):
 
 
 def _lines(work: _Work, pairs: "Iterator[AlignedPair]", form: Form, file: Path) -> Iterator[str]:
-    """The links of each pair as a line; at the end, pairs too long for the model are reported."""
+    """The links of each pair as a line; too long pairs are reported at the end."""
     long: list[int] = []
     if form == "csv":
         yield as_csv(("line", "alignment"))
@@ -197,11 +193,11 @@ def _say(
     screen.print("Alignment error rate, percent; * is the best.")
     for name, reading in (("best", best), ("used", asked)):
         if reading is not None:
-            found = scores[reading]
+            score = scores[reading]
             screen.print(
-                f"{name}: {_named(reading)}: error rate {100 * found.error_rate:.2f}, precision "
-                f"{100 * found.precision:.2f}, recall {100 * found.recall:.2f}, "
-                f"{found.links:,} links",
+                f"{name}: {_named(reading)}: error rate {100 * score.error_rate:.2f}, precision "
+                f"{100 * score.precision:.2f}, recall {100 * score.recall:.2f}, "
+                f"{score.links:,} links",
                 soft_wrap=True,
             )
 

@@ -135,18 +135,14 @@ def _explain(trace: "Trace", asked: RowArgs, row: str) -> None:
         trace, row, asked.part, layer, head=head, at_input=asked.at_input
     )
     head = _read_head(trace, site) if head is None else head
-    found = inspection_explain.explain(trace, site, number, head)
+    explained = inspection_explain.explain(trace, site, number, head)
     console().print(f"{trace.text}\n{trace.output}\n")
-    _print_name(trace, found, number, row, asked.at_input)
-    _print_row(found, cells=trace.axes[site.keys].grid is not None)
+    _print_name(trace, explained, number, row, asked.at_input)
+    _print_row(explained, cells=trace.axes[site.keys].grid is not None)
 
 
 def _check_lecture(given: dict[str, object], asked: RowArgs) -> None:
-    """Checks that nothing is given with --lecture that only a model has.
-
-    Raises:
-        ConfigError: something is.
-    """
+    """Refuses options that have no meaning with --lecture."""
     given |= {f"--{name.replace('_', '-')}": value for name, value in asdict(asked).items()}
     strange = [name for name, value in given.items() if value is not None]
     if strange:
@@ -168,14 +164,14 @@ def _incomplete(model: str | None, given: str | None) -> ConfigError:
 
 
 def _print_name(
-    trace: "Trace", found: "ExplainedRow", number: int, word: str, at_input: bool | None
+    trace: "Trace", explained: "ExplainedRow", number: int, word: str, at_input: bool | None
 ) -> None:
     """Prints the row, its layer and head, and the other rows of the word."""
-    screen, site = console(), found.site
+    screen, site = console(), explained.site
     from jumok.inspection.explain import row_name
 
     screen.print(row_name(trace, site, number), soft_wrap=True)
-    screen.print(f"{site.part}, layer {site.layer + 1}, head {found.head + 1} ({site.kind})")
+    screen.print(f"{site.part}, layer {site.layer + 1}, head {explained.head + 1} ({site.kind})")
     for line in _others(trace, site, word, number, at_input):
         screen.print(line)
 
@@ -201,8 +197,8 @@ def _others(
                 yield f"  --row {other + 1:<3} {name.split(': ', 1)[1]}"
 
 
-def _print_row(found: "ExplainedRow", *, cells: bool) -> None:
-    site, looks = found.site, list(found.looks)
+def _print_row(explained: "ExplainedRow", *, cells: bool) -> None:
+    site, looks = explained.site, list(explained.looks)
     if cells:
         looks = sorted(looks, key=lambda look: -look.weight)[:MOST_CELLS]
     product = "q·k" if site.energy is None else "v·tanh(q+k)"
@@ -223,18 +219,20 @@ def _print_row(found: "ExplainedRow", *, cells: bool) -> None:
         )
     screen = console()
     screen.print(table)
-    others = len(found.looks) - len(looks)
+    others = len(explained.looks) - len(looks)
     if others:
         rest = 1 - sum(look.weight for look in looks)
         screen.print(
             f"The {len(looks)} cells with the largest weights; the other {others} share {rest:.4f}."
         )
-    total = sum(look.weight for look in found.looks)
-    if found.sink is not None:
-        screen.print(f"\nthe head's sink: {found.sink:.4f}")
-    if found.factor != 1:
-        screen.print(f"\nThis map is a factor of {found.factor:.4f} in the output of its pair.")
-    screen.print(f"\nsum of the weights {total:.4f}; recomputed - recorded: {found.recorded:.1e}")
+    total = sum(look.weight for look in explained.looks)
+    if explained.sink is not None:
+        screen.print(f"\nthe head's sink: {explained.sink:.4f}")
+    if explained.factor != 1:
+        screen.print(f"\nThis map is a factor of {explained.factor:.4f} in the output of its pair.")
+    screen.print(
+        f"\nsum of the weights {total:.4f}; recomputed - recorded: {explained.recorded:.1e}"
+    )
 
 
 def _traced(family: "Family", given: str, target: str | None, beam: int | None) -> "Trace":

@@ -127,11 +127,7 @@ def _write(
 
 
 def _kind(output: Path | None, as_json: bool) -> str:
-    """The format of the output: ".json", ".csv", ".tsv", or "" for the table of the terminal.
-
-    Raises:
-        ConfigError: the output file is of another kind.
-    """
+    """The format of the output: ".json", ".csv", ".tsv", or "" for the table of the terminal."""
     suffix = "" if output is None else output.suffix
     if as_json and suffix in ("", ".json"):
         return ".json"
@@ -156,11 +152,7 @@ def _show(
 
 
 def _opened(folders: "Mapping[str, Path]") -> "dict[str, OpenedModel]":
-    """The models, read up to their weights.
-
-    Raises:
-        ConfigError: the tasks differ, or models for this task have no head cards.
-    """
+    """The models, read up to their weights; ConfigError if they cannot be compared."""
     from jumok.systems.catalog import open_model
 
     opened = {name: open_model(folder) for name, folder in folders.items()}
@@ -239,10 +231,10 @@ def _curves(
     from jumok.evaluation.text import score_text
 
     def bleu() -> float:
-        found = translator.translate(
+        translations = translator.translate(
             sources, beam=1, alignments=False, batch_size=batch, split="length", keep=False
         )
-        texts = [translation.text for translation in found]
+        texts = [translation.text for translation in translations]
         language = translator.target_language
         (found_bleu,) = score_text(
             texts, targets, target_language=language, metrics=("bleu",), resamples=0

@@ -162,11 +162,7 @@ def _saved(
     figure: FigureArgs,
     beam: int | None,
 ) -> "Trace | None":
-    """The saved trace that is given; None: a text or an image is, or nothing.
-
-    Raises:
-        ConfigError: options are given that need a text or an image.
-    """
+    """The given saved trace, if it is one; ConfigError for options that need a text or an image."""
     asked: dict[str, object] = {"--target": shown.target, "--against": second.against}
     asked |= {"--with": second.with_, "--before": second.before}
     if given is None:
@@ -249,11 +245,7 @@ def _linked(trace: "Trace", gold: str) -> "Trace":
 
 
 def _check_alone(asked: dict[str, object]) -> None:
-    """Checks the options that need a text or an image when there is none.
-
-    Raises:
-        ConfigError: one of them is given.
-    """
+    """Refuses options that need a text or an image."""
     options = [name for name, value in asked.items() if value is not None]
     if options:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""`jumok plan`: what a run will need, by arithmetic, before it is started."""
+"""`jumok plan`: the needs of a run, computed before it starts."""
 
 import json
 import os
@@ -111,8 +111,8 @@ def plan(
     plans = [planning.plan(config, cluster, assumed) for cluster in clusters]
     warned = [warnings_of(config, model, *one) for one in zip(clusters, plans, strict=True)]
     if as_json:
-        found = as_json_object(config.name, model, chosen, assumed, plans, warned)
-        typer.echo(json.dumps(found, indent=2))
+        report = as_json_object(config.name, model, chosen, assumed, plans, warned)
+        typer.echo(json.dumps(report, indent=2))
     elif len(plans) == 1:
         say_plan(console(), config, model, clusters[0], assumed, plans[0], warned[0])
     else:
@@ -120,7 +120,7 @@ def plan(
 
 
 def counts_of(text: str) -> list[int]:
-    """The numbers of cards of --gpus.
+    """The numbers of GPUs of --gpus.
 
     Raises:
         ConfigError: it is not a list of numbers.
@@ -140,13 +140,13 @@ def counts_of(text: str) -> list[int]:
 def shapes(
     counts: Sequence[int], nodes: int | None, each: int | None, *, cores: bool
 ) -> list[tuple[int, int]]:
-    """The number of nodes, and of cards in each, for each number of cards.
+    """The number of nodes, and of GPUs in each, for each number of GPUs.
 
     Args:
-        cores: whether they are cores, which are all in one machine unless `nodes` says more.
+        cores: they are CPU cores, which are all in one machine unless `nodes` says more.
 
     Raises:
-        ConfigError: the cards cannot be divided among the nodes.
+        ConfigError: the GPUs cannot be divided among the nodes.
     """
     if nodes is not None and each is not None and [nodes * each] != list(counts):
         raise ConfigError(
@@ -155,7 +155,7 @@ def shapes(
             got=f"--gpus {','.join(map(str, counts))}",
             do="leave one of the three out",
         )
-    found = []
+    layouts = []
     for count in counts:
         inside = each or (count // nodes if nodes else count if cores else min(EACH, count))
         inside = min(inside, count) or 1
@@ -165,5 +165,5 @@ def shapes(
                 got=f"{count} cards" + (f" in {nodes} nodes" if nodes else f", {inside} in a node"),
                 do="choose a multiple, or give --gpus-per-node",
             )
-        found.append((count // inside, inside))
-    return found
+        layouts.append((count // inside, inside))
+    return layouts

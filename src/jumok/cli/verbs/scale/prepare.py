@@ -1,4 +1,4 @@
-"""`jumok prepare`: a corpus of pairs, cleaned and as shards of token ids."""
+"""`jumok prepare`: a cleaned corpus of pairs as shards of token ids."""
 
 import json
 import os

@@ -92,7 +92,7 @@ def sweep(recipe: Recipe, more: More = None, *, asked: Annotated[SweepArgs, Swee
 
 
 def cards_here(device: str) -> list[str]:
-    """The graphics cards of which each run gets one; none if the recipe names its device."""
+    """The GPUs of which each run gets one; none if the recipe names its device."""
     import torch
 
     cards = environment.visible_cards() or map(str, range(torch.cuda.device_count()))
@@ -100,7 +100,7 @@ def cards_here(device: str) -> list[str]:
 
 
 def print_results(folder: Path, metric: str, trials: "Sequence[FrozenTrial]") -> None:
-    """Writes results.csv, and prints a row for the runs that differ in their seed alone."""
+    """Writes results.csv, and prints one row for runs that differ only in their seed."""
     rows, groups = [], defaultdict[tuple[str, ...], list[tuple[float, str]]](list)
     for trial in trials:
         values, measured = trial.user_attrs["values"], trial.user_attrs["measured"]
