@@ -45,7 +45,7 @@ class ServedPictures:
         """
         key = SENT + hashlib.sha256(content).hexdigest()[:16]
         folder = Path(self._folder.name) / key.removeprefix(SENT)
-        file = folder / _plain(name)
+        file = folder / _safe_name(name)
         with self._turn:
             try:
                 folder.mkdir(exist_ok=True)
@@ -102,7 +102,7 @@ class ServedPictures:
         self._folder.cleanup()
 
 
-def _plain(name: str) -> str:
+def _safe_name(name: str) -> str:
     """The file's name without folders, shortened, with safe characters only."""
     last = PurePosixPath(name.replace("\\", "/")).name
     return re.sub(r"[^\w.()+ -]", "_", last)[-60:].lstrip(". ") or "picture"

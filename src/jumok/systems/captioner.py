@@ -303,8 +303,8 @@ class Captioner(BesideTorch[NativeModel]):
             end = start + batch_size
             tell(self, ROWS, range(start, min(end, len(pictures))))
             memory = self._memory([self._input(each) for each in pictures[start:end]])
-            found = self._looks(memory, list(enumerate(targets[start:end])), readings)
-            for kept, new in zip(looks, found, strict=True):
+            batch_looks = self._looks(memory, list(enumerate(targets[start:end])), readings)
+            for kept, new in zip(looks, batch_looks, strict=True):
                 kept += new
         return looks
 

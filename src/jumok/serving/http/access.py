@@ -89,8 +89,8 @@ def check_key(keys: tuple[bytes, ...], given: str | None, missing: int) -> None:
         return
     if not given:
         raise RequestRefused(missing, "key_missing", "An API key is needed to use this server.")
-    wanted = digest_of(given[:LONGEST_KEY])
-    matches = [hmac.compare_digest(wanted, key) for key in keys]  # all, for constant time
+    digest = digest_of(given[:LONGEST_KEY])
+    matches = [hmac.compare_digest(digest, key) for key in keys]  # all, for constant time
     if not any(matches):
         raise RequestRefused(403, "key_invalid", "The API key is not valid.")
 

@@ -93,12 +93,12 @@ class TorchSources:
             models, memories = system._models, self.memories
             cover = covering(models, memories) if options.coverage_penalty else None
             with spending("decode", "torch"):
-                found = decode_with(
+                hypotheses = decode_with(
                     stepper_of(models, memories), lengths_of(memories[0]), options, prefixes,
                     constraints, same, cover, report,
                 )  # fmt: skip
-        tell(system, FOUND, found)
-        return found
+        tell(system, FOUND, hypotheses)
+        return hypotheses
 
     def score(self, targets: Sequence[Sequence[int]], ranker: Ranker) -> list[Hypothesis]:
         """A given target for each source, with its log-probabilities."""

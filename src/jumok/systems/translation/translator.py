@@ -228,9 +228,11 @@ class Translator(TranslationModels, FileTranslator):
         aligned = alignments or (bare is not None and bare.any)
         writer = self._writer(options, aligned, kept, terms)
         tell(self, GIVEN, len(texts))
-        found = self._written(parts, writer, options, forced, batch_size)
+        translated = self._written(parts, writer, options, forced, batch_size)
         joint = "" if self.spaceless else " "
-        joined = join(len(texts), parts, found, joint, None if options.sample else options.nbest)
+        joined = join(
+            len(texts), parts, translated, joint, None if options.sample else options.nbest
+        )
         return joined if bare is None else bare.dressed(joined, alignments)
 
     def _written(
@@ -245,7 +247,7 @@ class Translator(TranslationModels, FileTranslator):
         searcher, left = self.searcher, set[int]()
         if isinstance(searcher, EngineSearcher) and not searcher.serves(options):
             searcher, left = self.on_torch, {part.line for part in parts}
-        found: list[list[Translation]] = [[] for _ in parts]
+        written: list[list[Translation]] = [[] for _ in parts]
 
         def write(rows: list[int]) -> None:
             heed()  # a search that is one call into C cannot be ended within it
@@ -258,14 +260,14 @@ class Translator(TranslationModels, FileTranslator):
             for row, translations in zip(
                 rows, writer.write(here, read, seeded, prefix), strict=True
             ):
-                found[row] = translations
+                written[row] = translations
             left.update(here[row].line for row in read.left)
 
         batches = list(batched_rows([part.ids for part in parts], batch_size))
         _each(batches, write, self.threads if searcher.name == "native" else 1)
         with _COUNTING:
             self.left += len(left)
-        return found
+        return written
 
     @property
     def spaceless(self) -> bool:
