@@ -1,4 +1,4 @@
-"""The answers to the live page: a request in JSON gets a trace in JSON."""
+"""Answers to the live page: JSON requests, JSON traces."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeGuard

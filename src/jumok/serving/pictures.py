@@ -1,4 +1,4 @@
-"""The images of a live page: the first one, one named by its path, or one that the page sent.
+"""The images of a live page.
 
 A file that the page sends is kept in a temporary folder; the page chooses only the last part of its
 path. The folder is removed when the server stops. Whether the file is an image, its size and

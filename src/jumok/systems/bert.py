@@ -120,7 +120,7 @@ class Bert(System):
 
     @property
     def model(self) -> BertModel:
-        """Its model, which the code that has it may change."""
+        """Its model, which may be changed."""
         return self.expose(self._model)
 
     def _modules(self) -> Sequence[nn.Module]:

@@ -1,4 +1,4 @@
-"""From the folder of a model to its system: a loaded bundle as a callable object."""
+"""Opening and loading of models from their folders."""
 
 from dataclasses import dataclass
 from pathlib import Path

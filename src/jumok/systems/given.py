@@ -1,4 +1,4 @@
-"""Checks of what a system is given: a list of texts, and not one text."""
+"""Checks of a system's inputs."""
 
 from collections.abc import Iterable
 

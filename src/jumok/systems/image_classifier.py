@@ -1,4 +1,4 @@
-"""A trained image classifier as a callable object."""
+"""Image classification system."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -75,7 +75,7 @@ class ImageClassification(System):
 
     @property
     def models(self) -> tuple[ImageClassifier, ...]:
-        """Its models, which the code that has it may change."""
+        """Its models, which may be changed."""
         return self.expose(self._models)
 
     def _modules(self) -> Sequence[ImageClassifier]:
@@ -88,7 +88,7 @@ class ImageClassification(System):
         """The label of each image, in their order.
 
         Raises:
-            DataError: an image cannot be read, or one image was given instead of a list.
+            DataError: an image cannot be read, or not a list of images.
         """
         pictures_in(pictures)
         tell(self, GIVEN, len(pictures))

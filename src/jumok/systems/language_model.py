@@ -1,4 +1,4 @@
-"""A language model as a callable object: it continues a prompt, and scores texts.
+"""Language model system: it continues prompts and scores texts.
 
 On the native engine, importing and using this imports no torch. The model on torch is loaded when
 it is first needed: for listeners and changes, and for code that asks for it.
@@ -308,7 +308,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
         yield from hypotheses[0][0].tokens[len(prompt) :]
 
     def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
-        """Reads texts for `jumok.states_of`, without writing any."""
+        """Reads texts for `jumok.states_of`."""
         self.score(texts, batch_size=batch_size)
 
     def score(self, texts: Sequence[str], *, batch_size: int = 32) -> list[TextScore]:

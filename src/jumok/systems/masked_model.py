@@ -1,4 +1,4 @@
-"""A masked language model as a callable object: it fills gaps and turns text into vectors."""
+"""Masked language model system: it fills gaps and embeds texts."""
 
 import re
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class Filled:
     gaps: tuple[tuple[Candidate, ...], ...] = ()
 
     def facts(self) -> Facts:
-        """All of it as plain JSON."""
+        """As plain JSON."""
         return asdict(self)
 
 
@@ -84,9 +84,6 @@ class MaskedModel(System):
     ) -> "MaskedModel":
         """The bundle in this folder.
 
-        Args:
-            device: "auto" is a GPU if there is one.
-
         Raises:
             BundleError: a bundle is missing, damaged or unsafe, or there are several.
             ConfigError: the device does not exist.
@@ -99,7 +96,7 @@ class MaskedModel(System):
 
     @property
     def model(self) -> MaskedLanguageModel:
-        """Its model, which the code that has it may change."""
+        """Its model, which may be changed."""
         return self.expose(self._model)
 
     def _modules(self) -> Sequence[MaskedLanguageModel]:
@@ -114,11 +111,9 @@ class MaskedModel(System):
 
         Args:
             top: the maximum number of candidates for a gap.
-            batch_size: texts that are read together.
 
         Raises:
-            DataError: gaps are too far apart to be read together, one text was given instead of a
-                list, or an item of the list is not a text.
+            DataError: gaps are too far apart to be read together, or not a list of texts.
             ModelError: `top` is below 1.
         """
         texts = texts_in(texts)
@@ -145,7 +140,7 @@ class MaskedModel(System):
         self._around_gaps(self.encode(text)[0])
 
     def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
-        """Reads texts for `jumok.states_of`, without writing any."""
+        """Reads texts for `jumok.states_of`."""
         self.sentence_vectors(texts, batch_size)
 
     def sentence_vectors(

@@ -1,4 +1,4 @@
-"""Who may call the server: keys, the names of the host, origins of pages, and how often."""
+"""Access control: keys, host names, origins and rate limits."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""The models that a server has, and what each of them can do."""
+"""The models of a server, and their capabilities."""
 
 import time
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The server's metrics, whose labels never come from what a client sends, and its log."""
+"""The server's metrics and log. No label comes from a client."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""The queue of one model: its jobs, places, their limits, and what is computed next.
+"""The request queue of one model.
 
 Within a budget of tokens the texts that waited long come first, and among these the short ones.
 Texts of several requests share a batch if they have the same `Handler`.

@@ -1,4 +1,4 @@
-"""Texts of a language model that are written at the same time: they share the steps of the model.
+"""Continuous batching of generated texts.
 
 A step for many texts costs little more than one for a single text, because the weights are read
 from memory once. In each round every text gets its next token; a new text joins at the next round,

@@ -1,4 +1,4 @@
-"""The models of bundles on the native engine, by the class of their [model] section.
+"""Loading of bundles onto the native engine.
 
 Nothing here imports torch.
 """

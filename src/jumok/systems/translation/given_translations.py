@@ -1,4 +1,4 @@
-"""A translator's scores and attention for translations that it is given.
+"""Teacher-forced scores and attention of given translations.
 
 Importing it imports no torch.
 """

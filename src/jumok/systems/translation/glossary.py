@@ -1,4 +1,4 @@
-"""Terms with given translations: a translation must use them where its source has the term."""
+"""Glossaries: terms with their required translations."""
 
 import re
 from collections.abc import Iterable, Mapping

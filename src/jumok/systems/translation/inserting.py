@@ -1,4 +1,4 @@
-"""Inserts strings into a translation where the alignment puts them."""
+"""Insertion of missing strings into a translation by its alignment."""
 
 import re
 from bisect import bisect_left

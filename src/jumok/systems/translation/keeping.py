@@ -1,4 +1,4 @@
-"""What a translation must keep of its source: placeholders, addresses, numbers.
+"""Strings that a translation must keep: placeholders, addresses, numbers.
 
 Two kinds of strings are kept. Those that are code (a placeholder, a URL, an e-mail address, an
 entity, whatever the user's own patterns match) appear in the translation unchanged and as often as

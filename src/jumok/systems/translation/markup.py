@@ -1,4 +1,4 @@
-"""Markup in lines of text: removed before a model reads them, and restored by the alignment.
+"""Removal of markup before translation, and its restoration by the alignment.
 
 A model that never saw `<b>` reads words where there are none. So tags are removed, the rest is
 translated, and the word alignment tells where a tag and its closing one belong: around the target

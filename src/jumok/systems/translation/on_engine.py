@@ -171,7 +171,7 @@ class EngineSources:
         constraints: Sequence[Constraints] | None = None,
         report: Report | None = None,
     ) -> list[list[Hypothesis]]:
-        """For each source its hypotheses, best first (samples: as sampled)."""
+        """For each source its hypotheses, best first."""
         if not self._fits():
             return self._on_torch().search(options, prefixes, constraints, report)
         same = partial(written_text, self._searcher.tokenizer) if options.nbest > 1 else None

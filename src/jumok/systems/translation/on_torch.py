@@ -1,4 +1,4 @@
-"""The searcher on torch: any models that read and write texts, and any options."""
+"""The searcher on torch, for any models and options."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -86,7 +86,7 @@ class TorchSources:
         constraints: Sequence[Constraints] | None = None,
         report: Report | None = None,
     ) -> list[list[Hypothesis]]:
-        """For each source its hypotheses, best first (samples: as sampled)."""
+        """For each source its hypotheses, best first."""
         system = self._system
         same = partial(written_text, system.tokenizer) if options.nbest > 1 else None
         with torch.no_grad():

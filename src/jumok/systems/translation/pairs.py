@@ -1,4 +1,4 @@
-"""Sentences with given translations: in batches, and aligned word by word."""
+"""Batching and word alignment of sentence pairs."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

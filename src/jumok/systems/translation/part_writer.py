@@ -1,4 +1,4 @@
-"""From a batch of segments to their translations: search, what they must contain, alignments."""
+"""Translation of a batch of segments: search, constraints, alignments."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

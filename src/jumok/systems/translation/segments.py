@@ -1,4 +1,4 @@
-"""Lines cut into the segments that a model can read, and translations joined to lines again."""
+"""Segmentation of lines for a model, and joining of their translations."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

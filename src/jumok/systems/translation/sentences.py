@@ -1,4 +1,4 @@
-"""Where the sentences of a line end.
+"""Sentence segmentation.
 
 A full stop ends a sentence unless it belongs to an abbreviation, an initial, an ordinal or a
 number; a question or exclamation mark ends one unless the text continues in lower case. After the

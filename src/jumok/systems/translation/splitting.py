@@ -1,4 +1,4 @@
-"""Cuts a line that is too long for a model, at sentence ends where possible."""
+"""Splitting of lines that are too long for a model."""
 
 import re
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""A translation model as a callable object: it translates lines of text.
+"""Translation system: it translates lines of text.
 
 The line contract: N lines in, N lines out, in order. A line without a word stays empty; a line of
 several sentences is cut after each, unless the model was trained on such lines, and a line longer
@@ -193,12 +193,10 @@ class Translator(TranslationModels, FileTranslator):
 
         Args:
             texts: any text; each counts as one line.
-            options: everything about decoding.
-            beam, nbest: replace those of `options` if given.
+            beam, nbest: replace those of `options`.
             alignments: extract word alignments from the attention, in one more pass; None from a
                 model without attention.
             prefixes: the forced beginning of each translation; "" forces nothing.
-            batch_size: sentences that are decoded together.
             split: where lines are cut: "auto" as the models were trained,
                 "sentences" after each, "length" only where a line is too long, "none" never.
             keep: what of a source its translation must contain
@@ -210,9 +208,8 @@ class Translator(TranslationModels, FileTranslator):
         Raises:
             ConfigError: options contradict each other; a glossary is given with sampling, or while
                 the search is recorded.
-            DataError: one text was given instead of a list, or an item of the list is not a text; a
-                glossary cannot be read or spelt; a line is not cut and is longer than the model's
-                positions allow.
+            DataError: not a list of texts; a glossary cannot be read or spelt; a line is uncut and
+                is longer than the positions allow.
             ModelError: a prefix or a term cannot be forced; a coverage penalty, but no attention.
         """
         texts = texts_in(texts)

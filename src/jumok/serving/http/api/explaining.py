@@ -1,4 +1,4 @@
-"""Translations with what the model attended to, and their facts in JSON."""
+"""Translations with attention, as JSON."""
 
 import re
 from bisect import bisect_right

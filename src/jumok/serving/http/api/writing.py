@@ -1,4 +1,4 @@
-"""Generated texts, from the engine's thread to the event loop, whole or part by part."""
+"""Streaming of generated texts from the engine's thread."""
 
 import asyncio
 import time
