@@ -203,11 +203,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _receive(self, receive: Receive, content: bytes) -> None:
         try:
-            found = receive(unquote(self.headers.get("X-Name", "")), content)
+            receipt = receive(unquote(self.headers.get("X-Name", "")), content)
         except JumokError as error:
             self._fault(HTTPStatus.UNPROCESSABLE_ENTITY, error)
             return
-        self._send(HTTPStatus.OK, "application/json", json.dumps(found).encode())
+        self._send(HTTPStatus.OK, "application/json", json.dumps(receipt).encode())
 
     def _answer(self, asked: Mapping[str, object]) -> None:
         """Computes the answer unless the page closes the connection.
@@ -219,7 +219,7 @@ class _Handler(BaseHTTPRequestHandler):
         with server.turn:
             try:
                 self._heed()
-                found = server.worker.submit(server.answer, asked, self._heed).result()
+                trace = server.worker.submit(server.answer, asked, self._heed).result()
             except ClientDisconnected:
                 self.close_connection = True
                 return
@@ -231,14 +231,10 @@ class _Handler(BaseHTTPRequestHandler):
                 failed = JumokError(wrong, do="report this, please")
                 self._fault(HTTPStatus.INTERNAL_SERVER_ERROR, failed)
                 return
-        self._send(HTTPStatus.OK, "application/json", json.dumps(found).encode())
+        self._send(HTTPStatus.OK, "application/json", json.dumps(trace).encode())
 
     def _heed(self) -> None:
-        """Checks whether the page has closed the connection; it sends nothing while it waits.
-
-        Raises:
-            ClientDisconnected: it has.
-        """
+        """Checks whether the page has closed the connection; it sends nothing while it waits."""
         readable, _, _ = select.select([self.connection], [], [], 0)
         try:
             gone = bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)

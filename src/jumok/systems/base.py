@@ -1,4 +1,4 @@
-"""What all systems share: which models they hold, and how these may be used.
+"""The base class of all systems.
 
 A system may be used by any number of threads at once. Its models are ordinary torch modules: they
 may be inspected, changed, hooked or trained, and the next call of the system computes with what

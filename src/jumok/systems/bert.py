@@ -107,16 +107,20 @@ class Bert(System):
         """
         if len(folders) != 1:
             raise BundleError("encoders do not work together.", expected="one folder")
-        (given,) = folders
-        folder = given.folder if isinstance(given, Bundle) else Path(given)
-        sizes, encoder, tokenizer = _read(folder)
+        (folder_or_bundle,) = folders
+        folder = (
+            folder_or_bundle.folder
+            if isinstance(folder_or_bundle, Bundle)
+            else Path(folder_or_bundle)
+        )
+        sizes, encoder, tokenizer = _read_folder(folder)
         ready = encoder.eval().to(choose_device(device), dtype_of(precision))
         name = Path(sizes.name_or_path or folder.resolve()).name
         return cls(name, ready, tokenizer, sizes.max_position_embeddings - 2)
 
     @property
     def model(self) -> BertModel:
-        """Its model, which the code that has it may change."""
+        """Its model, which may be changed."""
         return self.expose(self._model)
 
     def _modules(self) -> Sequence[nn.Module]:
@@ -128,11 +132,11 @@ class Bert(System):
 
     def cut(self, text: str) -> Cut:
         """The tokens of a text, and their words."""
-        found = self.tokenizer.encode(writable(text))
-        count = max((word + 1 for word in found.word_ids if word is not None), default=0)
-        spans = filter(None, map(found.word_to_chars, range(count)))
+        encoding = self.tokenizer.encode(writable(text))
+        count = max((word + 1 for word in encoding.word_ids if word is not None), default=0)
+        spans = filter(None, map(encoding.word_to_chars, range(count)))
         texts = tuple(text[start:end] for start, end in spans)
-        return Cut(tuple(found.ids), tuple(found.tokens), tuple(found.word_ids), texts)
+        return Cut(tuple(encoding.ids), tuple(encoding.tokens), tuple(encoding.word_ids), texts)
 
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32
@@ -203,13 +207,8 @@ class _Sizes(BaseModel):
     name_or_path: str = Field("", alias="_name_or_path")
 
 
-def _read(folder: Path) -> tuple[_Sizes, TransformerEncoder, "Tokenizer"]:
-    """The config, the encoder with its weights, and the tokenizer.
-
-    Raises:
-        BundleError: a file is missing or damaged, or holds another kind of model.
-        MissingExtraError: the library that reads the tokenizer is not installed.
-    """
+def _read_folder(folder: Path) -> tuple[_Sizes, TransformerEncoder, "Tokenizer"]:
+    """The config, the encoder with its weights, and the tokenizer."""
     refuse_other_kinds(folder, "bert")
     file = folder / CONFIG
     try:
@@ -225,12 +224,12 @@ def _read(folder: Path) -> tuple[_Sizes, TransformerEncoder, "Tokenizer"]:
         copy_bert(load_file(file), encoder)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise BundleError(
-            "this BERT cannot be read.", got=_said(error), place=Location(file)
+            "this BERT cannot be read.", got=_fault_line(error), place=Location(file)
         ) from None
     return sizes, encoder, tokenizer
 
 
-def _said(error: Exception) -> str:
+def _fault_line(error: Exception) -> str:
     """What is wrong, in one line."""
     if isinstance(error, ValidationError):
         faults = error.errors(include_url=False, include_input=False)
@@ -302,11 +301,11 @@ def copy_bert(tensors: Mapping[str, Tensor], encoder: TransformerEncoder) -> Non
     places.copy_(tensors[f"{table}position_embeddings.weight"] + of_type)
     _copy(tensors, f"{table}LayerNorm", encoder.embedding.get_submodule("norm"))
     for number, block in enumerate(encoder.blocks):
-        for theirs, ours in _parts(block).items():
+        for theirs, ours in _layer_parts(block).items():
             _copy(tensors, f"{prefix}encoder.layer.{number}.{theirs}", ours)
 
 
-def _parts(block: Block) -> dict[str, nn.Module]:
+def _layer_parts(block: Block) -> dict[str, nn.Module]:
     """The parts of a block, by their names in a layer of BERT."""
     assert isinstance(block.feedforward, PlainFeedForward)
     parts = {

@@ -1,4 +1,4 @@
-"""A captioning model as a callable object: it describes images."""
+"""Image captioning system."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -128,7 +128,7 @@ class Captioner(BesideTorch[NativeModel]):
 
     @property
     def model(self) -> Model:
-        """Its model, which the code that has it may change."""
+        """Its model, which may be changed."""
         return self.expose(self._model)
 
     def _modules(self) -> Sequence[Model]:
@@ -162,13 +162,11 @@ class Captioner(BesideTorch[NativeModel]):
 
         Args:
             pictures: files, or what `read` returns.
-            options: everything about decoding.
-            beam, nbest: replace those of `options` if given.
+            beam, nbest: replace those of `options`.
             looks: also return the attention weights of each word, computed in one more pass.
-            batch_size: images in a batch.
 
         Raises:
-            DataError: an image cannot be read, or one image was given instead of a list.
+            DataError: an image cannot be read, or not a list of images.
             ConfigError: options contradict each other.
         """
         pictures_in(pictures)
@@ -303,8 +301,8 @@ class Captioner(BesideTorch[NativeModel]):
             end = start + batch_size
             emit(self, ROWS, range(start, min(end, len(pictures))))
             memory = self._memory([self._input(each) for each in pictures[start:end]])
-            found = self._looks(memory, list(enumerate(targets[start:end])), readings)
-            for kept, new in zip(looks, found, strict=True):
+            batch_looks = self._looks(memory, list(enumerate(targets[start:end])), readings)
+            for kept, new in zip(looks, batch_looks, strict=True):
                 kept += new
         return looks
 

@@ -1,17 +1,15 @@
-"""From the folder of a model to its system: a loaded bundle as a callable object."""
+"""Opening and loading of models from their folders."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar, overload
+from typing import overload
 
 from jumok.bundle.huggingface import READS, TOKENIZER, detect_huggingface
 from jumok.bundle.reading import Bundle, read_bundle
 from jumok.errors import BundleError, Location
 from jumok.kinds import KINDS, Kind
-from jumok.systems.base import System
+from jumok.systems.base import AnySystem, System
 from jumok.systems.device import EngineName, EnginePrecision
-
-SomeSystem = TypeVar("SomeSystem", bound=System)
 
 
 @dataclass(frozen=True)
@@ -64,10 +62,10 @@ class OpenedModel:
         for part in self.parts:
             folder = part.folder if isinstance(part, Bundle) else part
             its = KINDS[_task_of(part)].verb
-            found = None if isinstance(part, Bundle) else detect_huggingface(part)
-            if found is not None and its != verb:
+            huggingface = None if isinstance(part, Bundle) else detect_huggingface(part)
+            if huggingface is not None and its != verb:
                 raise BundleError(
-                    f"jumok cannot {verb} with {found.named}: only its encoder is read.",
+                    f"jumok cannot {verb} with {huggingface.named}: only its encoder is read.",
                     do=READS,
                     place=Location(folder),
                 )
@@ -90,7 +88,7 @@ def open_model(*folders: Bundle | Path | str) -> OpenedModel:
     """
     if not folders:
         raise BundleError("there is no model to load.", do="give the folder of a bundle")
-    parts = tuple(map(_opened, folders))
+    parts = tuple(map(_open_part, folders))
     for part in parts:
         _task_of(part)
     return OpenedModel(_task_of(parts[0]), parts)
@@ -109,12 +107,12 @@ def load(
 @overload
 def load(
     *folders: Path | str,
-    kind: type[SomeSystem],
+    kind: type[AnySystem],
     device: str = ...,
     precision: EnginePrecision = ...,
     engine: EngineName = ...,
     threads: int = ...,
-) -> SomeSystem: ...
+) -> AnySystem: ...
 
 
 def load(
@@ -160,7 +158,7 @@ def load(
     return opened.load(device, precision, engine, threads)
 
 
-def _opened(folder: Bundle | Path | str) -> Bundle | Path:
+def _open_part(folder: Bundle | Path | str) -> Bundle | Path:
     if isinstance(folder, Bundle):
         return folder
     return Path(folder) if (Path(folder) / TOKENIZER).is_file() else read_bundle(Path(folder))

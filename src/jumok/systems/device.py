@@ -11,7 +11,7 @@ from jumok.errors import ConfigError
 if TYPE_CHECKING:
     import torch
 
-KINDS = ("cpu", "cuda")
+DEVICE_KINDS = ("cpu", "cuda")
 PrecisionName = Literal["fp32", "bf16"]
 EnginePrecision = Literal["auto", "fp32", "bf16", "int8"]
 """The number format; "auto": on the native engine that of the bundle, otherwise float32."""
@@ -45,15 +45,15 @@ def cores() -> int:
 
 def has_gpu() -> bool:
     """Whether "auto" is a GPU; torch is asked only where there may be one."""
-    asked = "torch" in sys.modules or sys.platform == "win32"
-    if not asked and not any(map(os.path.exists, DRIVERS)):
+    may_have_gpu = "torch" in sys.modules or sys.platform == "win32"
+    if not may_have_gpu and not any(map(os.path.exists, DRIVERS)):
         return False
     import torch
 
     return torch.cuda.is_available()
 
 
-def choose_device(wanted: str) -> torch.device:
+def choose_device(name: str) -> torch.device:
     """The device of this name; "auto" is a GPU if there is one.
 
     Raises:
@@ -61,25 +61,25 @@ def choose_device(wanted: str) -> torch.device:
     """
     import torch
 
-    if wanted == "auto":
+    if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    kind = wanted.partition(":")[0]
-    if kind not in KINDS:
-        raise _unusable(wanted, "jumok computes on CPUs and on GPUs with CUDA only")
+    kind = name.partition(":")[0]
+    if kind not in DEVICE_KINDS:
+        raise _unusable(name, "jumok computes on CPUs and on GPUs with CUDA only")
     if kind == "cuda" and not torch.cuda.is_available():
-        raise _unusable(wanted, "torch finds no GPU with CUDA on this machine")
+        raise _unusable(name, "torch finds no GPU with CUDA on this machine")
     try:
-        device = torch.device(wanted)
+        device = torch.device(name)
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise _unusable(wanted, str(error).splitlines()[0]) from error
+        raise _unusable(name, str(error).splitlines()[0]) from error
     return device
 
 
-def _unusable(wanted: str, why: str) -> ConfigError:
+def _unusable(name: str, why: str) -> ConfigError:
     return ConfigError(
         "this device cannot be used.",
         expected="auto, cpu, cuda or cuda:0",
-        got=f"{wanted!r}: {why}",
+        got=f"{name!r}: {why}",
         do="leave the device out, or use cpu",
     )

@@ -1,4 +1,4 @@
-"""Texts as vectors: an encoder's states, averaged over a sentence or over a word's tokens.
+"""Sentence and word embeddings: means of an encoder's states.
 
 Importing it imports no torch: a translator that runs on the native engine is a `SourceReader`, too.
 """
@@ -101,7 +101,7 @@ class SourceReader(System):
         raise NotImplementedError
 
     def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
-        """Reads texts for `jumok.states_of`, without writing any."""
+        """Reads texts for `jumok.states_of`."""
         self.sentence_vectors(texts, batch_size)
 
     def sentence_vectors(

@@ -1,4 +1,4 @@
-"""A trained image classifier as a callable object."""
+"""Image classification system."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -75,7 +75,7 @@ class ImageClassification(System):
 
     @property
     def models(self) -> tuple[ImageClassifier, ...]:
-        """Its models, which the code that has it may change."""
+        """Its models, which may be changed."""
         return self.expose(self._models)
 
     def _modules(self) -> Sequence[ImageClassifier]:
@@ -88,16 +88,16 @@ class ImageClassification(System):
         """The label of each image, in their order.
 
         Raises:
-            DataError: an image cannot be read, or one image was given instead of a list.
+            DataError: an image cannot be read, or not a list of images.
         """
         pictures_in(pictures)
         emit(self, GIVEN, len(pictures))
         fitted = [self.fit(picture) for picture in pictures]
-        found: list[Classification] = []
+        classifications: list[Classification] = []
         for start in range(0, len(fitted), batch_size):
             emit(self, ROWS, range(start, min(start + batch_size, len(fitted))))
-            found += self.classify_fitted(np.stack(fitted[start : start + batch_size]))
-        return found
+            classifications += self.classify_fitted(np.stack(fitted[start : start + batch_size]))
+        return classifications
 
     def fit(self, picture: PictureInput) -> Fitted:
         """The image in the models' size and colours.
@@ -112,8 +112,10 @@ class ImageClassification(System):
     def classify_fitted(self, pixels: np.ndarray) -> list[Classification]:
         """The labels of these images (image height width colours)."""
         tensor = as_tensor(pixels).to(self._models[0].output.weight.device)
-        found = torch.stack([model.probabilities(tensor) for model in self._models]).mean(0).cpu()
-        return [ranked(row, self.labels) for row in found]
+        probabilities = (
+            torch.stack([model.probabilities(tensor) for model in self._models]).mean(0).cpu()
+        )
+        return [ranked(row, self.labels) for row in probabilities]
 
 
 def _shape_of(bundle: Bundle) -> Shape:

@@ -1,4 +1,4 @@
-"""A language model as a callable object: it continues a prompt, and scores texts.
+"""Language model system: it continues prompts and scores texts.
 
 On the native engine, importing and using this imports no torch. The model on torch is loaded when
 it is first needed: for listeners and changes, and for code that asks for it.
@@ -91,11 +91,7 @@ def together(scored: Iterable[TextScore]) -> TextScore:
 
 
 def _rule(documents: str, file: Path) -> Rule:
-    """The rule that a bundle names for what is one document.
-
-    Raises:
-        BundleError: the rule is not known.
-    """
+    """The rule that a bundle names for what is one document."""
     for known in get_args(Rule):
         if documents == known:
             return known
@@ -290,10 +286,10 @@ class LanguageModel(BesideTorch[NativeCausal]):
         if options.sample or options.beam == 1:
             return native_writer(engine, prompt, options, watch)
 
-        def found() -> Iterator[int]:
+        def tokens() -> Iterator[int]:
             yield from searched(engine, prompt, options)[0].tokens[len(prompt) :]
 
-        return WrittenElsewhere(found())
+        return WrittenElsewhere(tokens())
 
     def _on_torch(
         self, prompt: list[int], options: DecodingOptions, watch: Watch | None
@@ -312,7 +308,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
         yield from hypotheses[0][0].tokens[len(prompt) :]
 
     def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
-        """Reads texts for `jumok.states_of`, without writing any."""
+        """Reads texts for `jumok.states_of`."""
         self.score(texts, batch_size=batch_size)
 
     def score(self, texts: Sequence[str], *, batch_size: int = 32) -> list[TextScore]:
@@ -358,10 +354,10 @@ class LanguageModel(BesideTorch[NativeCausal]):
         engine = self.engine
         texts = [encoded[one.row][one.start : one.end + 1] for one in windows]
         if engine is not None:
-            found = [row.tolist() for row in engine.score(texts)]
+            scored = [row.tolist() for row in engine.score(texts)]
         else:
-            found = _scored_on_torch(self._model, texts)
-        for window, row in zip(windows, found, strict=True):
+            scored = _scored_on_torch(self._model, texts)
+        for window, row in zip(windows, scored, strict=True):
             new = row[window.scored - window.start : window.end - window.start]
             values[window.row][window.scored : window.end] = new
 

@@ -1,4 +1,4 @@
-"""A masked language model as a callable object: it fills gaps and turns text into vectors."""
+"""Masked language model system: it fills gaps and embeds texts."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from jumok.systems.given import text_of, texts_in
 from jumok.systems.loading import load_one, load_tokenizer
 from jumok.systems.words import WordSpace
 
-GAP = re.compile(r"\[MASK\]|_{3,}")
+GAP_PATTERN = re.compile(r"\[MASK\]|_{3,}")
 """How users write a gap."""
 
 STAND_IN = "\ue000"  # a private-use character: it is in no corpus, so no token spans it
@@ -51,7 +51,7 @@ class Filled:
     gaps: tuple[tuple[Candidate, ...], ...] = ()
 
     def facts(self) -> Facts:
-        """All of it as plain JSON."""
+        """As plain JSON."""
         return asdict(self)
 
 
@@ -70,7 +70,7 @@ class MaskedModel(System):
         self.max_tokens = max_tokens
         self._opens = torch.from_numpy(word_starts(tokenizer))
         pieces = tokenizer.pieces(range(tokenizer.size))
-        self._text = torch.tensor([_is_text(id, piece) for id, piece in enumerate(pieces)])
+        self._text = torch.tensor([_is_text_token(id, piece) for id, piece in enumerate(pieces)])
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [each.facts() for each in self.fill(given)]
@@ -84,9 +84,6 @@ class MaskedModel(System):
     ) -> "MaskedModel":
         """The bundle in this folder.
 
-        Args:
-            device: "auto" is a GPU if there is one.
-
         Raises:
             BundleError: a bundle is missing, damaged or unsafe, or there are several.
             ConfigError: the device does not exist.
@@ -99,7 +96,7 @@ class MaskedModel(System):
 
     @property
     def model(self) -> MaskedLanguageModel:
-        """Its model, which the code that has it may change."""
+        """Its model, which may be changed."""
         return self.expose(self._model)
 
     def _modules(self) -> Sequence[MaskedLanguageModel]:
@@ -114,11 +111,9 @@ class MaskedModel(System):
 
         Args:
             top: the maximum number of candidates for a gap.
-            batch_size: texts that are read together.
 
         Raises:
-            DataError: gaps are too far apart to be read together, one text was given instead of a
-                list, or an item of the list is not a text.
+            DataError: gaps are too far apart to be read together, or not a list of texts.
             ModelError: `top` is below 1.
         """
         texts = texts_in(texts)
@@ -131,11 +126,13 @@ class MaskedModel(System):
         emit(self, GIVEN, len(texts))
         for tokens, allowed, places in plain_batches(ids, batch_size):
             emit(self, ROWS, [rows[place] for place in places])
-            found = iter(self._probabilities(tokens, allowed))
+            probabilities = iter(self._probabilities(tokens, allowed))
             for place in places:
                 row = rows[place]
-                gaps = [self._candidates(next(found), opens, top) for opens in encoded[row][1]]
-                filled[row] = Filled(_filled(texts[row], gaps), tuple(gaps))
+                gaps = [
+                    self._candidates(next(probabilities), opens, top) for opens in encoded[row][1]
+                ]
+                filled[row] = Filled(_with_best(texts[row], gaps), tuple(gaps))
         return filled
 
     def check(self, text: str) -> None:
@@ -143,7 +140,7 @@ class MaskedModel(System):
         self._around_gaps(self.encode(text)[0])
 
     def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
-        """Reads texts for `jumok.states_of`, without writing any."""
+        """Reads texts for `jumok.states_of`."""
         self.sentence_vectors(texts, batch_size)
 
     def sentence_vectors(
@@ -208,8 +205,8 @@ class MaskedModel(System):
         self, row: Float[Tensor, " vocabulary"], opens_word: bool, top: int
     ) -> tuple[Candidate, ...]:
         """The most probable tokens among those that fit the gap."""
-        values, found = self.fitting(row, opens_word, top)
-        pieces = self.tokenizer.pieces(found.tolist())
+        values, ids = self.fitting(row, opens_word, top)
+        pieces = self.tokenizer.pieces(ids.tolist())
         return tuple(
             Candidate(piece.replace(SPACE, ""), value)
             for piece, value in zip(pieces, values.tolist(), strict=True)
@@ -232,8 +229,8 @@ class MaskedModel(System):
 
     def encode(self, text: str) -> tuple[list[int], list[bool]]:
         """The tokens with MASK for every gap; for each gap whether a word starts there."""
-        ends = [0, *(gap.end() for gap in GAP.finditer(text))]
-        starts = [*(gap.start() for gap in GAP.finditer(text)), len(text)]
+        ends = [0, *(gap.end() for gap in GAP_PATTERN.finditer(text))]
+        starts = [*(gap.start() for gap in GAP_PATTERN.finditer(text)), len(text)]
         ids: list[int] = []
         opens: list[bool] = []
         for number, (end, start) in enumerate(zip(ends, starts, strict=True)):
@@ -270,13 +267,13 @@ class MaskedModel(System):
         return ids[start : start + self.max_tokens]
 
 
-def _filled(text: str, gaps: Sequence[Sequence[Candidate]]) -> str:
+def _with_best(text: str, gaps: Sequence[Sequence[Candidate]]) -> str:
     """The text with the best candidate in every gap."""
     best = iter(gap[0].text if gap else "" for gap in gaps)
-    return GAP.sub(lambda _: next(best), text)
+    return GAP_PATTERN.sub(lambda _: next(best), text)
 
 
-def _is_text(id: int, piece: str) -> bool:
+def _is_text_token(id: int, piece: str) -> bool:
     """Whether the subword is text on its own: not a special token, a byte or a lone space."""
     byte = piece.startswith("<0x") and piece.endswith(">") and len(piece) == 6
     return id >= len(SPECIALS) and not byte and piece != SPACE

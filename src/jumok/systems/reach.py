@@ -1,4 +1,4 @@
-"""The length of text that a model can read or write at once."""
+"""Length limits of models."""
 
 from jumok.bundle.reading import Bundle
 from jumok.config.section import ModelSection

@@ -1,4 +1,4 @@
-"""A trained text classifier as a callable object."""
+"""Text classification system."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -61,7 +61,7 @@ class TextClassification(System):
 
     @property
     def model(self) -> TextClassifier:
-        """Its model, which the code that has it may change."""
+        """Its model, which may be changed."""
         return self.expose(self._model)
 
     def _modules(self) -> Sequence[TextClassifier]:
@@ -71,8 +71,7 @@ class TextClassification(System):
         """The label of each text, in their order; of a long text only the beginning is read.
 
         Raises:
-            DataError: a text has no word, one text was given instead of a list, or an item of the
-                list is not a text.
+            DataError: a text has no word, or not a list of texts.
         """
         texts = texts_in(texts)
         for number, text in enumerate(texts, start=1):
@@ -93,7 +92,7 @@ class TextClassification(System):
             ) from None
 
     def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
-        """Reads texts for `jumok.states_of`, without writing any."""
+        """Reads texts for `jumok.states_of`."""
         self.probabilities(texts, batch_size)
 
     @torch.inference_mode()

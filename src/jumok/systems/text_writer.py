@@ -1,4 +1,4 @@
-"""Texts of a language model that are written token by token. Nothing here imports torch."""
+"""Token-by-token text generation. Nothing here imports torch."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing

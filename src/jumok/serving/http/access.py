@@ -1,4 +1,4 @@
-"""Who may call the server: keys, the names of the host, origins of pages, and how often."""
+"""Access control: keys, host names, origins and rate limits."""
 
 import hashlib
 import hmac
@@ -91,8 +91,8 @@ def check_key(keys: tuple[bytes, ...], given: str | None, missing: int) -> None:
         return
     if not given:
         raise RequestRefused(missing, "key_missing", "An API key is needed to use this server.")
-    wanted = digest_of(given[:LONGEST_KEY])
-    matches = [hmac.compare_digest(wanted, key) for key in keys]  # all, for constant time
+    digest = digest_of(given[:LONGEST_KEY])
+    matches = [hmac.compare_digest(digest, key) for key in keys]  # all, for constant time
     if not any(matches):
         raise RequestRefused(403, "key_invalid", "The API key is not valid.")
 

@@ -50,11 +50,11 @@ async def metrics(context: RequestContext) -> Response:
 
 async def description(_: RequestContext) -> JSONResponse:
     """This description."""
-    return JSONResponse(_described())
+    return JSONResponse(_openapi())
 
 
 @cache
-def _described() -> dict[str, Any]:
+def _openapi() -> dict[str, Any]:
     return openapi(ROUTES, version("jumok"))
 
 

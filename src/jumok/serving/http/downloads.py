@@ -21,10 +21,10 @@ except ImportError:  # Windows has none; its folders of killed servers stay
 KEPT_SECONDS = 600.0
 """How long a file can be downloaded."""
 
-MOST_BYTES = 256 * 1024**2
+MOST_KEPT_BYTES = 256 * 1024**2
 """All files together; a new one is refused beyond it."""
 
-KNOWN = re.compile(r"[A-Za-z0-9_-]{22}\.[\w.-]{1,80}", re.ASCII)
+FILE_NAME = re.compile(r"[A-Za-z0-9_-]{22}\.[\w.-]{1,80}", re.ASCII)
 
 PREFIX = "jumok-serve-"
 LOCK = "lock"
@@ -54,8 +54,8 @@ class Downloads:
         folder = self._there()
         self._forget()
         held = sum(file.stat().st_size for file in folder.iterdir())
-        if held + len(content) > MOST_BYTES:
-            text = f"Translated files of {MOST_BYTES} bytes wait for their clients already."
+        if held + len(content) > MOST_KEPT_BYTES:
+            text = f"Translated files of {MOST_KEPT_BYTES} bytes wait for their clients already."
             raise RequestRefused(503, "files_full", text, retry_after=60)
         plain = re.sub(r"[^\w.-]", "_", Path(name).name, flags=re.ASCII)[-60:] or "file"
         known = f"{secrets.token_urlsafe(16)}.{plain}"
@@ -71,7 +71,7 @@ class Downloads:
             RequestRefused: there is none, or no longer.
         """
         try:
-            if KNOWN.fullmatch(known) is None:
+            if FILE_NAME.fullmatch(known) is None:
                 raise FileNotFoundError
             file = self._there() / known
             if time.time() - file.stat().st_mtime > KEPT_SECONDS:

@@ -1,4 +1,4 @@
-"""What the engine computes for each route: one class a kind of question.
+"""Request handlers, one class per task.
 
 Each calls its system as the commands do (`Translator.translate`, ...), with the texts of several
 requests at once. Importing it imports no torch: a translator may run on the native engine.

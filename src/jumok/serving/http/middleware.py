@@ -1,4 +1,4 @@
-"""A request on its way through the server, and the middleware that every request passes."""
+"""The request context, and the middleware of every request."""
 
 import asyncio
 import re

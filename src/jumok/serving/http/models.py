@@ -1,11 +1,10 @@
-"""The models that a server has, and what each of them can do."""
+"""The models of a server, and their capabilities."""
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
 
 from jumok.bundle.reading import Bundle
 from jumok.data.texts.tokenizer import ByteTokenizer
@@ -16,13 +15,11 @@ from jumok.serving.http.engine import Engine
 from jumok.serving.http.monitoring import Metrics
 from jumok.serving.http.refusals import RequestRefused
 from jumok.serving.http.settings import ServeSettings
-from jumok.systems.base import Facts, System
+from jumok.systems.base import AnySystem, Facts, System
 from jumok.systems.catalog import OpenedModel
 from jumok.systems.device import EngineName, EnginePrecision
 from jumok.systems.languages import language_code
 from jumok.systems.translation.translator import Translator
-
-SomeSystem = TypeVar("SomeSystem", bound=System)
 
 BYTES_OF_TOKEN = 3
 """Bytes of text that are counted as one token before a text is tokenised: English has about four,
@@ -184,7 +181,7 @@ def _can(model: ServedModel, kinds: Sequence[type]) -> bool:
     return any(issubclass(model.system_class, kind) for kind in kinds)
 
 
-def loaded(model: ServedModel, kind: type[SomeSystem]) -> SomeSystem:
+def loaded(model: ServedModel, kind: type[AnySystem]) -> AnySystem:
     """The model's system.
 
     Raises:

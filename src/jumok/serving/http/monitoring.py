@@ -1,4 +1,4 @@
-"""The server's metrics, whose labels never come from what a client sends, and its log."""
+"""The server's metrics and log. No label comes from a client."""
 
 import json
 import sys
@@ -15,11 +15,11 @@ SUM: Literal["livesum"] = "livesum"
 LARGEST: Literal["livemax"] = "livemax"
 """How the gauges of several processes become one."""
 
-SECONDS = (
+SECOND_BUCKETS = (
     *(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5),
     *(1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
 )
-ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+ROW_BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 TOKENS = (16, 64, 256, 1024, 4096, 16384)
 
 
@@ -39,19 +39,19 @@ class Metrics:
         )
         self.seconds = Histogram(
             "jumok_request_seconds", "From the request to the end of its answer.", ("route",),
-            buckets=SECONDS, registry=registry,
+            buckets=SECOND_BUCKETS, registry=registry,
         )  # fmt: skip
         self.queued = Histogram(
             "jumok_queue_seconds", "Time in the queue.", ("model",),
-            buckets=SECONDS, registry=registry,
+            buckets=SECOND_BUCKETS, registry=registry,
         )  # fmt: skip
         self.first_token = Histogram(
             "jumok_first_token_seconds", "From the request to the first part of a text.",
-            ("model",), buckets=SECONDS, registry=registry,
+            ("model",), buckets=SECOND_BUCKETS, registry=registry,
         )  # fmt: skip
         self.batch_rows = Histogram(
             "jumok_batch_rows", "Texts computed together.", ("model",),
-            buckets=ROWS, registry=registry,
+            buckets=ROW_BUCKETS, registry=registry,
         )  # fmt: skip
         self.batch_tokens = Histogram(
             "jumok_batch_tokens", "Tokens computed together, estimated.", ("model",),

@@ -1,4 +1,4 @@
-"""The queue of one model: its jobs, places, their limits, and what is computed next.
+"""The request queue of one model.
 
 Within a budget of tokens the texts that waited long come first, and among these the short ones.
 Texts of several requests share a batch if they have the same `Handler`.
@@ -26,7 +26,7 @@ JOIN_SECONDS = 0.01
 """A batch is joined by another one when it has run for so long: short ones are computed one after
 the other, which makes more of a core, and no text waits for the end of a long one."""
 
-WRITERS = 16
+MOST_WRITERS = 16
 """Generated texts that are written at the same time. More of them make a step hardly cheaper a row
 (a small GPT in float32: 1.1 ms alone, 0.18 of 16, 0.17 of 32; in int8: 0.17, 0.06, 0.06), and each
 needs room for the keys and values of a whole context (that GPT: 4.7 MB, with 256 tokens)."""
@@ -222,7 +222,7 @@ class Queue:
                 self._joinable = time.monotonic() + JOIN_SECONDS
                 if self._waiting:
                     self._turn.notify()
-            while self._new and len(self._writing) < WRITERS:
+            while self._new and len(self._writing) < MOST_WRITERS:
                 self._writing.append(self._new.pop(0))
             return batch, list(self._writing)
 

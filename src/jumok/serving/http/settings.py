@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from jumok.options import option
 
-LIMITS = "Limits"
+LIMITS_PANEL = "Limits"
 
 
 @dataclass(frozen=True)
@@ -18,20 +18,30 @@ class ServeLimits:
     """
 
     body: int = option(
-        1024**2, "Maximum bytes of a request.", "--max-body", minimum=1, panel=LIMITS
+        1024**2, "Maximum bytes of a request.", "--max-body", minimum=1, panel=LIMITS_PANEL
     )
     texts: int = option(
-        256, "Maximum texts of a request.", "--max-texts", minimum=1, maximum=10**6, panel=LIMITS
+        256,
+        "Maximum texts of a request.",
+        "--max-texts",
+        minimum=1,
+        maximum=10**6,
+        panel=LIMITS_PANEL,
     )
     tokens: int = option(
         16_384,
         "Maximum tokens of a request, estimated from its bytes, and of those it may write.",
         "--max-tokens",
         minimum=1,
-        panel=LIMITS,
+        panel=LIMITS_PANEL,
     )
     beam: int = option(
-        64, "Maximum beam size of a request.", "--max-beam", minimum=1, maximum=1000, panel=LIMITS
+        64,
+        "Maximum beam size of a request.",
+        "--max-beam",
+        minimum=1,
+        maximum=1000,
+        panel=LIMITS_PANEL,
     )
     connections: int = option(
         1_000,
@@ -39,23 +49,27 @@ class ServeLimits:
         "--max-connections",
         minimum=1,
         maximum=10**6,
-        panel=LIMITS,
+        panel=LIMITS_PANEL,
     )
     queue_requests: int = option(
         256,
         "Requests that may wait for a model; the next one gets status 429.",
         minimum=1,
         maximum=10**6,
-        panel=LIMITS,
+        panel=LIMITS_PANEL,
     )
-    queue_tokens: int = option(65_536, "Tokens that may wait for a model.", minimum=1, panel=LIMITS)
-    batch_tokens: int = option(4_096, "Tokens that are computed together.", minimum=1, panel=LIMITS)
+    queue_tokens: int = option(
+        65_536, "Tokens that may wait for a model.", minimum=1, panel=LIMITS_PANEL
+    )
+    batch_tokens: int = option(
+        4_096, "Tokens that are computed together.", minimum=1, panel=LIMITS_PANEL
+    )
     rate: float = option(
         0.0,
         "Requests a minute of one key, or without keys of one address; 0 = no limit.",
         minimum=0,
         maximum=10**6,
-        panel=LIMITS,
+        panel=LIMITS_PANEL,
     )
     seconds: float = option(
         60.0,
@@ -63,7 +77,7 @@ class ServeLimits:
         "--deadline",
         minimum=0.001,
         maximum=86_400,
-        panel=LIMITS,
+        panel=LIMITS_PANEL,
     )
     alternatives: int = 10
     body_seconds: float = 20.0

@@ -78,11 +78,7 @@ class BesideTorch(System, Generic[NativeOf]):
             self._hold_bundles(bundles, device, dtype)
 
     def _load_on_torch(self) -> None:
-        """Loads the models on torch, unless they are there.
-
-        Raises:
-            BundleError: a bundle was written again after it was loaded.
-        """
+        """Loads the models on torch, unless they are there."""
         if not self._unread:
             return
         with _ONE_AT_A_TIME:

@@ -1,4 +1,4 @@
-"""The models of bundles on the native engine, by the class of their [model] section.
+"""Loading of bundles onto the native engine.
 
 Nothing here imports torch.
 """
@@ -103,7 +103,7 @@ def native_model(bundle: Bundle, kind: Kind) -> NativeModel:
     else:
         assert isinstance(config, RecurrentConfig)
         expected = recurrent_tensors(config, vocabulary)
-    return _native(config, _stored(bundle, kind, expected, looks_of(config)))
+    return _native(config, _stored_model(bundle, kind, expected, looks_of(config)))
 
 
 def native_causal(bundle: Bundle, kind: Kind) -> NativeCausal:
@@ -116,11 +116,11 @@ def native_causal(bundle: Bundle, kind: Kind) -> NativeCausal:
     config = bundle.section
     assert isinstance(config, CausalConfig)
     expected = causal_tensors_of(config, bundle.config.vocabulary_size)
-    stored = _stored(bundle, kind, expected, 0)
+    stored = _stored_model(bundle, kind, expected, 0)
     return NativeCausal(config, stored.weights, bundle.config.max_tokens, kind, stored.integers)
 
 
-def _stored(bundle: Bundle, kind: Kind, expected: Tensors | None, looks: int) -> StoredModel:
+def _stored_model(bundle: Bundle, kind: Kind, expected: Tensors | None, looks: int) -> StoredModel:
     """The weights of a bundle, which have to be these tensors.
 
     Args:

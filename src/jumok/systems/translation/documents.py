@@ -1,4 +1,4 @@
-"""Documents for a translator: their texts are translated, and everything else stays."""
+"""Document translation: texts change, and everything else stays."""
 
 from __future__ import annotations
 
@@ -50,7 +50,6 @@ class FileTranslator(Protocol):
             format: "html", "markdown", "docx", "srt", "vtt", "po", "xliff", "tmx", or "paragraphs"
                 for plain text whose lines are wrapped. None: detected from the file's first bytes
                 and its name; plain text is then read as paragraphs.
-            batch_size: sentences that are decoded together.
 
         Raises:
             ConfigError: the format does not exist.

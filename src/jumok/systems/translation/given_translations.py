@@ -1,4 +1,4 @@
-"""A translator's scores and attention for translations that it is given.
+"""Teacher-forced scores and attention of given translations.
 
 Importing it imports no torch.
 """
@@ -73,10 +73,10 @@ class GivenTranslations(SourceReader):
         searcher = self.searcher
         scored: list[Translation] = [Translation("")] * len(sources)
         for rows in batched_rows(read, batch_size):
-            given = [write[row] for row in rows]
+            row_targets = [write[row] for row in rows]
             emit(self, ROWS, rows)
             batch = searcher.read([read[row] for row in rows])
-            for row, hypothesis in zip(rows, batch.score(given, Ranker()), strict=True):
+            for row, hypothesis in zip(rows, batch.score(row_targets, Ranker()), strict=True):
                 draft = Draft(hypothesis, written_text(self.tokenizer, hypothesis.tokens))
                 scored[row] = translation_of(self.tokenizer, read[row], draft)
         return scored

@@ -1,4 +1,4 @@
-"""Inserts strings into a translation where the alignment puts them."""
+"""Insertion of missing strings into a translation by its alignment."""
 
 import re
 from bisect import bisect_left
@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from jumok.alignment.words import Link
-from jumok.systems.translation.keeping import Kept, found_in, missing
-
-Span = tuple[int, int]
+from jumok.systems.translation.keeping import Kept, Span, found_in, missing
 
 
 def corrected(
@@ -84,14 +82,14 @@ def _rebuilt(
         begin, last = max(end, begin), parts[-1][-1:] or last
         if put:
             rest = text[begin : begin + 1]
-            joint = "" if not rest or rest == " " else _beside(put, rest, spaceless)[len(put) : -1]
-            parts.append(_beside(last, put, spaceless)[len(last) :] + joint)
+            joint = "" if not rest or rest == " " else _spaced(put, rest, spaceless)[len(put) : -1]
+            parts.append(_spaced(last, put, spaceless)[len(last) :] + joint)
             last = parts[-1][-1]
     joined = "".join([*parts, text[begin:]]).strip()
     return joined if spaceless else re.sub(" {2,}", " ", joined)
 
 
-def _beside(before: str, after: str, spaceless: bool) -> str:
+def _spaced(before: str, after: str, spaceless: bool) -> str:
     """Two strings with a space between them; without spaces only where words would run together."""
     if not before or before[-1] == " ":
         return before + after

@@ -1,4 +1,4 @@
-"""What a translation must keep of its source: placeholders, addresses, numbers.
+"""Strings that a translation must keep: placeholders, addresses, numbers.
 
 Two kinds of strings are kept. Those that are code (a placeholder, a URL, an e-mail address, an
 entity, whatever the user's own patterns match) appear in the translation unchanged and as often as
@@ -32,13 +32,13 @@ USUAL = (
 """What counts as code in any text, as regular expressions."""
 
 # A number that follows a letter is a part of a name: "w3", "utf8".
-NUMBER = re.compile(r"(?<![A-Za-z_\d])\d+(?:[.,:'’\u00a0\u202f]\d+)*")
-LONGEST = 40  # characters of a number that languages write differently; a longer one is code
+NUMBER_PATTERN = re.compile(r"(?<![A-Za-z_\d])\d+(?:[.,:'’\u00a0\u202f]\d+)*")
+LONGEST_NUMBER = 40  # characters of a number that languages write differently; a longer one is code
 GONE = "\0"  # never in normalised text
-SHORT = 64  # characters of a string that is looked up at each place of a text
+LONGEST_INDEXED = 64  # characters of a string that is looked up at each place of a text
 BEGINS, ENDS = re.compile(r"(?<!\d)(?<!\d[.,])"), re.compile(r"(?![.,]?\d)")
-DIGITS = re.compile(r"\d+")
-GLUED = re.compile("[A-Za-z0-9_]")
+DIGIT_RUN = re.compile(r"\d+")
+CODE_LETTER = re.compile("[A-Za-z0-9_]")
 GROUPING = ".,'’\u00a0\u202f "
 TIMES = {"thousand": 1e3, "mille": 1e3, "tausend": 1e3, "천": 1e3, "千": 1e3, "만": 1e4}
 TIMES |= {"万": 1e4, "萬": 1e4, "억": 1e8, "亿": 1e8, "億": 1e8, "조": 1e12, "兆": 1e12}
@@ -80,7 +80,7 @@ class Keep:
 
     def __init__(self, patterns: Sequence[str] = (), usual: bool = True) -> None:
         for pattern in patterns:
-            _check(pattern)
+            _check_pattern(pattern)
         every = [*patterns, *(USUAL if usual else ())]
         self.code = [re.compile(pattern) for pattern in every]
         self.usual = usual
@@ -88,17 +88,18 @@ class Keep:
     def find(self, text: str) -> list[Kept]:
         """The strings of a text that must be kept, from its start; they do not overlap."""
         text = normalize(text)
-        found: list[Kept] = []
+        kept: list[Kept] = []
         taken = bytearray(len(text))
         for pattern in self.code:
-            found += _matches(pattern, text, taken, "code")
+            kept += _matches(pattern, text, taken, "code")
         if self.usual:
-            numbers = _matches(NUMBER, text, taken, "number")
+            numbers = _matches(NUMBER_PATTERN, text, taken, "number")
             numbers = [one for one in numbers if sum(map(str.isdigit, one.text)) > 1]
-            found += [
-                replace(one, kind="code") if len(one.text) > LONGEST else one for one in numbers
+            kept += [
+                replace(one, kind="code") if len(one.text) > LONGEST_NUMBER else one
+                for one in numbers
             ]
-        return sorted(found, key=lambda one: one.start)
+        return sorted(kept, key=lambda one: one.start)
 
 
 def found_in(kept: Sequence[Kept], text: str) -> list[tuple[Kept, Span | None]]:
@@ -119,27 +120,27 @@ def missing(kept: Sequence[Kept], text: str) -> list[Kept]:
 
 def surplus(kept: Sequence[Kept], text: str) -> list[Span]:
     """The spans of code that a translation has more often than its source: the last ones."""
-    wanted = Counter(one.text for one in kept if one.kind == "code")
-    standing = _occurrences({one.text for one in kept}, text) if wanted else {}
+    in_source = Counter(one.text for one in kept if one.kind == "code")
+    standing = _occurrences({one.text for one in kept}, text) if in_source else {}
     taken = bytearray(len(text))
     spans: list[Span] = []
     # What is inside a longer kept string is counted there.
     for code in sorted(standing, key=len, reverse=True):
         free = [span for span in standing[code] if _take(taken, span)]
-        if code in wanted:
-            spans += free[wanted[code] :]
+        if code in in_source:
+            spans += free[in_source[code] :]
     return sorted(spans)
 
 
 def _matches(
     pattern: re.Pattern[str], text: str, taken: bytearray, kind: Literal["code", "number"]
 ) -> list[Kept]:
-    found = []
+    matches = []
     for match in pattern.finditer(text):
         start, end = match.span()
         if end > start and _take(taken, (start, end)):
-            found.append(Kept(match[0], start, end, kind))
-    return found
+            matches.append(Kept(match[0], start, end, kind))
+    return matches
 
 
 def _take(taken: bytearray, span: Span) -> bool:
@@ -156,7 +157,7 @@ def _occurrences(codes: Collection[str], text: str) -> dict[str, list[Span]]:
     sizes: dict[str, set[int]] = {}
     places: dict[str, list[Span]] = {code: [] for code in codes}
     for code in codes:
-        if len(code) <= SHORT:
+        if len(code) <= LONGEST_INDEXED:
             sizes.setdefault(code[0], set()).add(len(code))
             continue
         end = 0
@@ -193,7 +194,7 @@ class _Standing:
         # follow a placeholder.
         glued = []
         for start, end in self._codes[code]:
-            if code[-1].isalnum() and GLUED.match(self.text, end) and not self.taken[end]:
+            if code[-1].isalnum() and CODE_LETTER.match(self.text, end) and not self.taken[end]:
                 glued.append((start, end))
             else:
                 yield start, end
@@ -224,7 +225,7 @@ class _Standing:
     @cached_property
     def _with_unit(self) -> dict[float, list[Span]]:
         spans: dict[float, list[Span]] = {}
-        for match in NUMBER.finditer(self._rest):
+        for match in NUMBER_PATTERN.finditer(self._rest):
             unit = UNIT.match(self._rest, match.end())
             if unit:
                 for value in _values(match[0], TIMES[unit[1].lower()]):
@@ -235,11 +236,11 @@ class _Standing:
 def _number_starts(numbers: Collection[str], text: str) -> dict[str, list[int]]:
     """Where runs of digits begin that are these numbers' but for zeros and what separates them."""
     starts: dict[str, list[int]] = {_significant(number): [] for number in numbers}
-    runs = [match.span() for match in DIGITS.finditer(text)] if numbers else []
+    runs = [match.span() for match in DIGIT_RUN.finditer(text)] if numbers else []
     for index, (first, reached) in enumerate(runs):
         key = ""
-        for start, end in runs[index : index + LONGEST // 2]:
-            if start - reached > 3 or len(key) > LONGEST:
+        for start, end in runs[index : index + LONGEST_NUMBER // 2]:
+            if start - reached > 3 or len(key) > LONGEST_NUMBER:
                 break
             key += _significant(text[start:end])
             reached = end
@@ -250,7 +251,7 @@ def _number_starts(numbers: Collection[str], text: str) -> dict[str, list[int]]:
 
 def _significant(number: str) -> str:
     """The digits that every notation of a number has, in order: all but zeros."""
-    return "".join(DIGITS.findall(number)).replace("0", "")
+    return "".join(DIGIT_RUN.findall(number)).replace("0", "")
 
 
 @lru_cache(maxsize=4096)
@@ -282,16 +283,16 @@ def _without_zeros(group: str) -> str:
 
 def _values(number: str, times: float = 1.0) -> set[float]:
     """The values that a number may have, by either convention for commas and points."""
-    found = set()
+    values = set()
     for decimal in ".,":
         plain = re.sub(r"[^\d" + re.escape(decimal) + "]", "", number).replace(decimal, ".")
         if plain.count(".") < 2:
-            found.add(round(float(plain) * times, 6))
-    found.add(round(float(re.sub(r"\D", "", number)) * times, 6))
-    return found
+            values.add(round(float(plain) * times, 6))
+    values.add(round(float(re.sub(r"\D", "", number)) * times, 6))
+    return values
 
 
-def _check(pattern: str) -> None:
+def _check_pattern(pattern: str) -> None:
     try:
         compiled = re.compile(pattern)
     except re.error as error:

@@ -1,4 +1,4 @@
-"""Markup in lines of text: removed before a model reads them, and restored by the alignment.
+"""Removal of markup before translation, and its restoration by the alignment.
 
 A model that never saw `<b>` reads words where there are none. So tags are removed, the rest is
 translated, and the word alignment tells where a tag and its closing one belong: around the target
@@ -25,7 +25,7 @@ TAG = re.compile(
     r"(?:\s+[\w:@.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'<>=]+))?)*\s*/?>"
 )
 
-DEEPEST = 100  # tags in tags; those further inside are single ones
+DEEPEST_TAGS = 100  # tags in tags; those further inside are single ones
 MARK = re.compile(r"[^\w\s]")
 
 
@@ -115,7 +115,11 @@ def undress(text: str) -> tuple[str, list[Element]]:
             begin += 1
         element = Element(tag, length, length, spaced=spaced)
         level.append(element)
-        if not tag.startswith(("</", "<!")) and not tag.endswith("/>") and len(waiting) < DEEPEST:
+        if (
+            not tag.startswith(("</", "<!"))
+            and not tag.endswith("/>")
+            and len(waiting) < DEEPEST_TAGS
+        ):
             waiting.append((name, element, level))
             names[name] += 1
             level = element.inside
@@ -262,7 +266,7 @@ def _with_tags(text: str, placed: Sequence[tuple[int, str]]) -> str:
 def _words_after(bare: str, dressed: str) -> list[int]:
     """For each word of a bare text its index in the text with tags."""
     words = word_spans(dressed)
-    found: list[int] = []
+    indices: list[int] = []
     at = word = 0
     tagged = bytearray(len(dressed))
     for match in TAG.finditer(dressed):
@@ -272,9 +276,9 @@ def _words_after(bare: str, dressed: str) -> list[int]:
             at += 1
         while words[word][1] <= at:
             word += 1
-        found.append(word)
+        indices.append(word)
         remaining = end - start
         while remaining and at < len(dressed):
             remaining -= not tagged[at] and dressed[at] != " "
             at += 1
-    return found
+    return indices

@@ -112,7 +112,7 @@ class TranslationModels(BesideTorch[EngineSearcher], GivenTranslations):
         self, bundles: Sequence[Bundle], device: torch.device, dtype: torch.dtype
     ) -> None:
         models = [_load(bundle, device, dtype) for bundle in bundles]
-        self._hold(models, list(map(_reading, bundles, models)))
+        self._hold(models, list(map(_alignment_setting, bundles, models)))
 
     @property
     def searcher(self) -> Searcher:
@@ -162,6 +162,6 @@ def _load(bundle: Bundle, device: torch.device, dtype: torch.dtype) -> SequenceT
     return model
 
 
-def _reading(bundle: Bundle, model: SequenceToSequence) -> AlignmentSetting | None:
+def _alignment_setting(bundle: Bundle, model: SequenceToSequence) -> AlignmentSetting | None:
     known = reading_of(bundle.config) if model.cross_sites else None
     return known or default_setting(len(model.cross_sites))

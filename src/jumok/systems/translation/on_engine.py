@@ -29,7 +29,7 @@ from jumok.systems.native.models import FURTHEST, lacking, looks_of
 from jumok.systems.translation.part_writer import written_text
 from jumok.systems.translation.searching import ReadSources, Searcher
 
-TORCH = "--engine torch"
+USE_TORCH = "--engine torch"
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,9 @@ def _refused(bundles: Sequence[Bundle], device: str) -> ConfigError | None:
     """Why the native engine cannot do this; None if it can."""
     if device not in ("auto", "cpu"):
         return ConfigError(
-            "the native engine runs on the CPU.", got=f"--device {device}", do=f"cpu, or {TORCH}"
+            "the native engine runs on the CPU.",
+            got=f"--device {device}",
+            do=f"cpu, or {USE_TORCH}",
         )
     for bundle in bundles:
         lacks = lacking(bundle.section)
@@ -82,7 +84,7 @@ def _refused(bundles: Sequence[Bundle], device: str) -> ConfigError | None:
             return ConfigError(
                 "the native engine does not run this model.",
                 got=lacks,
-                do=TORCH,
+                do=USE_TORCH,
                 place=Location(bundle.folder),
             )
     return None
@@ -169,7 +171,7 @@ class EngineSources:
         constraints: Sequence[Constraints] | None = None,
         report: Report | None = None,
     ) -> list[list[Hypothesis]]:
-        """For each source its hypotheses, best first (samples: as sampled)."""
+        """For each source its hypotheses, best first."""
         if not self._fits():
             return self._on_torch().search(options, prefixes, constraints, report)
         same = partial(written_text, self._searcher.tokenizer) if options.nbest > 1 else None
@@ -241,16 +243,16 @@ def hypotheses_of(
         prefixes, constraints, same, report: see `decode_with`.
     """
     forced = any(prefixes or ()) or any(constraints or ())
-    if len(models) > 1 or forced or report is not None or not _is_plain(options):
+    if len(models) > 1 or forced or report is not None or not _is_plain_search(options):
         return decode_natively(models, sources, options, prefixes, constraints, same, report)
     rules, ranker = rules_of(options, list(map(len, sources))), options.ranker
     return [
-        [ranker.rate(found.tokens, found.log_probabilities)]
-        for found in models[0].search(sources, rules)
+        [ranker.rate(hypothesis.tokens, hypothesis.log_probabilities)]
+        for hypothesis in models[0].search(sources, rules)
     ]
 
 
-def _is_plain(options: DecodingOptions) -> bool:
+def _is_plain_search(options: DecodingOptions) -> bool:
     """Whether the engine's search in C has these options."""
     return not (
         options.sample
@@ -270,9 +272,9 @@ def attention_of(
     """For each target how much its tokens attended to each position of its source."""
     heads = None if setting.head is None else (setting.head,)
     watched = [WatchedAttention("cross", setting.layer, heads)]
-    found = model.force(sources, targets, (START, END), watched, log_probabilities=False)
+    forced = model.force(sources, targets, (START, END), watched, log_probabilities=False)
     # Row i of the weights is the step that reads token i - 1 (START first) and writes token i.
-    means: list[Weights] = [each.attention[0].mean(axis=0) for each in found]
+    means: list[Weights] = [each.attention[0].mean(axis=0) for each in forced]
     return [each[1:] if setting.at_input else each[:-1] for each in means]
 
 

@@ -1,4 +1,4 @@
-"""The searcher on torch: any models that read and write texts, and any options."""
+"""The searcher on torch, for any models and options."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -86,19 +86,19 @@ class TorchSources:
         constraints: Sequence[Constraints] | None = None,
         report: Report | None = None,
     ) -> list[list[Hypothesis]]:
-        """For each source its hypotheses, best first (samples: as sampled)."""
+        """For each source its hypotheses, best first."""
         system = self._system
         same = partial(written_text, system.tokenizer) if options.nbest > 1 else None
         with torch.no_grad():
             models, memories = system._models, self.memories
             cover = covering(models, memories) if options.coverage_penalty else None
             with timed("decode", "torch"):
-                found = decode_with(
+                hypotheses = decode_with(
                     stepper_of(models, memories), lengths_of(memories[0]), options, prefixes,
                     constraints, same, cover, report,
                 )  # fmt: skip
-        emit(system, FOUND, found)
-        return found
+        emit(system, FOUND, hypotheses)
+        return hypotheses
 
     def score(self, targets: Sequence[Sequence[int]], ranker: Ranker) -> list[Hypothesis]:
         """A given target for each source, with its log-probabilities."""

@@ -1,4 +1,4 @@
-"""Sentences with given translations: in batches, and aligned word by word."""
+"""Batching and word alignment of sentence pairs."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -98,7 +98,7 @@ def align_pairs(
 
     Pairs with an empty side, and those that are too long, have no links.
     """
-    found: list[Links] = [()] * len(pairs.sources)
+    pair_links: list[Links] = [()] * len(pairs.sources)
     words = translator.tokenizer.words
     for batch in pairs.batches(translator, batch_size):
         weights = aligner.between_pieces(batch.memories, batch.targets)
@@ -106,8 +106,8 @@ def align_pairs(
             weights[:, None], list(map(words, batch.sources)), list(map(words, batch.targets))
         )
         for row, places in zip(batch.rows, linked[:, 0].tolist(), strict=True):
-            found[row] = links_of(places)
-    return found
+            pair_links[row] = links_of(places)
+    return pair_links
 
 
 def links_of(places: Iterable[int]) -> Links:

@@ -1,4 +1,4 @@
-"""What a translator returns for a line. Importing it imports no torch."""
+"""Translations and their attention. Importing this imports no torch."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Translation:
         return fsum(self.token_log_probabilities)
 
     def facts(self) -> Facts:
-        """All of it as plain JSON."""
+        """As plain JSON."""
         alternatives = [other.facts() for other in self.alternatives]
         own = {"log_probability": self.log_probability, "alternatives": alternatives}
         return asdict(self) | own

@@ -1,4 +1,4 @@
-"""What finds translations: torch, or the native engine. Nothing here imports torch.
+"""The searcher protocol of torch and the native engine. Nothing here imports torch.
 
 A searcher reads a batch of sources (token ids without END) and is then asked for hypotheses, for
 the scores of given targets, and for what the targets' tokens attended to.

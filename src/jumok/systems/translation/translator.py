@@ -1,4 +1,4 @@
-"""A translation model as a callable object: it translates lines of text.
+"""Translation system: it translates lines of text.
 
 The line contract: N lines in, N lines out, in order. A line without a word stays empty; a line of
 several sentences is cut after each, unless the model was trained on such lines, and a line longer
@@ -193,12 +193,10 @@ class Translator(TranslationModels, FileTranslator):
 
         Args:
             texts: any text; each counts as one line.
-            options: everything about decoding.
-            beam, nbest: replace those of `options` if given.
+            beam, nbest: replace those of `options`.
             alignments: extract word alignments from the attention, in one more pass; None from a
                 model without attention.
             prefixes: the forced beginning of each translation; "" forces nothing.
-            batch_size: sentences that are decoded together.
             split: where lines are cut: "auto" as the models were trained,
                 "sentences" after each, "length" only where a line is too long, "none" never.
             keep: what of a source its translation must contain
@@ -210,9 +208,8 @@ class Translator(TranslationModels, FileTranslator):
         Raises:
             ConfigError: options contradict each other; a glossary is given with sampling, or while
                 the search is recorded.
-            DataError: one text was given instead of a list, or an item of the list is not a text; a
-                glossary cannot be read or spelt; a line is not cut and is longer than the model's
-                positions allow.
+            DataError: not a list of texts; a glossary cannot be read or spelt; a line is uncut and
+                is longer than the positions allow.
             ModelError: a prefix or a term cannot be forced; a coverage penalty, but no attention.
         """
         texts = texts_in(texts)
@@ -230,9 +227,11 @@ class Translator(TranslationModels, FileTranslator):
         aligned = alignments or (bare is not None and bare.any)
         writer = self._writer(options, aligned, kept, terms)
         emit(self, GIVEN, len(texts))
-        found = self._written(parts, writer, options, forced, batch_size)
+        translated = self._written(parts, writer, options, forced, batch_size)
         joint = "" if self.spaceless else " "
-        joined = join(len(texts), parts, found, joint, None if options.sample else options.nbest)
+        joined = join(
+            len(texts), parts, translated, joint, None if options.sample else options.nbest
+        )
         return joined if bare is None else bare.dressed(joined, alignments)
 
     def _written(
@@ -247,7 +246,7 @@ class Translator(TranslationModels, FileTranslator):
         searcher, left = self.searcher, set[int]()
         if isinstance(searcher, EngineSearcher) and not searcher.serves(options):
             searcher, left = self.on_torch, {part.line for part in parts}
-        found: list[list[Translation]] = [[] for _ in parts]
+        written: list[list[Translation]] = [[] for _ in parts]
 
         def write(rows: list[int]) -> None:
             check_cancelled()  # a search that is one call into C cannot be ended within it
@@ -260,14 +259,14 @@ class Translator(TranslationModels, FileTranslator):
             for row, translations in zip(
                 rows, writer.write(here, read, seeded, prefix), strict=True
             ):
-                found[row] = translations
+                written[row] = translations
             left.update(here[row].line for row in read.left)
 
         batches = list(batched_rows([part.ids for part in parts], batch_size))
         _each(batches, write, self.threads if searcher.name == "native" else 1)
         with _COUNTING:
             self.left += len(left)
-        return found
+        return written
 
     @property
     def spaceless(self) -> bool:

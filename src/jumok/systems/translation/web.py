@@ -34,9 +34,9 @@ from jumok.systems.reach import longest_part, positions_end
 from jumok.systems.translation.on_engine import rules_of
 
 ENTRY = "exported.js"
-TABLES = ("source_table", "target_table")
+EMBEDDING_TABLES = ("source_table", "target_table")
 PLACES = ("source_places", "target_places", "turn")
-COUNTS = {"encoder": "encoder_blocks", "decoder": "decoder_blocks"}
+BLOCK_COUNTS = {"encoder": "encoder_blocks", "decoder": "decoder_blocks"}
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class WebTranslator:
         self.config = exported_section(bundle)
         self.bundle, self.kind = bundle, kind
         self.tokenizer, self.max_tokens = load_tokenizer(bundle), longest_part(bundle)
-        self.pieces = _pieces(bundle, self.tokenizer.model)
+        self.pieces = _page_tokens(bundle, self.tokenizer.model)
         most = min(options.maximum_length, positions_end(bundle) or FURTHEST)
         self.options = replace(options, maximum_length=most)
         self.rules = rules_of(self.options, [self.max_tokens + 1])
@@ -162,7 +162,7 @@ class WebTranslator:
         found = {}
         layout, packed = self._layout, self.engine.packed.arrays
         as_output = self.config.tied != "none" and self.config.positions_join == "add"
-        for address in {getattr(layout, name) for name in TABLES}:
+        for address in {getattr(layout, name) for name in EMBEDDING_TABLES}:
             table = packed.arrays[address]
             shared = as_output and address == layout.target_table
             layer = layout.output if shared else packed.matrix(table.astype(np.float32))
@@ -183,7 +183,7 @@ class WebTranslator:
         for name in PLACES:
             if address := getattr(layout, name):
                 arrays[address] = arrays[address][:reach]
-        writer = ImageOf(arrays, COUNTS, frozenset(self._tables))
+        writer = ImageOf(arrays, BLOCK_COUNTS, frozenset(self._tables))
         model = writer.add(layout)
         fields = {name: model + offset for name, _, offset in places_of(ModelLayout)}
         listed = [
@@ -192,7 +192,9 @@ class WebTranslator:
                 "rows": table.layer.outputs,
                 "columns": table.layer.inputs,
                 "factor": table.factor,
-                "fields": [fields[name] for name in TABLES if getattr(layout, name) == address],
+                "fields": [
+                    fields[name] for name in EMBEDDING_TABLES if getattr(layout, name) == address
+                ],
             }
             for address, table in self._tables.items()
         ]
@@ -228,7 +230,7 @@ def windows_of(config: TransformerConfig, layers: int) -> list[int]:
     return [config.window_of(layer) or 0 for layer in range(layers)]
 
 
-def _pieces(bundle: Bundle, model: bytes) -> PieceTable:
+def _page_tokens(bundle: Bundle, model: bytes) -> PieceTable:
     pieces = read_pieces(model)
     if (lacks := pieces.lacks_in_page) is not None:
         raise _not_exported(bundle, lacks)

@@ -1,4 +1,4 @@
-"""Translations with what the model attended to, and their facts in JSON."""
+"""Translations with attention, as JSON."""
 
 import re
 from bisect import bisect_right
@@ -19,10 +19,10 @@ from jumok.systems.translation.translator import Translator
 Span = tuple[int, int]
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
-MOST_CELLS = 250_000
+MOST_WEIGHTS = 250_000
 """Weights in the attention of one text."""
 
-DIGITS = 4
+WEIGHT_DIGITS = 4
 
 LAST = -1
 
@@ -65,11 +65,7 @@ class ExplainHandler:
         return [self._explained(*each) for each in zip(texts, found, strict=True)]
 
     def _check_layer(self) -> None:
-        """Checks that the model has the layer.
-
-        Raises:
-            DataError: it has not.
-        """
+        """Checks that the model has the layer."""
         layers = self._layers()
         if self.setting is not None and self.setting.layer >= layers:
             raise DataError(
@@ -110,19 +106,19 @@ class ExplainHandler:
         pairs = translation.alignment or ()
         if any(to >= words.shape[0] or of >= words.shape[1] for of, to in pairs):
             return None
-        return [round(float(words[to, of]), DIGITS) for of, to in pairs]
+        return [round(float(words[to, of]), WEIGHT_DIGITS) for of, to in pairs]
 
     def _attention(
         self, system: Translator, translation: Translation, setting: AlignmentSetting
     ) -> list[list[float]]:
         columns = len(translation.source_tokens) + 1
         cells = len(translation.tokens) * columns
-        if cells > MOST_CELLS:
-            text = f"The attention of a text has at most {MOST_CELLS} weights; here: {cells}."
+        if cells > MOST_WEIGHTS:
+            text = f"The attention of a text has at most {MOST_WEIGHTS} weights; here: {cells}."
             raise RequestRefused(413, "attention_too_large", text, parameter="return")
         source, target = _ids(system, translation)
         (weights,) = system.searcher.read([source]).attention([target], setting)
-        return [[round(weight, DIGITS) for weight in row] for row in weights.tolist()]
+        return [[round(weight, WEIGHT_DIGITS) for weight in row] for row in weights.tolist()]
 
 
 def _ids(system: Translator, translation: Translation) -> tuple[list[int], list[int]]:

@@ -1,4 +1,4 @@
-"""What LibreTranslate's clients send: JSON, forms, files, and values in the address."""
+"""Request parsing for LibreTranslate: JSON, forms, files and query parameters."""
 
 import json
 from collections.abc import Mapping

@@ -36,8 +36,19 @@ from jumok.systems.languages import language_code
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.translator import Translator
 
-TAG = "LibreTranslate"
-SUFFIXES = (".txt", ".html", ".md", ".docx", ".srt", ".vtt", ".po", ".xlf", ".xliff", ".tmx")
+LIBRETRANSLATE_TAG = "LibreTranslate"
+DOCUMENT_SUFFIXES = (
+    ".txt",
+    ".html",
+    ".md",
+    ".docx",
+    ".srt",
+    ".vtt",
+    ".po",
+    ".xlf",
+    ".xliff",
+    ".tmx",
+)
 """The files that are translated, by their usual names."""
 
 ALIASES = {"pb": "pt", "zt": "zh"}
@@ -77,11 +88,7 @@ async def translate(context: RequestContext) -> JSONResponse:
 
 
 def _texts_of(service: Service, q: object) -> list[str]:
-    """The texts of a request.
-
-    Raises:
-        RequestRefused: there is none, or one is not a text.
-    """
+    """The texts of a request."""
     given = q if isinstance(q, list) else [q]
     if q is None or q == "" or q == []:
         raise invalid("Invalid request: missing q parameter", "q")
@@ -267,7 +274,7 @@ async def frontend_settings(context: RequestContext) -> JSONResponse:
             "keyRequired": keys,
             "suggestions": False,
             "filesTranslation": service.downloads.on,
-            "supportedFilesFormat": list(SUFFIXES) if service.downloads.on else [],
+            "supportedFilesFormat": list(DOCUMENT_SUFFIXES) if service.downloads.on else [],
             "language": {
                 "source": {"code": "auto", "name": "Auto Detect"},
                 "target": {"code": target, "name": name_of(target)},
@@ -339,14 +346,14 @@ async def download_file(context: RequestContext) -> Response:
 
 
 ROUTES = [
-    route(["POST"], "/translate", translate, TAG, {"translation"}),
-    route(["POST"], "/translate_file", translate_file, TAG, {"translation"}),
-    route(["GET"], "/download_file/{name}", download_file, TAG),
-    route(["POST"], "/detect", detect, TAG),
-    route(["GET", "POST"], "/languages", languages, TAG),
-    route(["GET"], "/frontend/settings", frontend_settings, TAG),
-    route(["POST"], "/suggest", suggest, TAG),
-    route(["GET"], "/health", health, TAG),
-    route(["GET"], "/health/live", live, TAG),
-    route(["GET"], "/health/ready", ready, TAG),
+    route(["POST"], "/translate", translate, LIBRETRANSLATE_TAG, {"translation"}),
+    route(["POST"], "/translate_file", translate_file, LIBRETRANSLATE_TAG, {"translation"}),
+    route(["GET"], "/download_file/{name}", download_file, LIBRETRANSLATE_TAG),
+    route(["POST"], "/detect", detect, LIBRETRANSLATE_TAG),
+    route(["GET", "POST"], "/languages", languages, LIBRETRANSLATE_TAG),
+    route(["GET"], "/frontend/settings", frontend_settings, LIBRETRANSLATE_TAG),
+    route(["POST"], "/suggest", suggest, LIBRETRANSLATE_TAG),
+    route(["GET"], "/health", health, LIBRETRANSLATE_TAG),
+    route(["GET"], "/health/live", live, LIBRETRANSLATE_TAG),
+    route(["GET"], "/health/ready", ready, LIBRETRANSLATE_TAG),
 ]

@@ -41,7 +41,7 @@ from jumok.systems.base import Facts
 from jumok.systems.languages import language_code
 from jumok.systems.translation.translator import Translator
 
-TAG = "jumok"
+NATIVE_TAG = "jumok"
 IMAGE_TOKENS = 64
 """The cost of an image in the queue."""
 
@@ -127,11 +127,11 @@ class CaptionRequest(Captioned):
     looks: bool = False
 
 
-def _listed(service: Service, texts: Texts, name: str) -> list[str]:
-    found = [texts] if isinstance(texts, str) else texts
-    check_count(service, len(found), name)
-    check_whole(found, name)
-    return found
+def _text_list(service: Service, texts: Texts, name: str) -> list[str]:
+    listed = [texts] if isinstance(texts, str) else texts
+    check_count(service, len(listed), name)
+    check_whole(listed, name)
+    return listed
 
 
 async def _answer(
@@ -148,14 +148,14 @@ async def _answer(
     Args:
         costs: tokens of each input, estimated.
     """
-    found = await submit(context, model, handler, inputs, costs, asked.deadline_ms)
+    engine_answers = await submit(context, model, handler, inputs, costs, asked.deadline_ms)
     body = {
         "model": model.id,
-        "answers": [facts(number, each) for number, each in enumerate(found.answers)],
-        "engine": _engine(model, found),
-        "timing_ms": {name: round(each * 1e3, 3) for name, each in found.seconds.items()},
+        "answers": [facts(number, each) for number, each in enumerate(engine_answers.answers)],
+        "engine": _engine(model, engine_answers),
+        "timing_ms": {name: round(each * 1e3, 3) for name, each in engine_answers.seconds.items()},
     }
-    return JSONResponse(body, headers={"Server-Timing": found.timing})
+    return JSONResponse(body, headers={"Server-Timing": engine_answers.timing})
 
 
 def _costs(service: Service, model: ServedModel, texts: Sequence[str]) -> list[int]:
@@ -165,11 +165,11 @@ def _costs(service: Service, model: ServedModel, texts: Sequence[str]) -> list[i
     return costs
 
 
-def _engine(model: ServedModel, found: EngineAnswers) -> Facts:
+def _engine(model: ServedModel, engine_answers: EngineAnswers) -> Facts:
     """What computed the answers: torch where the native engine does not do what was asked."""
     name, precision = model.computes, model.precision
-    if "torch" in found.engines and name == "native":
-        name = " and ".join(sorted(found.engines))
+    if "torch" in engine_answers.engines and name == "native":
+        name = " and ".join(sorted(engine_answers.engines))
         precision = "fp32" if name == "torch" else f"{precision} and fp32"
     return {"name": name, "precision": precision, "bundle_digest": model.digest}
 
@@ -177,7 +177,7 @@ def _engine(model: ServedModel, found: EngineAnswers) -> Facts:
 async def translate(context: RequestContext, asked: TranslateRequest) -> JSONResponse:
     """Translate texts; `return` names what else is wanted of each translation."""
     service = context.service
-    texts = _listed(service, asked.text, "text")
+    texts = _text_list(service, asked.text, "text")
     model = _translator(service, asked)
     system = loaded(model, Translator)
     options = decoding_of(service, given_options(asked), FOR_TRANSLATION, asked.alternatives)
@@ -217,10 +217,10 @@ def _setting(asked: AttentionChoice) -> AlignmentSetting:
 async def score(context: RequestContext, asked: ScoreRequest) -> JSONResponse:
     """The log-probabilities of given translations, or of texts by a language model."""
     service = context.service
-    texts = _listed(service, asked.text, "text")
+    texts = _text_list(service, asked.text, "text")
     if asked.target is None:
         return await _score_texts(context, asked, texts)
-    targets = _listed(service, asked.target, "target")
+    targets = _text_list(service, asked.target, "target")
     if len(targets) != len(texts):
         raise invalid(f"There are {len(texts)} texts and {len(targets)} targets.", "target")
     model = service.able(asked.model, [Translator], "score translations")
@@ -268,7 +268,7 @@ async def classify(context: RequestContext, asked: ClassifyRequest) -> JSONRespo
     handler: Handler
     inputs: Sequence[Any]
     if asked.text is not None:
-        inputs = texts = _listed(service, asked.text, "text")
+        inputs = texts = _text_list(service, asked.text, "text")
         from jumok.systems.text_classifier import TextClassification
 
         model = service.able(asked.model, [TextClassification], "classify texts")
@@ -290,13 +290,9 @@ async def classify(context: RequestContext, asked: ClassifyRequest) -> JSONRespo
 
 
 def _images(service: Service, images: Texts) -> Sequence[bytes]:
-    """The bytes of images that are given as base64, also as data: addresses.
-
-    Raises:
-        RequestRefused: one is not base64.
-    """
+    """The bytes of images that are given as base64, also as data: addresses."""
     decoded = []
-    for each in _listed(service, images, "image"):
+    for each in _text_list(service, images, "image"):
         content = each.partition(",")[2] if each.startswith("data:") else each
         try:
             decoded.append(base64.b64decode(content, validate=True))
@@ -313,7 +309,7 @@ def _own_facts(_: int, answer: Any) -> Facts:
 async def fill(context: RequestContext, asked: FillRequest) -> JSONResponse:
     """Candidates for the gaps of texts."""
     service = context.service
-    texts = _listed(service, asked.text, "text")
+    texts = _text_list(service, asked.text, "text")
     from jumok.systems.masked_model import MaskedModel
 
     model = service.able(asked.model, [MaskedModel], "fill gaps")
@@ -341,10 +337,16 @@ async def card(context: RequestContext) -> JSONResponse:
 
 
 ROUTES = [
-    route(["POST"], "/v1/translate", translate, TAG, {"translation"}),
-    route(["POST"], "/v1/score", score, TAG, {"translation", "language-model"}),
-    route(["POST"], "/v1/classify", classify, TAG, {"text-classification", "image-classification"}),
-    route(["POST"], "/v1/fill", fill, TAG, {"masked-lm"}),
-    route(["POST"], "/v1/caption", caption, TAG, {"captioning"}),
-    route(["GET"], "/v1/models/{id}/card", card, TAG),
+    route(["POST"], "/v1/translate", translate, NATIVE_TAG, {"translation"}),
+    route(["POST"], "/v1/score", score, NATIVE_TAG, {"translation", "language-model"}),
+    route(
+        ["POST"],
+        "/v1/classify",
+        classify,
+        NATIVE_TAG,
+        {"text-classification", "image-classification"},
+    ),
+    route(["POST"], "/v1/fill", fill, NATIVE_TAG, {"masked-lm"}),
+    route(["POST"], "/v1/caption", caption, NATIVE_TAG, {"captioning"}),
+    route(["GET"], "/v1/models/{id}/card", card, NATIVE_TAG),
 ]

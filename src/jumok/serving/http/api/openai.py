@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from jumok.systems.language_model import LanguageModel
 
 
-TAG = "OpenAI"
+OPENAI_TAG = "OpenAI"
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Prompt = str | list[str] | list[int] | list[list[int]]
@@ -149,11 +149,7 @@ async def completions(context: RequestContext, asked: CompletionRequest) -> Resp
 
 
 def _check_supported(asked: CompletionRequest) -> None:
-    """Refuses what would otherwise be ignored.
-
-    Raises:
-        RequestRefused: a field asks for something that this server does not do.
-    """
+    """Refuses what would otherwise be ignored."""
     unsupported = {
         "logprobs with echo": asked.logprobs is not None and bool(asked.echo),
         "logprobs with beam": asked.logprobs is not None and (asked.beam or 1) > 1,
@@ -368,9 +364,9 @@ def _encoded(vector: list[float], asked: EmbeddingRequest) -> list[float] | str:
 
 
 ROUTES = [
-    route(["GET"], "/v1/models", models, TAG),
-    route(["GET"], "/v1/models/{id}", model, TAG),
-    route(["POST"], "/v1/chat/completions", chat, TAG),
-    route(["POST"], "/v1/completions", completions, TAG, {"language-model"}),
-    route(["POST"], "/v1/embeddings", embeddings, TAG, {"translation", "masked-lm", "bert"}),
+    route(["GET"], "/v1/models", models, OPENAI_TAG),
+    route(["GET"], "/v1/models/{id}", model, OPENAI_TAG),
+    route(["POST"], "/v1/chat/completions", chat, OPENAI_TAG),
+    route(["POST"], "/v1/completions", completions, OPENAI_TAG, {"language-model"}),
+    route(["POST"], "/v1/embeddings", embeddings, OPENAI_TAG, {"translation", "masked-lm", "bert"}),
 ]

@@ -9,10 +9,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
-LONGEST = 2_000
+LONGEST_SAMPLE = 2_000
 """Characters of a text that are counted."""
 
-NAMES = {
+LANGUAGE_NAMES = {
     "ar": "Arabic", "bg": "Bulgarian", "bn": "Bengali", "ca": "Catalan", "cs": "Czech",
     "da": "Danish", "de": "German", "el": "Greek", "en": "English", "eo": "Esperanto",
     "es": "Spanish", "et": "Estonian", "eu": "Basque", "fa": "Persian", "fi": "Finnish",
@@ -25,7 +25,7 @@ NAMES = {
     "zh": "Chinese",
 }  # fmt: skip
 
-SCRIPTS = {
+SCRIPT_LANGUAGES = {
     "ARABIC": ("ar", "fa", "ur"),
     "BENGALI": ("bn",),
     "CJK": ("zh", "ja"),
@@ -40,12 +40,12 @@ SCRIPTS = {
 }
 """Languages by the first word of their letters' Unicode names; all others are counted as Latin."""
 
-_ELSEWHERE = frozenset(code for codes in SCRIPTS.values() for code in codes)
+_ELSEWHERE = frozenset(code for codes in SCRIPT_LANGUAGES.values() for code in codes)
 
 
 def name_of(code: str) -> str:
     """The English name of a language; its code where the name is not known."""
-    return NAMES.get(code, code)
+    return LANGUAGE_NAMES.get(code, code)
 
 
 def has_letters(text: str) -> bool:
@@ -61,7 +61,7 @@ def likely_languages(text: str, known: Sequence[str]) -> list[tuple[str, float]]
         of languages of `known` with the same script.
     """
     scripts = Counter(
-        unicodedata.name(sign, "").split(" ")[0] for sign in text[:LONGEST] if sign.isalpha()
+        unicodedata.name(sign, "").split(" ")[0] for sign in text[:LONGEST_SAMPLE] if sign.isalpha()
     )
     letters = scripts.total()
     shares: dict[str, float] = {}
@@ -73,6 +73,6 @@ def likely_languages(text: str, known: Sequence[str]) -> list[tuple[str, float]]
 
 
 def _is_written(code: str, script: str) -> bool:
-    if script in SCRIPTS:
-        return code in SCRIPTS[script]
+    if script in SCRIPT_LANGUAGES:
+        return code in SCRIPT_LANGUAGES[script]
     return script == "LATIN" and code not in _ELSEWHERE

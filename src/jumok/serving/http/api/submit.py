@@ -1,4 +1,4 @@
-"""From a request to the engine's answers: its options and limits, the queue, disconnects."""
+"""Submission of requests to a model's queue."""
 
 import asyncio
 import re

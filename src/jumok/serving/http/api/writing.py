@@ -1,4 +1,4 @@
-"""Generated texts, from the engine's thread to the event loop, whole or part by part."""
+"""Streaming of generated texts from the engine's thread."""
 
 import asyncio
 import time
@@ -106,11 +106,11 @@ async def collected(context: RequestContext, writing: TextsInWriting) -> list[st
         RequestRefused: the deadline has passed, or the model failed.
         ClientDisconnected: the client has closed the connection.
     """
-    found: list[list[str]] = [[] for _ in writing.texts]
+    parts_of_text: list[list[str]] = [[] for _ in writing.texts]
 
     async def collect() -> None:
         async for number, part in writing.parts():
-            found[number].append(part or "")
+            parts_of_text[number].append(part or "")
 
     work = asyncio.ensure_future(collect())
     gone = asyncio.ensure_future(disconnected(context))
@@ -120,7 +120,7 @@ async def collected(context: RequestContext, writing: TextsInWriting) -> list[st
             context.service.metrics.cancelled.inc()
             raise ClientDisconnected
         work.result()
-        return ["".join(each) for each in found]
+        return ["".join(each) for each in parts_of_text]
     finally:
         gone.cancel()
         work.cancel()
