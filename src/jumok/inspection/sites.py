@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from jumok.alignment.norms import changes_outputs, contribution_norms, output_weight
+from jumok.alignment.norms import contribution_norms, has_output_process, output_weight
 from jumok.attention.convolution import PixelAttention
 from jumok.attention.observe import Attention, Observable, role_of
 from jumok.attention.role import Part
@@ -189,7 +189,7 @@ class SiteBuilder:
         )
 
     def _norms(self, name: str, weights: Array, value: Array) -> Array | None:
-        if changes_outputs(self.model, name):
+        if has_output_process(self.model, name):
             return None
         output = output_weight(self.model, name)
         arrays = torch.from_numpy(weights), torch.from_numpy(value)

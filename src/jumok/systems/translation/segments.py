@@ -10,8 +10,8 @@ from jumok.data.tokenizer import Tokenizer, normalize, plain_words
 from jumok.errors import ConfigError, DataError, ModelError
 from jumok.systems.languages import language_code
 from jumok.systems.translation.result import Translation
-from jumok.systems.translation.sentences import sentences
-from jumok.systems.translation.splitting import Span, split
+from jumok.systems.translation.sentences import Span, sentences
+from jumok.systems.translation.splitting import split
 
 Split = Literal["auto", "sentences", "length", "none"]
 """How lines are cut: as the model was trained, after every sentence, only if too long, or never."""
