@@ -264,7 +264,7 @@ def adapter_of_spacing(system, name):
     return reader_adapter(system._model, system.task, name, names, labels)
 
 
-SPACING = Tracer(adapter_of_spacing, force_spacing)
+SPACING = Tracer(adapter_of_spacing, force_spacing, recorded=False)
 
 
 # What `jumok evaluate MODEL --data FILE --columns 0` does.

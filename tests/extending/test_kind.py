@@ -86,7 +86,7 @@ def test_a_kind_from_outside_trains_loads_answers_and_is_evaluated_and_shown(mon
     assert len(trace.steps) == len(letters)
     spaces = [place for place, step in enumerate(trace.steps) if step.token == "space"]
     assert len(spaces) == text.count(" ")
-    wanted = model.follows(model.characters(text)).log_softmax(-1).max(-1).values.tolist()
+    wanted = model.follows(model.characters(text))[0].log_softmax(-1).max(-1).values.tolist()
     found = [step.log_probability for step in trace.steps]
     assert found == pytest.approx(wanted, abs=1e-4)
     forced = jumok.trace(model, letters, letters)
