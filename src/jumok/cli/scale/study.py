@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 STUDY, LONGEST_NAME, MOST_RUNS, PAUSE = "study.jsonl", 80, 10_000, 0.1
 NUMBER = r"-?\d[\d.]*?(?:e-?\d+)?"
 RANGE = re.compile(rf"(log:)?({NUMBER})\.\.({NUMBER})")
-# A comma inside of brackets or quotes belongs to its value.
-VALUE = re.compile(r"""(?:\[[^]]*\]|\{(?:\[[^]]*\]|[^]}])*\}|"[^"]*"|'[^']*'|[^,\[{"'])+""")
+CLOSES = {"[": "]", "{": "}", '"': '"', "'": "'"}
 
 Values = Mapping[str, str]
 """What the keys have in a run, as it is written after --set."""
@@ -91,6 +90,21 @@ def range_of(values: Sequence[str]) -> tuple[str, ...] | None:
     return match and match.groups("")
 
 
+def split_values(text: str) -> list[str]:
+    """The texts between commas outside of brackets and quotes; "" is the last if one is open."""
+    starts, closing = [0], [""]
+    for place, sign in enumerate(text):
+        if sign == closing[-1]:
+            closing.pop()
+        elif closing[-1] not in ('"', "'") and sign in CLOSES:
+            closing.append(CLOSES[sign])
+        elif sign == "," and closing == [""]:
+            starts.append(place + 1)
+    ends = [*(start - 1 for start in starts[1:]), len(text)]
+    values = [text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
+    return values if closing == [""] else [*values, ""]
+
+
 def read_keys(texts: Sequence[str]) -> dict[str, list[str]]:
     """The values of each key: "seed=1,2,3" has three, "model.dropout=0.1..0.3" is a range.
 
@@ -100,15 +114,14 @@ def read_keys(texts: Sequence[str]) -> dict[str, list[str]]:
     keys: dict[str, list[str]] = {}
     for text in texts or [""]:
         key, equals, joined = (part.strip() for part in text.partition("="))
-        parts = VALUE.findall(joined)
-        values = [part.strip() for part in parts]
+        values = split_values(joined)
         log, low, high = range_of(values) or ("", "1", "2")
         faults = {
             "the grid is empty, or a key has no values.": not (key and equals),
             f"the grid has the key {key} twice.": key in keys,
             "a sweep names its runs itself.": key == "name",
             "scores of several metrics cannot be compared.": key == "validation.metric",
-            f"a value of {key} is empty.": "" in (values or [""]) or ",".join(parts) != joined,
+            f"a value of {key} is empty, or a bracket or quote is not closed.": "" in values,
             f"{key} has a value twice.": len(set(values)) < len(values),
             "a range ends above its beginning.": float(low) >= float(high),
             "a range with log: begins above 0.": log and float(low) <= 0,
