@@ -1,8 +1,9 @@
 """The keys that all models of Transformer blocks share."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -101,7 +102,7 @@ class StackConfig(ModelSection):
                 if name != "none":
                     yield key, name, described(kind, name)
 
-    @property
+    @cached_property
     def specs(self) -> StackSpecs:
         """What its parts say of themselves."""
         return StackSpecs(
@@ -132,6 +133,12 @@ class StackConfig(ModelSection):
                 head_dim, self.rotary_dim, self.specs.positions.enters == "heads"
             ),
         )
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy, whose parts may be others."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("specs", None)
+        return copied
 
     @property
     def reach(self) -> int | None:
