@@ -28,7 +28,7 @@ def application(service: Service, lifespan: Lifespan | None = None) -> ASGIApp:
     Args:
         lifespan: entered when the server starts, and left when it has ended.
     """
-    router = Router(ROUTES, lifespan=lifespan)
+    router = Router(ROUTES, redirect_slashes=False, lifespan=lifespan)
     app: ASGIApp = RequestMiddleware(router, service, [each.path for each in ROUTES])
     if not service.settings.cors:
         return app
