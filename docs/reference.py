@@ -10,7 +10,7 @@ import jumok
 
 MODULES = (
     "jumok.plot",
-    "jumok_lectures",
+    "jumok.lab",
     "jumok.parts",
     "jumok.kinds",
     "jumok.plugins",

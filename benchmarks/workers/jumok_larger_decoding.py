@@ -27,6 +27,7 @@ from jumok.engine.packing import Weights
 from jumok.engine.recurrent import NativeRecurrent
 from jumok.engine.transformer import NativeTransformer
 from jumok.kernels.linear import prepare_for_inference
+from jumok.kernels.packed import Packs
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import SequenceToSequence
@@ -59,7 +60,7 @@ def main() -> None:
     model = _model(config, shape["vocabulary"]).eval()
     model.load_state_dict(weights)
     prepare_for_inference(model, torch.float32 if given.precision == "fp32" else torch.bfloat16)
-    with torch.inference_mode():
+    with torch.inference_mode(), Packs().at_work():
         answer_requests(_on_torch(model))
 
 

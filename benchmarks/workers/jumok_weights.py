@@ -10,6 +10,7 @@ from pathlib import Path
 
 from safetensors.torch import save_file
 
+from jumok.bundle.described import section_of
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
 from jumok.config import TransformerConfig
@@ -22,7 +23,7 @@ def main() -> None:
     """Read the bundle, write the two files."""
     folder = Path(sys.argv[1])
     bundle = read_bundle(folder / "model")
-    config = bundle.section
+    config = section_of(bundle)
     assert isinstance(config, TransformerConfig)
     weights = {name: tensor.clone() for name, tensor in load_model(bundle).state_dict().items()}
     weights["positions"] = sinusoids(POSITIONS, config.dim)

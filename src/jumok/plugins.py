@@ -16,10 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jumok import parts
-from jumok.environment import is_named_pipe
-from jumok.errors import BundleError, ConfigError, JumokError, Location
+from jumok.errors import BundleError, ConfigError, JumokError, Place
 from jumok.kinds import Kind, register_kind
-from jumok.specs import Spec
 
 
 class Plugin(NamedTuple):
@@ -44,9 +42,7 @@ REGISTERED: ContextVar[set[tuple[str, str]] | None] = ContextVar("jumok_register
 """What the plugin that is being run has registered so far."""
 
 
-def register(
-    role: str, name: str, part: Callable[..., object] | str | Kind, spec: Spec | None = None
-) -> None:
+def register(role: str, name: str, part: Callable[..., object] | str | Kind) -> None:
     """Adds a part, a format or a kind of model from outside of jumok, under a name for recipes.
 
         jumok.register("score", "cosine", CosineScore)
@@ -55,19 +51,17 @@ def register(
         role: "norm", "feedforward", "score", "head_process", "output_process", "positions" or
             "format" (`jumok.parts`, which says how each is built), or "kind" (`jumok.kinds`).
         part: what builds it, or its place as "module:name"; for "kind", the record.
-        spec: what the part says of itself (`jumok.specs`). None: `jumok plan` and the native
-            engine refuse models that have it.
 
     Raises:
         ConfigError: there is no such role, or the name is taken by something else.
     """
-    _add(role, name, part, spec)
+    _add(role, name, part)
     registered = REGISTERED.get()
     if registered is not None:
         registered.add((role, name))
 
 
-def _add(role: str, name: str, part: Callable[..., object] | str | Kind, spec: Spec | None) -> None:
+def _add(role: str, name: str, part: Callable[..., object] | str | Kind) -> None:
     if role == "kind":
         if not isinstance(part, Kind):
             raise ConfigError("a kind of model is a jumok.Kind.", got=type(part).__name__)
@@ -79,7 +73,7 @@ def _add(role: str, name: str, part: Callable[..., object] | str | Kind, spec: S
             expected='something that can be called, or "module:name"',
             got=type(part).__name__,
         )
-    parts.register(role, name, part, spec)
+    parts.register(role, name, part)
 
 
 def load_plugin(file: Path | str) -> str:
@@ -92,27 +86,25 @@ def load_plugin(file: Path | str) -> str:
         ConfigError: there is no such file, it raises an error, or another plugin has its name.
     """
     file = Path(file)
-    if is_named_pipe(file):  # it is read more than once
-        raise ConfigError("the plugin is a pipe, not a file.", place=Location(file))
     try:
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError as error:
         raise ConfigError(
-            "the plugin cannot be read.", got=str(error.strerror), place=Location(file)
+            "the plugin cannot be read.", got=str(error.strerror), place=Place(file)
         ) from error
     known = LOADED.get(file.name)
     if known is not None and known.digest != digest:
         raise ConfigError(
             "another plugin of this name has been loaded.",
             do="rename one of the two files",
-            place=Location(file),
+            place=Place(file),
         )
     if known is not None:
         return file.name
     spec = spec_from_file_location(f"jumok_plugin_{file.stem}", file.resolve())
     if spec is None or spec.loader is None:
         raise ConfigError(
-            "a plugin is a Python file.", expected="NAME.py", got=file.name, place=Location(file)
+            "a plugin is a Python file.", expected="NAME.py", got=file.name, place=Place(file)
         )
     module = module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -127,7 +119,7 @@ def load_plugin(file: Path | str) -> str:
         raise ConfigError(
             "the plugin raised an error.",
             got=f"{type(error).__name__}: {error}",
-            place=Location(file, line),
+            place=Place(file, line),
         ) from error
     finally:
         REGISTERED.reset(outer)
@@ -165,7 +157,7 @@ def require(needed: Mapping[str, str], bundle: Path) -> None:
                 f"this bundle needs the plugin {name}, which has not been loaded.",
                 do=f"jumok --plugin PATH/{name} ..., or export JUMOK_PLUGINS=PATH/{name}; in "
                 f'Python jumok.load_plugin("PATH/{name}")',
-                place=Location(bundle),
+                place=Place(bundle),
             )
         if LOADED[name].digest != digest:
             warnings.warn(

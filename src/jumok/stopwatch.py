@@ -7,11 +7,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Literal
 
-TimedPart = Literal["encode", "decode"]
+Part = Literal["encode", "decode"]
 
 
 @dataclass
-class Timings:
+class Spent:
     """What a computation took.
 
     Attributes:
@@ -19,17 +19,17 @@ class Timings:
         engines: what computed them, "native" or "torch".
     """
 
-    seconds: dict[TimedPart, float] = field(default_factory=dict)
+    seconds: dict[Part, float] = field(default_factory=dict)
     engines: set[str] = field(default_factory=set)
 
 
-_SPENT: ContextVar[Timings | None] = ContextVar("jumok_spent", default=None)
+_SPENT: ContextVar[Spent | None] = ContextVar("jumok_spent", default=None)
 
 
 @contextmanager
-def measured() -> Iterator[Timings]:
+def measured() -> Iterator[Spent]:
     """What the computations of this thread take inside the block."""
-    token = _SPENT.set(Timings())
+    token = _SPENT.set(Spent())
     try:
         found = _SPENT.get()
         assert found is not None
@@ -39,7 +39,7 @@ def measured() -> Iterator[Timings]:
 
 
 @contextmanager
-def timed(part: TimedPart, engine: Literal["native", "torch"]) -> Iterator[None]:
+def spending(part: Part, engine: Literal["native", "torch"]) -> Iterator[None]:
     """The block is this part of a computation."""
     spent = _SPENT.get()
     if spent is None:

@@ -1,10 +1,14 @@
-"""Options of `jumok look` for tours."""
+"""The tours of `jumok look`: the options that name and list them."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from jumok.errors import ConfigError
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok.inspection.page import tours
 
 if TYPE_CHECKING:
     from jumok.inspection.page.tours import Tour
@@ -14,9 +18,7 @@ if TYPE_CHECKING:
 def _list(wanted: bool) -> None:
     if not wanted:
         return
-    from jumok.inspection.page.tours import built_in
-
-    for tour in built_in():
+    for tour in tours.built_in():
         typer.echo(f"{tour.name:18} {tour.text['en']}")
     raise typer.Exit
 
@@ -37,7 +39,7 @@ Listed = Annotated[
 
 
 def wanted_tour(given: str | None, save: object, figure: object) -> "Tour | None":
-    """The tour of --tour, if it is given.
+    """The tour of --tour; None: none is asked for.
 
     Raises:
         ConfigError: there is none of this name, the file is wrong, or no page is asked for.
@@ -49,21 +51,17 @@ def wanted_tour(given: str | None, save: object, figure: object) -> "Tour | None
             "--tour is for a page.",
             do="leave it out, or save a page with --save FILE.html",
         )
-    from jumok.inspection.page.tours import find_tour
-
-    return find_tour(given)
+    return tours.find_tour(given)
 
 
 def fitting(tour: "Tour | None", trace: "Trace") -> "Tour | None":
-    """The tour, once the trace has been compared with what it needs.
+    """The tour; the model must have what it needs, once there is something to show.
 
     Raises:
-        ConfigError: the model lacks it.
+        ConfigError: it does not.
     """
     if tour is None or not trace.sites:
         return tour
-    from jumok.inspection.page import tours
-
     unmet = tours.unmet(tour, trace)
     if unmet is not None:
         others = [each.name for each in tours.built_in() if tours.unmet(each, trace) is None]

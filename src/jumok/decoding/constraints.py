@@ -27,7 +27,8 @@ Ways = frozenset[Way]
 class ConstraintAutomaton:
     """The phrases of one sentence as an automaton over its tokens.
 
-    A state is a set of ways to count the tokens written; `start` is that of no token.
+    A state is a set of ways to count the tokens written; `start` is that of no token. States are
+    computed on first use, and cached.
     """
 
     constraints: Constraints
@@ -125,6 +126,7 @@ def check_constraints(
     """Raises ModelError for constraints that cannot be met, with the sentence and the reason.
 
     Args:
+        longest: the maximum length of every row.
         forbidden: tokens that never occur in a hypothesis, END among them.
     """
     if len(constraints) != rows:

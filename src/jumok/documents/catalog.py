@@ -14,23 +14,28 @@ from jumok.documents.po import read_po
 from jumok.documents.segment import Translated
 from jumok.documents.subtitles import read_subtitles
 from jumok.documents.xml import read_tmx, read_xliff
-from jumok.errors import ConfigError, DataError, Location
+from jumok.errors import ConfigError, DataError, Place
 
 Translate = Callable[[list[str]], Sequence[Translated | str]]
 """Returns a translation for each text; its `Translated.links` place the markup."""
 
-READERS: dict[str, Callable[[bytes, Languages], Document]] = {
-    "paragraphs": lambda content, _: read_plain(content),
-    "markdown": lambda content, _: read_markdown(content),
-    "srt": lambda content, _: read_subtitles(content),
-    "vtt": lambda content, _: read_subtitles(content),
-    "docx": lambda content, _: read_docx(content),
+
+ALONE: dict[str, Callable[[bytes], Document]] = {
+    "paragraphs": read_plain,
+    "markdown": read_markdown,
+    "srt": read_subtitles,
+    "vtt": read_subtitles,
+    "docx": read_docx,
+}
+IN_LANGUAGES: dict[str, Callable[[bytes, Languages], Document]] = {
     "po": read_po,
     "html": read_html,
     "xliff": read_xliff,
     "tmx": read_tmx,
 }
-FORMATS = tuple(READERS)
+"""Formats that name the document's language."""
+
+FORMATS = (*ALONE, *IN_LANGUAGES)
 BINARY = {"docx"}
 
 
@@ -51,7 +56,7 @@ def document_format(file: Path, head: bytes) -> str | None:
         f"this is {what}, which cannot be translated as it is.",
         expected=f"lines of text, or one of {', '.join(FORMATS)}",
         do=do.format(file=file),
-        place=Location(file),
+        place=Place(file),
     )
 
 
@@ -62,7 +67,7 @@ def read_document(
 
     Raises:
         ConfigError: the format does not exist.
-        DataError: the bytes are not of this format; the message calls them `name`.
+        DataError: the bytes are not of this format; the message names the file.
         MissingExtraError: the format's library is not installed.
     """
     if format not in FORMATS:
@@ -72,7 +77,9 @@ def read_document(
             got=repr(format),
         )
     try:
-        return READERS[format](content, languages)
+        if format in ALONE:
+            return ALONE[format](content)
+        return IN_LANGUAGES[format](content, languages)
     except DataError as error:
         line = error.place.line if error.place else None
         raise DataError(
@@ -80,7 +87,7 @@ def read_document(
             expected=error.expected,
             got=error.got,
             do=error.do,
-            place=Location(name, line) if name else error.place,
+            place=Place(name, line) if name else error.place,
         ) from None
 
 
@@ -96,8 +103,9 @@ def translate_document(
 
     Args:
         translate: called once, with all texts, from which markup was removed.
+        format: one of FORMATS.
         languages: needed by TMX, and by the language attributes of a page.
-        name: of the document in errors.
+        name: what errors call the document.
 
     Raises:
         ConfigError: the format does not exist; `translate` returned another number of texts.
@@ -116,15 +124,14 @@ def translated(document: Document, translate: Translate) -> list[Translated]:
     Raises:
         ConfigError: `translate` returned another number of texts.
     """
-    segments = document.segments
-    texts = [segment.text for segment in segments if segment.text]
-    translations = list(translate(texts))
-    if len(translations) != len(texts):
+    texts = [segment.text for segment in document.segments]
+    wanted = [text for text in texts if text]
+    given = list(translate(wanted))
+    if len(given) != len(wanted):
         raise ConfigError(
             "every text of a document needs a translation.",
-            expected=f"{len(texts)} texts",
-            got=str(len(translations)),
+            expected=f"{len(wanted)} texts",
+            got=str(len(given)),
         )
-    rest = iter(translations)
-    in_order = (next(rest) if segment.text else "" for segment in segments)
-    return [one if isinstance(one, Translated) else Translated(one) for one in in_order]
+    found = iter(each if isinstance(each, Translated) else Translated(each) for each in given)
+    return [next(found) if text else Translated("") for text in texts]

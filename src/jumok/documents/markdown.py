@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING
 from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import VOID, slots_of
 from jumok.documents.markup import tokens
-from jumok.documents.segment import Chunk, DocumentSegment, Translated, paragraph, rendered
-from jumok.errors import DataError, Location, optional_import
+from jumok.documents.segment import DocumentSegment, Piece, Translated, paragraph, rendered
+from jumok.errors import DataError, Place
+from jumok.late import late_imports
+
+with late_imports("reading Markdown", extra="documents"):
+    import markdown_it
+    from markdown_it.common import normalize_url
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -25,8 +30,6 @@ def read_markdown(content: bytes) -> TextDocument:
     text = content.decode("utf-8", errors="surrogateescape")
     front = FRONT_MATTER.match(text)
     start = front.end() if front else 0
-    with optional_import("reading Markdown", extra="documents"):
-        import markdown_it
     parser = (
         markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
     )
@@ -34,11 +37,11 @@ def read_markdown(content: bytes) -> TextDocument:
     starts = [start, *(start + match.end() for match in _LINE_END.finditer(body))]
     page = _Page(text, [*starts, len(text)])
     slots = [slot for token in parser.parse(body) for slot in page.slots(token)]
-    return TextDocument(text, slots)
+    return TextDocument(text, slots, partial(str.encode, errors="surrogateescape"))
 
 
 class _Page:
-    """Locates the parser's tokens in the text."""
+    """Locates the parser's findings in the text."""
 
     def __init__(self, text: str, starts: Sequence[int]) -> None:
         self.text, self.starts = text, starts
@@ -46,6 +49,7 @@ class _Page:
         self.cell = False
 
     def slots(self, block: "Token") -> Iterator[Slot]:
+        """The texts to translate in a block."""
         if block.type in ("th_open", "td_open", "th_close", "td_close"):
             self.cell = block.nesting == 1
         if block.map is None:
@@ -66,33 +70,36 @@ class _Page:
             DataError: there is none, so that the translation could not be put there.
         """
         places: list[int] = []
-        for number, line_text in enumerate(content.split("\n"), start=line):
+        for number, wanted in enumerate(content.split("\n"), start=line):
             start, end = self.starts[number], self.starts[number + 1]
             if self.cell:
-                index = self.text.find(line_text.replace("|", r"\|"), self.at, end)
+                raw = re.escape(wanted).replace(r"\|", r"\\?\|")
+                match = re.compile(raw).search(self.text, self.at, end)
+                place = match.start() if match else -1
             else:  # marks of a quotation or an item precede it
-                index = self.text.rfind(line_text, start, end)
-            if index < 0:
+                place = self.text.rfind(wanted, start, end)
+            if place < 0:
                 raise DataError(
                     "a line of the Markdown file could not be located.",
-                    got=repr(line_text),
+                    got=repr(wanted),
                     do="write the line without tabs, or remove it",
-                    place=Location("Markdown", number + 1),
+                    place=Place("Markdown", number + 1),
                 )
-            for character in line_text:
-                index += self.cell and character == "|" and self.text[index] == "\\"
-                places.append(index)
-                index += 1
-            self.at = index
-            places.append(index)  # the end of the line
+            for character in wanted:
+                place += self.cell and character == "|" and self.text[place] == "\\"
+                places.append(place)
+                place += 1
+            self.at = place
+            places.append(place)  # the end of the line
         return places
 
-    def _slot(self, chunks: Sequence[Chunk], start: int, places: Sequence[int]) -> Iterator[Slot]:
-        content = paragraph(chunks)
-        if content is None:
+    def _slot(self, pieces: Sequence[Piece], start: int, places: Sequence[int]) -> Iterator[Slot]:
+        """The slot of these slices of the content, which begin at `start`."""
+        found = paragraph(pieces)
+        if found is None:
             return
-        before, segment, after = content
-        end = start + sum(len(chunk.raw) for chunk in chunks) - len(after)
+        before, segment, after = found
+        end = start + sum(len(piece.raw) for piece in pieces) - len(after)
         escape = _escaped_in_cell if self.cell else _escaped
         yield Slot(
             places[start + len(before)], places[end - 1] + 1, segment,
@@ -104,97 +111,97 @@ def _written(translated: Translated, segment: DocumentSegment, escape: Callable[
     return rendered(segment, translated, escape)
 
 
-def _groups(block: "Token") -> Iterator[tuple[list[Chunk], int]]:
+def _groups(block: "Token") -> Iterator[tuple[list[Piece], int]]:
     """The slices between hard line breaks, and where in the content each group begins."""
-    group: list[Chunk] = []
+    group: list[Piece] = []
     start = at = 0
-    for chunk in _Inlines(block.content).chunks(block.children or []):
-        at += len(chunk.raw)
-        if chunk.name == "break":
+    for piece in _Inlines(block.content).pieces(block.children or []):
+        at += len(piece.raw)
+        if piece.name == "break":
             yield group, start
             group, start = [], at
         else:
-            group.append(chunk)
+            group.append(piece)
     yield group, start
 
 
 _GAP = re.compile(r"[ \t]*")
 _BREAK = re.compile(r"(?:\\|[ \t]*)\n[ \t]*")
 _SPACE = re.compile(r"[ \t\n]*")
-_TICKS = re.compile("`+")
 _LABEL = re.compile(r"\]\[[^\]]++\]")
 
 
 class _Inlines:
-    """Locates the parser's inline tokens in the content of a block."""
+    """The parser's findings inside of a block, as slices of the block's content."""
 
     def __init__(self, content: str) -> None:
         self.content, self.at = content, 0
         self.labels: list[int] = []
 
-    def chunks(self, children: "Sequence[Token]") -> Iterator[Chunk]:
+    def pieces(self, children: "Sequence[Token]") -> Iterator[Piece]:
         """The slices in order; concatenated they are the content."""
         rest = iter(children)
         for child in rest:
             if child.type in ("softbreak", "hardbreak"):
-                raw = self._take(_BREAK.match(self.content, self.at))
-                yield Chunk("text", raw, " ", "break" if child.type == "hardbreak" else "")
+                raw = self._take(_BREAK)
+                yield Piece("text", raw, " ", "break" if child.type == "hardbreak" else "")
                 continue
             gap = self._gap(child)
             if gap:
-                yield Chunk("text", gap, gap)
+                yield Piece("text", gap, gap)
             if child.type == "link_open" and child.markup == "autolink":
                 address = next(rest).content
                 next(rest)
-                yield Chunk("frozen", self._slice(self.content.index(">", self.at) + 1), address)
+                yield Piece("frozen", self._slice(self.content.index(">", self.at) + 1), address)
             else:
-                yield self._chunk(child)
+                yield self._piece(child)
         if self.at < len(self.content):
-            yield Chunk("text", self.content[self.at :], self.content[self.at :])
+            yield Piece("text", self.content[self.at :], self.content[self.at :])
 
     def _gap(self, child: "Token") -> str:
         """The white space that the parser left out before this."""
-        written = child.content if child.type in ("text", "html_inline") else child.markup
-        if written and self.content.startswith(written, self.at):
+        wanted = child.content if child.type in ("text", "html_inline") else child.markup
+        if wanted and self.content.startswith(wanted, self.at):
             return ""
-        return self._take(_GAP.match(self.content, self.at))
+        return self._take(_GAP)
 
-    def _chunk(self, child: "Token") -> Chunk:
+    def _piece(self, child: "Token") -> Piece:
         if child.type == "text":
-            return Chunk("text", self._slice(self.at + len(child.content)), child.content)
+            return Piece("text", self._slice(self.at + len(child.content)), child.content)
         if child.type == "text_special":
-            return Chunk("text", self._slice(self.at + len(child.markup)), child.content)
+            return Piece("text", self._slice(self.at + len(child.markup)), child.content)
         if child.type == "code_inline":
-            marks = _TICKS.finditer(self.content, self.at + len(child.markup))
-            end = next((mark.end() for mark in marks if mark[0] == child.markup), None)
-            raw = self._slice(len(self.content) if end is None else end)
-            return Chunk("frozen", raw, child.content)
+            mark = re.escape(child.markup)
+            end = re.compile(f"(?<!`){mark}(?!`)").search(self.content, self.at + len(child.markup))
+            raw = self._slice(end.end() if end else len(self.content))
+            return Piece("frozen", raw, child.content)
         if child.type == "image":
             label = _label_end(self.content, self.at + 2)
-            return Chunk("point", self._slice(_address_end(self.content, label) or label + 1))
+            return Piece("point", self._slice(_address_end(self.content, label) or label + 1))
         if child.type == "html_inline":
             token = next(tokens(child.content))
             kind = token.kind if token.kind in ("open", "close") else "point"
             kind = "point" if token.name.lower() in VOID else kind
-            return Chunk(kind, self._slice(self.at + len(child.content)), name=token.name.lower())
+            return Piece(kind, self._slice(self.at + len(child.content)), name=token.name.lower())
         if child.type == "link_open":
             self.labels.append(self.at + 1)
-            return Chunk("open", self._slice(self.at + 1), name="a")
+            return Piece("open", self._slice(self.at + 1), name="a")
         if child.type == "link_close":
             return self._link_end(self.labels.pop())
         kind = "open" if child.nesting == 1 else "close"
-        return Chunk(kind, self._slice(self.at + len(child.markup)), name=child.tag)
+        return Piece(kind, self._slice(self.at + len(child.markup)), name=child.tag)
 
-    def _link_end(self, start: int) -> Chunk:
+    def _link_end(self, start: int) -> Piece:
         label = self.content[start : self.at]
         end = _address_end(self.content, self.at)
         if end:
-            return Chunk("close", self._slice(end), name="a")
+            return Piece("close", self._slice(end), name="a")
         # [label] and [label][]: the address is elsewhere, under the label in the source language.
         raw = self._slice(self.at + (3 if self.content.startswith("][]", self.at) else 1))
-        return Chunk("close", raw, name="a", write=f"][{label}]")
+        return Piece("close", raw, name="a", write=f"][{label}]")
 
-    def _take(self, match: re.Match[str] | None) -> str:
+    def _take(self, pattern: re.Pattern[str]) -> str:
+        match = pattern.match(self.content, self.at)
         return self._slice(match.end()) if match else ""
 
     def _slice(self, end: int) -> str:
@@ -222,15 +229,12 @@ def _address_end(content: str, at: int) -> int | None:
     """
     if content.startswith("](", at):
         start = end = _after_space(content, at + 2)
-        with optional_import("reading Markdown", extra="documents"):
-            from markdown_it import helpers
-            from markdown_it.common import normalize_url
-        address = helpers.parseLinkDestination(content, start, len(content))
+        address = markdown_it.helpers.parseLinkDestination(content, start, len(content))
         if address.ok:
             if normalize_url.validateLink(normalize_url.normalizeLink(address.str)):
                 end = address.pos
             start = _after_space(content, end)
-            title = helpers.parseLinkTitle(content, start, len(content))
+            title = markdown_it.helpers.parseLinkTitle(content, start, len(content))
             end = _after_space(content, title.pos) if title.ok and start > end else start
         if content.startswith(")", end):
             return end + 1
@@ -240,11 +244,12 @@ def _address_end(content: str, at: int) -> int | None:
 
 def _after_space(content: str, at: int) -> int:
     match = _SPACE.match(content, at)
-    return match.end() if match else at
+    assert match is not None, "no space is enough"
+    return match.end()
 
 
 def _escaped(text: str) -> str:
-    """Plain text, with a backslash before what would be markup."""
+    """Plain text escaped for Markdown: what would be read as markup has a backslash before it."""
     safe = _SPECIAL.sub(r"\\\1", text)
     return _BLOCK.sub(lambda match: f"{match[1] or ''}\\{match[2] or match[3]}", safe)
 

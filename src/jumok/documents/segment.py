@@ -1,7 +1,8 @@
 """A paragraph's text, and the inlines in it: emphasis, links, code, images.
 
-The places of a translation's markup are extracted from the word alignment: an element goes around
-the run of target words that most links of its own words, and fewest of the others', lead to.
+A translation has other words in another order, so the places of its markup are extracted from the
+word alignment: an element goes around the run of target words that most links of its own words,
+and fewest of the others', lead to.
 """
 
 import re
@@ -31,7 +32,7 @@ class Inline:
         start, end: the characters that it encloses; equal for an image and the like.
         before, after: what is written before and after them; an element without text has `before`.
         frozen: its text is not translated: code, a placeholder, an element with translate="no".
-        within: the index, in the segment, of the innermost inline around it.
+        within: the index, in the segment, of the innermost inline around it; None: none.
     """
 
     start: int
@@ -48,19 +49,20 @@ class DocumentSegment:
 
     Attributes:
         text: without markup, white space reduced to single spaces.
-        inlines: outer ones before inner ones.
+        inlines: the inline elements, outer ones before inner ones.
     """
 
     text: str
     inlines: tuple[Inline, ...] = ()
 
 
-class Chunk(NamedTuple):
-    """A part of a paragraph: text, or markup.
+class Piece(NamedTuple):
+    """A part of a paragraph: text, or markup with `raw` as it is written.
 
     Attributes:
         kind: text, open, close, point (markup without text) or frozen (text that is kept).
         raw: as written in the document.
+        text: its text; "" for markup.
         name: of an element, to match its two ends.
         write: written in a translation instead of `raw`.
     """
@@ -73,6 +75,7 @@ class Chunk(NamedTuple):
 
     @property
     def written(self) -> str:
+        """Its form in a translation."""
         return self.raw if self.write is None else self.write
 
 
@@ -84,25 +87,23 @@ class Paragraph(NamedTuple):
     after: str
 
 
-def paragraph(chunks: Sequence[Chunk]) -> Paragraph | None:
-    """The chunks as a segment; markup at its ends stays outside. None: there is no word in
-    it.
-    """
-    first, last = 0, len(chunks)
-    partner = _partners(chunks)
+def paragraph(pieces: Sequence[Piece]) -> Paragraph | None:
+    """The parts as a segment; markup at its ends stays outside. None: there is no word in it."""
+    first, last = 0, len(pieces)
+    partner = _partners(pieces)
     while first < last:
-        if _is_edge(chunks[first]) and partner.get(first, -1) < 0:
+        if _is_edge(pieces[first]) and partner.get(first, -1) < 0:
             first += 1
-        elif _is_edge(chunks[last - 1]) and partner.get(last - 1, -1) < 0:
+        elif _is_edge(pieces[last - 1]) and partner.get(last - 1, -1) < 0:
             last -= 1
         elif partner.get(first) == last - 1:
             first, last = first + 1, last - 1
         else:
             break
-    inside = chunks[first:last]
-    if not any(chunk.kind == "text" and has_word(chunk.text) for chunk in inside):
+    inside = pieces[first:last]
+    if not any(piece.kind == "text" and has_word(piece.text) for piece in inside):
         return None
-    outside = ["".join(one.raw for one in ends) for ends in (chunks[:first], chunks[last:])]
+    outside = ["".join(piece.raw for piece in part) for part in (pieces[:first], pieces[last:])]
     raw = inside[0].raw
     if inside[0].kind == "text":
         outside[0] += raw[: len(raw) - len(raw.lstrip(BLANK))]
@@ -117,60 +118,60 @@ def has_word(text: str) -> bool:
     return any(letter.isalpha() for letter in text)
 
 
-def _is_edge(chunk: Chunk) -> bool:
+def _is_edge(piece: Piece) -> bool:
     """Whether it can be left out at a paragraph's end: markup, or white space only."""
-    return chunk.kind in ("open", "close", "point") or not chunk.text.strip(BLANK)
+    return piece.kind in ("open", "close", "point") or not piece.text.strip(BLANK)
 
 
-def _partners(chunks: Sequence[Chunk]) -> dict[int, int]:
+def _partners(pieces: Sequence[Piece]) -> dict[int, int]:
     """The index of the other end of each element; ends without one are left out."""
     partner: dict[int, int] = {}
     waiting: list[int] = []
-    for index, chunk in enumerate(chunks):
-        if chunk.kind == "open":
+    for index, piece in enumerate(pieces):
+        if piece.kind == "open":
             waiting.append(index)
-        elif chunk.kind == "close":
-            names = [chunks[index].name for index in waiting]
-            if chunk.name in names:
-                position = len(names) - 1 - names[::-1].index(chunk.name)
-                partner[waiting[position]], partner[index] = index, waiting[position]
-                del waiting[position:]
+        elif piece.kind == "close":
+            names = [pieces[each].name for each in waiting]
+            if piece.name in names:
+                place = len(names) - 1 - names[::-1].index(piece.name)
+                partner[waiting[place]], partner[index] = index, waiting[place]
+                del waiting[place:]
     return partner
 
 
-def _segment(chunks: Sequence[Chunk]) -> DocumentSegment:
-    partner = _partners(chunks)
+def _segment(pieces: Sequence[Piece]) -> DocumentSegment:
+    partner = _partners(pieces)
     text = ""
     starts: list[int] = []
     apart: set[int] = set()  # points with a space on both sides, of which the text keeps one
-    for index, chunk in enumerate(chunks):
+    for index, piece in enumerate(pieces):
         starts.append(len(text))
-        words = _WHITE.sub(" ", chunk.text)
+        words = _WHITE.sub(" ", piece.text)
         if words.startswith(" ") and (text.endswith(" ") or not text):
             words = words[1:]
-            if text and chunks[index - 1].kind == "point":
+            if text and pieces[index - 1].kind == "point":
                 apart.add(index - 1)
         text += words
     starts.append(len(text))
     text = text.rstrip(" ")
     starts = [min(start, len(text)) for start in starts]
-    inlines: list[Inline] = []
+    found: list[Inline] = []
     around: list[int] = []
-    for index, chunk in enumerate(chunks):
+    for index, piece in enumerate(pieces):
         start, end = starts[index], starts[index + 1]
         within = around[-1] if around else None
-        if chunk.kind == "frozen":
-            inlines.append(Inline(start, end, chunk.written, "", True, within))
-        elif chunk.kind == "open" and index in partner:
-            other, raw = partner[index], chunk.written
-            around.append(len(inlines))
-            inlines.append(Inline(start, starts[other], raw, chunks[other].written, within=within))
-        elif chunk.kind == "close" and index in partner:
+        if piece.kind == "frozen":
+            found.append(Inline(start, end, piece.written, "", True, within))
+        elif piece.kind == "open" and index in partner:
+            other, raw = partner[index], piece.written
+            around.append(len(found))
+            found.append(Inline(start, starts[other], raw, pieces[other].written, within=within))
+        elif piece.kind == "close" and index in partner:
             around.pop()
-        elif chunk.kind != "text":
-            raw = chunk.written + " " * (index in apart)
-            inlines.append(Inline(start, start, raw, within=within))
-    return DocumentSegment(text, tuple(inlines))
+        elif piece.kind != "text":
+            raw = piece.written + " " * (index in apart)
+            found.append(Inline(start, start, raw, within=within))
+    return DocumentSegment(text, tuple(found))
 
 
 @dataclass
@@ -184,18 +185,18 @@ class PlacedInline:
     end: int = 0
 
 
-def place_inlines(segment: DocumentSegment, translated: Translated) -> list[PlacedInline]:
+def place(segment: DocumentSegment, translated: Translated) -> list[PlacedInline]:
     """The outermost inlines in the order of the translation, with those inside of them."""
     nodes = [PlacedInline(inline, index) for index, inline in enumerate(segment.inlines)]
     roots: list[PlacedInline] = []
     for node in nodes:
         outer = node.inline.within
         (roots if outer is None else nodes[outer].inside).append(node)
-    _place_within(roots, 0, len(translated.text), _Aligned(segment.text, translated))
+    _place(roots, 0, len(translated.text), _Aligned(segment.text, translated))
     return roots
 
 
-def _place_within(nodes: list[PlacedInline], first: int, last: int, aligned: "_Aligned") -> None:
+def _place(nodes: list[PlacedInline], first: int, last: int, aligned: "_Aligned") -> None:
     """Places neighbours, which share no character, and what is inside of them."""
     for node in nodes:
         node.start, node.end = aligned.range_of(node.inline)
@@ -203,7 +204,7 @@ def _place_within(nodes: list[PlacedInline], first: int, last: int, aligned: "_A
     for node in nodes:
         node.start = min(max(node.start, first), last)
         node.end = first = min(max(node.end, node.start), last)
-        _place_within(node.inside, node.start, node.end, aligned)
+        _place(node.inside, node.start, node.end, aligned)
 
 
 def _words(text: str) -> list[tuple[int, int]]:
@@ -229,13 +230,14 @@ class _Aligned:
         self.links = [(one, other) for one, other in links if one < many and other < most]
 
     def range_of(self, inline: Inline) -> tuple[int, int]:
+        """The span of an inline in the translation."""
         if inline.start == inline.end:
             point = self._point(inline.start)
             return point, point
         if inline.frozen:
-            verbatim = self._verbatim(inline)
-            if verbatim is not None:
-                return verbatim
+            found = self._verbatim(inline)
+            if found is not None:
+                return found
         words = [
             number
             for number, (start, end) in enumerate(self.source_words)
@@ -266,21 +268,21 @@ class _Aligned:
 
     def _window(self, words: Sequence[int]) -> tuple[int, int] | None:
         """The run of target words with most links from these words and fewest from others."""
-        inside = set(words)
-        gains = [0.0] * len(self.target_words)
+        own = set(words)
+        worth = [0.0] * len(self.target_words)
         for one, other in self.links:
-            gains[other] += 1.0 if one in inside else -1.0
-        best, window, start, total = 0.0, None, 0, 0.0
-        for number, value in enumerate(gains):  # Kadane's largest sum
+            worth[other] += 1.0 if one in own else -1.0
+        best, found, start, total = 0.0, None, 0, 0.0
+        for number, value in enumerate(worth):  # Kadane's largest sum
             if total <= 0.0:
                 start, total = number, 0.0
             total += value
             if total > best:
-                best, window = total, (start, number)
-        if window is None:
-            linked = [other for one, other in self.links if one in inside]
+                best, found = total, (start, number)
+        if found is None:
+            linked = [other for one, other in self.links if one in own]
             return (min(linked), min(linked)) if linked else None
-        return window
+        return found
 
     def _point(self, at: int) -> int:
         """The place in the translation of a place between two characters: next to the same word."""
@@ -310,7 +312,11 @@ _MARKS = frozenset(".,;:!?…\"'“”‘’«»()[]。、，！？；：「」�
 def rendered(
     segment: DocumentSegment, translated: Translated, escape: Callable[[str], str] = str
 ) -> str:
-    """The translation with the segment's markup in it; `escape` is for its plain text."""
+    """The translation with the segment's markup in it.
+
+    Args:
+        escape: escapes plain text for the format.
+    """
 
     def written(first: int, last: int, nodes: Iterable[PlacedInline]) -> str:
         parts, at = [], first
@@ -321,23 +327,21 @@ def rendered(
             at = node.end
         return "".join([*parts, escape(translated.text[at:last])])
 
-    return written(0, len(translated.text), place_inlines(segment, translated))
+    return written(0, len(translated.text), place(segment, translated))
 
 
-def with_frozen(chunks: Iterable[Chunk], pattern: re.Pattern[str]) -> list[Chunk]:
-    """The chunks, with all matches in their text cut out as frozen."""
-    cut: list[Chunk] = []
-    for chunk in chunks:
-        if chunk.kind != "text" or chunk.raw != chunk.text:
-            cut.append(chunk)
+def with_frozen(pieces: Iterable[Piece], pattern: re.Pattern[str]) -> list[Piece]:
+    """The parts, with all matches in their text cut out as frozen."""
+    cut: list[Piece] = []
+    for piece in pieces:
+        if piece.kind != "text" or piece.raw != piece.text:
+            cut.append(piece)
             continue
         at = 0
-        for match in pattern.finditer(chunk.text):
+        for match in pattern.finditer(piece.text):
             start, end = match.span()
-            if before := chunk.text[at:start]:
-                cut.append(Chunk("text", before, before))
-            cut.append(Chunk("frozen", match[0], match[0]))
+            cut += [Piece("text", before, before) for before in [piece.text[at:start]] if before]
+            cut.append(Piece("frozen", match[0], match[0]))
             at = end
-        if after := chunk.text[at:]:
-            cut.append(Chunk("text", after, after))
+        cut += [Piece("text", after, after) for after in [piece.text[at:]] if after]
     return cut

@@ -1,4 +1,4 @@
-"""Context-local names of a model's changes, for traces."""
+"""The changes under which a model works in this context, in words, so that traces can name them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

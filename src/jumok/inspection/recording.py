@@ -28,7 +28,11 @@ class Recording:
 
     @classmethod
     def load(cls, file: Path | str) -> "Recording":
-        """The recording that `save` wrote."""
+        """The recording that `save` wrote.
+
+        Raises:
+            BundleError: as in `jumok.load_trace`.
+        """
         return cls(load_traces(file))
 
     @property
@@ -39,7 +43,7 @@ class Recording:
             ModelError: nothing was recorded.
         """
         if not self.traces:
-            raise _nothing_recorded()
+            raise _nothing()
         return self.traces[0]
 
     def save(self, file: Path | str) -> None:
@@ -50,11 +54,11 @@ class Recording:
             ModelError: nothing was recorded.
         """
         if not self.traces:
-            raise _nothing_recorded()
+            raise _nothing()
         write_traces(Path(file), self.traces)
 
 
-def _nothing_recorded() -> ModelError:
+def _nothing() -> ModelError:
     return ModelError(
         "nothing was recorded.",
         do="use the model inside the block of jumok.record, and read the recording after it; with "

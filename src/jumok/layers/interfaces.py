@@ -1,7 +1,8 @@
 """The parts of a block that can be exchanged: norms, feed-forward layers, residual connections.
 
 Each is a protocol: a module that can be called like this is such a part. Their names in recipes are
-in `jumok/parts.py`.
+in `jumok/parts.py`. A part whose work the kernel for single steps of decoding can do gives it its
+weights (`kernels/step_part.py`); all others are called.
 """
 
 from typing import Protocol, runtime_checkable

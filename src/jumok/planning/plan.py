@@ -182,10 +182,9 @@ def plan(config: Config, cluster: Cluster, assumed: Assumptions) -> Plan:
     shares = _shares(config, cluster, processes)
     sent = exchange(model.parameters, size, shares, processes)
     update = computing + optimizer + sent.seconds
-    limits = [float(training.step_limit)] if training.step_limit is not None else []
+    steps = float(training.steps)
     if training.minutes is not None:
-        limits.append(60.0 * training.minutes / update)
-    steps = min(limits)
+        steps = 60.0 * training.minutes / update
     memory, micro_batch = _memory(config, model, cluster, processes, assumed)
     capacity = USABLE * card.memory * (cluster.count / processes.count)
     room = capacity - (memory.total - memory.activations)

@@ -1,4 +1,4 @@
-"""Captions of images, with their attention maps."""
+"""What a captioner returns for an image."""
 
 from dataclasses import dataclass
 from math import fsum
@@ -64,7 +64,7 @@ class Caption:
         return fsum(self.token_log_probabilities)
 
     def facts(self) -> Facts:
-        """As plain JSON."""
+        """All of it as plain JSON."""
         return {
             "text": self.text,
             "score": self.score,

@@ -1,4 +1,4 @@
-"""Predictions of image and text classifiers."""
+"""What a classifier predicts for one input, an image or a text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Image classification system."""
+"""A trained image classifier as a callable object."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,16 +6,17 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from jumok.attention.events import emit
+from jumok.attention.heard import tell
+from jumok.bundle.described import section_of
 from jumok.bundle.reading import Bundle
 from jumok.bundle.weights import load_model
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.data.files.images import Pixels, read_image
 from jumok.data.pictures.batches import as_tensor
 from jumok.data.pictures.corpus import Fitted, Shape
-from jumok.errors import BundleError, Location
+from jumok.errors import BundleError, Place
 from jumok.models.image_classifier import ImageClassifier
-from jumok.systems.base import GIVEN, ROWS, Facts, System, loaded_from
+from jumok.systems.base import GIVEN, ROWS, Facts, Shown, System, at_work, loaded_from
 from jumok.systems.classification import Classification, ranked
 from jumok.systems.device import PrecisionName, choose_device, dtype_of
 from jumok.systems.given import pictures_in
@@ -33,11 +34,12 @@ class ImageClassification(System):
     """
 
     task = "image-classification"
+    models: Shown[tuple[ImageClassifier, ...]] = Shown()
 
     def __init__(
         self, models: Sequence[ImageClassifier], labels: Sequence[str], shape: Shape
     ) -> None:
-        self._models, self.labels, self.shape = tuple(models), tuple(labels), shape
+        self.models, self.labels, self.shape = tuple(models), tuple(labels), shape
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [each.facts() for each in self.classify(given)]
@@ -64,7 +66,7 @@ class ImageClassification(System):
                 raise BundleError(
                     "these models do not go together.",
                     expected="the same labels, and images of the same size",
-                    place=Location(bundle.folder),
+                    place=Place(bundle.folder),
                 )
             model = load_model(bundle, str(where)).to(dtype_of(precision))
             assert isinstance(model, ImageClassifier)  # by its section
@@ -73,31 +75,26 @@ class ImageClassification(System):
             cls(models, bundles[0].config.labels, shapes[0]), bundles, device, precision
         )
 
-    @property
-    def models(self) -> tuple[ImageClassifier, ...]:
-        """Its models, which may be changed."""
-        return self.expose(self._models)
+    def modules(self) -> Sequence[ImageClassifier]:
+        return self.models
 
-    def _modules(self) -> Sequence[ImageClassifier]:
-        return self._models
-
-    @torch.no_grad()
+    @at_work
     def classify(
         self, pictures: Sequence[PictureInput], batch_size: int = 64
     ) -> list[Classification]:
         """The label of each image, in their order.
 
         Raises:
-            DataError: an image cannot be read, or not a list of images.
+            DataError: an image cannot be read, or one image was given instead of a list.
         """
         pictures_in(pictures)
-        emit(self, GIVEN, len(pictures))
+        tell(self, GIVEN, len(pictures))
         fitted = [self.fit(picture) for picture in pictures]
-        classifications: list[Classification] = []
+        found: list[Classification] = []
         for start in range(0, len(fitted), batch_size):
-            emit(self, ROWS, range(start, min(start + batch_size, len(fitted))))
-            classifications += self.classify_fitted(np.stack(fitted[start : start + batch_size]))
-        return classifications
+            tell(self, ROWS, range(start, min(start + batch_size, len(fitted))))
+            found += self.classify_fitted(np.stack(fitted[start : start + batch_size]))
+        return found
 
     def fit(self, picture: PictureInput) -> Fitted:
         """The image in the models' size and colours.
@@ -108,24 +105,22 @@ class ImageClassification(System):
         pixels = picture if isinstance(picture, np.ndarray) else read_image(Path(picture))
         return self.shape.fit(pixels)
 
-    @torch.no_grad()
+    @at_work
     def classify_fitted(self, pixels: np.ndarray) -> list[Classification]:
         """The labels of these images (image height width colours)."""
-        tensor = as_tensor(pixels).to(self._models[0].output.weight.device)
-        probabilities = (
-            torch.stack([model.probabilities(tensor) for model in self._models]).mean(0).cpu()
-        )
-        return [ranked(row, self.labels) for row in probabilities]
+        tensor = as_tensor(pixels).to(self.models[0].output.weight.device)
+        found = torch.stack([model.probabilities(tensor) for model in self.models]).mean(0).cpu()
+        return [ranked(row, self.labels) for row in found]
 
 
 def _shape_of(bundle: Bundle) -> Shape:
     """The size and colours of images that a bundle's model reads."""
-    config = bundle.section
+    config = section_of(bundle)
     if not isinstance(config, ImageClassifierConfig):
         raise BundleError(
             "this bundle holds another kind of model.",
             expected="an image classifier",
             got=config.kind,
-            place=Location(bundle.folder),
+            place=Place(bundle.folder),
         )
     return Shape(config.height, config.width, config.colours)

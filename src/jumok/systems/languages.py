@@ -1,4 +1,4 @@
-"""Language codes, and languages without spaces."""
+"""What must be known about a language to process its text."""
 
 _SHORT = {"zho": "zh", "cmn": "zh", "yue": "zh", "jpn": "ja", "kor": "ko"}
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from jumok.alignment.setting import AlignmentSetting
 from jumok.bundle.card import BundleConfig
 from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import BundleError, DataError, Location
+from jumok.errors import BundleError, DataError, Place
+from jumok.late import late_imports
 from jumok.systems.device import PrecisionName, choose_device, dtype_of
 
-if TYPE_CHECKING:
+with late_imports():
     import torch
+
+    from jumok.bundle import weights
+    from jumok.kernels import linear
 
 Model = TypeVar("Model")
 
@@ -34,7 +38,7 @@ def read_bundles(folders: Sequence[Bundle | Path | str], task: str) -> list[Bund
         if bundle.config.task != task:
             raise BundleError(
                 "this bundle holds another kind of model.",
-                place=Location(bundle.folder),
+                place=Place(bundle.folder),
                 expected=f"one for {task}",
                 got=f"one for {bundle.config.task}",
                 do="jumok.load(FOLDER) takes any kind",
@@ -85,19 +89,15 @@ def model_of(bundle: Bundle, kind: type[Model], device: torch.device, dtype: tor
     Raises:
         BundleError: the bundle is damaged, unsafe, or holds another kind of model.
     """
-    from jumok.bundle.weights import load_model
-
-    model = load_model(bundle, str(device))
+    model = weights.load_model(bundle, str(device))
     if not isinstance(model, kind):
         raise BundleError(
             "this bundle holds another kind of model.",
-            place=Location(bundle.folder),
+            place=Place(bundle.folder),
             expected=kind.__name__,
             got=type(model).__name__,
         )
-    from jumok.kernels.linear import prepare_for_inference
-
-    prepare_for_inference(model, dtype)
+    linear.prepare_for_inference(model, dtype)
     return model
 
 
@@ -111,7 +111,7 @@ def load_tokenizer(bundle: Bundle) -> Tokenizer:
     try:
         tokenizer = Tokenizer.load(file)
     except DataError as error:
-        raise BundleError(error.what, got=error.got, do=UNDAMAGED, place=Location(file)) from error
+        raise BundleError(error.what, got=error.got, do=UNDAMAGED, place=Place(file)) from error
     check_size(bundle, tokenizer.size)
     return tokenizer
 
@@ -124,7 +124,7 @@ def check_size(bundle: Bundle, pieces: int) -> None:
             expected=f"{bundle.config.vocabulary_size:,} subwords, by config.json",
             got=f"{pieces:,} subwords",
             do=UNDAMAGED,
-            place=Location(bundle.folder / TOKENIZER),
+            place=Place(bundle.folder / TOKENIZER),
         )
 
 

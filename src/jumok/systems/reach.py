@@ -1,6 +1,7 @@
-"""Length limits of models."""
+"""The length of text that a model can read or write at once."""
 
 from jumok.bundle.reading import Bundle
+from jumok.config.models import model_config
 from jumok.config.section import ModelSection
 from jumok.config.stack import StackConfig
 
@@ -14,7 +15,7 @@ def longest_of(config: ModelSection) -> int | None:
 
 def positions_end(bundle: Bundle) -> int | None:
     """The same for the model in a bundle."""
-    return longest_of(bundle.section)
+    return longest_of(model_config(bundle.config.model))
 
 
 def longest_part(bundle: Bundle) -> int:

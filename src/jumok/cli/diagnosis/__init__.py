@@ -1,1 +1,1 @@
-"""The checks of `jumok doctor`."""
+"""What `jumok doctor` looks at: the compiled code, the installed packages and the machine."""

@@ -11,7 +11,8 @@ class Check:
     """A line of the table.
 
     Attributes:
-        state: "note": something is slower or missing; "broken": jumok does not work.
+        state: "note": jumok works, but something is slower or missing; "broken": it does not work.
+        found: what is here.
         do: what to do about it; "": nothing.
     """
 

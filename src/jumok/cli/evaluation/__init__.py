@@ -1,1 +1,1 @@
-"""`jumok evaluate` for each kind of model."""
+"""How `jumok evaluate` scores each kind of model."""

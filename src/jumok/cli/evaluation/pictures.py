@@ -8,7 +8,15 @@ import typer
 
 from jumok.cli.screen import counted
 from jumok.cli.verbs.evaluate import Evaluation, Judged
-from jumok.errors import DataError, Location
+from jumok.errors import DataError, Place
+from jumok.late import late_imports
+
+with late_imports():
+    import numpy as np
+
+    from jumok.data.pictures import corpus
+    from jumok.evaluation import classification
+    from jumok.evaluation.heads import pictures as heads_pictures
 
 if TYPE_CHECKING:
     from jumok.data.pictures.corpus import PictureExample, PictureSource
@@ -25,36 +33,34 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
     source = source_of(asked.needs_data())
     system = asked.load("classify")
     truth: list[int] = []
-    predicted: list[str] = []
-    import numpy as np
-
+    found: list[str] = []
     waiting: list[np.ndarray] = []
     damaged: list[PictureExample] = []
     pictures = _readable(source.read(), damaged) if asked.skip_damaged else source.read()
     for picture in labelled_pictures(system, counted(pictures), "--skip-damaged leaves it out"):
         truth.append(picture.label)
         waiting.append(picture.pixels)
-        if len(waiting) == asked.machine.batch:
-            predicted += [each.label for each in system.classify_fitted(np.stack(waiting))]
+        if len(waiting) == asked.batch:
+            found += [each.label for each in system.classify_fitted(np.stack(waiting))]
             waiting.clear()
     if waiting:
-        predicted += [each.label for each in system.classify_fitted(np.stack(waiting))]
+        found += [each.label for each in system.classify_fitted(np.stack(waiting))]
     if damaged:
         typer.echo(
             f"skipped unreadable images: {len(damaged):,}, the first: {damaged[0].place}",
             err=True,
         )
     if not truth:
-        raise DataError("none of the images can be read.", place=Location(asked.needs_data()))
-    from jumok.evaluation.classification import ClassifiedExamples, confusion_lines
-
-    labelled = ClassifiedExamples.of(truth, [system.labels.index(label) for label in predicted])
+        raise DataError("none of the images can be read.", place=Place(asked.needs_data()))
+    labelled = classification.ClassifiedExamples.of(
+        truth, [system.labels.index(label) for label in found]
+    )
     on = f"{len(truth):,} images"
     return Judged(
         labelled.scores(system.labels, on),
-        predicted,
+        found,
         on,
-        tuple(confusion_lines(labelled, system.labels)),
+        tuple(classification.confusion_lines(labelled, system.labels)),
     )
 
 
@@ -72,16 +78,14 @@ def _readable(
 def labelled_pictures(
     system: "ImageClassification", pictures: "Iterable[PictureExample]", way_out: str = ""
 ) -> "Iterator[LabelledPicture]":
-    """The images as model inputs, with the numbers of their labels.
+    """The pictures as the model wants them, with the numbers of their labels.
 
     Args:
-        way_out: what else can be done about an unreadable image, for the error.
+        way_out: what else can be done about one that cannot be read.
 
     Raises:
-        DataError: an image cannot be read, or the model does not have a label.
+        DataError: a picture that cannot be read, or a label that the model does not have.
     """
-    from jumok.evaluation.heads.pictures import LabelledPicture
-
     for picture in pictures:
         if isinstance(picture.pixels, DataError):
             error = picture.pixels
@@ -97,7 +101,7 @@ def labelled_pictures(
                 place=picture.place,
             )
         label = system.labels.index(picture.label)
-        yield LabelledPicture(system.fit(picture.pixels), label)
+        yield heads_pictures.LabelledPicture(system.fit(picture.pixels), label)
 
 
 def source_of(data: Path) -> "PictureSource":
@@ -106,17 +110,15 @@ def source_of(data: Path) -> "PictureSource":
     Raises:
         DataError: the labels of an idx file of images are not next to it.
     """
-    from jumok.data.pictures.corpus import PictureSource
-
     if data.is_dir() or data.suffix == ".zip":
-        return PictureSource(folder=data)
+        return corpus.PictureSource(folder=data)
     if "idx3" not in data.name:
-        return PictureSource(table=data)
+        return corpus.PictureSource(table=data)
     labels = data.with_name(data.name.replace("images", "labels").replace("idx3", "idx1"))
     if not labels.is_file():
         raise DataError(
             "the labels of these images are not next to them.",
             expected=labels.name,
-            place=Location(data),
+            place=Place(data),
         )
-    return PictureSource(images=data, labels=labels)
+    return corpus.PictureSource(images=data, labels=labels)

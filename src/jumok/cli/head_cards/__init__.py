@@ -1,1 +1,1 @@
-"""Corpora and tables of `jumok heads`."""
+"""The corpora and the tables of `jumok heads`."""

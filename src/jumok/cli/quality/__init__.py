@@ -1,1 +1,1 @@
-"""Measurements of `jumok quantize` for each kind of model."""
+"""What `jumok quantize` measures of each kind of model."""

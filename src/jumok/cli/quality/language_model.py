@@ -1,4 +1,4 @@
-"""Quantized language models: perplexity and equal tokens."""
+"""What a language model loses: perplexity and equal tokens."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,1 +1,1 @@
-"""Tables, grids and runs of `jumok plan` and `jumok sweep`."""
+"""What `jumok plan` and `jumok sweep` do: tables, grids, and runs side by side."""

@@ -12,31 +12,23 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from platform import node
 
-from jumok.errors import DataError, Location
+from jumok.errors import DataError, Place
 
 WINDOWS = sys.platform == "win32"
-
-
-@contextmanager
-def working_folder(path: Path) -> Iterator[Path]:
-    """A folder beside `path`, for this thread alone, that is removed behind the block."""
-    partial = partial_of(path)
-    partial = partial.with_name(f"{partial.name}-{threading.get_ident()}")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    try:
-        yield partial
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 @contextmanager
 def atomic_folder(folder: Path) -> Iterator[Path]:
     """A folder to write into, which is renamed to `folder` when the block succeeds.
 
-    Of several processes that write the same folder, the first to finish determines its content.
+    Several processes may write the same folder at once: the first one to finish determines its
+    content, and the output of the others is removed.
     """
-    with working_folder(folder) as partial:
+    partial = partial_of(folder)
+    partial = partial.with_name(f"{partial.name}-{threading.get_ident()}")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
         yield partial
         for path in sorted(partial.rglob("*")):
             force_to_disk(path)
@@ -47,13 +39,15 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
             if not folder.is_dir():
                 raise
         force_to_disk(folder.parent)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 @contextmanager
 def atomic_file(file: Path) -> Iterator[Path]:
     """The path to write to, so that `file` is written atomically.
 
-    A link stays, and its target is written. What `is_direct` is written to directly.
+    A link stays, and the file that it names is written. What `is_direct` is written to directly.
 
     Raises:
         DataError: the file cannot be written.
@@ -68,7 +62,7 @@ def atomic_file(file: Path) -> Iterator[Path]:
             put_in_place(part, file)
     except OSError as error:
         raise DataError(
-            "the output cannot be written.", got=str(error.strerror or error), place=Location(file)
+            "the output cannot be written.", got=str(error.strerror), place=Place(file)
         ) from error
     finally:
         if not direct:
@@ -79,7 +73,8 @@ def atomic_file(file: Path) -> Iterator[Path]:
 def is_direct(file: Path) -> bool:
     """Whether the file is written to directly, and never replaced or removed.
 
-    So are devices, named pipes, and the names of open files, such as /dev/stdout.
+    So are devices and named pipes, and the names of open files, such as /dev/stdout: it is a link
+    that belongs to the system, wherever the output goes.
     """
     if not os.path.exists(file):
         return False
@@ -93,7 +88,7 @@ def put_in_place(partial: Path, file: Path) -> None:
     """Gives a finished file its name, whose previous content it replaces.
 
     Raises:
-        OSError: the system refuses, or the name is not that of an ordinary file.
+        OSError: the system refuses, or the name belongs to something else than a file.
     """
     if is_direct(file):
         raise FileExistsError(errno.EEXIST, "it is no ordinary file", str(file))
@@ -107,6 +102,8 @@ def behind_links(file: Path) -> Path:
 
 def write_durably(file: Path, content: bytes) -> None:
     """Writes the file atomically: after a power cut it has the old content or the new one.
+
+    What `is_direct` is written to directly.
 
     Raises:
         OSError: the disk refuses; the previous content is unchanged.
@@ -126,7 +123,11 @@ def write_durably(file: Path, content: bytes) -> None:
 
 
 def force_to_disk(path: Path) -> None:
-    """Waits until a file, or the entries of a folder, would survive a power cut."""
+    """Waits until a file, or the entries of a folder, would survive a power cut.
+
+    Raises:
+        OSError: the disk refuses.
+    """
     if WINDOWS and path.is_dir():
         return  # Windows opens no folder; its file systems keep a journal of their entries
     descriptor = os.open(path, os.O_RDWR if WINDOWS else os.O_RDONLY)
@@ -139,7 +140,8 @@ def force_to_disk(path: Path) -> None:
 def partial_of(path: Path) -> Path:
     """The temporary name under which this process writes `path`.
 
-    It contains the machine (as a checksum) and the process, so that `sweep` finds leftovers.
+    It contains the machine (as a checksum) and the process, so that `sweep` can distinguish
+    leftovers from files that are being written.
     """
     return path.with_name(f".{path.name[:200]}.writing-{_machine()}-{os.getpid()}")
 
@@ -148,7 +150,7 @@ def sweep(folder: Path, names: str = "*") -> None:
     """Removes the partial files that dead processes of this machine left in the folder.
 
     Args:
-        names: a glob of the final names.
+        names: a glob of the final names; "*" matches all.
     """
     for path in folder.glob(f".{names}.writing-{_machine()}-*"):
         number = re.match(r"\d+", path.name.rpartition(f"-{_machine()}-")[2])

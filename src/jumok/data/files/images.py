@@ -1,4 +1,4 @@
-"""Image files as arrays: red, green and blue of one byte each.
+"""Reads image files as arrays: every format is converted to red, green and blue of one byte each.
 
 Greyscale becomes three equal channels; transparency is composed onto white; CMYK is converted
 without a colour profile; 16 bits are rounded to 8; the EXIF orientation is applied. A file is
@@ -19,8 +19,11 @@ import numpy as np
 from jaxtyping import UInt8
 
 from jumok.data.files.damage import ANYTHING
-from jumok.environment import is_named_pipe
-from jumok.errors import DataError, Location, optional_import
+from jumok.errors import DataError, Place
+from jumok.late import late_imports
+
+with late_imports("reading images", extra="images"):
+    from PIL import Image, ImageOps
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -45,12 +48,13 @@ def read_image(source: Path | bytes, name: str = "") -> Pixels:
     """The pixels of an image, from the top left; 0 is black, 255 is white.
 
     Args:
-        source: a file, "archive.zip/member.jpg", or a file's bytes. Many members of one archive are
-            read faster through an `ImageSource`.
+        source: a file, "archive.zip/member.jpg" for one inside a zip archive, or a file's bytes.
+            Many members of one archive are read faster through an `ImageSource`.
         name: its name in errors; empty: the path.
 
     Raises:
-        DataError: it is missing, damaged, not an image, or larger than LONGEST_SIDE or MOST_PIXELS.
+        DataError: it is missing, empty, truncated, not an image, an image of floating-point
+            numbers, or larger than LONGEST_SIDE or MOST_PIXELS; the text names the file.
         MissingExtraError: Pillow is not installed.
     """
     if isinstance(source, bytes):
@@ -72,16 +76,13 @@ def content_of(path: Path) -> bytes:
 
 def archive_of(path: Path) -> Path | None:
     """The archive of "archive.zip/member.jpg"; None of any other path."""
-    return next((parent for parent in path.parents if parent.suffix == ".zip"), None)
+    return next((each for each in path.parents if each.suffix == ".zip"), None)
 
 
 def resize(
     pixels: UInt8[np.ndarray, "old_height old_width 3"], height: int, width: int
 ) -> UInt8[np.ndarray, "{height} {width} 3"]:
     """The image at another size; a smaller one is averaged over all pixels (a triangle filter)."""
-    with optional_import("reading images", extra="images"):
-        from PIL import Image
-
     image = Image.fromarray(pixels)
     filtered = image.resize((width, height), Image.Resampling.BILINEAR)
     return np.array(filtered)
@@ -92,13 +93,17 @@ class PictureFiles(Protocol):
     """The files of images, by the images' names."""
 
     @property
-    def names(self) -> tuple[str, ...]: ...
+    def names(self) -> tuple[str, ...]:
+        """All names."""
+        ...
 
     def __contains__(self, name: str) -> bool: ...
 
     def __len__(self) -> int: ...
 
-    def content(self, name: str) -> bytes: ...
+    def content(self, name: str) -> bytes:
+        """The bytes of one file."""
+        ...
 
     def place(self, name: str) -> str:
         """Its name in errors."""
@@ -119,20 +124,20 @@ class ImageSource:
         self.path = path
         self._archive: zipfile.ZipFile | None = None
         if path.is_dir():
-            members = [member.relative_to(path).as_posix() for member in path.rglob("*")]
+            found = [each.relative_to(path).as_posix() for each in path.rglob("*")]
         elif path.is_file():
-            members = self._members()
+            found = self._members()
         else:
             raise DataError(
                 "there is no such folder of images.",
                 expected="a folder, or a .zip archive",
                 do="check the spelling (names are case-sensitive)",
-                place=Location(path),
+                place=Place(path),
             )
-        names = [member for member in members if member.lower().endswith(SUFFIXES)]
+        pictures = [each for each in found if each.lower().endswith(SUFFIXES)]
         # Archives from macOS have a metadata file for each file in this folder.
-        names = [member for member in names if not member.startswith("__MACOSX/")]
-        self._files = {unicodedata.normalize("NFC", member): member for member in sorted(names)}
+        pictures = [each for each in pictures if not each.startswith("__MACOSX/")]
+        self._files = {unicodedata.normalize("NFC", each): each for each in sorted(pictures)}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -145,25 +150,26 @@ class ImageSource:
         return len(self._files)
 
     def read(self, name: str) -> Pixels:
-        """The pixels of one image; errors as of `content` and `read_image`."""
+        """The pixels of one image.
+
+        Raises:
+            DataError: there is no image of this name; or what `read_image` raises.
+        """
         return _decode(self.content(name), self.place(name))
 
     def place(self, name: str) -> str:
+        """The name of this image's file in errors."""
         return str(self.path / name)
 
     def content(self, name: str) -> bytes:
-        """The bytes of one image's file.
-
-        Raises:
-            DataError: there is none of this name, or it cannot be read.
-        """
+        """The bytes of one image's file. Raises DataError if there is none of this name."""
         if name not in self:
             raise DataError(
                 "there is no such image.",
                 expected=f"one of the {len(self):,} pictures in {self.path}",
                 got=repr(name),
                 do="check the spelling (names are case-sensitive)",
-                place=Location(self.path / name),
+                place=Place(self.path / name),
             )
         file = self._files[unicodedata.normalize("NFC", name)]
         if self._archive is None:
@@ -176,7 +182,7 @@ class ImageSource:
                 "the image cannot be extracted from the archive.",
                 got=str(error),
                 do="download or create the archive again; it must not have a password",
-                place=Location(self.path / name),
+                place=Place(self.path / name),
             ) from None
 
     def _members(self) -> list[str]:
@@ -187,7 +193,7 @@ class ImageSource:
                 "the file is not a zip archive, or it is truncated.",
                 expected="a folder or a .zip archive of images",
                 got=str(error),
-                place=Location(self.path),
+                place=Place(self.path),
             ) from None
         return self._archive.namelist()
 
@@ -195,7 +201,7 @@ class ImageSource:
 def _content(path: Path) -> bytes:
     try:
         _check_bytes(path.stat().st_size, path)
-        pipe = is_named_pipe(path)
+        pipe = path.is_fifo() and not str(path).startswith("/dev/fd/")
         if not path.is_char_device() and not pipe:
             return path.read_bytes()
         what = f"this is a {'pipe' if pipe else 'device'}, not an image."
@@ -211,7 +217,7 @@ def _content(path: Path) -> bytes:
             f"the file cannot be read ({error}).",
             "check the spelling (names are case-sensitive)",
         )
-    raise DataError(what, do=do, place=Location(path), known=("faultUnreadable",))
+    raise DataError(what, do=do, place=Place(path), known=("faultUnreadable",))
 
 
 def _check_bytes(size: int, path: Path) -> None:
@@ -220,7 +226,7 @@ def _check_bytes(size: int, path: Path) -> None:
             "the file is too large for an image.",
             expected=f"at most {MOST_BYTES:,} bytes",
             got=f"{size:,}",
-            place=Location(path),
+            place=Place(path),
             known=("faultFileTooLarge",),
         )
 
@@ -234,8 +240,6 @@ def _decode(content: bytes, name: str) -> Pixels:
             return _rounded(np.asarray(upright), name)
         if image.mode in ("LA", "PA", "RGBA") or "transparency" in image.info:
             layer = upright.convert("RGBA")
-            with optional_import("reading images", extra="images"):
-                from PIL import Image
             paper = Image.new("RGBA", layer.size, "white")
             return np.array(Image.alpha_composite(paper, layer).convert("RGB"))
         if image.mode not in ("F", "LAB"):
@@ -245,7 +249,7 @@ def _decode(content: bytes, name: str) -> Pixels:
             "the image is truncated or damaged.",
             got=f"{len(content):,} bytes of {image.format}: {error}",
             do="download or export it again, or leave it out",
-            place=Location(name),
+            place=Place(name),
             known=("faultDamaged",),
         ) from None
     raise DataError(
@@ -253,16 +257,13 @@ def _decode(content: bytes, name: str) -> Pixels:
         expected="grey, colour, palette, with or without transparency, or CMYK",
         got="floating-point numbers" if image.mode == "F" else image.mode,
         do="convert it to PNG",
-        place=Location(name),
+        place=Place(name),
         known=("faultColours",),
     )
 
 
 def _opened(content: bytes, name: str) -> "Picture":
     """The image after reading its header, and not its pixels."""
-    with optional_import("reading images", extra="images"):
-        from PIL import Image
-
     too_many, warned = Image.DecompressionBombError, Image.DecompressionBombWarning
     try:
         with warnings.catch_warnings():  # Pillow's warnings are checked below
@@ -279,7 +280,7 @@ def _opened(content: bytes, name: str) -> "Picture":
             if heif
             else f"{len(content):,} bytes that begin with {_shown(content[:8])}",
             do="convert it to JPEG, for example with heif-convert or pillow-heif" if heif else None,
-            place=Location(name),
+            place=Place(name),
             known=("faultPhone" if heif else "faultNotImage" if content else "faultNoBytes",),
         ) from None
     if max(image.size) > LONGEST_SIDE or image.width * image.height > MOST_PIXELS:
@@ -299,7 +300,7 @@ def _too_large(got: str, name: str) -> DataError:
         expected=f"sides of at most {LONGEST_SIDE:,} pixels, and {MOST_PIXELS:,} pixels in all",
         got=got,
         do="make it smaller first",
-        place=Location(name),
+        place=Place(name),
         known=("faultPixels", LONGEST_SIDE, MOST_PIXELS),
     )
 
@@ -307,20 +308,20 @@ def _too_large(got: str, name: str) -> DataError:
 def _turned(image: "Picture") -> "Picture":
     """The image in its EXIF orientation; unchanged if that cannot be read."""
     try:
-        with optional_import("reading images", extra="images"):
-            from PIL import ImageOps
         return ImageOps.exif_transpose(image)
     except DAMAGE:
         return image
 
 
 def _rounded(values: np.ndarray, name: str) -> Pixels:
-    """Greyscale of 16 bits as 8 bits; Pillow's own conversion cuts off at 255."""
+    """Greyscale of 16 bits as 8 bits: 65,535 becomes 255. (Pillow's own conversion cuts off at
+    255.)
+    """
     if values.min() < 0 or values.max() > 65_535:
         raise DataError(
             "the image has more than 16 bits per channel.",
             do="convert it to PNG",
-            place=Location(name),
+            place=Place(name),
         )
     grey = ((values.astype(np.uint32) * 255 + 32_767) // 65_535).astype(np.uint8)
     return np.repeat(grey[:, :, None], 3, axis=2)

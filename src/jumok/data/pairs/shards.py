@@ -1,12 +1,15 @@
-"""Writing a prepared corpus: shards that are stores of pairs, and the manifest of all of them.
+"""Writes a prepared corpus: shards that are stores of pairs, and the manifest of all of them.
 
-Several processes may write shards at the same time, each with numbers of its own; one writes the
-manifest when all are written. A shard is written atomically.
+Several processes write shards at the same time, each with numbers of its own. When all of them are
+written, one process writes the manifest. A shard is written atomically, so what exists is complete.
 """
 
-from collections.abc import Iterable, Mapping
+import json
+import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
+from jumok.data.cache import STORE, write_store
 from jumok.data.files.manifest import (
     TOKENIZER,
     VALIDATION,
@@ -15,12 +18,12 @@ from jumok.data.files.manifest import (
     ShardRecord,
     write_manifest_file,
 )
-from jumok.data.pairs.pair import Pair, PairColumns, columns_of
-from jumok.data.pairs.store import CHUNK, SIDES, Filters, PairEncoder
+from jumok.data.pairs.columns import PairColumns, columns_of
+from jumok.data.pairs.pair import Pair
+from jumok.data.pairs.store import CHUNK, Filters, PairEncoder
 from jumok.data.report import CorpusReport
-from jumok.data.store import SUFFIX, StoreWriter, read_store, write_store
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import DataError, Location
+from jumok.errors import DataError, Place
 from jumok.json_types import JsonObject
 
 SHARD_PAIRS = 500_000
@@ -28,8 +31,8 @@ SHARD_PAIRS = 500_000
 
 
 def shard_name(number: int) -> str:
-    """The file of a shard in the folder of the corpus."""
-    return f"shard-{number:06}{SUFFIX}"
+    """The folder of a shard in the folder of the corpus."""
+    return f"shard-{number:06}"
 
 
 def write_shard(
@@ -46,13 +49,14 @@ def write_shard(
     """Writes pairs as a shard, in place of an earlier one of this number.
 
     Args:
+        folder: the corpus's; created if it is missing.
         number: from 0; the shards' order is that of their numbers, of which some may be missing.
         tokenizer: that of both sides, and of all shards.
         report: counts what is read, kept and left out.
         keep_texts: keep the sentences too, for subword sampling; for all shards or for none.
 
     Returns:
-        False, and no shard is written, if no pair is left after the filters.
+        Whether it was written: no shard is, if no pair is left after the filters.
 
     Raises:
         DataError: what `pairs` raises; the disk refuses.
@@ -73,20 +77,22 @@ def write_shard_of(
     tokenizer = encoder.tokenizers[0]
     shard = folder / shard_name(number)
 
-    def fill(writer: StoreWriter) -> Mapping[str, object]:
-        encoder.write(writer, chunks, report)
+    def fill(partial: Path) -> dict[str, object]:
+        source, target = encoder.write(partial, chunks, report)
         if report.kept == 0:
             raise _NothingLeft
         return {
             "texts": encoder.keep_texts,
             "report": report.to_json(),
-            "tokens": [writer.sizes[side] for side in SIDES],
-            "longest": max(writer.longest[side] for side in SIDES),
+            "tokens": [source.values, target.values],
+            "longest": max(source.longest, target.longest),
             "tokenizer": tokenizer.hash,
+            "vocabulary": tokenizer.size,
         }
 
     try:
-        shard.unlink(missing_ok=True)
+        if shard.exists():
+            shutil.rmtree(shard)
         write_store(shard, fill)
     except _NothingLeft:
         return False
@@ -95,7 +101,7 @@ def write_shard_of(
             "the shard cannot be written.",
             got=error.strerror,
             do="free some space, or name another folder",
-            place=Location(shard),
+            place=Place(shard),
         ) from error
     return True
 
@@ -108,20 +114,22 @@ def write_manifest(
     validation: Iterable[Pair] = (),
     about: JsonObject | None = None,
 ) -> Manifest:
-    """Completes a prepared corpus of all shards in the folder.
+    """Completes a prepared corpus: its tokenizer, its validation pairs, and its manifest.
+
+    All shards in the folder belong to it.
 
     Args:
         tokenizer: that of all shards.
         name: the corpus's, for reports.
-        validation: pairs that are in no shard.
-        about: JSON that is to be kept, such as the filters.
+        validation: pairs that are in no shard, for the validations of training.
+        about: anything else that is to be kept, such as the filters; JSON.
 
     Raises:
         DataError: there is no shard, one is incomplete, or has another tokenizer; the disk refuses.
     """
     report = CorpusReport(name)
     vocabulary, texts, shards = tokenizer.size, [], []
-    for shard in sorted(folder.glob(f"shard-*{SUFFIX}")):
+    for shard in sorted(folder.glob("shard-*")):
         record, stored = _record(shard)
         if stored["tokenizer"] != tokenizer.hash:
             raise DataError(
@@ -129,33 +137,26 @@ def write_manifest(
                 expected=f"SHA-256 {tokenizer.hash}",
                 got=f"SHA-256 {stored['tokenizer']}",
                 do="remove the shards, and write all of them again",
-                place=Location(shard),
+                place=Place(shard),
             )
         report.join(CorpusReport.from_json(stored["report"]))
         texts.append(stored["texts"])
         shards.append(record)
     if not shards:
-        raise DataError("there are no shards in this folder.", place=Location(folder))
+        raise DataError("there are no shards in this folder.", place=Place(folder))
     try:
         tokenizer.save(folder / TOKENIZER)
         _write_validation(folder, validation)
         files = {
-            file: FileRecord.of(folder / file)
-            for file in (TOKENIZER, VALIDATION)
-            if (folder / file).exists()
+            each: FileRecord.of(folder / each)
+            for each in (TOKENIZER, VALIDATION)
+            if (folder / each).exists()
         }
     except OSError as error:
         raise DataError(
-            "the prepared corpus cannot be written.", got=error.strerror, place=Location(folder)
+            "the prepared corpus cannot be written.", got=error.strerror, place=Place(folder)
         ) from error
-    manifest = Manifest(
-        shards=tuple(shards),
-        files=files,
-        vocabulary=vocabulary,
-        texts=all(texts),
-        report=report.to_json(),
-        about=about or {},
-    )
+    manifest = Manifest(tuple(shards), files, vocabulary, all(texts), report.to_json(), about or {})
     write_manifest_file(folder, manifest)
     return manifest
 
@@ -165,25 +166,25 @@ class _NothingLeft(Exception):  # noqa: N818  # not an error
 
 
 def _record(shard: Path) -> tuple[ShardRecord, JsonObject]:
+    """A shard's entry in the manifest, and what its `store.json` says about it."""
     try:
-        about = read_store(shard, verified=True).about
+        described = json.loads((shard / STORE).read_text("utf-8"))
+        about, digests = described["about"], described["files"]
+        files = {
+            each: FileRecord((shard / each).stat().st_size, digest)
+            for each, digest in digests.items()
+        }
+        files[STORE] = FileRecord.of(shard / STORE)
         source, target = about["tokens"]
-        record = ShardRecord(
-            name=shard.name,
-            pairs=about["report"]["kept"],
-            source_tokens=source,
-            target_tokens=target,
-            longest=about["longest"],
-            file=FileRecord.of(shard),
-        )
+        pairs, longest = about["report"]["kept"], about["longest"]
+        return ShardRecord(shard.name, pairs, source, target, longest, files), about
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise DataError(
             "the shard is incomplete.",
             got=f"{type(error).__name__}: {error}",
             do="remove it, and write it again",
-            place=Location(shard),
+            place=Place(shard),
         ) from error
-    return record, about
 
 
 def _write_validation(folder: Path, pairs: Iterable[Pair]) -> None:

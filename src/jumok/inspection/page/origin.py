@@ -1,7 +1,7 @@
-"""The Python code that repeats how a page was made."""
+"""How a page was made, as the Python code that its reader copies repeats it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from jumok.decoding import DecodingOptions
 
@@ -13,6 +13,8 @@ class PageOrigin:
     Attributes:
         models: the folders of the model, or of an ensemble, as they were named.
         given: the path of an image, or of a saved trace. None: a text, which the trace has.
+        saved: whether `given` is a saved trace.
+        target: the output that was given; None: the model's own.
         options: how the model searched; None: as it does by default.
         beside: the folder of the model on the other side; None: the same model, or no other side.
     """
@@ -38,5 +40,9 @@ class PageOrigin:
 
 def options_code(options: DecodingOptions) -> str:
     """The options as Python code, those that differ from the usual ones."""
-    differing = [f"{name}={value!r}" for name, value in options.differing.items()]
+    usual = DecodingOptions()
+    named = {each.name: getattr(options, each.name) for each in fields(options)}
+    differing = [
+        f"{name}={value!r}" for name, value in named.items() if value != getattr(usual, name)
+    ]
     return f"jumok.DecodingOptions({', '.join(differing)})"

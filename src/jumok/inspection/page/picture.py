@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from jumok.errors import optional_import
+from jumok.late import late_imports
+
+with late_imports("showing images", extra="images"):
+    from PIL import Image
 
 Box = tuple[float, float, float, float]
 """left, top, right, bottom, in pixels of the image."""
@@ -31,8 +34,6 @@ class TracePicture:
         """Makes it from pixels (height width 3), or (height width 1) for grey."""
         height, width, colours = pixels.shape
         stream = io.BytesIO()
-        with optional_import("showing images", extra="images"):
-            from PIL import Image
         Image.fromarray(pixels[:, :, 0] if colours == 1 else pixels).save(stream, "PNG")
         coded = base64.b64encode(stream.getvalue()).decode("ascii")
         return cls(width, height, f"data:image/png;base64,{coded}")

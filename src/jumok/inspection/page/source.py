@@ -1,4 +1,4 @@
-"""The folder of the page's source."""
+"""Where the page's source is."""
 
 from pathlib import Path
 

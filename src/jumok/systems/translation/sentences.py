@@ -1,4 +1,4 @@
-"""Sentence segmentation.
+"""Where the sentences of a line end.
 
 A full stop ends a sentence unless it belongs to an abbreviation, an initial, an ordinal or a
 number; a question or exclamation mark ends one unless the text continues in lower case. After the
@@ -17,23 +17,21 @@ from jumok.systems.languages import language_code
 Span = tuple[int, int]
 
 
-def _word_set(text: str) -> frozenset[str]:
+def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 # A cluster of marks with the quotes and brackets that close after it; French allows a space before
 # the closing quote. Scripts without spaces need none after their own marks.
-SENTENCE_MARKS = re.compile(
+MARKS = re.compile(
     r"(?<![.!?…؟।])(?P<mark>[.!?…؟।]++)(?:[\"'”’»›)\]]|[\s]?[»](?=\s))*(?=\s)\s+"
     r"|(?P<wide>[。！？｡]+)[」』”’）》]*\s*"
 )
-OPENED = re.compile(r"[\"'“‘«‹(\[ ]*")  # may precede a sentence's first letter
+OPENING = "\"'“‘«‹(["  # may precede a sentence's first letter
 START = re.compile(r"[\"'“”‘’„‚«‹(\[¿¡「『（《*–—-]*\s?(?P<first>\S)")
 # What precedes a mark: letters and inner stops ("z.B", "U.S"), or digits.
-WORD_BEFORE_MARK = re.compile(
-    r"(?P<word>[^\W\d_]{1,24}+(?:[.'’-][^\W\d_]{1,24}+){0,12}|\d[\d.,:]{0,23}+)\Z"
-)
-NEXT_WORD = re.compile(r"\w+")
+BEFORE = re.compile(r"(?P<word>[^\W\d_]+(?:[.'’-][^\W\d_]+)*|\d[\d.,:]*)\Z")
+WORD = re.compile(r"\w+")
 REACH = 24  # no abbreviation is longer than that
 QUOTATION_GOES_ON = re.compile(r"[とって、，,]")
 
@@ -56,8 +54,8 @@ ABBREVIATIONS = {
     "fr": "etc p s",
 }
 # An abbreviation only before a number: "No. 5", "p. 7", "S. 12".
-BEFORE_NUMBERS = _word_set("no nos nr p pp s vol fig figs eq sec ch art abs bd kap abb n tel")
-BEGINNERS = _word_set(
+BEFORE_NUMBERS = _words("no nos nr p pp s vol fig figs eq sec ch art abs bd kap abb n tel")
+BEGINNERS = _words(
     "the a an this that these those he she it we they i you my your his her our their there in on "
     "at but and so if when what who how why where then not do did is was as for with after "
     "der die das ein eine er sie es wir ihr ich du mein dein sein dies diese in am im an auf aber "
@@ -79,7 +77,7 @@ def sentences(text: str, language: str = "") -> list[Span]:
     starts = [0]
     brackets = _bracketed(text)
     capitals = any(letter.isupper() for letter in text)
-    for match in SENTENCE_MARKS.finditer(text):
+    for match in MARKS.finditer(text):
         end = match.end()
         before = bisect_left(brackets, (match.start(), 0)) - 1
         if end == len(text) or (before >= 0 and brackets[before][1] >= end):
@@ -87,7 +85,7 @@ def sentences(text: str, language: str = "") -> list[Span]:
         if match["wide"] is not None:
             ends = _ends_wide(text, match)
         else:
-            ends = _mark_ends(text, starts[-1], match, code, capitals)
+            ends = _ends(text, starts[-1], match, code, capitals)
         if ends:
             starts.append(end)
     return list(zip(starts, [*starts[1:], len(text)], strict=True))
@@ -102,7 +100,7 @@ def _ends_wide(text: str, match: re.Match[str]) -> bool:
     return not (quoted and QUOTATION_GOES_ON.match(text, match.end()))
 
 
-def _mark_ends(text: str, start: int, match: re.Match[str], code: str, capitals: bool) -> bool:
+def _ends(text: str, start: int, match: re.Match[str], code: str, capitals: bool) -> bool:
     """Whether a sentence that began at `start` ends with this mark."""
     following = START.match(text, match.end())
     if following is None:
@@ -118,7 +116,7 @@ def _mark_ends(text: str, start: int, match: re.Match[str], code: str, capitals:
         return False
     if mark != ".":
         return True
-    before = WORD_BEFORE_MARK.search(text, max(start, match.start() - REACH), match.start())
+    before = BEFORE.search(text, max(start, match.start() - REACH), match.start())
     if before is None:
         return True
     return _stop_ends(before["word"], text, start, before.start(), following, code)
@@ -130,17 +128,17 @@ def _stop_ends(
     """Whether a full stop after `word` ends a sentence."""
     first = following["first"]
     if word[0].isdigit():
-        if OPENED.fullmatch(text, start, place):
+        if text[start:place].strip(OPENING + " ") == "":
             return False  # the number of a list's item
         ordinal = code in ORDINALS and len(word) < 3
         return not (ordinal or (code == "ko" and first.isdigit()))
     lowered = word.lower()
-    titles, abbreviations = _abbreviations_of(code)
+    titles, abbreviations = _known(code)
     if first.isdigit() and lowered in BEFORE_NUMBERS:
         return False
     if lowered in titles:
         return False
-    next_word = NEXT_WORD.match(text, following.start("first"))
+    next_word = WORD.match(text, following.start("first"))
     begins = next_word is not None and next_word[0].lower() in BEGINNERS
     if lowered in abbreviations - BEFORE_NUMBERS or "." in word:
         return begins
@@ -158,10 +156,10 @@ def common_sentences(texts: Iterable[str], language: str = "") -> int | None:
 
 
 @cache
-def _abbreviations_of(code: str) -> tuple[frozenset[str], frozenset[str]]:
+def _known(code: str) -> tuple[frozenset[str], frozenset[str]]:
     codes = ("", code) if code in TITLES and code else tuple(TITLES)
     titles, abbreviations = (
-        _word_set(" ".join(table[each] for each in codes)) for table in (TITLES, ABBREVIATIONS)
+        _words(" ".join(table[each] for each in codes)) for table in (TITLES, ABBREVIATIONS)
     )
     return titles, abbreviations
 
@@ -169,14 +167,14 @@ def _abbreviations_of(code: str) -> tuple[frozenset[str], frozenset[str]]:
 def _bracketed(text: str) -> list[Span]:
     """The outermost spans between matching brackets; no sentence ends inside them."""
     pairs = {"(": ")", "[": "]", "（": "）", "「": "」", "『": "』", "《": "》"}
-    spans: list[Span] = []
+    found: list[Span] = []
     waiting: list[tuple[str, int]] = []
     for place, letter in enumerate(text):
         if letter in pairs:
             waiting.append((pairs[letter], place))
         elif waiting and letter == waiting[-1][0]:
             _, opened = waiting.pop()
-            while spans and spans[-1][0] > opened:
-                spans.pop()
-            spans.append((opened, place))
-    return spans
+            while found and found[-1][0] > opened:
+                found.pop()
+            found.append((opened, place))
+    return found

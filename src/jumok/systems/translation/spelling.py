@@ -1,4 +1,4 @@
-"""Tokenizations of required strings."""
+"""How a tokenizer spells a string that must be written."""
 
 from jumok.data.tokenizer import SPACE, UNKNOWN, Tokenizer, normalize
 from jumok.decoding.constraints import Phrase

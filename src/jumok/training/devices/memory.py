@@ -1,4 +1,4 @@
-"""The memory of a run's device: recomputed blocks, freed memory, advice when it is full."""
+"""What a run can do about the memory of its device."""
 
 import ctypes
 import re
@@ -34,11 +34,14 @@ def recompute(model: nn.Module) -> None:
 
 
 def give_back_freed_memory() -> None:
-    """Gives freed memory back to the system, now and from now on, where the C library is glibc.
+    """Gaps that freed tensors have left go back to the system, and new ones are fewer.
 
-    glibc keeps freed blocks of up to 32 MB for the next ones. Between tensors that stay, these gaps
-    fit few others, and a process grows to twice of what it uses. Tensors of LARGE bytes get memory
-    of their own from now on, unless they fit into an earlier gap.
+    Tensors of LARGE bytes get memory of their own from now on, which goes back when they are freed;
+    but where one fits into an earlier gap, it is put there, and leaves it as a gap again.
+
+    glibc, once it has seen blocks of up to 32 MB come and go, keeps such blocks for the next ones.
+    Between tensors that stay, these gaps fit few others, and a process grows to twice of what it
+    uses. Other C libraries are left as they are.
     """
     try:
         library = ctypes.CDLL(None)
@@ -52,7 +55,11 @@ def give_back_freed_memory() -> None:
 
 @contextmanager
 def memory_explained(training: TrainingConfig, device: torch.device) -> Iterator[None]:
-    """Raises a TrainingError that says what to lower when the memory of a GPU is full."""
+    """Says what to lower when the memory of a GPU is full.
+
+    Raises:
+        TrainingError: it is.
+    """
     try:
         yield
     except torch.OutOfMemoryError as error:
@@ -64,7 +71,7 @@ def memory_explained(training: TrainingConfig, device: torch.device) -> Iterator
 
 
 def advice(training: TrainingConfig) -> str:
-    """What to set when a GPU is full: smaller micro-batches, or recomputing."""
+    """What to set, of these two keys: the model and its optimizer stay as they are."""
     half = max(1, training.tokens_per_micro_batch // 2)
     lower = (
         f"--set training.tokens_per_micro_batch={half} (now {training.tokens_per_micro_batch}): "

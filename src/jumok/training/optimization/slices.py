@@ -1,8 +1,12 @@
-"""How the flat row of weights is divided among the processes, and who exchanges with whom.
+"""How the flat row of weights is divided among the processes: who owns what, who meets whom.
 
-The boundaries at which it may be cut follow from the model alone, so whatever is computed between
-two of them has the same bits in any number of processes. Processes exchange in pairs, first the
-neighbours, and each step halves the range of slices: most of the traffic stays inside of a machine.
+The row has stretches, and a stretch has places at which it may be cut. The places follow from the
+model alone, so whatever is computed from one place to the next has the same bits in any number of
+processes. Every process owns one slice: a range of each stretch.
+
+Processes meet in pairs, first the neighbours. With 8 processes on each of several machines, three
+quarters and more of what is exchanged stays inside of a machine: each meeting halves the range of
+slices that a process still has to do with.
 
 Source: Rabenseifner 2004 (recursive halving and doubling); Rajbhandari et al. 2020 (ZeRO).
 """
@@ -16,7 +20,7 @@ ALIGN = 32
 """Elements: every parameter starts on a cache line, in bfloat16 too."""
 
 MOST_BLOCKS = 1 << 13
-"""The most blocks of a segment without matrices. Each block has a norm of its own."""
+"""The most blocks of a stretch without matrices. Each block has a norm of its own."""
 
 WINDOW, EXCHANGED = 1 << 18, 1 << 22
 """Elements of a slice that are exchanged at once, and of all slices: they bound the memory that
@@ -27,41 +31,42 @@ Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class RowSegment:
+class Stretch:
     """A part of the row.
 
     Attributes:
-        boundaries: where it may be cut, ascending, from its first element to its end.
+        places: where it may be cut, in ascending order: from its first element to its end.
     """
 
-    boundaries: Sequence[int]
+    places: Sequence[int]
 
     def cut(self, number: int, count: int) -> int:
-        """Where slice `number` of `count` begins: the boundary nearest to equal slices."""
-        first, end = self.boundaries[0], self.boundaries[-1]
+        """Where slice `number` of `count` begins: the place nearest to equal slices."""
+        first, end = self.places[0], self.places[-1]
         equal = first + (end - first) * number // count
-        after = bisect_left(self.boundaries, equal)
-        nearest = self.boundaries[max(after - 1, 0) : after + 1]
+        after = bisect_left(self.places, equal)
+        nearest = self.places[max(after - 1, 0) : after + 1]
         return min(nearest, key=lambda place: abs(place - equal))
 
     def blocks(self, within: Range) -> list[int]:
-        """The elements between the boundaries in a range that begins and ends at one."""
-        first, last = (bisect_left(self.boundaries, place) for place in within)
-        some = self.boundaries[first : last + 1]
+        """The elements from each place to the next one, in a range that begins and ends at one."""
+        first, last = (bisect_left(self.places, place) for place in within)
+        some = self.places[first : last + 1]
         return [end - start for start, end in pairwise(some)]
 
 
-def in_blocks(first: int, end: int) -> RowSegment:
-    """A segment whose elements do not depend on each other, cut into blocks of one size."""
+def in_blocks(first: int, end: int) -> Stretch:
+    """A stretch whose elements do not depend on each other, cut into blocks of one size."""
     size = max(ALIGN, 1 << max(0, (end - first - 1) // MOST_BLOCKS).bit_length())
-    return RowSegment([*range(first, end, size), end])
+    return Stretch([*range(first, end, size), end])
 
 
 @dataclass(frozen=True)
-class ExchangeStep:
+class Meeting:
     """Two processes exchange what they have of each other's slices.
 
     Attributes:
+        other: the index of the other process.
         kept, given: the slices, by number, that belong to this side and to the other one.
     """
 
@@ -70,52 +75,53 @@ class ExchangeStep:
     given: Range
 
 
-def exchange_steps(index: int, count: int) -> list[ExchangeStep]:
-    """The exchanges of process `index`, one after another, until one slice is left.
+def meetings(index: int, count: int) -> list[Meeting]:
+    """Whom process `index` meets, one after another, until one slice is left.
 
     Args:
         count: of the processes, a power of two.
     """
-    steps = []
+    found = []
     first, end = 0, count
     for bit in range(count.bit_length() - 1):
         middle = (first + end) // 2
         low, high = (first, middle), (middle, end)
         kept, given = (high, low) if index >> bit & 1 else (low, high)
-        steps.append(ExchangeStep(index ^ (1 << bit), kept, given))
+        found.append(Meeting(index ^ (1 << bit), kept, given))
         first, end = kept
-    return steps
+    return found
 
 
-def slice_number(index: int, count: int) -> int:
+def number_of(index: int, count: int) -> int:
     """The number of the slice that process `index` owns: its bits in reverse."""
-    return exchange_steps(index, count)[-1].kept[0] if count > 1 else 0
+    return meetings(index, count)[-1].kept[0] if count > 1 else 0
 
 
 class Slices:
     """The slices of a row.
 
     Args:
-        count: a power of two.
+        stretches: of the row, in their order.
+        count: of the slices, a power of two.
 
     Attributes:
         most_blocks: of a slice.
     """
 
-    def __init__(self, segments: Sequence[RowSegment], count: int) -> None:
-        self.segments, self.count = segments, count
-        self._cuts = [[segment.cut(n, count) for n in range(count + 1)] for segment in segments]
+    def __init__(self, stretches: Sequence[Stretch], count: int) -> None:
+        self.stretches, self.count = stretches, count
+        self._cuts = [[each.cut(n, count) for n in range(count + 1)] for each in stretches]
         self.most_blocks = max(self._blocks(number) for number in range(count))
 
     def ranges(self, first: int, end: int) -> list[Range]:
-        """What the slices from number `first` to `end` have of each segment."""
+        """What the slices from number `first` to `end` have of each stretch."""
         return [(cuts[first], cuts[end]) for cuts in self._cuts]
 
     def _blocks(self, number: int) -> int:
         ranges = self.ranges(number, number + 1)
         return sum(
-            len(segment.blocks(within))
-            for segment, within in zip(self.segments, ranges, strict=True)
+            len(stretch.blocks(within))
+            for stretch, within in zip(self.stretches, ranges, strict=True)
         )
 
     def windows(self, at_once: int = WINDOW) -> Iterator[list[Range]]:

@@ -1,16 +1,11 @@
 """The tokenizer of a run: trained on its text, given by path, or stored by an earlier run."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TypeVar
 
 from jumok.config.data import TokenizerConfig
-from jumok.config.text import TextTokenizerConfig
-from jumok.data.texts.tokenizer import TextTokenizer
 from jumok.data.tokenizer import Tokenizer
 from jumok.training.task import Reporter
-
-Kind = TypeVar("Kind", Tokenizer, TextTokenizer)
 
 
 def learn_tokenizer(
@@ -24,26 +19,13 @@ def learn_tokenizer(
     Raises:
         DataError: a size that the text does not allow, or a given tokenizer that cannot be read.
     """
-    return stored_tokenizer(Tokenizer.load, Tokenizer.train, settings, lines, file, seed, say)
-
-
-def stored_tokenizer(
-    load: Callable[[Path], Kind],
-    train: Callable[..., Kind],
-    settings: TokenizerConfig | TextTokenizerConfig,
-    lines: Iterable[str],
-    file: Path,
-    seed: int,
-    say: Reporter,
-) -> Kind:
-    """`learn_tokenizer` for tokenizers of any kind."""
     if file.exists():
-        return load(file)
+        return Tokenizer.load(file)
     if settings.path is not None:
-        tokenizer = load(settings.path)
+        tokenizer = Tokenizer.load(settings.path)
         say(f"tokenizer: {settings.path}, {tokenizer.size:,} subwords")
     else:
-        tokenizer = train(
+        tokenizer = Tokenizer.train(
             lines,
             settings.kind,
             settings.size,

@@ -1,1 +1,1 @@
-"""Commands that look inside a model."""
+"""The verbs that look inside a model."""

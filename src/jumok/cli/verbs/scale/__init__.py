@@ -1,1 +1,1 @@
-"""Commands that plan runs, or start many."""
+"""The verbs that plan runs, and start many."""

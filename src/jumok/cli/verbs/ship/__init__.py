@@ -1,1 +1,1 @@
-"""Commands that prepare a model for other machines."""
+"""The commands that make something of a model for other machines."""

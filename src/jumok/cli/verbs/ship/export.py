@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from jumok.cli.options import OneModel
-from jumok.decoding.options import FOR_TRANSLATION
-from jumok.errors import BundleError, ConfigError, Location
+from jumok.cli import options as option
+from jumok.errors import BundleError, ConfigError, Place
+from jumok.late import late_imports
+
+with late_imports():
+    from jumok.bundle import reading
+    from jumok.cli import examples as cli_examples
+    from jumok.data.files import atomic
+    from jumok.engine import wasm
+    from jumok.systems.translation import translator as translation_translator
+    from jumok.systems.translation import web
 
 if TYPE_CHECKING:
     from jumok.bundle.reading import Bundle
@@ -31,7 +39,7 @@ Beam = Annotated[int, typer.Option("--beam", "-b", min=1, max=100, help="Beam si
 
 
 def export(
-    model: OneModel,
+    model: option.OneModel,
     output: Output,
     to: To = "web",
     title: Title = None,
@@ -49,9 +57,7 @@ def export(
     """
     del to  # there is one kind so far
     file = file_of(output)
-    from jumok.bundle.reading import read_bundle
-
-    bundle = read_bundle(Path(model))
+    bundle = reading.read_bundle(Path(model))
     size = save_web_page(bundle, file, title, precision, beam)
     typer.echo(
         f"{file}: {size / 1e6:.2f} MB, {bundle.parameters:,} weights in {precision}", err=True
@@ -68,11 +74,11 @@ def file_of(output: Path) -> Path:
     if file.exists():
         raise ConfigError(
             "the page exists already, and is not replaced.",
-            place=Location(file),
+            place=Place(file),
             do="remove it, or choose another --output",
         )
     if file.parent.exists() and not file.parent.is_dir():
-        raise ConfigError("this is a file, not a folder.", place=Location(file.parent))
+        raise ConfigError("this is a file, not a folder.", place=Place(file.parent))
     return file
 
 
@@ -94,26 +100,18 @@ def save_web_page(
             "this model cannot be exported to a page.",
             expected="a Transformer for translation",
             got=f"task = {bundle.config.task!r}",
-            place=Location(bundle.folder),
+            place=Place(bundle.folder),
         )
-    from jumok.systems.translation.web import WebTranslator, exported_section
-
-    exported_section(bundle)
-    from jumok.engine.wasm import is_built, missing_compiler
-
-    if (lacking := missing_compiler()) is not None:
+    web.exported_section(bundle)
+    if (lacking := wasm.missing_compiler()) is not None:
         raise lacking
-    if not is_built():
+    if not wasm.is_built():
         typer.echo("compiling the engine to WebAssembly, once: about a minute ...", err=True)
-    options = replace(FOR_TRANSLATION, beam=beam)
-    translator = WebTranslator(bundle, precision, options)
-    from jumok.cli.examples import examples_for
-
-    examples = examples_for(bundle.folder)
+    options = replace(translation_translator.DEFAULTS, beam=beam)
+    translator = web.WebTranslator(bundle, precision, options)
+    examples = cli_examples.examples_for(bundle.folder)
     page = translator.page(title or bundle.card.name, examples)
     file.parent.mkdir(parents=True, exist_ok=True)
-    from jumok.data.files.atomic import atomic_file
-
-    with atomic_file(file) as part:
+    with atomic.atomic_file(file) as part:
         part.write_text(page, encoding="utf-8")
     return file.stat().st_size

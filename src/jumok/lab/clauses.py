@@ -1,0 +1,69 @@
+"""Texts of one to four clauses of one construction: only their length differs.
+
+Each clause is a sentence of smallworld with four English words, polite, and of a plain
+action; a text is some of them in a row, so that a long text has the same words, the same
+grammar and the same information per word as a short one.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+from jumok import smallworld
+from jumok.lab.world import SEED, words
+from jumok.lab.written import Splits, written
+from jumok.smallworld import LinkedPair
+
+LONGEST, CLAUSE = 4, 4  # clauses of a text, and English words of a clause
+PLAIN = frozenset({"polite", "action", "past", "present", "adjective", "giving", "motion"})
+POOL, HELD_OUT = 2_500, 5  # clauses, of which those with common words are taken; one of so many
+WORDS = 250  # the commonest of the clauses' words
+TRAINING, A_BUCKET = 10_000, 300
+
+
+def write(folder: Path) -> Path:
+    """Writes train and validation, .en and .ko, into folder/clauses, unless they are there."""
+    return written(folder / "clauses", _splits)
+
+
+def buckets(folder: Path) -> list[tuple[list[str], list[str]]]:
+    """Unseen texts of one clause, of two, ...: English and Korean, A_BUCKET each."""
+    home = write(folder)
+    sides = [(home / f"validation.{kind}").read_text("utf-8").splitlines() for kind in ("en", "ko")]
+    rows = [range(A_BUCKET * many, A_BUCKET * (many + 1)) for many in range(LONGEST)]
+    return [([sides[0][row] for row in own], [sides[1][row] for row in own]) for own in rows]
+
+
+def _splits() -> Splits:
+    random = Random("clauses")
+    pool = list(islice(_clauses(), POOL))
+    counts = Counter(word for pair in pool for word in words(pair))
+    known = {word for word, _ in counts.most_common(WORDS)}
+    common = list({(pair.source, pair.target): None for pair in pool if words(pair) <= known})
+    test = common[::HELD_OUT]
+    train = [clause for place, clause in enumerate(common) if place % HELD_OUT]
+    lengths = [random.randint(1, LONGEST) for _ in range(TRAINING)]
+    texts = {
+        "train": [random.sample(train, many) for many in lengths],
+        "validation": [
+            random.sample(test, many) for many in range(1, LONGEST + 1) for _ in range(A_BUCKET)
+        ],
+    }
+    return {
+        split: {
+            "en": [" ".join(english for english, _ in text) for text in chosen],
+            "ko": [" ".join(korean for _, korean in text) for text in chosen],
+        }
+        for split, chosen in texts.items()
+    }
+
+
+def _clauses() -> Iterator[LinkedPair]:
+    return (pair for pair in smallworld.pairs("train", SEED, CLAUSE, CLAUSE) if _plain(pair))
+
+
+def _plain(pair: LinkedPair) -> bool:
+    kinds = set(pair.constructions)
+    return kinds <= PLAIN and {"polite", "action"} <= kinds and len(pair.source.split()) == CLAUSE

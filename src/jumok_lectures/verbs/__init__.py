@@ -1,1 +1,0 @@
-"""The commands that the lectures attach to jumok: `jumok lab` and `jumok explain --lecture`."""
