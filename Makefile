@@ -1,5 +1,8 @@
 # make demo   train a small English-Korean Transformer from scratch and look inside it
-# make test   linter, type checker, architecture checks and all tests
+# make check  the quick tests: no training, no browser, no other process; 90 seconds
+# make lint   linter, type checker, and the rules of the house; make format changes the code
+# make test   all of it, and all tests but the nightly ones
+# make nightly  the long forms of tests, which `make test` leaves out
 # make bench  benchmarks against other toolkits
 # make bench-gpu  training on a GPU, and checks of it, in 8 minutes
 # make docs   the reference of all public names as HTML, in docs/api
@@ -23,11 +26,11 @@ INSTALL = $(UV) pip install --quiet --python $(BIN)/python -c constraints.txt \
 	$(if $(UV_FIND_LINKS),,--torch-backend=auto) "$(TORCH)"
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test bench bench-gpu docs lab wheels matrix lint sanitize clean
+.PHONY: demo check lint style format test nightly bench bench-gpu docs lab wheels matrix sanitize clean
 .DEFAULT_GOAL := help
 
 help:
-	@sed -n '1,8s/^# //p' Makefile
+	@sed -n '1,/^# make matrix/s/^# //p' Makefile
 
 $(UV):
 	$(PYTHON) -m venv $(VENV)
@@ -38,7 +41,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(UV)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(INSTALL) -e ".[documents,formats,huggingface,images,track,ko,lab,notebook,plot,remote,research,serve,vectors]" --group dev
+	$(INSTALL) -e ".[documents,formats,huggingface,images,track,ko,lab,notebook,plot,remote,research,serve,sweep,vectors]" --group dev
 	@touch $@
 
 # zig, of the wheels' environment, compiles the engine for pages.
@@ -54,16 +57,29 @@ $(VENV)/.wheels: pyproject.toml constraints.txt | $(UV)
 	$(UV) pip install --quiet --python $(VENV)/wheels/bin/python -c constraints.txt --group wheels
 	@touch $@
 
-test: $(VENV)/.dev $(VENV)/.wheels
+QUICK := alignment attention config data decoding documents models planning positions
+
+check: $(VENV)/.dev
+	$(BIN)/pytest -n 2 --dist loadfile -m "not nightly and not process" $(QUICK:%=tests/%) tests/test_parts.py tests/test_kinds.py
+
+lint: style $(VENV)/.dev
+	$(BIN)/pytest tests/lint
+
+style: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+test: style $(VENV)/.wheels
 	@# loadfile keeps the tests of a file with one process, which builds what they share once.
 	$(WITH_ZIG) $(BIN)/pytest -n 2 --dist loadfile
 
-lint: $(VENV)/.dev
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
+nightly: $(VENV)/.dev $(VENV)/.wheels
+	$(WITH_ZIG) $(BIN)/pytest -n 2 --dist loadfile -m nightly
 
 # Runs the kernels' tests with all memory accesses checked; needs gcc's libasan.
 sanitize: $(VENV)/.dev
@@ -93,7 +109,7 @@ wheels: $(VENV)/.wheels
 	$(VENV)/wheels/bin/auditwheel show dist/jumok-*-manylinux_2_28_x86_64.whl
 
 matrix: $(VENV)/.dev
-	$(BIN)/pytest -m slow -rs tests/browser/test_wheel.py
+	$(BIN)/pytest -m nightly -rs tests/browser/test_wheel.py
 
 clean:
 	rm -rf $(VENV) runs demo lab benchmarks/.envs benchmarks/.work

@@ -31,7 +31,7 @@ from benchmarks.servers import (
 )
 from benchmarks.serving import loaded
 from jumok.bundle.reading import read_bundle
-from jumok.smallworld.corpus import pairs
+from smallworld.corpus import pairs
 
 TOGETHER = 32
 """Clients of a saturated server, each of which waits for its answer."""

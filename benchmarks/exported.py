@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from jumok.bundle.reading import read_bundle
 from jumok.cli.verbs.ship.export import save_web_page
-from jumok.smallworld.corpus import pairs
+from smallworld.corpus import pairs
 
 OPENINGS, SENTENCES = 5, 200
 SHOWN = "(text) => document.title.endsWith(text) && document.querySelector('.cost')"

@@ -36,7 +36,7 @@ from jumok.data.pairs.batches import Batch, collate, on_device
 from jumok.data.planned import Planned
 from jumok.data.texts.windows import TextBatch
 from jumok.models.catalog import DataSizes, build
-from jumok.training.devices.ahead import fed
+from jumok.training.devices.prefetch import prefetch
 from jumok.training.learner import Learner
 from jumok.training.objectives.pairs import next_token, translation
 from jumok.training.task import MicroBatch, Objective
@@ -256,7 +256,7 @@ def rate_of(
     update: Update, shape: Shape, device: torch.device, ends: float
 ) -> tuple[float, float | None]:
     """Target tokens a second over 20 updates after 5, fewer at the end; and waits an update."""
-    source = fed(_Batches(shape), device, lambda batches: range(len(batches)))
+    source = prefetch(_Batches(shape), device, lambda batches: range(len(batches)))
     for _ in range(5):
         update(next(source))
     wait(device)

@@ -15,11 +15,7 @@ from jumok.config import TransformerConfig
 from jumok.config.causal import CausalConfig
 from jumok.data.pairs.batches import Batch, on_device
 from jumok.data.texts.windows import TextBatch
-from jumok.late import late_imports
 from jumok.training.task import MicroBatch
-
-with late_imports():
-    import transformers
 
 Update = Callable[[Sequence[MicroBatch]], float]
 
@@ -28,6 +24,8 @@ def marian(
     section: TransformerConfig, vocabulary: int, device: torch.device, *, compiled: bool
 ) -> Update:
     """Marian's encoder-decoder."""
+    import transformers
+
     config = transformers.MarianConfig(
         vocab_size=vocabulary, d_model=section.dim, dropout=section.dropout,
         encoder_layers=section.encoder_layers, decoder_layers=section.decoder_layers,
@@ -40,6 +38,8 @@ def marian(
 
 def gpt2(section: CausalConfig, vocabulary: int, device: torch.device, *, compiled: bool) -> Update:
     """GPT-2."""
+    import transformers
+
     config = transformers.GPT2Config(
         vocab_size=vocabulary, n_positions=section.max_length, n_embd=section.dim,
         n_layer=section.layers, n_head=section.heads, n_inner=section.feedforward,

@@ -18,12 +18,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from jumok.lab.catalog import LABS, find
-from jumok.lab.findings import Setting
-from jumok.lab.report import FURTHER, FurtherSeeds, LabBySeeds, further_table, run
-from jumok.lab.text import LANGUAGES
-from jumok.lab.workers import LabWorkers
 from jumok.systems.device import cores
+from jumok_lectures.catalog import LABS, find
+from jumok_lectures.findings import Setting
+from jumok_lectures.report import FURTHER, FurtherSeeds, LabBySeeds, further_table, run
+from jumok_lectures.text import LANGUAGES
+from jumok_lectures.workers import LabWorkers
 
 Facts = dict[str, Any]
 

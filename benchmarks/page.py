@@ -123,7 +123,7 @@ def live(browser: Browser, model: str, text: str) -> None:
     """Types other last words into the live page, and prints what each took until it was seen."""
     torch.set_num_threads(1)
     family = load_family(model)
-    traced = partial(family.trace, options=family.options, searcher=load_searcher(model))
+    traced = partial(family.trace, options=family.options, searcher=load_searcher(family.opened))
     first = traced(text)
     server = LocalServer(lambda token: page(first, token), answers(Comparison(traced)))
     threading.Thread(target=server.serve_forever, daemon=True).start()

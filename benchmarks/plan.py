@@ -23,6 +23,7 @@ import numpy as np
 
 from jumok.data.pairs.blocks import BLOCK, StoredLengths
 from jumok.data.pairs.sampler import CorpusCursor, CorpusOrder, by_length, by_length_for_shares
+from jumok.data.store import Ragged
 
 CHUNK = 10_000_000
 MICRO_TOKENS, UPDATE_TOKENS, SHARES, SEED = 1024, 4096, 4, 1
@@ -47,20 +48,22 @@ def write_lengths(folder: Path, pairs: int) -> None:
     source = np.exp(random.normal(np.log(20), 0.6, min(pairs, CHUNK))).clip(1, 128)
     target = (source * np.exp(random.normal(0.0, 0.2, len(source)))).clip(1, 128)
     for name, lengths in (("source", source), ("target", target)):
-        chunk = lengths.astype(np.uint16).tobytes()
+        ends, before = np.cumsum(lengths.astype(np.int64)), 0
         with (folder / name).open("wb") as file:
+            file.write(np.zeros(1, np.int64).tobytes())
             for first in range(0, pairs, CHUNK):
-                file.write(chunk[: 2 * (pairs - first)])
+                file.write((before + ends[: pairs - first]).tobytes())
+                before += int(ends[-1])
 
 
 def plan(folder: Path, whole: bool, blocks: int) -> None:
     """Makes the first plans of an epoch, and prints the processor seconds of each as JSON."""
-    source, target = (np.memmap(folder / name, np.uint16, "r") for name in ("source", "target"))
+    source, target = (
+        Ragged(np.zeros(0, np.uint16), np.memmap(folder / name, np.int64, "r"))
+        for name in ("source", "target")
+    )
     start = time.process_time()
-    if whole:
-        lengths = StoredLengths(source.astype(np.int32), target.astype(np.int32))
-    else:
-        lengths = StoredLengths(source, target)
+    lengths = StoredLengths(source, target)
     size = len(source) if whole else BLOCK
     planner = (
         by_length(MICRO_TOKENS)

@@ -27,7 +27,8 @@ from benchmarks.process import one_thread_environment
 from jumok.data.pairs.batches import work_of
 from jumok.data.pairs.blocks import StoredLengths
 from jumok.data.pairs.sampler import PairSampler
-from jumok.training.learner import share_out
+from jumok.data.store import Ragged
+from jumok.training.learner import balance_micro_batches
 
 WORKER = Path(__file__).parent / "workers" / "timed_training.py"
 SKIPPED = 8
@@ -126,7 +127,9 @@ def balance(planned: int, steps: int = 300, batch: int = 4096, micro: int = 1024
         np.array([len(line.split()) for line in file.read_text().splitlines()], np.int32)
         for file in ids
     )
-    lengths = StoredLengths(source, target)
+    offsets = [np.append(0, np.cumsum(side, dtype=np.int64)) for side in (source, target)]
+    none = np.zeros(0, np.uint16)
+    lengths = StoredLengths(*(Ragged(none, each) for each in offsets))
     sampler = PairSampler([lengths], None, batch, micro, seed=1, shares=planned)
     total, slowest, counts = 0, dict.fromkeys((2, 4), 0), dict[int, int]()
     for _ in range(steps):
@@ -136,7 +139,7 @@ def balance(planned: int, steps: int = 300, batch: int = 4096, micro: int = 1024
             len(rows) * work_of(int(source[rows].max()) + 1, int(target[rows].max()) + 1)
             for rows in update
         ]
-        shares = share_out(found, SHARES)
+        shares = balance_micro_batches(found, SHARES)
         loads = [sum(found[index] for index in share) for share in shares]
         total += sum(loads)
         for processes in slowest:

@@ -2,7 +2,7 @@
 
     python -m benchmarks.shards --pairs 10000000 1000000000
 
-A shard of 500,000 pairs of the small world is written once; the others are hard links to its files,
+A shard of 500,000 pairs of the small world is written once; the others are hard links to its file,
 so 10^9 pairs take 50 MB of disk. To jumok they are different shards: each is checked, opened and
 planned. A small Transformer is then trained for some steps. Memory is the peak of what the process
 allocated, apart from mapped files, which the system can drop; time is processor time.
@@ -17,18 +17,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from itertools import chain, islice, repeat
 from pathlib import Path
 
-from jumok import smallworld
+import smallworld
 from jumok.data.files.manifest import MANIFEST, parse_manifest, write_manifest_file
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.pairs.shards import SHARD_PAIRS, shard_name, write_manifest, write_shard
 from jumok.data.pairs.store import Filters
 from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import Place
+from jumok.errors import Location
 
 DIFFERENT = 50_000  # pairs, again and again
 POLL = 0.02  # seconds
@@ -57,16 +56,14 @@ def write_first(folder: Path) -> None:
 
 def grow(corpus: Path, pairs: int) -> None:
     """Links to the first shard, until the corpus has so many pairs, and their manifest."""
-    manifest = parse_manifest((corpus / MANIFEST).read_bytes(), Place(corpus))
+    manifest = parse_manifest((corpus / MANIFEST).read_bytes(), Location(corpus))
     first = manifest.shards[0]
     names = [shard_name(number) for number in range(-(-pairs // first.pairs))]
     for name in names:
-        (corpus / name).mkdir(exist_ok=True)
-        for file in first.files:
-            if not (corpus / name / file).exists():
-                os.link(corpus / first.name / file, corpus / name / file)
-    shards = tuple(replace(first, name=name) for name in names)
-    write_manifest_file(corpus, replace(manifest, shards=shards))
+        if not (corpus / name).exists():
+            os.link(corpus / first.name, corpus / name)
+    shards = tuple(first.model_copy(update={"name": name}) for name in names)
+    write_manifest_file(corpus, manifest.model_copy(update={"shards": shards}))
 
 
 def trained(folder: Path) -> None:
@@ -87,7 +84,7 @@ def trained(folder: Path) -> None:
     log = (folder / "runs" / "shards" / "log.jsonl").read_text("utf-8").splitlines()
     steps = [row["cpu_seconds"] for row in map(json.loads, log) if "gradient_norm" in row]
     each = (steps[-1] - steps[0]) / (len(steps) - 1)
-    manifest = parse_manifest((folder / "corpus" / MANIFEST).read_bytes(), Place(folder))
+    manifest = parse_manifest((folder / "corpus" / MANIFEST).read_bytes(), Location(folder))
     print(
         f"| {manifest.pairs:,} | {len(manifest.shards):,} | {peak * 1024 / 1e9:.2f} | "
         f"{all_of_it - steps[-1]:.1f} | {steps[0]:.1f} | {each:.3f} | {wall:.0f} |",

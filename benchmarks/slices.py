@@ -25,8 +25,8 @@ from jumok.data.pairs.batches import collate
 from jumok.training.learner import Learner
 from jumok.training.objectives.pairs import translation
 from jumok.training.optimization.parameters import FlatParameters
-from jumok.training.ranks import ALONE
-from jumok.training.torch_ranks import joined
+from jumok.training.ranks import SINGLE_PROCESS
+from jumok.training.torch_ranks import process_group
 
 Optimizer = Literal["adamw", "muon"]
 Sharding = Literal["slices", "full"]
@@ -44,7 +44,7 @@ def measured(
     torch.manual_seed(1)
     names = {"RANK": rank, "WORLD_SIZE": count, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     variables = {name: str(value) for name, value in names.items()}
-    with nullcontext(ALONE) if count == 1 else joined(variables) as ranks:
+    with nullcontext(SINGLE_PROCESS) if count == 1 else process_group(variables) as ranks:
         model = model_of(CONFIGS[MODEL], VOCABULARIES[MODEL])
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         config = TrainingConfig(

@@ -25,11 +25,12 @@ from benchmarks.corpus import data_folder
 from benchmarks.prepare import prepared
 from jumok.cli.verbs.scale.prepare import plan_of
 from jumok.data.pairs.cleaning import filters
+from jumok.data.pairs.cleaning.characters import BothSides
 from jumok.data.pairs.cleaning.duplicates import keys_of
 from jumok.data.pairs.cleaning.near import bands, signatures, sketches
-from jumok.data.pairs.cleaning.survey import BATCH, batch_of, batches, situation_of
-from jumok.data.pairs.columns import PairColumns
+from jumok.data.pairs.cleaning.survey import BATCH, corpus_context
 from jumok.data.pairs.corpus import read_pairs
+from jumok.data.pairs.pair import columns_of
 from jumok.data.tokenizer import Tokenizer
 from jumok.training.folder import TOKENIZER
 from jumok.training.preparing.shards.plan import CorpusPlan, begin
@@ -83,20 +84,20 @@ def parts(plan: CorpusPlan) -> None:
     if clean is None:
         sys.exit("benchmarks.stages: the recipe switches the filters off")
     languages = data.source_language, data.target_language
-    pairs = next(batches(read_pairs(plan.corpora[0]), MEASURED))
-    situation = situation_of(PairColumns.of(pairs[:BATCH]), languages, clean)
+    pairs = next(columns_of(read_pairs(plan.corpora[0]), MEASURED))
+    context = corpus_context(pairs.part(0, BATCH), languages, clean)
     tokenizer = Tokenizer.load(plan.folder / TOKENIZER)
     for spent in ({}, dict[str, float]()):  # first the tables are made, and words are learnt
-        for some in batches(pairs):
+        for some in columns_of(pairs, BATCH):
             with measured(spent, "characters as arrays"):
-                both = batch_of(some)
+                both = BothSides.of(some.sources, some.targets)
             for name, threshold in filters.thresholds(clean).items():
                 with measured(spent, name):
-                    filters.FILTERS[name].test(both, threshold, situation)
+                    filters.FILTERS[name].test(both, threshold, context)
             texts = list(both.source.texts), list(both.target.texts)
             with measured(spent, "language"):
                 every = both.source.lengths >= 0
-                filters.in_wrong_language(both, situation, every, clean.language or 1.0)
+                filters.in_wrong_language(both, context, every, clean.language or 1.0)
             with measured(spent, "duplicates"):
                 keys_of(*texts, "pair")
             with measured(spent, "near_duplicates"):

@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 
 from benchmarks.load import Question, Reply, Target, closed_loop
+from jumok.decoding.options import FOR_TRANSLATION
 from jumok.systems.translation.result import Translation
-from jumok.systems.translation.translator import DEFAULTS, Translator
+from jumok.systems.translation.translator import Translator
 
 Sent = tuple[list[Reply], float]
 Loaded = Callable[[Callable[[Target], Awaitable[Sent]]], Sent]
@@ -64,7 +65,7 @@ def _offline(questions: Sequence[Question], offline: Translator) -> list[Transla
     for beam in sorted(set(beams)):
         places = [place for place, each in enumerate(beams) if each == beam]
         answers = offline.translate(
-            [texts[place] for place in places], DEFAULTS, beam=beam, batch_size=BATCH
+            [texts[place] for place in places], FOR_TRANSLATION, beam=beam, batch_size=BATCH
         )
         found.update(zip(places, answers, strict=True))
     return [found[place] for place in range(len(questions))]

@@ -29,7 +29,7 @@ from benchmarks.load import Question, percentile
 from benchmarks.saturation import cpu_of
 from jumok.decoding import DecodingOptions
 from jumok.systems.language_model import LanguageModel
-from jumok.systems.native.language import NativeWriter
+from jumok.systems.text_writer import TextWriter, native_writer
 from tests.serving.http.process import serving
 
 PROMPT = "To be, or not to be, that is the question:"
@@ -51,7 +51,7 @@ class Streamed:
     parts: list[float] = field(default_factory=list)
 
 
-def in_turns(writers: Sequence[NativeWriter], tokens: int, system: LanguageModel) -> None:
+def in_turns(writers: Sequence[TextWriter], tokens: int, system: LanguageModel) -> None:
     """A step for each text and token."""
     assert system.engine is not None
     reader = system.engine.pass_reader()
@@ -60,7 +60,7 @@ def in_turns(writers: Sequence[NativeWriter], tokens: int, system: LanguageModel
             reader.finish(writer.next())
 
 
-def together(writers: Sequence[NativeWriter], tokens: int, system: LanguageModel) -> None:
+def together(writers: Sequence[TextWriter], tokens: int, system: LanguageModel) -> None:
     """A step for each token of all texts."""
     assert system.engine is not None
     reader = system.engine.pass_reader()
@@ -74,7 +74,7 @@ def together(writers: Sequence[NativeWriter], tokens: int, system: LanguageModel
                 continue
 
 
-WAYS: dict[str, Callable[[Sequence[NativeWriter], int, LanguageModel], None]] = {
+WAYS: dict[str, Callable[[Sequence[TextWriter], int, LanguageModel], None]] = {
     "in turns": in_turns,
     "together": together,
 }
@@ -87,7 +87,9 @@ def engine_rate(
     engine, prompt = system.engine, system.tokenizer.encode(PROMPT)
     assert engine is not None
     options = replace(options, maximum_length=len(prompt) + tokens + 1)
-    writers = [NativeWriter(engine, prompt, replace(options, seed=n)) for n in range(streams)]
+    writers = [
+        native_writer(engine, prompt, replace(options, seed=n), None) for n in range(streams)
+    ]
     in_turns(writers, 1, system)
     begin = time.process_time()
     WAYS[way](writers, tokens, system)

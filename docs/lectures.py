@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jumok.lab.experiments import errata
-from jumok.lab.findings import Setting
-from jumok.lab.text import Language, Text
+from jumok_lectures.experiments import errata
+from jumok_lectures.findings import Setting
+from jumok_lectures.text import Language, Text
 
 DOCS = Path(__file__).parent
 TOML, WEB = DOCS / "lectures.toml", DOCS.parent / "web"

@@ -10,7 +10,7 @@ import jumok
 
 MODULES = (
     "jumok.plot",
-    "jumok.lab",
+    "jumok_lectures",
     "jumok.parts",
     "jumok.kinds",
     "jumok.plugins",

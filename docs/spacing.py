@@ -28,21 +28,18 @@ from jumok.data.pairs.batches import Updates, fill, framed, gather
 from jumok.data.texts.batches import MaskedBatch, every_text, text_sampler
 from jumok.data.texts.corpus import TextCorpus, read_examples
 from jumok.data.tokenizer import END, SPACE, START
-from jumok.inspection.trace import Trace
 from jumok.kernels.linear import Linear
 from jumok.kernels.noise import Noise
 from jumok.layers.embedding import embedding_table
 from jumok.models.catalog import DataSizes, build
 from jumok.models.masked import text_encoder
 from jumok.plugins import digests_of
-from jumok.systems.base import Shown, System, at_work, loaded_from
+from jumok.systems.base import System, loaded_from
 from jumok.systems.given import texts_in
 from jumok.systems.loading import load_one, load_tokenizer
-from jumok.tracing.axes import steps_of, text_axis
+from jumok.tracing.adapters import reader_adapter
 from jumok.tracing.checks import check_length
-from jumok.tracing.request import Tracer
-from jumok.tracing.texts import AT_ITSELF
-from jumok.tracing.watch import findings_of, look
+from jumok.tracing.forced import ForcedPass, Tracer
 from jumok.training.preparing import texts
 from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import Scores, card_of, finite, model_line
@@ -111,7 +108,7 @@ class SpacingUpdates(Updates[MaskedBatch]):
 
     def _work(self, corpus, rows):
         del corpus  # there is one
-        return int(self._store.texts.lengths[rows].sum())
+        return int(self._store.texts.lengths()[rows].sum())
 
     def _batch(self, place, corpus, rows):
         del place, corpus  # nothing is drawn at random
@@ -200,10 +197,9 @@ def scores_of(found, answers, on) -> tuple[Score, ...]:
 # The system: what `jumok.load` returns. `answer` is what a server calls.
 class Spacer(System):
     task = "spacing"
-    model: Shown[SpacingModel] = Shown()
 
     def __init__(self, model, tokenizer, max_tokens):
-        self.model, self.tokenizer, self.max_tokens = model, tokenizer, max_tokens
+        self._model, self.tokenizer, self.max_tokens = model, tokenizer, max_tokens
         (self._space,) = space_of(tokenizer)
 
     @classmethod
@@ -212,8 +208,12 @@ class Spacer(System):
         system = cls(model, load_tokenizer(bundle), bundle.config.max_tokens)
         return loaded_from(system, [bundle], device, precision)
 
-    def modules(self):
-        return [self.model]
+    @property
+    def model(self):
+        return self.expose(self._model)  # for code that may change it
+
+    def _modules(self):
+        return [self._model]
 
     def answer(self, given):
         return [{"text": text} for text in self.space(given)]
@@ -221,58 +221,50 @@ class Spacer(System):
     def characters(self, text: str) -> list[int]:
         return without_spaces(self.tokenizer.encode(text), self._space)[0][: self.max_tokens]
 
-    @at_work
     @torch.inference_mode()
     def space(self, given: Sequence[str]) -> list[str]:
         """The texts with their spaces; those that were there have no effect."""
         return [self._spaced(self.characters(text)) for text in texts_in(given)]
 
-    def follows(self, ids):
-        """The logits after each character, (characters 2)."""
-        device = self.model.output.weight.device
-        return self.model(torch.tensor([[START, *ids, END]], device=device))[0, 1:-1].float()
+    def follows(self, ids, rows=1):
+        """The logits after each character, (rows characters 2), for equal rows."""
+        device = self._model.output.weight.device
+        read = torch.tensor([[START, *ids, END]], device=device).expand(rows, -1)
+        return self._model(read)[:, 1:-1].float()
 
     def _spaced(self, ids) -> str:
         if not ids:
             return ""
         written = []
-        for id, space in zip(ids, self.follows(ids).argmax(1).tolist(), strict=True):
+        for id, space in zip(ids, self.follows(ids)[0].argmax(1).tolist(), strict=True):
             written += [id, self._space] if space else [id]
         return self.tokenizer.decode(written)
 
 
 # What `jumok look` shows: a step is a character, its choices are a space or none.
-def trace_spacing(system, text, asked):
+def force_spacing(system, text, request):
     ids = system.characters(text)
     check_length(text, ids, system.max_tokens)
-    if not isinstance(asked.target, str | None):
-        chosen = list(asked.target)
+    if not isinstance(request.target, str | None):
+        chosen = list(request.target)
     else:
-        given = None if asked.target is None else system.tokenizer.encode(asked.target)
+        given = None if request.target is None else system.tokenizer.encode(request.target)
         chosen = None if given is None else without_spaces(given, system._space)[1]
 
-    def run():
-        return system.follows(ids).log_softmax(dim=-1)
+    def run(rows):
+        return system.follows(ids, rows).log_softmax(dim=-1)
 
-    looked = look(system.model, run, AT_ITSELF, chosen, asked)
-    found = looked.watched.result
-    chosen = found.argmax(1).tolist() if chosen is None else chosen
-    return Trace(
-        model=asked.name,
-        fingerprint=system.fingerprint,
-        task=system.task,
-        level=asked.level,
-        text=text,
-        output=system.space([text])[0],
-        axes={"text": text_axis(system.tokenizer, ids, before=(START,), after=(END,))},
-        sites=looked.watched.sites,
-        streams=looked.watched.streams,
-        steps=steps_of(lambda numbers: [CHOICES[each] for each in numbers], chosen, found),
-        findings=findings_of(chosen, looked),
-    )
+    if chosen is None:
+        chosen = run(1)[0].argmax(1).tolist()
+    return ForcedPass(run, text, chosen, system.space([text])[0])
 
 
-SPACING = Tracer(trace_spacing)
+def adapter_of_spacing(system, name):
+    names, labels = system.tokenizer, CHOICES
+    return reader_adapter(system._model, system.task, name, names, labels)
+
+
+SPACING = Tracer(adapter_of_spacing, force_spacing, recorded=False)
 
 
 # What `jumok evaluate MODEL --data FILE --columns 0` does.
@@ -281,9 +273,9 @@ def evaluate_spacing(asked) -> Judged:
     corpus = TextCorpus(asked.needs_data(), int(column) if column.isdecimal() else column)
     given = [each.text for each in read_examples(corpus) if each.text.strip()]
     system = asked.load("look")
-    with system.at_work(), torch.inference_mode():
+    with torch.inference_mode():
         pairs = [
-            (system.follows(letters).argmax(1), torch.tensor(follows))
+            (system.follows(letters)[0].argmax(1), torch.tensor(follows))
             for letters, follows in (
                 without_spaces(ids[: system.max_tokens], system._space)
                 for ids in system.tokenizer.encode_batch(given)

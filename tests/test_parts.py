@@ -37,7 +37,7 @@ def table(monkeypatch):
 
 
 def built(role: str, name: str):
-    part = parts.resolve(role, name)
+    part = parts.builder_of(role, name)
     if role == "positions":
         return part.of(PositionSizes(DIM, HEADS, HEAD_DIM, 8))
     return part(*ROLES[role][1])
@@ -59,7 +59,7 @@ def test_every_score_keeps_the_axes_before_the_last_two(name):
     query, key = torch.randn(3, HEADS, 5, HEAD_DIM), torch.randn(3, HEADS, 7, HEAD_DIM)
     whole = score(score.queries(query), score.keys(key))
     assert whole.shape == (3, HEADS, 5, 7)
-    single = parts.resolve("score", name)(HEAD_DIM, HEAD_DIM, 1)
+    single = parts.builder_of("score", name)(HEAD_DIM, HEAD_DIM, 1)
     flat = single(single.queries(query[:, 0]), single.keys(key[:, 0]))
     assert flat.shape == (3, 5, 7)
 
@@ -95,7 +95,7 @@ def test_an_unknown_name_is_answered_with_the_nearest_and_with_all(key, value, s
 
 def test_an_unknown_name_or_role_is_not_resolved():
     with pytest.raises(ConfigError, match=r"there is no norm 'rns'; did you mean 'rms'\?"):
-        parts.resolve("norm", "rns")
+        parts.builder_of("norm", "rns")
     with pytest.raises(ConfigError, match="there is no such role of parts") as caught:
         parts.names("norms")
     assert "expected: norm, feedforward, score" in str(caught.value)
@@ -127,7 +127,7 @@ def test_a_name_is_registered_once_and_the_same_part_again_changes_nothing():
         parts.register("feedforward", "nothing", torch.nn.Identity)
     with pytest.raises(ConfigError, match="the norm 'rms' is taken by another part"):
         parts.register("norm", "rms", torch.nn.LayerNorm)
-    assert parts.resolve("norm", "rms") is torch.nn.RMSNorm
+    assert parts.builder_of("norm", "rms") is torch.nn.RMSNorm
 
 
 class Distance(torch.nn.Module):
@@ -172,6 +172,7 @@ def test_a_score_of_another_kind_takes_the_generic_path_and_says_so():
     assert (seen[0].kind, seen[0].scale, seen[0].energy) == ("distance", None, None)
 
 
+@pytest.mark.process
 def test_names_in_recipes_are_checked_without_importing_any_model():
     code = (
         "import sys; from jumok.config.causal import CausalConfig; "

@@ -33,7 +33,7 @@ from jumok.config.labelled import LabelledCorpusConfig, TextsConfig
 from jumok.config.stack import WriterConfig
 from jumok.config.text import TextCorpusConfig, TextDataConfig, TextTokenizerConfig
 from jumok.data.tokenizer import Tokenizer
-from jumok.smallworld.corpus import pairs
+from smallworld.corpus import pairs
 
 RECIPES = sorted((Path(__file__).parents[1] / "recipes").glob("*.toml"))
 MANUAL = next(recipe for recipe in RECIPES if recipe.name == "multi30k-en-de.toml")

@@ -20,7 +20,6 @@ def test_public_names_are_these_and_all_can_be_used() -> None:
         "Translator",
         "changed",
         "from_transformers",
-        "lab",
         "load",
         "load_config",
         "load_plugin",

@@ -25,8 +25,7 @@ def main() -> None:
     given = parser.parse_args()
     translator = Translator.load(given.folder / "model", device="cpu", precision=given.precision)
     (model,) = translator.models
-    with translator.at_work():  # as `translate` works: from copies of the weights
-        answer_requests(partial(_decode, model))
+    answer_requests(partial(_decode, model))
 
 
 @torch.inference_mode()

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from safetensors.torch import save_file
 
-from jumok.bundle.described import section_of
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
 from jumok.config import TransformerConfig
@@ -23,7 +22,7 @@ def main() -> None:
     """Read the bundle, write the two files."""
     folder = Path(sys.argv[1])
     bundle = read_bundle(folder / "model")
-    config = section_of(bundle)
+    config = bundle.section
     assert isinstance(config, TransformerConfig)
     weights = {name: tensor.clone() for name, tensor in load_model(bundle).state_dict().items()}
     weights["positions"] = sinusoids(POSITIONS, config.dim)

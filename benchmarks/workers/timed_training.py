@@ -19,10 +19,14 @@ from jumok.training.learner import Learner
 from jumok.training.optimization.sliced import Sliced
 from jumok.training.torch_ranks import TorchRanks
 
-PARTS = (Sliced, "backward", "compute"), (TorchRanks, "gather", "wait"), (Sliced, "sum_up", "sum")
-"""Methods, and what their time is called: `gather` follows the gradients, so it waits for those of
-the others; `sum_up` exchanges them. The few numbers that are gathered besides, of tokens and norms,
-count as waiting, and those of norms as summing, too.
+PARTS = (
+    (Sliced, "backward", "compute"),
+    (TorchRanks, "all_gather", "wait"),
+    (Sliced, "sum_gradients", "sum"),
+)
+"""Methods, and what their time is called: `all_gather` follows the gradients, so it waits for those
+of the others; `sum_gradients` exchanges them. The few numbers that are gathered besides, of tokens
+and norms, count as waiting, and those of norms as summing, too.
 """
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from jumok.errors import JumokError
 
 if TYPE_CHECKING:
-    from jumok import lab, plot
+    from jumok import plot
     from jumok.config import Config, load_config
     from jumok.data.tokenizer import Tokenizer
     from jumok.decoding import DecodingOptions
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from jumok.tracing.changes import changed, patched
     from jumok.tracing.given import trace_of
     from jumok.tracing.huggingface import from_transformers
-    from jumok.tracing.recording.record import record
-    from jumok.tracing.recording.states import states_of
+    from jumok.tracing.record import record
+    from jumok.tracing.states import states_of
     from jumok.training.from_python import train
 
 __version__: str
@@ -52,7 +52,6 @@ __all__ = [
     "Translator",
     "changed",
     "from_transformers",
-    "lab",
     "load",
     "load_config",
     "load_plugin",
@@ -89,9 +88,9 @@ _HOMES = {
     "load_trace": "jumok.inspection.trace_file",
     "page": "jumok.inspection.page.notebook",
     "patched": "jumok.tracing.changes",
-    "record": "jumok.tracing.recording.record",
+    "record": "jumok.tracing.record",
     "score_text": "jumok.evaluation.text",
-    "states_of": "jumok.tracing.recording.states",
+    "states_of": "jumok.tracing.states",
     "trace": "jumok.tracing.catalog",
     "trace_of": "jumok.tracing.given",
 }
@@ -99,7 +98,7 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     """Imports a public name's module when the name is first used (PEP 562)."""
-    if name in ("lab", "plot"):
+    if name == "plot":
         return import_module(f"jumok.{name}")
     if name == "__version__":
         from importlib.metadata import version

@@ -1,4 +1,5 @@
-"""The environment variables of jumok, which only this module and the command line read.
+"""The environment variables of jumok, which only this module and the command line read; and named
+pipes.
 
 docs/cli.md has the same table; a test compares the two.
 """
@@ -30,8 +31,7 @@ VARIABLES = {
     "OMP_NUM_THREADS": "PyTorch's own variable; JUMOK_THREADS takes precedence",
     "PROMETHEUS_MULTIPROC_DIR": "set by `jumok serve --processes`: where they sum their metrics",
     "CUDA_VISIBLE_DEVICES": "the graphics cards to use; `jumok sweep` gives each run one of them",
-    "RAY_ADDRESS": "the cluster of `jumok serve --ray` and `jumok sweep --workers ray` (default: "
-    "one that is started here)",
+    "RAY_ADDRESS": "the cluster of `jumok serve --ray` (default: one that is started here)",
     "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "set by `jumok serve --ray`: requests of replicas "
     "that died are computed again",
     "RAY_USAGE_STATS_ENABLED": "whether Ray reports its use to its authors (default: 0)",
@@ -117,13 +117,15 @@ def cluster_named(middleware: str) -> bool:
     return bool(os.environ.get("RAY_ADDRESS"))
 
 
-def ray_is_named() -> bool:
-    """Whether RAY_ADDRESS names a cluster of Ray, which then reports nothing to its authors."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    return bool(os.environ.get("RAY_ADDRESS"))
-
-
 def visible_cards() -> list[str] | None:
     """The graphics cards in CUDA_VISIBLE_DEVICES; None: it is not set."""
     given = os.environ.get("CUDA_VISIBLE_DEVICES")
     return None if given is None else [card for card in given.split(",") if card.strip()]
+
+
+def is_named_pipe(file: Path) -> bool:
+    """Whether a file is a pipe with a name, and not one of a shell, as in <(ls)."""
+    try:
+        return file.is_fifo() and not str(file).startswith("/dev/fd/")
+    except (OSError, ValueError):  # not a valid name
+        return False

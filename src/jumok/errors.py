@@ -4,12 +4,14 @@ Every failure that a user can cause raises a `JumokError`. It holds what was exp
 instead, where, and what to do; the command line prints it and exits with code 2.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """A place in the user's files. Lines count from 1, bytes from 0."""
 
     file: Path | str
@@ -44,7 +46,7 @@ class JumokError(Exception):
         expected: str | None = None,
         got: str | None = None,
         do: str | None = None,
-        place: Place | None = None,
+        place: Location | None = None,
         known: tuple[str | int, ...] = (),
     ) -> None:
         self.what, self.expected, self.got, self.do, self.place = what, expected, got, do, place
@@ -90,3 +92,20 @@ class MissingExtraError(JumokError):
             f"{feature} needs the extra {extra!r}, which is not installed.",
             do=f'pip install "jumok[{extra}]"',
         )
+
+
+@contextmanager
+def optional_import(feature: str, extra: str) -> Iterator[None]:
+    """Around the import of an optional package: if it is missing, names the extra to install.
+
+    Args:
+        feature: what the package is needed for: "reading TMX files".
+        extra: the extra of jumok that installs it.
+
+    Raises:
+        MissingExtraError: an import in the block failed.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtraError(feature, extra) from error

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from jumok.errors import ConfigError
-from jumok.places import resolve
+from jumok.places import import_string
 
 Writes = Literal["text", "continuation", "gaps", "label"]
 
@@ -30,15 +30,15 @@ class Kind:
         texts: by language ("en", "ko"), texts of the page that are others for this kind, by their
             names in `web/words.js`: {"en": {"output": "Summary"}, "ko": {"output": "요약"}}.
         system: the class of a loaded bundle, a `jumok.systems.base.System`.
-        trace: its `jumok.tracing.request.Tracer`: what `jumok look` shows. None: it shows nothing.
-        about: (system, name) -> About: what `jumok.record` has to know. None: it records nothing.
+        trace: its `jumok.tracing.forced.Tracer`, for `jumok look` and `jumok.record`. None: none.
         recipe: the class of its recipe, a `jumok.config.families.Config`; the values of
             `model.kind` belong to it. None: it is not trained here.
         build: (section [model], DataSizes) -> nn.Module: what builds the model. None: it is in
             `jumok/models/catalog.py`.
         training: (config, home, cache, reporter) -> Task: what prepares its training.
         evaluate: (Evaluation) -> Judged. None: it is not evaluated.
-        options: the options of `jumok evaluate` that not all kinds have, and this one has.
+        options: the options of `jumok evaluate` that not all kinds have, and this one has;
+            "decoding": those of `DecodingOptions`.
         metrics: the values of --metrics.
         columns: the default of --columns.
         corpus: (CorpusArgs) -> HeadCorpus: what `jumok heads` measures. None: it has no head cards.
@@ -50,7 +50,6 @@ class Kind:
     reads: Literal["text", "picture"]
     system: str
     trace: str | None = None
-    about: str | None = None
     writes: Writes = "text"
     texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     recipe: str | None = None
@@ -76,12 +75,10 @@ class Kind:
                 f"the record of this kind of model has no entry {name!r}.",
                 do="add it where the kind is registered (jumok.Kind)",
             )
-        return resolve(place)
+        return import_string(place)
 
 
-_WRITER = frozenset(
-    {"columns", "output", "beam", "length_penalty", "no_repeat_ngram", "tokenize", "metrics"}
-)
+_WRITER = frozenset({"columns", "output", "decoding", "tokenize", "metrics"})
 
 KINDS: dict[str, Kind] = {
     "translation": Kind(
@@ -89,7 +86,6 @@ KINDS: dict[str, Kind] = {
         reads="text",
         system="jumok.systems.translation.translator:Translator",
         trace="jumok.tracing.translation:TRANSLATION",
-        about="jumok.tracing.recording.about:about_translator",
         recipe="jumok.config.families:TranslationConfig",
         training="jumok.training.tasks.translation:TranslationTask.prepare",
         evaluate="jumok.cli.evaluation.translation:evaluate_translation",
@@ -103,7 +99,6 @@ KINDS: dict[str, Kind] = {
         reads="picture",
         system="jumok.systems.captioner:Captioner",
         trace="jumok.tracing.captions:CAPTION",
-        about="jumok.tracing.recording.about:about_captioner",
         recipe="jumok.config.families:CaptionConfig",
         training="jumok.training.tasks.captions:CaptioningTask.prepare",
         evaluate="jumok.cli.evaluation.captions:evaluate_captions",
@@ -118,7 +113,6 @@ KINDS: dict[str, Kind] = {
         writes="label",
         system="jumok.systems.image_classifier:ImageClassification",
         trace="jumok.tracing.pictures:PICTURE_CLASS",
-        about="jumok.tracing.recording.about:about_image_classifier",
         recipe="jumok.config.families:ImageClassificationConfig",
         training="jumok.training.tasks.image_classification:ImageClassificationTask.prepare",
         evaluate="jumok.cli.evaluation.pictures:evaluate_pictures",
@@ -133,7 +127,6 @@ KINDS: dict[str, Kind] = {
         writes="continuation",
         system="jumok.systems.language_model:LanguageModel",
         trace="jumok.tracing.language_model:LANGUAGE_MODEL",
-        about="jumok.tracing.recording.about:about_language_model",
         recipe="jumok.config.families:LanguageModelConfig",
         training="jumok.training.tasks.language_model:LanguageModelTask.prepare",
         evaluate="jumok.cli.evaluation.language_model:evaluate_language_model",
@@ -147,7 +140,6 @@ KINDS: dict[str, Kind] = {
         writes="label",
         system="jumok.systems.text_classifier:TextClassification",
         trace="jumok.tracing.texts:TEXT_CLASS",
-        about="jumok.tracing.recording.about:about_text_classifier",
         recipe="jumok.config.families:TextClassificationConfig",
         training="jumok.training.tasks.text_classification:TextClassificationTask.prepare",
         evaluate="jumok.cli.evaluation.texts:evaluate_labels",
@@ -162,7 +154,6 @@ KINDS: dict[str, Kind] = {
         writes="gaps",
         system="jumok.systems.masked_model:MaskedModel",
         trace="jumok.tracing.texts:GAPS",
-        about="jumok.tracing.recording.about:about_masked_model",
         recipe="jumok.config.families:MaskedLanguageModelConfig",
         training="jumok.training.tasks.masked:MaskedLanguageModelTask.prepare",
         evaluate="jumok.cli.evaluation.texts:evaluate_guesses",
@@ -175,7 +166,7 @@ KINDS: dict[str, Kind] = {
         reads="text",
         writes="gaps",
         system="jumok.systems.bert:Bert",
-        trace="jumok.tracing.bert:BERT",
+        trace="jumok.tracing.texts:BERT",
     ),
 }
 """By the task that a bundle names."""

@@ -14,67 +14,173 @@
 The interfaces are protocols, in the file interfaces.py of the named package; that of formats is
 described in `jumok/data/files/tables.py`.
 
-A new part is a new file and a line here. A part from outside of jumok is added by `register`,
-before the recipe is read. An entry is "module:name" and is imported when it is first built, so
-that recipes can be checked without importing any model.
+A new part is a new file and a line here: what builds it, as "module:name", which is imported when
+the part is first built, so that recipes can be checked without importing any model; and its record
+(`jumok/specs.py`), which says what the part is to everything else. A part from outside of jumok is
+added by `register`, before the recipe is read.
 """
 
 import difflib
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from jumok import places
 from jumok.errors import ConfigError
+from jumok.specs import (
+    AttentionSpec,
+    BinaryPositionSpec,
+    FeedForwardSpec,
+    HeadProcessSpec,
+    LatentSpec,
+    NormSpec,
+    OutputProcessSpec,
+    PositionSpec,
+    ScoreSpec,
+    Spec,
+)
 
-Part = Callable[..., object]
+Build = str | Callable[..., object]
+S = TypeVar("S", bound=Spec)
 
-PARTS: dict[str, dict[str, str | Part]] = {
+
+@dataclass(frozen=True)
+class PartEntry:
+    """An entry of the table.
+
+    Attributes:
+        build: what builds it, with the arguments of its role, or its place as "module:name".
+        spec: its record. None: only torch knows it.
+    """
+
+    build: Build
+    spec: Spec | None = None
+
+
+PARTS: dict[str, dict[str, PartEntry]] = {
     "norm": {
-        "layer": "torch.nn:LayerNorm",
-        "rms": "torch.nn:RMSNorm",
+        "layer": PartEntry("torch.nn:LayerNorm", NormSpec(engine=True, vectors=("weight", "bias"))),
+        "rms": PartEntry("torch.nn:RMSNorm", NormSpec(engine=True, vectors=("weight",), kept=2)),
     },
     "feedforward": {
-        "plain": "jumok.layers.feedforward:PlainFeedForward",
-        "gated": "jumok.layers.gated:GatedFeedForward",
+        "plain": PartEntry(
+            "jumok.layers.feedforward:PlainFeedForward", FeedForwardSpec(engine=True)
+        ),
+        "gated": PartEntry(
+            "jumok.layers.gated:GatedFeedForward",
+            FeedForwardSpec(engine=True, inner=("gate", "inner"), kept=3),
+        ),
     },
     "score": {
-        "dot": "jumok.attention.scores:DotScore",
-        "scaled-dot": "jumok.attention.scores:ScaledDotScore",
-        "bilinear": "jumok.attention.scores:BilinearScore",
-        "additive": "jumok.attention.scores:AdditiveScore",
-        "cosine": "jumok.attention.cosine:CosineScore",
+        "dot": PartEntry("jumok.attention.scores:DotScore", ScoreSpec(engine=True, product=True)),
+        "scaled-dot": PartEntry(
+            "jumok.attention.scores:ScaledDotScore",
+            ScoreSpec(engine=True, product=True, scaled=True),
+        ),
+        "bilinear": PartEntry(
+            "jumok.attention.scores:BilinearScore",
+            ScoreSpec(engine=True, product=True, layers=("key",)),
+        ),
+        "additive": PartEntry(
+            "jumok.attention.scores:AdditiveScore",
+            ScoreSpec(engine=True, layers=("query", "key"), vectors=("energy",), covers=True),
+        ),
+        "cosine": PartEntry(
+            "jumok.attention.cosine:CosineScore",
+            ScoreSpec(engine=True, product=True, factors=("sharpness",), kept=2),
+        ),
     },
     "head_process": {
-        "qk-norm": "jumok.attention.qk_norm:QueryKeyNorm",
+        "qk-norm": PartEntry(
+            "jumok.attention.qk_norm:QueryKeyNorm",
+            HeadProcessSpec(engine=True, vectors=("weight",), kept=2),
+        ),
     },
     "attention": {
-        "heads": "jumok.attention.multihead:MultiHeadAttention",
-        "differential": "jumok.attention.variants.differential:DifferentialAttention",
-        "latent": "jumok.attention.variants.latent:LatentAttention",
-        "linear": "jumok.attention.variants.linear:LinearAttention",
+        "heads": PartEntry(
+            "jumok.attention.multihead:MultiHeadAttention",
+            AttentionSpec(engine=True, softmax=True),
+        ),
+        "differential": PartEntry(
+            "jumok.attention.variants.differential:DifferentialAttention",
+            AttentionSpec(
+                softmax=True,
+                pairs=True,
+                refuses={"process_output": ()},
+                vectors={"vectors": 4},
+                values=2,
+                kept=((1, 6), (1, 2)),  # values of pairs, their norm and difference
+            ),
+        ),
+        "latent": PartEntry(
+            "jumok.attention.variants.latent:LatentAttention",
+            LatentSpec(
+                softmax=True,
+                keys=("latent_dim", "query_latent_dim", "rotary_dim"),
+                refuses={
+                    "kv_heads": None,
+                    "score": "scaled-dot",
+                    "process_heads": (),
+                    "value_residual": False,
+                },
+            ),
+        ),
+        "linear": PartEntry(
+            "jumok.attention.variants.linear:LinearAttention",
+            AttentionSpec(
+                scores=False,
+                refuses={"score": "scaled-dot", "score_cap": None, "sinks": False, "window": None},
+                kept=((2, 2), (2, 1)),  # features, of which an exponential is kept
+            ),
+        ),
     },
     "output_process": {
-        "head-scale": "jumok.attention.head_scale:HeadScale",
-        "head-gate": "jumok.attention.variants.head_gate:HeadGate",
-        "element-gate": "jumok.attention.variants.head_gate:ElementGate",
+        "head-scale": PartEntry(
+            "jumok.attention.head_scale:HeadScale",
+            OutputProcessSpec(engine=True, factors=("gain",)),
+        ),
+        "head-gate": PartEntry(
+            "jumok.attention.variants.head_gate:HeadGate", OutputProcessSpec(gate="head")
+        ),
+        "element-gate": PartEntry(
+            "jumok.attention.variants.head_gate:ElementGate", OutputProcessSpec(gate="element")
+        ),
     },
     "format": {
-        "csv": "jumok.data.files.tables:read_csv",
-        "tsv": "jumok.data.files.tables:read_tsv",
-        "jsonl": "jumok.data.files.tables:read_jsonl",
-        "parquet": "jumok.data.files.tables:read_parquet",
-        "tmx": "jumok.data.files.translators:read_tmx",
-        "po": "jumok.data.files.translators:read_po",
-        "xliff": "jumok.data.files.xliff:read_xliff",
+        "csv": PartEntry("jumok.data.files.tables:read_csv"),
+        "tsv": PartEntry("jumok.data.files.tables:read_tsv"),
+        "jsonl": PartEntry("jumok.data.files.tables:read_jsonl"),
+        "parquet": PartEntry("jumok.data.files.tables:read_parquet"),
+        "tmx": PartEntry("jumok.data.files.translators:read_tmx"),
+        "po": PartEntry("jumok.data.files.translators:read_po"),
+        "xliff": PartEntry("jumok.data.files.translators:read_xliff"),
     },
     "positions": {
-        "index": "jumok.positions.index:IndexPositions",
-        "fraction": "jumok.positions.index:FractionPositions",
-        "binary": "jumok.positions.binary:BinaryPositions",
-        "sinusoidal": "jumok.positions.sinusoidal:SinusoidalPositions",
-        "learned": "jumok.positions.learned:LearnedPositions",
-        "rotary": "jumok.positions.rotary:RotaryPositions",
-        "alibi": "jumok.positions.alibi:AlibiPositions",
+        "index": PartEntry(
+            "jumok.positions.index:IndexPositions", PositionSpec(engine=True, narrow=True)
+        ),
+        "fraction": PartEntry(
+            "jumok.positions.index:FractionPositions",
+            PositionSpec(engine=True, narrow=True, limited=True),
+        ),
+        "binary": PartEntry(
+            "jumok.positions.binary:BinaryPositions", BinaryPositionSpec(engine=True, limited=True)
+        ),
+        "sinusoidal": PartEntry(
+            "jumok.positions.sinusoidal:SinusoidalPositions",
+            PositionSpec(engine=True, limited=True),
+        ),
+        "learned": PartEntry(
+            "jumok.positions.learned:LearnedPositions",
+            PositionSpec(engine=True, learned=True, limited=True),
+        ),
+        "rotary": PartEntry(
+            "jumok.positions.rotary:RotaryPositions",
+            PositionSpec(engine=True, enters="heads", pairs=True),
+        ),
+        "alibi": PartEntry(
+            "jumok.positions.alibi:AlibiPositions", PositionSpec(engine=True, enters="scores")
+        ),
     },
 }
 
@@ -104,7 +210,7 @@ def unknown(role: str, name: str, also: tuple[str, ...] = ()) -> str | None:
     return f"there is no {role} {name!r}{hint} There are: {', '.join(known)}"
 
 
-def resolve(role: str, name: str) -> Any:
+def builder_of(role: str, name: str) -> Any:
     """What builds the part.
 
     Raises:
@@ -113,23 +219,43 @@ def resolve(role: str, name: str) -> Any:
     fault = unknown(role, name)
     if fault is not None:
         raise ConfigError(fault)
-    part = PARTS[role][name]
-    return places.resolve(part) if isinstance(part, str) else part
+    build = PARTS[role][name].build
+    return places.import_string(build) if isinstance(build, str) else build
 
 
-def register(role: str, name: str, part: str | Part) -> None:
+def described(kind: type[S], name: str) -> S | None:
+    """The record of a part of this kind's role; None: there is no such part (a bundle may be read
+    without its plugins), or it has none.
+    """
+    part = PARTS[kind.role].get(name)
+    return part.spec if part is not None and isinstance(part.spec, kind) else None
+
+
+def spec_of(kind: type[S], name: str) -> S:
+    """The record of a part, or one that promises nothing."""
+    return described(kind, name) or kind()
+
+
+def register(role: str, name: str, build: Build, spec: Spec | None = None) -> None:
     """Adds a part, so that recipes can name it.
 
     Args:
-        part: what builds it, with the arguments of its role, or its place as "module:name".
+        build: what builds it, with the arguments of its role, or its place as "module:name".
+        spec: its record, for `jumok plan`, checks and the native engine.
 
     Raises:
-        ConfigError: there is no such role, or the name is taken by another part.
+        ConfigError: there is no such role, or the name is taken by another part, or the record is
+            one of another role.
     """
+    part = PartEntry(build, spec)
     if name in names(role) and PARTS[role][name] != part:
         raise ConfigError(
             f"the {role} {name!r} is taken by another part.",
-            got=str(part),
+            got=str(build),
             do="choose another name; taken are: " + ", ".join(names(role)),
+        )
+    if spec is not None and spec.role != role:
+        raise ConfigError(
+            "this record is one of another role.", expected=f"that of a {role}", got=repr(spec)
         )
     PARTS[role][name] = part

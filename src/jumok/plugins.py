@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jumok import parts
-from jumok.errors import BundleError, ConfigError, JumokError, Place
+from jumok.environment import is_named_pipe
+from jumok.errors import BundleError, ConfigError, JumokError, Location
 from jumok.kinds import Kind, register_kind
+from jumok.specs import Spec
 
 
 class Plugin(NamedTuple):
@@ -42,7 +44,9 @@ REGISTERED: ContextVar[set[tuple[str, str]] | None] = ContextVar("jumok_register
 """What the plugin that is being run has registered so far."""
 
 
-def register(role: str, name: str, part: Callable[..., object] | str | Kind) -> None:
+def register(
+    role: str, name: str, part: Callable[..., object] | str | Kind, spec: Spec | None = None
+) -> None:
     """Adds a part, a format or a kind of model from outside of jumok, under a name for recipes.
 
         jumok.register("score", "cosine", CosineScore)
@@ -51,17 +55,19 @@ def register(role: str, name: str, part: Callable[..., object] | str | Kind) -> 
         role: "norm", "feedforward", "score", "head_process", "output_process", "positions" or
             "format" (`jumok.parts`, which says how each is built), or "kind" (`jumok.kinds`).
         part: what builds it, or its place as "module:name"; for "kind", the record.
+        spec: what the part says of itself (`jumok.specs`). None: `jumok plan` and the native
+            engine refuse models that have it.
 
     Raises:
         ConfigError: there is no such role, or the name is taken by something else.
     """
-    _add(role, name, part)
+    _add(role, name, part, spec)
     registered = REGISTERED.get()
     if registered is not None:
         registered.add((role, name))
 
 
-def _add(role: str, name: str, part: Callable[..., object] | str | Kind) -> None:
+def _add(role: str, name: str, part: Callable[..., object] | str | Kind, spec: Spec | None) -> None:
     if role == "kind":
         if not isinstance(part, Kind):
             raise ConfigError("a kind of model is a jumok.Kind.", got=type(part).__name__)
@@ -73,7 +79,7 @@ def _add(role: str, name: str, part: Callable[..., object] | str | Kind) -> None
             expected='something that can be called, or "module:name"',
             got=type(part).__name__,
         )
-    parts.register(role, name, part)
+    parts.register(role, name, part, spec)
 
 
 def load_plugin(file: Path | str) -> str:
@@ -86,25 +92,27 @@ def load_plugin(file: Path | str) -> str:
         ConfigError: there is no such file, it raises an error, or another plugin has its name.
     """
     file = Path(file)
+    if is_named_pipe(file):  # it is read more than once
+        raise ConfigError("the plugin is a pipe, not a file.", place=Location(file))
     try:
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError as error:
         raise ConfigError(
-            "the plugin cannot be read.", got=str(error.strerror), place=Place(file)
+            "the plugin cannot be read.", got=str(error.strerror), place=Location(file)
         ) from error
     known = LOADED.get(file.name)
     if known is not None and known.digest != digest:
         raise ConfigError(
             "another plugin of this name has been loaded.",
             do="rename one of the two files",
-            place=Place(file),
+            place=Location(file),
         )
     if known is not None:
         return file.name
     spec = spec_from_file_location(f"jumok_plugin_{file.stem}", file.resolve())
     if spec is None or spec.loader is None:
         raise ConfigError(
-            "a plugin is a Python file.", expected="NAME.py", got=file.name, place=Place(file)
+            "a plugin is a Python file.", expected="NAME.py", got=file.name, place=Location(file)
         )
     module = module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -119,7 +127,7 @@ def load_plugin(file: Path | str) -> str:
         raise ConfigError(
             "the plugin raised an error.",
             got=f"{type(error).__name__}: {error}",
-            place=Place(file, line),
+            place=Location(file, line),
         ) from error
     finally:
         REGISTERED.reset(outer)
@@ -157,7 +165,7 @@ def require(needed: Mapping[str, str], bundle: Path) -> None:
                 f"this bundle needs the plugin {name}, which has not been loaded.",
                 do=f"jumok --plugin PATH/{name} ..., or export JUMOK_PLUGINS=PATH/{name}; in "
                 f'Python jumok.load_plugin("PATH/{name}")',
-                place=Place(bundle),
+                place=Location(bundle),
             )
         if LOADED[name].digest != digest:
             warnings.warn(

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
 
 SUFFIX = ".toml"
 
@@ -51,7 +51,7 @@ def find_recipe(given: Path) -> Path:
     bare = given.parent == Path()
     if bare and name in recipe_names():
         return recipes_folder() / f"{name}{SUFFIX}"
-    raise ConfigError("there is no such recipe.", place=Place(given), do=_advice(given, bare))
+    raise ConfigError("there is no such recipe.", place=Location(given), do=_advice(given, bare))
 
 
 def shipped_recipe(name: str) -> Path:

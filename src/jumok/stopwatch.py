@@ -7,11 +7,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Literal
 
-Part = Literal["encode", "decode"]
+TimedPart = Literal["encode", "decode"]
 
 
 @dataclass
-class Spent:
+class Timings:
     """What a computation took.
 
     Attributes:
@@ -19,17 +19,17 @@ class Spent:
         engines: what computed them, "native" or "torch".
     """
 
-    seconds: dict[Part, float] = field(default_factory=dict)
+    seconds: dict[TimedPart, float] = field(default_factory=dict)
     engines: set[str] = field(default_factory=set)
 
 
-_SPENT: ContextVar[Spent | None] = ContextVar("jumok_spent", default=None)
+_SPENT: ContextVar[Timings | None] = ContextVar("jumok_spent", default=None)
 
 
 @contextmanager
-def measured() -> Iterator[Spent]:
+def measured() -> Iterator[Timings]:
     """What the computations of this thread take inside the block."""
-    token = _SPENT.set(Spent())
+    token = _SPENT.set(Timings())
     try:
         found = _SPENT.get()
         assert found is not None
@@ -39,7 +39,7 @@ def measured() -> Iterator[Spent]:
 
 
 @contextmanager
-def spending(part: Part, engine: Literal["native", "torch"]) -> Iterator[None]:
+def timed(part: TimedPart, engine: Literal["native", "torch"]) -> Iterator[None]:
     """The block is this part of a computation."""
     spent = _SPENT.get()
     if spent is None:

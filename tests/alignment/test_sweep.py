@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from jumok.alignment.extract import cross_attention
+from jumok.alignment.extract import cross_attention, every_setting, word_links
 from jumok.alignment.setting import AlignmentSetting
-from jumok.alignment.sweep import every_setting, word_links
 from jumok.alignment.words import links, merge_words
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model

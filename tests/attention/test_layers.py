@@ -41,7 +41,7 @@ def test_thinking_looks_at_itself_by_88_percent():
     query = torch.full((1, 1, 64), 1.0)
     key = torch.cat([torch.full((1, 1, 64), 112 / 64), torch.full((1, 1, 64), 96 / 64)], dim=1)
     value = rows([1.0, 0.0], [0.0, 1.0])
-    found = RawAttention(ScaledDotScore(64)).look(query, key, value)
+    found = RawAttention(ScaledDotScore(64)).attend(query, key, value)
     assert found[0, 0].tolist() == pytest.approx([0.88, 0.12], abs=0.001)
 
 

@@ -68,7 +68,7 @@ def test_heads_may_have_sizes_of_their_own(head_dim, value_dim):
 def test_look_at_prepared_keys_and_values_is_forward():
     attention = of_sizes(13, 3, 7, 11)
     queries, memory, _ = states(13)
-    found = attention.look(queries, *attention.keys_values(memory))
+    found = attention.attend(queries, *attention.keys_values(memory))
     assert torch.equal(found, attention(queries, memory))
 
 
@@ -76,9 +76,9 @@ def test_rotary_look_depends_on_the_distance_alone():
     turn = RotaryPositions(8)
     attention = of_sizes(13, 3, 8, 11, parts=HeadParts(process_queries=[turn], process_keys=[turn]))
     queries, memory, _ = states(13)
-    here = attention.look(queries, *attention.keys_values(memory, 0), position=2)
-    there = attention.look(queries, *attention.keys_values(memory, 29), position=31)
-    elsewhere = attention.look(queries, *attention.keys_values(memory, 29), position=37)
+    here = attention.attend(queries, *attention.keys_values(memory, 0), position=2)
+    there = attention.attend(queries, *attention.keys_values(memory, 29), position=31)
+    elsewhere = attention.attend(queries, *attention.keys_values(memory, 29), position=37)
     torch.testing.assert_close(here, there, atol=1e-5, rtol=0)
     assert not torch.allclose(here, elsewhere, atol=1e-2)
 
@@ -98,7 +98,7 @@ def test_bias_is_added_to_the_scores_of_each_head():
         scores = scores.masked_fill(~real[:, None], -torch.inf)
         seen.append(scores.softmax(-1) @ value[:, head])
     expected = attention.output(torch.cat(seen, -1))
-    found = attention.look(queries, key, value, mask_of_keys(real), position=2)
+    found = attention.attend(queries, key, value, mask_of_keys(real), position=2)
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)
 
 

@@ -27,11 +27,11 @@ def test_texts_in_turns_and_together_are_the_same(folder):
     options, found = replace(options, maximum_length=200), {}
     for way, write in writing.WAYS.items():
         writers = [
-            writing.NativeWriter(system.engine, prompt, replace(options, seed=number))
+            writing.native_writer(system.engine, prompt, replace(options, seed=number), None)
             for number in range(3)
         ]
         write(writers, 20, system)
-        found[way] = [each._written for each in writers]
+        found[way] = [each._text.tokens for each in writers]
         assert writing.engine_rate(system, way, 3, 20, options) > 0
     assert found["in turns"] == found["together"]
     assert len({tuple(each) for each in found["together"]}) == 3

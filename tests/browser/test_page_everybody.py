@@ -169,7 +169,7 @@ def walks() -> Iterator[object]:
     for name, manner in MANNERS.items():
         for kind in LEAST_VIEWS:
             usual = kind == "Transformer" or kind in manner.kinds
-            yield pytest.param(kind, name, marks=() if usual else pytest.mark.slow)
+            yield pytest.param(kind, name, marks=() if usual else pytest.mark.nightly)
 
 
 @pytest.fixture

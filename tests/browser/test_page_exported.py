@@ -21,8 +21,8 @@ from jumok.data.tokenizer import Tokenizer
 from jumok.engine.structures import library
 from jumok.engine.wasm import VECTORS, build, engine_wasm, missing_compiler
 from jumok.kernels.libraries.levels import machine
-from jumok.smallworld.corpus import pairs
 from jumok.systems.translation.web import WebTranslator
+from smallworld.corpus import pairs
 from tests.browser.bare import SHORT, bare_page
 from tests.browser.comparing import aligned, names, tables
 from tests.browser.conftest import open_controls
@@ -123,7 +123,7 @@ def test_the_page_computes_the_bits_of_the_engine(asked, tmp_path, kind, changes
     "flags",
     [
         (VECTORS, "-U__wasm_simd128__"),  # with the C library that is compiled already
-        pytest.param(("-mno-simd128",), marks=pytest.mark.slow),
+        pytest.param(("-mno-simd128",), marks=pytest.mark.nightly),
     ],
     ids=["hidden", "none"],
 )

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from jumok.inspection.page.document import page as html
-from jumok.lab.worked.catalog import WORKED, worked
+from jumok_lectures.worked.catalog import WORKED, worked
 
 expect = pytest.importorskip("playwright.sync_api", reason="needs the package playwright").expect
 

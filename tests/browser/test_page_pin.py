@@ -138,7 +138,7 @@ def test_a_live_page_says_why_a_pin_cannot_be_restored(served, folders):
     )
 
 
-@pytest.mark.parametrize("every", [2, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [2, pytest.param(1, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(("width", "theme", "language"), SCREENS)
 def test_a_pinned_state_is_for_everybody(opened, width, theme, language, every):
     """Every second view: each is seen on two of the screens, one wide and one narrow."""

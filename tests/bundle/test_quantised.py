@@ -132,7 +132,7 @@ def test_a_file_that_was_cut_is_found(copy: Path) -> None:
     file.write_bytes(file.read_bytes()[:-7])
     with pytest.raises(BundleError) as caught:
         read_bundle(copy)
-    assert f"{file}: the weights are cut off." in str(caught.value)
+    assert f"{file}: the weights cannot be read." in str(caught.value)
 
 
 def test_a_missing_digest_is_found(copy: Path) -> None:

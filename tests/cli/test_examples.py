@@ -18,8 +18,8 @@ from jumok.cli.verbs.inside import look
 from jumok.data.tokenizer import Tokenizer
 from jumok.inspection.page.document import page
 from jumok.inspection.trace import Trace
-from jumok.smallworld.corpus import pairs, split_of
 from jumok.systems.catalog import load
+from smallworld.corpus import pairs, split_of
 from tests.systems.lm import write_lm
 from tests.systems.pictures import write_captioner
 from tests.systems.untrained import write_masked

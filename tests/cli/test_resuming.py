@@ -182,6 +182,25 @@ def test_a_named_pipe_is_written_to_and_stays(tiny_bundle, book, tmp_path):
     assert pipe.is_fifo()
 
 
+@pytest.mark.parametrize("output", [("-o", "out"), ()])
+def test_a_file_that_may_not_grow_is_an_error_without_a_traceback(tiny_bundle, tmp_path, output):
+    resource = pytest.importorskip("resource")
+    (tmp_path / "in").write_text("the cat sat on the mat\n" * 300)
+    most = ["--beam", "1", "--maximum-length", "3"]
+    with (tmp_path / "stdout").open("wb") as stdout:
+        done = subprocess.run(
+            [sys.executable, "-m", "jumok", "translate", tiny_bundle, "in", *most, *output],
+            cwd=tmp_path,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512)),
+            check=False,
+        )
+    assert done.returncode == 2, done.stderr
+    assert b"the output cannot be written" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
 def test_a_link_stays_and_its_file_is_translated(tiny_bundle, book, tmp_path):
     link, whole = tmp_path / "link", tmp_path / "far" / "whole"
     whole.parent.mkdir()

@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 
 from jumok.cli import screen
 from jumok.cli.main import app
-from jumok.cli.verbs import lab
 from jumok.cli.verbs.info import architecture
 from jumok.errors import ConfigError
-from jumok.lab.catalog import LABS, find
 from jumok.training.screen import LiveScreen
+from jumok_lectures.catalog import LABS, find
+from jumok_lectures.verbs import lab
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])

@@ -51,6 +51,7 @@ def test_two_that_write_the_same_folder_do_not_take_it_from_each_other(tmp_path)
     assert [each.name for each in tmp_path.iterdir()] == ["corpus"]
 
 
+@pytest.mark.process
 def test_what_dead_processes_left_is_swept_and_nothing_else(tmp_path):
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()

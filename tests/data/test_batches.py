@@ -19,7 +19,6 @@ from jumok.data.pairs.batches import (
     source_batches,
     validation_batches,
 )
-from jumok.data.pairs.blocks import StoredLengths
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.pairs.pair import Pair
 from jumok.data.pairs.sampler import PairSampler
@@ -47,7 +46,7 @@ def store(tokenizer: Tokenizer, tmp_path: Path) -> PairStore:
 
 
 def make_stream(store: PairStore, resampling: Resampling | None = None) -> UpdateStream:
-    lengths = [StoredLengths(store.source.lengths, store.target.lengths)]
+    lengths = [store.lengths]
     return UpdateStream([store], PairSampler(lengths, None, 300, 100, 1), resampling)
 
 
@@ -164,9 +163,7 @@ def test_multi30k_is_gone_through_once_an_epoch_with_little_padding(
     tokenizer = Tokenizer.train(lines, "bpe", 8000)
     store = prepare(corpus, tokenizer, tokenizer, tmp_path, Filters(None))
     assert len(store) == 29_000
-    sampler = PairSampler(
-        [StoredLengths(store.source.lengths, store.target.lengths)], None, 4096, 1024, 1
-    )
+    sampler = PairSampler([store.lengths], None, 4096, 1024, 1)
     micros = []
     while sampler.epochs[0] < 1:
         micros += [rows for _, rows in sampler.next_update()]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jumok.data.pairs.blocks import Lengths, PairBlock, StoredLengths, blocks_of_epoch
+from jumok.data.pairs.blocks import Lengths, PairBlock, blocks_of_epoch
 from jumok.data.pairs.sampler import CorpusOrder, Cursor, PairSampler, by_length, plan_epoch
 
 SHARDS = st.lists(st.integers(1, 60), min_size=1, max_size=9)
@@ -150,19 +150,6 @@ def test_rows_beyond_32_bits_are_counted() -> None:
     assert len(blocks) == 700
     assert max(end for block in blocks for _, end in block.stretches) == 7_000_000_000
     assert sum(map(len, blocks)) == 7_000_000_000
-
-
-def test_stored_lengths_of_16_bits_give_the_same_plan() -> None:
-    """Sums of lengths must not be computed in the 16 bits that they are stored in."""
-    random = np.random.default_rng(1)
-    source, target = (random.integers(1, 65_536, 300).astype(np.uint16) for _ in range(2))
-    narrow = PairSampler([StoredLengths(source, target)], None, 10**6, 10**5, 1)
-    wide = PairSampler(
-        [StoredLengths(source.astype(np.int32), target.astype(np.int32))], None, 10**6, 10**5, 1
-    )
-    assert narrow.epoch_tokens == wide.epoch_tokens == int(target.sum(dtype=np.int64)) + 300
-    for _ in range(20):
-        assert drawn(narrow.next_update()) == drawn(wide.next_update())
 
 
 def test_a_block_and_the_next_are_announced_before_they_are_read() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from jumok.data.captions.boxes import Boxes, GroundedNoun, read_boxes
 from jumok.errors import DataError
-from jumok.smallworld.scenes import write
+from smallworld.scenes import write
 
 GOOD = '{"file": "a", "things": [{"kind": "cup", "box": [1, 2, 3, 5]}], "en": [[[7, [0]]], []]}\n'
 

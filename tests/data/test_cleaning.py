@@ -12,7 +12,7 @@ from jumok.data.pairs.cleaning import languages, rules
 from jumok.data.pairs.cleaning.characters import LETTER, BothSides, Side, scripts
 from jumok.data.pairs.cleaning.filters import usable
 from jumok.data.pairs.cleaning.findings import CleaningReport
-from jumok.data.pairs.cleaning.surveyed import surveyed
+from jumok.data.pairs.cleaning.survey import survey_corpora
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.pairs.drift import shifted_part
 from jumok.errors import ConfigError, DataError, MissingExtraError
@@ -43,7 +43,9 @@ def of(*pairs: tuple[str, str]) -> BothSides:
 
 
 def test_pairs_are_left_out_and_each_counts_once(tmp_path: Path) -> None:
-    (one,), (report,) = surveyed([corpus(tmp_path)], NO_MODEL, ("en", "fr"), tmp_path / "cache")
+    (one,), (report,) = survey_corpora(
+        [corpus(tmp_path)], NO_MODEL, ("en", "fr"), tmp_path / "cache"
+    )
     assert [pair.line for pair in read_pairs(one)] == [1, 4, 7, 9]
     found = {name: each.pairs for name, each in report.findings.items() if each.pairs}
     assert found == {"equal": 1, "markup": 2, "script": 1, "duplicates": 1}
@@ -59,7 +61,7 @@ def test_pairs_are_left_out_and_each_counts_once(tmp_path: Path) -> None:
 
 
 def test_without_the_key_all_stay_and_a_warning_is_said(tmp_path: Path) -> None:
-    (one,), (report,) = surveyed([corpus(tmp_path)], None, ("en", "fr"), tmp_path / "cache")
+    (one,), (report,) = survey_corpora([corpus(tmp_path)], None, ("en", "fr"), tmp_path / "cache")
     assert len(list(read_pairs(one))) == len(ROWS)
     said = "\n".join(report.lines())
     assert (
@@ -71,20 +73,20 @@ def test_without_the_key_all_stay_and_a_warning_is_said(tmp_path: Path) -> None:
 
 def test_a_pair_may_repeat_one_of_an_earlier_corpus(tmp_path: Path) -> None:
     two = [corpus(tmp_path), corpus(tmp_path, [("42", "42"), ("a cat", "un chat")], "b.tsv")]
-    (_, later), _ = surveyed(two, NO_MODEL, ("en", "fr"), tmp_path / "cache")
+    (_, later), _ = survey_corpora(two, NO_MODEL, ("en", "fr"), tmp_path / "cache")
     assert [pair.source for pair in read_pairs(later)] == ["a cat"]
 
 
 def test_duplicates_by_target_leave_one_source_of_each(tmp_path: Path) -> None:
     rows = [("a cat", "un chat"), ("the cat", "un chat"), ("a cat", "le chat")]
     clean = CleanConfig(language=None, near_duplicates=None, duplicates="target")
-    (one,), _ = surveyed([corpus(tmp_path, rows)], clean, ("en", "fr"), tmp_path / "cache")
+    (one,), _ = survey_corpora([corpus(tmp_path, rows)], clean, ("en", "fr"), tmp_path / "cache")
     assert [pair.line for pair in read_pairs(one)] == [1, 3]
 
 
 def test_a_corpus_of_which_nothing_is_left_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"data\.clean leaves no pair") as caught:
-        surveyed([corpus(tmp_path, [("a", "a")])], NO_MODEL, ("en", "fr"), tmp_path / "cache")
+        survey_corpora([corpus(tmp_path, [("a", "a")])], NO_MODEL, ("en", "fr"), tmp_path / "cache")
     assert "is equal on both sides" in str(caught.value)
 
 
@@ -211,9 +213,9 @@ def test_other_languages_and_swapped_sides_are_told(tmp_path: Path) -> None:
     rows = [(english, german), (english, dutch), (german, english), ("Hallo", "Hello")]
     clean = CleanConfig(duplicates=None, near_duplicates=None)
     one = corpus(tmp_path, rows)
-    (left,), _ = surveyed([one], clean, ("en-GB", "de"), tmp_path / "cache")
+    (left,), _ = survey_corpora([one], clean, ("en-GB", "de"), tmp_path / "cache")
     assert [pair.line for pair in read_pairs(left)] == [1, 4]
-    _, (report,) = surveyed([one], None, ("en-GB", "de"), tmp_path / "cache")
+    _, (report,) = survey_corpora([one], None, ("en-GB", "de"), tmp_path / "cache")
     assert report.findings["language"].examples[0][0] == 2
     assert report.findings["swapped"].examples[0][0] == 3
     said = "\n".join(report.lines())
@@ -263,7 +265,7 @@ def test_the_report_says_where_pairs_are_shifted(tmp_path: Path) -> None:
         with gzip.open(tmp_path / f"{name}.gz", "wt") as file:
             file.write("".join(f"{line}\n" for line in lines))
     one = Corpus(tmp_path / "a.en.gz", tmp_path / "a.fr.gz")
-    _, (report,) = surveyed([one], None, ("en", "fr"), tmp_path / "cache")
+    _, (report,) = survey_corpora([one], None, ("en", "fr"), tmp_path / "cache")
     (said,) = report.notes
     assert "each source fits the target 1 above" in said
     found = re.search(r"lines (\d+) to", said)

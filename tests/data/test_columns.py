@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jumok.data.pairs.columns import ColumnReader, PairColumns, columns_of
 from jumok.data.pairs.corpus import Corpus, read_columns, read_pairs
-from jumok.data.pairs.pair import Pair
+from jumok.data.pairs.pair import ColumnReader, Pair, PairColumns, columns_of
 from jumok.errors import DataError
 
 PAIRS = [Pair(f"s{line}", f"t{line}", line) for line in range(1, 12)]

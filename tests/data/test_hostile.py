@@ -68,6 +68,15 @@ def test_tmx_with_tags_in_tags(tmp_path: Path) -> None:
     )
 
 
+def test_xliff_with_tags_in_tags(tmp_path: Path) -> None:
+    pytest.importorskip("lxml")
+    file = tmp_path / "deep.xlf"
+    source = "<g>" * 1_500 + "deep" + "</g>" * 1_500 + " and <ph>code</ph>out"
+    unit = f"<trans-unit><source>{source}</source><target>가</target></trans-unit>"
+    file.write_text(f"<xliff><file>{unit}</file></xliff>", encoding="utf-8")
+    assert [tuple(pair)[:2] for pair in read_pairs(Corpus(file=file))] == [("deep and out", "가")]
+
+
 LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10 if n else "ha" * 10}">' for n in range(12))
 
 

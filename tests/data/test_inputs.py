@@ -16,7 +16,7 @@ from jumok.data.captions.store import (
     store_inputs,
 )
 from jumok.data.files.images import ImageSource
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 
 def picture(folder: Path, name: str, colour: tuple[int, int, int], size: tuple[int, int]) -> Path:
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 def items(folder: Path, *names: str) -> list[Item]:
     source = ImageSource(folder)
     table = folder.parent / "captions.tsv"
-    return [Item(source, name, Place(table, line)) for line, name in enumerate(names, start=1)]
+    return [Item(source, name, Location(table, line)) for line, name in enumerate(names, start=1)]
 
 
 def test_pixels_are_stored_colour_by_colour_at_the_models_size(folder, tmp_path):
@@ -99,11 +99,11 @@ def test_nothing_but_damaged_pictures_is_refused(folder, tmp_path):
 
 def test_a_damaged_store_says_to_delete_it(folder, tmp_path):
     stored = store_inputs(items(folder, "red.png"), pixel_reader(3), tmp_path / "c")
-    values = tmp_path / "c" / stored.key / "values"
-    values.write_bytes(values.read_bytes()[:-1])
-    with pytest.raises(DataError, match="the prepared images are damaged") as error:
+    file = tmp_path / "c" / f"{stored.key}.safetensors"
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(DataError, match="the prepared data are damaged") as error:
         store_inputs(items(folder, "red.png"), pixel_reader(3), tmp_path / "c")
-    assert "delete this folder" in str(error.value)
+    assert "delete this file" in str(error.value)
 
 
 def npy(array: np.ndarray) -> bytes:
@@ -161,7 +161,7 @@ def test_a_pictures_features_are_found_by_its_name(tmp_path):
     assert "b/one" in source
     assert "b/two.jpg" not in source
     stored = store_inputs(
-        [Item(source, "b/one.jpg", Place("t.tsv", 1))], feature_reader(1, 1, 2), tmp_path / "c"
+        [Item(source, "b/one.jpg", Location("t.tsv", 1))], feature_reader(1, 1, 2), tmp_path / "c"
     )
     assert stored.values.tolist() == [[[7.0, 7.0]]]
 

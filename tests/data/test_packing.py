@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jumok.data.pairs.batches import Batch
-from jumok.data.pairs.blocks import BLOCK, StoredLengths
+from jumok.data.pairs.blocks import BLOCK
 from jumok.data.pairs.packing import PackedShape, PackedUpdates, packed_batch, plan_packed
 from jumok.data.pairs.prepared import ShardedPairs
 from jumok.data.pairs.sampler import PairSampler
@@ -19,6 +19,7 @@ from jumok.errors import ConfigError
 from jumok.shapes import Tensor
 from tests.data.planning import assert_each_can_be_collated_alone
 from tests.data.shards import ROWS, write
+from tests.data.stores import stored_lengths
 from tests.data.test_batches import make_store
 
 
@@ -105,7 +106,7 @@ def test_shards_are_packed_as_one_store_and_in_blocks_and_each_batch_alone(token
 
 
 def test_a_sentence_longer_than_a_batch_is_refused():
-    lengths = [StoredLengths(np.array([3, 99], np.int32), np.array([4, 7], np.int32))]
+    lengths = [stored_lengths(np.array([3, 99]), np.array([4, 7]))]
     with pytest.raises(ConfigError) as caught:
         PackedShape.of(lengths, 64)
     assert str(caught.value) == (

@@ -23,7 +23,7 @@ def test_a_store_holds_every_picture_and_its_label(tmp_path: Path, folder: Path)
     assert store.labels == ("blue", "green", "red")
     assert store.numbers.tolist() == [0] * 7 + [1] * 7 + [2] * 7
     assert np.array_equal(store.pixels[9], picture("green", 2))
-    assert isinstance(store.pixels, np.memmap)
+    assert not store.pixels.flags.owndata
 
 
 def test_labels_are_in_alphabetical_order_however_they_come(tmp_path: Path, folder: Path) -> None:
@@ -106,6 +106,6 @@ def test_pictures_of_unknown_labels_may_be_skipped_and_are_counted(
 def test_a_damaged_store_says_what_to_do(tmp_path: Path, folder: Path) -> None:
     sources, cache = [PictureSource(folder=folder)], tmp_path / "cache"
     store = prepare_pictures(sources, SHAPE, cache)
-    (cache / store.key / "pixels").write_bytes(b"short")
-    with pytest.raises(DataError, match=r"(?s)prepared images are damaged.*delete this folder"):
+    (cache / f"{store.key}.safetensors").write_bytes(b"short")
+    with pytest.raises(DataError, match=r"(?s)prepared data are damaged.*delete this file"):
         prepare_pictures(sources, SHAPE, cache)

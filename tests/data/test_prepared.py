@@ -3,7 +3,6 @@
 import functools
 import hashlib
 import json
-import shutil
 import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -23,10 +22,12 @@ from jumok.data.pairs.sampler import PairSampler
 from jumok.data.pairs.shards import shard_name, write_shard
 from jumok.data.pairs.store import Filters, PairStore, prepare_pairs
 from jumok.data.report import CorpusReport
+from jumok.data.store import read_store
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError, MissingExtraError
 from tests.data.sentences import ENGLISH
 from tests.data.shards import ROWS, write
+from tests.data.stores import flip, rewrite
 from tests.missing import uninstall
 
 
@@ -160,12 +161,12 @@ def test_only_the_shards_that_are_needed_are_copied_and_each_once(
     corpus = ShardedPairs(address, cache)
     assert not [path for path in handler.asked if "shard" in path]
     corpus.read(0, 6)
-    assert {path.split("/")[1] for path in handler.asked if "shard" in path} == {shard_name(0)}
+    assert {path.removeprefix("/") for path in handler.asked if "shard" in path} == {shard_name(0)}
     corpus.expect([(15, 16)])
     for again in (corpus, ShardedPairs(address, cache)):
         again.read(0, 20)
     asked = [path for path in handler.asked if "shard" in path]
-    assert len(asked) == len(set(asked)) == 3 * 7
+    assert len(asked) == len(set(asked)) == 3
     assert not list(cache.glob(".*.lock"))
 
 
@@ -177,22 +178,16 @@ def test_two_readers_with_one_cache_copy_each_file_once(site: tuple[str, type[Si
     first, second = (reader.read(0, 20)[0].tolist() for reader in readers)
     assert first == second
     asked = [path for path in handler.asked if "shard" in path]
-    assert len(asked) == len(set(asked)) == 3 * 7
+    assert len(asked) == len(set(asked)) == 3
 
 
 def test_a_damaged_copy_is_made_again(site: tuple[str, type[Site]], cache: Path):
     address, _ = site
     before = ShardedPairs(address, cache).read(0, 20)
-    for file in cache.glob("*/source.values"):
-        change(file)
+    for file in cache.glob("*.safetensors"):
+        flip(file)
     after = ShardedPairs(address, cache).read(0, 20)
     assert [each.tolist() for each in after] == [each.tolist() for each in before]
-
-
-def change(file: Path) -> None:
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.write_bytes(content)
 
 
 def record(file: Path) -> FileRecord:
@@ -200,38 +195,38 @@ def record(file: Path) -> FileRecord:
 
 
 def test_a_missing_file_is_named_before_training(folder: Path, cache: Path):
-    file = folder / shard_name(1) / "target.ends"
+    file = folder / shard_name(1)
     written = record(file)
     file.unlink()
     with pytest.raises(DataError) as caught:
         ShardedPairs(str(folder), cache)
     assert str(caught.value) == (
         f"{file}: a file of the prepared corpus is missing.\n"
-        f"  expected: {written.bytes} bytes, according to manifest.json\n"
+        f"  expected: {written.bytes:,} bytes, according to manifest.json\n"
         "  got:      no such file\n"
         "  do:       copy the corpus again as a whole, or prepare it again: jumok prepare"
     )
 
 
 def test_a_cut_shard_is_named_before_training(folder: Path, cache: Path):
-    file = folder / shard_name(2) / "source.values"
+    file = folder / shard_name(2)
     size = record(file).bytes
     file.write_bytes(file.read_bytes()[:-2])
     with pytest.raises(DataError) as caught:
         ShardedPairs(str(folder), cache)
     assert str(caught.value) == (
         f"{file}: a file of the prepared corpus has another size than when it was written.\n"
-        f"  expected: {size} bytes, according to manifest.json\n"
-        f"  got:      {size - 2} bytes: it was cut\n"
+        f"  expected: {size:,} bytes, according to manifest.json\n"
+        f"  got:      {size - 2:,} bytes: it was cut\n"
         "  do:       copy the corpus again as a whole, or prepare it again: jumok prepare"
     )
 
 
-@pytest.mark.parametrize("name", ["store.json", "source.lengths", "target.values"])
-def test_a_changed_shard_is_named_when_it_is_opened(name: str, folder: Path, cache: Path):
-    file = folder / shard_name(1) / name
+@pytest.mark.parametrize("place", [0, 99, -1])
+def test_a_changed_shard_is_named_when_it_is_opened(place: int, folder: Path, cache: Path):
+    file = folder / shard_name(1)
     written = record(file).sha256
-    change(file)
+    flip(file, place)
     corpus = ShardedPairs(str(folder), cache)
     corpus.read(0, 7)
     with pytest.raises(DataError) as caught:
@@ -249,10 +244,7 @@ def reseal(folder: Path, **changes: Any) -> None:
     described = json.loads((folder / "manifest.json").read_text("utf-8"))
     shard = described["shards"][1]
     shard.update(changes)
-    shard["files"] = {
-        path.name: {"bytes": record(path).bytes, "sha256": record(path).sha256}
-        for path in (folder / shard["name"]).iterdir()
-    }
+    shard["file"] = record(folder / shard["name"]).model_dump()
     described["pairs"] = sum(each["pairs"] for each in described["shards"])
     described.pop("sha256")
     text = json.dumps(described, sort_keys=True)
@@ -275,7 +267,7 @@ def test_a_manifest_with_wrong_numbers_is_refused(key: str, folder: Path, cache:
 def test_a_shard_of_another_tokenizer_is_refused(folder: Path, cache: Path, tokenizer: Tokenizer):
     other = Tokenizer.train(ENGLISH, "bpe", 311)
     write_shard(folder, 1, ROWS[7:14], other, Filters(), report=CorpusReport("rows"))
-    stored = json.loads((folder / shard_name(1) / "store.json").read_text("utf-8"))["about"]
+    stored = read_store(folder / shard_name(1)).about
     source, target = stored["tokens"]
     reseal(folder, source_tokens=source, target_tokens=target, longest=stored["longest"])
     with pytest.raises(DataError) as caught:
@@ -296,10 +288,10 @@ def test_another_tokenizer_in_the_folder_is_refused(folder: Path, cache: Path):
 
 
 def test_a_shard_whose_ids_lie_outside_of_the_vocabulary_is_refused(folder: Path, cache: Path):
-    file = folder / shard_name(1) / "source.values"
-    values = np.fromfile(file, np.uint16)
-    values[3] = 60_000
-    values.tofile(file)
+    def change(tensors: dict[str, np.ndarray]) -> None:
+        tensors["source"][3] = 60_000
+
+    rewrite(folder / shard_name(1), change)
     reseal(folder)
     with pytest.raises(DataError, match=r"the shard does not hold what a shard holds\.[^$]*60000"):
         ShardedPairs(str(folder), cache).read(7, 8)
@@ -322,9 +314,9 @@ def test_what_is_wrong_at_an_address_is_said_with_the_address(
 ):
     address, _ = site
     corpus = ShardedPairs(address, cache)
-    change(folder / shard_name(0) / "target.values")
-    (folder / shard_name(1) / "target.values").unlink()
-    cut = folder / shard_name(2) / "target.values"
+    flip(folder / shard_name(0))
+    (folder / shard_name(1)).unlink()
+    cut = folder / shard_name(2)
     cut.write_bytes(cut.read_bytes()[:-4])
     for row, text in (
         (0, "has changed since it was written"),
@@ -333,9 +325,9 @@ def test_what_is_wrong_at_an_address_is_said_with_the_address(
     ):
         with pytest.raises(DataError) as caught:
             corpus.read(row, row + 1)
-        place = f"{address}/{shard_name(row // 7)}/target.values"
+        place = f"{address}/{shard_name(row // 7)}"
         assert str(caught.value).startswith(f"{place}: a file of the prepared corpus {text}.")
-    shutil.rmtree(folder / shard_name(0))
+    (folder / shard_name(0)).unlink()
     with pytest.raises(DataError, match="is missing"):  # the failed copy is tried again
         corpus.read(0, 1)
 
@@ -345,17 +337,16 @@ def test_a_server_that_fails_is_asked_again(
 ):
     monkeypatch.setattr(remote, "PAUSE", 0.01)
     address, handler = site
-    path = f"/{shard_name(0)}/source.ends"
+    path = f"/{shard_name(0)}"
     handler.failures[path] = 2
     corpus = ShardedPairs(address, cache)
     corpus.read(0, 1)
     assert handler.asked.count(path) == 3
-    handler.failures[f"/{shard_name(1)}/source.ends"] = 99
+    handler.failures[f"/{shard_name(1)}"] = 99
     with pytest.raises(DataError) as caught:
         corpus.read(7, 8)
-    assert (
-        f"{address}/{shard_name(1)}/source.ends: a file of the prepared corpus cannot be read"
-        in (str(caught.value))
+    assert f"{address}/{shard_name(1)}: a file of the prepared corpus cannot be read" in (
+        str(caught.value)
     )
     assert "503" in str(caught.value)
 

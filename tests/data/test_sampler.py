@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from jumok.data.pairs.blocks import StoredLengths
 from jumok.data.pairs.sampler import SPAN, Cursor, PairSampler, plan_epoch
 from jumok.errors import DataError
+from tests.data.stores import stored_lengths
 
 Lengths = npt.NDArray[np.int32]
 
@@ -21,7 +22,7 @@ def lengths(count: int, seed: int = 1) -> tuple[Lengths, Lengths]:
 
 
 def stored(count: int, seed: int = 1) -> StoredLengths:
-    return StoredLengths(*lengths(count, seed))
+    return stored_lengths(*lengths(count, seed))
 
 
 def sampler(seed: int = 1, **changes: object) -> PairSampler:

@@ -1,176 +1,132 @@
+"""Columns on disk: any reader of safetensors reads them, none is read as a whole into memory."""
+
 import json
-import os
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from safetensors import safe_open
+from safetensors.numpy import load_file
 
-from jumok.data.pairs import store as store_module
-from jumok.data.pairs.corpus import Corpus
-from jumok.data.pairs.pair import Pair
-from jumok.data.pairs.store import Filters, open_store, prepare, prepare_pairs
-from jumok.data.report import CorpusReport
-from jumok.data.tokenizer import Tokenizer
+from jumok.data import store as store_module
+from jumok.data.store import Ragged, Store, StoreWriter, read_store, write_store
 from jumok.errors import DataError
-from tests.data.sentences import ENGLISH
-
-EVERYTHING = Filters(max_tokens=None)
 
 
-@pytest.fixture
-def corpus(tmp_path: Path) -> Corpus:
-    (tmp_path / "a.en").write_text("\n".join(ENGLISH))
-    (tmp_path / "a.ko").write_text("\n".join(reversed(ENGLISH)))
-    return Corpus(tmp_path / "a.en", tmp_path / "a.ko")
+def sequences(file: Path, *appended: list[int]) -> Ragged:
+    def fill(writer: StoreWriter) -> dict[str, object]:
+        for lengths in appended:
+            values = np.arange(sum(lengths)) % 60_000
+            writer.add_sequences("a", values.astype(np.uint16), np.array(lengths, np.int64))
+        return {}
+
+    write_store(file, fill)
+    return read_store(file).sequences("a", 60_000)
 
 
-def test_prepare_stores_every_sentence_in_order(
-    corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store_module, "CHUNK", 7)
-    store = prepare(corpus, tokenizer, tokenizer, tmp_path / "cache")
-    assert len(store) == 20
-    for index, (source, target) in enumerate(zip(ENGLISH, reversed(ENGLISH), strict=True)):
-        assert store.source[index].tolist() == tokenizer.encode(source)
-        assert store.target[index].tolist() == tokenizer.encode(target)
-    assert isinstance(store.source.values, np.memmap)
-    assert store.source.values.dtype == np.uint16
-    assert (store.report.read, store.report.kept, store.report.dropped) == (20, 20, {})
+def mixed(file: Path) -> Store:
+    """Columns of every width, in an order that would not be aligned."""
+
+    def fill(writer: StoreWriter) -> dict[str, object]:
+        for row in range(3):
+            writer.add("bytes", np.full((1, 5), row, np.uint8))
+            writer.add("floats", np.full((2, 3), row, np.float32))
+            writer.add("numbers", np.full(1, row, np.int64))
+            writer.add_sequences("texts", np.full(row, 7, np.uint16), np.array([row]))
+        return {"title": "뜰"}
+
+    write_store(file, fill)
+    return read_store(file)
 
 
-@settings(max_examples=20)
-@given(st.lists(st.tuples(st.text(max_size=9), st.text(max_size=9)), min_size=1, max_size=29))
-def test_any_pairs_come_back_except_those_with_an_empty_side(
-    tokenizer: Tokenizer,
-    tmp_path_factory: pytest.TempPathFactory,
-    pairs: list[tuple[str, str]],
-) -> None:
-    clean = [[text.encode(errors="ignore").decode() for text in pair] for pair in pairs]
-    given_pairs = [Pair(*pair, line) for line, pair in enumerate(clean, start=1)]
-    ids = [(tokenizer.encode(pair.source), tokenizer.encode(pair.target)) for pair in given_pairs]
-    whole = [pair for pair in ids if all(pair)]
-    if whole:
-        store = prepare_pairs(
-            given_pairs, "x", tokenizer, tokenizer, tmp_path_factory.mktemp("cache"), EVERYTHING,
-            report=CorpusReport("x"), keep_texts=True,
-        )  # fmt: skip
-        found = zip(*([*map(list, map(side.__getitem__, range(len(store))))]
-                      for side in (store.source, store.target)), strict=True)  # fmt: skip
-        assert list(found) == whole
-        kept = [pair for pair, sides in zip(clean, ids, strict=True) if all(sides)]
-        assert store.texts(range(len(kept))) == tuple(map(list, zip(*kept, strict=True)))
+def test_another_reader_of_safetensors_reads_the_columns(tmp_path: Path):
+    file = tmp_path / "a.safetensors"
+    store = mixed(file)
+    tensors = load_file(file)
+    assert tensors.keys() == store.tensors.keys()
+    for name, tensor in tensors.items():
+        assert tensor.dtype == store.tensors[name].dtype
+        assert tensor.tolist() == store.tensors[name].tolist()
+    assert tensors["floats"].tolist() == [[row] * 3 for row in (0, 0, 1, 1, 2, 2)]
+    assert tensors["texts.offsets"].tolist() == [0, 0, 1, 3]
+    with safe_open(file, "np") as other:
+        assert json.loads(other.metadata()["about"]) == store.about == {"title": "뜰"}
 
 
-def test_filters_say_what_they_dropped(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    long = "a man " * 10
-    pairs = [("a man", "a man"), ("", "a man"), (long, long), (long, "a"), ("a", "man in a blue")]
-    stream = [Pair(*pair, line) for line, pair in enumerate([*pairs, pairs[1]], start=11)]
-    report = CorpusReport("talks")
-    tokens = len(tokenizer.encode(long))
-    store = prepare_pairs(
-        stream, "x", tokenizer, tokenizer, tmp_path, Filters(tokens - 1, 4.0), report=report
-    )
-    ratio = len(tokenizer.encode("man in a blue"))
-    assert ratio > 4
-    assert str(store.report) == (
-        "talks: 6 pairs read, 1 kept\n"
-        "  dropped, one side empty: 2 (lines 12, 16)\n"
-        f"  dropped, longer than {tokens - 1} tokens: 2 (lines 13, 14)\n"
-        "  dropped, one side more than 4 times the other: 1 (line 15)"
-    )
+def test_columns_are_views_of_the_file_on_their_own_boundaries(tmp_path: Path):
+    for tensor in mixed(tmp_path / "a.safetensors").tensors.values():
+        assert not tensor.flags.writeable
+        assert not tensor.flags.owndata
+        assert tensor.flags.aligned
 
 
-def test_prepare_finds_the_same_content_again(
-    corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cache = tmp_path / "cache"
-    first = prepare(corpus, tokenizer, tokenizer, cache, Filters(99))
-    monkeypatch.setattr(store_module, "read_pairs", lambda *_: iter(()))
-    second = prepare(corpus, tokenizer, tokenizer, cache, Filters(99))
-    assert second.key == first.key
-    assert second.report == first.report
-    assert second.source.values.tolist() == first.source.values.tolist()
+def test_sequences_of_any_length_come_back(tmp_path: Path):
+    stored = sequences(tmp_path / "a.safetensors", [3, 7, 65_535], [65_536, 2], [], [0])
+    assert [len(stored[row]) for row in range(len(stored))] == [3, 7, 65_535, 65_536, 2, 0]
+    assert stored.lengths().tolist() == [3, 7, 65_535, 65_536, 2, 0]
+    assert stored.lengths(1, 3).tolist() == [7, 65_535]
+    assert stored.lengths_of(np.array([4, 0, 4])).tolist() == [2, 3, 2]
+    assert stored.longest == 65_536
+    assert stored[1].tolist() == [3, 4, 5, 6, 7, 8, 9]
 
 
-def test_prepare_makes_another_store_for_other_content(
-    corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path
-) -> None:
-    cache = tmp_path / "cache"
-    other = Tokenizer.train(ENGLISH, "bpe", 311)
-    keys = {
-        prepare(corpus, tokenizer, tokenizer, cache).key,
-        prepare(corpus, tokenizer, tokenizer, cache, Filters(249)).key,
-        prepare(corpus, tokenizer, tokenizer, cache, Filters(max_ratio=9.0)).key,
-        prepare(corpus, tokenizer, tokenizer, cache, keep_texts=True).key,
-        prepare(corpus, other, tokenizer, cache).key,
-        prepare(corpus, tokenizer, other, cache).key,
-    }
-    assert corpus.source is not None
-    corpus.source.write_text("\n".join(ENGLISH).replace("blue", "grey"))
-    keys.add(prepare(corpus, tokenizer, tokenizer, cache).key)
-    assert len(keys) == 7
+def test_the_longest_is_found_in_any_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    stored = sequences(tmp_path / "a.safetensors", [1, 2, 3, 9, 4])
+    monkeypatch.setattr(store_module, "BLOCK", 2)
+    assert stored.longest == 9
 
 
-def test_prepare_leaves_nothing_behind_when_it_fails(
-    corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path
-) -> None:
-    assert corpus.target is not None
-    corpus.target.write_bytes(b"\n".join([b"a man"] * 19) + b"\n\xff\n")
-    with pytest.raises(DataError, match="line 20"):
-        prepare(corpus, tokenizer, tokenizer, tmp_path / "cache")
-    assert list((tmp_path / "cache").iterdir()) == []
+def test_a_sequence_that_no_plan_could_hold_is_refused(tmp_path: Path):
+    writer = StoreWriter(tmp_path)
+    with pytest.raises(DataError, match=r"a text is too long to be stored\.[^$]*2,147,483,648 tok"):
+        writer.add_sequences("a", np.zeros(0, np.uint16), np.array([2**31]))
 
 
-def test_prepare_says_when_no_pair_is_left(
-    corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path
-) -> None:
-    with pytest.raises(DataError) as caught:
-        prepare(corpus, tokenizer, tokenizer, tmp_path / "cache", Filters(2))
-    assert "no pair is left after the filters." in str(caught.value)
-    assert "longer than 2 tokens: 20 (lines 1, 2, 3, 4, 5, ...)" in str(caught.value)
-    assert list((tmp_path / "cache").iterdir()) == []
+@pytest.mark.parametrize("offsets", [[0, 3, 1, 9], [0, 3, 4, 8], [1, 3, 4, 9], [0, -1, 4, 9], []])
+def test_offsets_that_are_not_those_of_the_values_are_refused(
+    offsets: list[int], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(store_module, "BLOCK", 2)
+    tensors = {"a": np.zeros(9, np.uint16), "a.offsets": np.array(offsets, np.int64)}
+    with pytest.raises(ValueError, match=r"^a(\.offsets: | does not hold sequences)"):
+        Store(Path("a"), {}, tensors).sequences("a", 9)
 
 
-def test_prepare_says_when_the_disk_is_full(
-    corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(DataError) as caught:
-        prepare(corpus, tokenizer, tokenizer, tmp_path / "cache")
-    assert str(caught.value) == (
-        f"{tmp_path / 'cache'}: the prepared corpus cannot be written.\n"
-        "  got:      No space left on device\n"
-        "  do:       free some space, or name another cache folder"
-    )
-    assert list((tmp_path / "cache").iterdir()) == []
-
-
-def test_open_store_refuses_a_damaged_one(
-    corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path
-) -> None:
-    store = prepare(corpus, tokenizer, tokenizer, tmp_path / "cache")
-    values = store.folder / "target.values"
-    values.write_bytes(values.read_bytes()[:-2])
-    with pytest.raises(DataError, match=r"the prepared corpus is damaged\.[^$]*target\.values"):
-        open_store(store.folder, (tokenizer.size, tokenizer.size))
-    (store.folder / "store.json").unlink()
-    with pytest.raises(DataError, match="delete this folder"):
-        open_store(store.folder, (tokenizer.size, tokenizer.size))
+@pytest.mark.parametrize(
+    "tensors",
+    [
+        {},
+        {"a": np.zeros(9, np.uint16)},
+        {"a.offsets": np.array([0, 9])},
+        {"a": np.zeros((9, 1), np.uint16), "a.offsets": np.array([0, 9])},
+        {"a": np.zeros(9, np.int64), "a.offsets": np.array([0, 9])},
+        {"a": np.zeros(9, np.uint16), "a.offsets": np.array([0, 9], np.int32)},
+        {"a": np.zeros(9, np.uint16), "a.offsets": np.array([[0, 9]])},
+        {"a": np.zeros(9, np.uint16), "a.offsets": np.array(0)},
+    ],
+)
+def test_other_columns_are_no_sequences(tensors: dict[str, np.ndarray]):
+    with pytest.raises(ValueError, match=r"^a(\.offsets)? does not hold"):
+        Store(Path("a"), {}, tensors).sequences("a", 9)
 
 
-def test_store_without_texts_says_so(corpus: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
-    store = prepare(corpus, tokenizer, tokenizer, tmp_path / "cache")
-    with pytest.raises(DataError, match="this prepared corpus contains no texts"):
-        store.texts([0])
+def test_a_large_store_is_written_and_read_in_little_memory(tmp_path: Path):
+    file, ids = tmp_path / "a.safetensors", np.arange(1_000_000, dtype=np.uint16)
 
+    def fill(writer: StoreWriter) -> dict[str, object]:
+        for _ in range(20):
+            for side in ("source", "target"):
+                writer.add_sequences(side, ids, np.full(100_000, 10))
+        return {}
 
-def test_report_survives_json() -> None:
-    report = CorpusReport("x", read=13, kept=11)
-    report.mend("spaces", 7)
-    report.drop("too long", [3, 5])
-    assert CorpusReport.from_json(json.loads(json.dumps(report.to_json()))) == report
+    tracemalloc.start()
+    write_store(file, fill)
+    store = read_store(file)
+    for side in ("source", "target"):
+        assert store.sequences(side, 65_536).longest == 10
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert file.stat().st_size > 110_000_000
+    assert peak < 25_000_000
+    assert list(tmp_path.iterdir()) == [file]

@@ -4,8 +4,6 @@ from math import inf, log, nan
 import pytest
 import torch
 
-from jumok.decoding.beam import beam_search
-from jumok.decoding.greedy import greedy
 from jumok.decoding.limits import Limits
 from jumok.decoding.rank import (
     LengthPenalty,
@@ -14,6 +12,7 @@ from jumok.decoding.rank import (
     power_length_penalty,
 )
 from jumok.errors import ConfigError, ModelError
+from tests.decoding.searches import beam_search, greedy
 from tests.decoding.tables import (
     END,
     CachedTable,
@@ -222,21 +221,10 @@ def test_beam_of_no_sentences_is_empty() -> None:
     assert beam_search(CachedTable(mixed_logits, 7), sentences(), 3, Limits()) == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        ({"beam": 0}, "got:      beam=0, nbest=1"),
-        ({"beam": 2, "nbest": 3}, "do:       set beam=3 or more"),
-        ({"beam": 2, "patience": 0.0}, "patience of the beam must be a positive number"),
-        (
-            {"beam": 2, "ranker": Ranker(coverage_penalty=0.2)},
-            "needs the model's attention weights",
-        ),
-    ],
-)
-def test_beam_refuses_what_it_cannot_search(arguments: dict, text: str) -> None:
-    with pytest.raises(ConfigError, match=text):
-        beam_search(CachedTable(mixed_logits, 7), sentences(0), limits=Limits(), **arguments)
+def test_a_coverage_penalty_needs_attention() -> None:
+    ranker = Ranker(coverage_penalty=0.2)
+    with pytest.raises(ConfigError, match="needs the model's attention weights"):
+        beam_search(CachedTable(mixed_logits, 7), sentences(0), 2, Limits(), ranker)
 
 
 @pytest.mark.parametrize("logits", [[0.0, -inf, -inf, -inf, -inf], [nan] * 5])

@@ -9,14 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumok.decoding import DecodingOptions, decode
-from jumok.decoding.beam import beam_search
-from jumok.decoding.constrained import constrained_search
+from jumok.decoding.constrained import BankedExtension, allocate
 from jumok.decoding.constraints import ConstraintAutomaton, Constraints
-from jumok.decoding.ensemble import Ensemble, join_memories
 from jumok.decoding.limits import Limits
+from jumok.decoding.methods import decode_with
 from jumok.decoding.rank import Ranker, google_length_penalty
-from jumok.decoding.steps.banks import Extension, allocate
+from jumok.decoding.stepper import Ensemble
+from jumok.decoding.torch_stepper import TorchStepper
 from jumok.errors import ConfigError, ModelError
+from tests.decoding.searches import beam_search
 from tests.decoding.tables import TABLES, CachedTable, every_hypothesis, mixed_logits, sentences
 
 EVERYTHING = 2000  # wider than all there is to write in five tokens of four kinds
@@ -81,13 +82,13 @@ def test_wide_beam_finds_the_best_that_contains_the_phrases(table, wanted, sente
         return
     ranker = Ranker(google_length_penalty(alpha))
     limits = Limits(maximum_length=maximum)
-    found = constrained_search(
+    found = beam_search(
         table(mixed_logits, 7),
         sentences(sentence),
         EVERYTHING,
         limits,
-        [wanted],
         ranker,
+        constraints=[wanted],
         nbest=5,
         patience=None,
     )[0]
@@ -110,8 +111,12 @@ def test_wide_beam_finds_the_best_that_contains_the_phrases(table, wanted, sente
 @settings(max_examples=100, deadline=None)
 def test_any_beam_gives_only_hypotheses_with_every_phrase(wanted, beam, repeat) -> None:
     limits = Limits(maximum_length=12, no_repeat_ngram=repeat)
-    found = constrained_search(
-        CachedTable(mixed_logits, 7), sentences(*range(len(wanted))), beam, limits, wanted
+    found = beam_search(
+        CachedTable(mixed_logits, 7),
+        sentences(*range(len(wanted))),
+        beam,
+        limits,
+        constraints=wanted,
     )
     for of_row, row in zip(found, wanted, strict=True):
         assert len(of_row) == 1
@@ -124,8 +129,14 @@ def test_row_without_constraints_is_searched_as_ever() -> None:
     rows = sentences(3, 8, 21)
     limits, ranker = Limits(maximum_length=9), Ranker(google_length_penalty(1.0))
     plain = beam_search(CachedTable(mixed_logits, 7), rows, 3, limits, ranker, nbest=3)
-    mixed = constrained_search(
-        CachedTable(mixed_logits, 7), rows, 3, limits, [[], [((4, 4),)], []], ranker, nbest=3
+    mixed = beam_search(
+        CachedTable(mixed_logits, 7),
+        rows,
+        3,
+        limits,
+        ranker,
+        constraints=[[], [((4, 4),)], []],
+        nbest=3,
     )
     assert [one.tokens for one in mixed[0]] == [one.tokens for one in plain[0]]
     assert [one.tokens for one in mixed[2]] == [one.tokens for one in plain[2]]
@@ -136,20 +147,20 @@ def test_neighbours_in_the_batch_change_nothing() -> None:
     wanted = [[((4, 4),)], [((5, 6, 5),), ((1,),)], []]
     limits = Limits(maximum_length=9)
     table = CachedTable(mixed_logits, 7)
-    together = constrained_search(table, sentences(1, 2, 3), 2, limits, wanted)
+    together = beam_search(table, sentences(1, 2, 3), 2, limits, constraints=wanted)
     for number, (row, phrases_of_row) in enumerate(zip(together, wanted, strict=True), start=1):
-        alone = constrained_search(table, sentences(number), 2, limits, [phrases_of_row])
+        alone = beam_search(table, sentences(number), 2, limits, constraints=[phrases_of_row])
         assert [one.tokens for one in alone[0]] == [one.tokens for one in row]
 
 
 def test_prefix_counts_for_what_it_contains() -> None:
     limits = Limits(maximum_length=8)
-    (found,), (other,) = constrained_search(
+    (found,), (other,) = beam_search(
         CachedTable(mixed_logits, 7),
         sentences(1, 2),
         3,
         limits,
-        [[((4, 5),)], [((4, 5),)]],
+        constraints=[[((4, 5),)], [((4, 5),)]],
         prefixes=[[4], [1, 4, 5]],
     )
     assert found.tokens[0] == 4
@@ -158,18 +169,21 @@ def test_prefix_counts_for_what_it_contains() -> None:
 
 
 def test_ensemble_keeps_constraints() -> None:
-    members = [CachedTable(mixed_logits, 7), CachedTable(lambda s, p: mixed_logits(s + 9, p), 7)]
-    memory = join_memories([sentences(1, 2), sentences(1, 2)])
+    tables = [CachedTable(mixed_logits, 7), CachedTable(lambda s, p: mixed_logits(s + 9, p), 7)]
     options = DecodingOptions(beam=2, maximum_length=8)
-    found = decode(Ensemble(members), memory, options, constraints=[[((6, 1),)], []])
+
+    def joint(constraints=None):
+        members = [TorchStepper(member, sentences(1, 2)) for member in tables]
+        return decode_with(Ensemble(members), [5, 5], options, constraints=constraints)
+
+    found = joint([[((6, 1),)], []])
     assert contains(found[0][0].tokens, [((6, 1),)])
-    plain = decode(Ensemble(members), memory, options)
-    assert found[1][0].tokens == plain[1][0].tokens
+    assert found[1][0].tokens == joint()[1][0].tokens
 
 
 def test_places_are_shared_among_banks() -> None:
     candidates = [
-        Extension(-float(n), 0, n, missing, frozenset())
+        BankedExtension(-float(n), 0, n, missing, frozenset())
         for n, missing in enumerate([2, 2, 2, 2, 1, 0, 0])
     ]
     assert [each.token for each in allocate(candidates, 3)] == [0, 4, 5]
@@ -180,7 +194,7 @@ def test_places_are_shared_among_banks() -> None:
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ([], "every sentence needs a list of constraints"),
+        ([[((4,),)], []], "every sentence needs a list of constraints"),
         ([[((3,),)]], "sentence 0 holds a token that cannot be written"),
         ([[((0,),)]], "sentence 0 holds a token that cannot be written"),
         ([[((7,),)]], "expected: ids from 0 to 6"),
@@ -190,8 +204,12 @@ def test_places_are_shared_among_banks() -> None:
 )
 def test_what_cannot_be_kept_is_refused(wanted, message) -> None:
     with pytest.raises(ModelError, match=message):
-        constrained_search(
-            CachedTable(mixed_logits, 7), sentences(1), 3, Limits(maximum_length=5), wanted
+        beam_search(
+            CachedTable(mixed_logits, 7),
+            sentences(1),
+            3,
+            Limits(maximum_length=5),
+            constraints=wanted,
         )
 
 
@@ -206,8 +224,12 @@ def test_samples_take_no_constraints() -> None:
 
 
 def test_log_probabilities_are_the_model_s_own() -> None:
-    (found,) = constrained_search(
-        CachedTable(mixed_logits, 7), sentences(5), 2, Limits(maximum_length=9), [[((6, 4, 6),)]]
+    (found,) = beam_search(
+        CachedTable(mixed_logits, 7),
+        sentences(5),
+        2,
+        Limits(maximum_length=9),
+        constraints=[[((6, 4, 6),)]],
     )[0]
     for place, (token, value) in enumerate(
         zip(found.tokens, found.token_log_probabilities, strict=False)

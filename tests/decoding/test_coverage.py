@@ -5,24 +5,17 @@ import torch
 
 from jumok.attention.observe import Attention, observe
 from jumok.config import TransformerConfig
-from jumok.decoding.beam import beam_search
-from jumok.decoding.coverage import read_attention
-from jumok.decoding.greedy import greedy
+from jumok.config.recurrent import RecurrentConfig
+from jumok.decoding.coverage import covering
 from jumok.decoding.limits import Limits
 from jumok.decoding.rank import Ranker, log_coverage, power_length_penalty
 from jumok.decoding.score import score_pairs
-from jumok.errors import ModelError
+from jumok.errors import ConfigError
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import Memory
-from tests.decoding.tables import CachedTable, Once, sentences
-
-
-class AttendingTable(CachedTable):
-    """A table that also says what it attends to: position 0, except after 4, when it is 1."""
-
-    def step(self, tokens: torch.Tensor, state: Once) -> tuple[torch.Tensor, Once]:
-        self.attention = torch.nn.functional.one_hot((tokens == 4).long(), 5).float()
-        return super().step(tokens, state)
+from jumok.models.recurrent import RecurrentModel
+from tests.decoding.searches import beam_search, greedy
+from tests.decoding.tables import CachedTable, sentences
 
 
 def test_coverage_penalty_turns_the_order_round() -> None:
@@ -34,19 +27,23 @@ def test_coverage_penalty_turns_the_order_round() -> None:
             return [-inf, -inf, -inf, 0.0, -inf, -inf]
         return [-inf, -inf, -inf, -inf, log(0.4), log(0.6)]
 
-    allowed = torch.tensor([[True, True, False, False, False]])
-    memory = Memory(sentences(0).states, allowed)
+    memory = sentences(0)
 
     def search(strength: float) -> list[tuple[tuple[int, ...], float]]:
-        decoder = AttendingTable(logits, 6)
+        def cover(sentence: int, hypotheses: list[tuple[int, ...]]) -> list[float]:
+            """It attends to position 0, except after 4, when it is 1."""
+            read = [torch.tensor([[2, *tokens]]) == 4 for tokens in hypotheses]
+            attended = torch.cat([torch.stack([(~four).sum(1), four.sum(1)], 1) for four in read])
+            return log_coverage(attended.float().numpy(), None).tolist()
+
         (found,) = beam_search(
-            decoder,
+            CachedTable(logits, 6),
             memory,
             2,
             Limits(maximum_length=3),
             Ranker(coverage_penalty=strength),
             nbest=2,
-            attention=lambda: decoder.attention,
+            cover=cover,
         )
         return [(hypothesis.tokens, round(hypothesis.score, 3)) for hypothesis in found]
 
@@ -78,10 +75,8 @@ def memories(model: Transformer) -> Memory:
 def test_transformers_coverage_is_that_of_reading_its_targets_at_once(model: Transformer) -> None:
     memory = memories(model)
     ranker = Ranker(power_length_penalty(1.0), coverage_penalty=0.4)
-    with read_attention(model, lambda site: site.endswith("cross_attention")) as attention:
-        found = beam_search(
-            model.decoder, memory, 3, Limits(maximum_length=7), ranker, 3, attention=attention
-        )
+    cover = covering([model], [memory])
+    found = beam_search(model.decoder, memory, 3, Limits(maximum_length=7), ranker, 3, cover=cover)
     checked = 0
     for row, hypotheses in enumerate(found):
         for hypothesis in hypotheses:
@@ -96,7 +91,8 @@ def test_transformers_coverage_is_that_of_reading_its_targets_at_once(model: Tra
             with observe(model, hear), torch.no_grad():
                 model.decoder(alone, tokens)
             attended = torch.stack(heard).mean(0).mean(1).sum(1)  # layers, heads, target
-            expected = 0.4 * log_coverage(attended, alone.allowed).item()
+            real = alone.allowed[0].numpy()
+            expected = 0.4 * log_coverage(attended.numpy(), real).item()
             length = len(hypothesis.token_log_probabilities)
             expected += hypothesis.log_probability / length
             assert hypothesis.score == pytest.approx(expected, abs=1e-4)
@@ -131,10 +127,8 @@ def test_transformer_scores_its_hypotheses_as_it_wrote_them(model: Transformer) 
         assert scored.token_log_probabilities[: len(written)] == pytest.approx(written, abs=1e-4)
 
 
-def test_reading_attention_that_nobody_paid_is_refused(model: Transformer) -> None:
-    ranker = Ranker(coverage_penalty=0.4)
-    with (
-        read_attention(model, lambda site: site.endswith("nowhere")) as attention,
-        pytest.raises(ModelError, match="none of the watched attention modules was used"),
-    ):
-        beam_search(model.decoder, memories(model), 2, Limits(), ranker, attention=attention)
+def test_a_model_without_attention_covers_nothing() -> None:
+    config = RecurrentConfig(dim=8, embedding=8, attention="none")
+    model = RecurrentModel(config, 17).eval()
+    with pytest.raises(ConfigError, match="needs the model's attention weights"):
+        covering([model], [sentences(0)])

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from jumok.decoding.drawing import Draws
+from jumok.decoding.sampling import Draws
 
 WORD = 2**64 - 1
 MULTIPLIERS = 0xD2E7470EE14C6C93, 0xCA5A826395121157
@@ -49,6 +49,7 @@ def test_the_numbers_are_those_of_the_seed_the_place_and_the_token(seed: int, pl
     assert all(0 <= each < 1 for each in expected)
 
 
+@pytest.mark.process
 def test_drawing_imports_no_torch() -> None:
     code = (
         "import sys; from jumok.decoding import DecodingOptions as O;"

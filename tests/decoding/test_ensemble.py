@@ -1,13 +1,16 @@
 from math import log
 
+import numpy as np
 import pytest
 import torch
 
-from jumok.decoding.beam import beam_search
-from jumok.decoding.ensemble import Ensemble, JointMemory, join_memories, log_mean_probability
-from jumok.decoding.greedy import greedy
-from jumok.decoding.limits import Limits
+from jumok.decoding import DecodingOptions, Hypothesis, decode
+from jumok.decoding.methods import decode_with
+from jumok.decoding.native import mean_log_probability
+from jumok.decoding.rank import Ranker, joint_scores
 from jumok.decoding.score import score_pairs
+from jumok.decoding.stepper import Ensemble, Reading
+from jumok.decoding.torch_stepper import TorchStepper
 from jumok.errors import ModelError
 from tests.decoding.tables import CachedTable, RecurrentTable, mixed_logits, sentences
 
@@ -18,53 +21,49 @@ def always(*probabilities: float) -> CachedTable:
     return CachedTable(lambda _, prefix: logits, 6)
 
 
-def both(*numbers: int) -> JointMemory:
-    return join_memories([sentences(*numbers), sentences(*numbers)])
+def joint(*tables: CachedTable, numbers: tuple[int, ...] = (0,)) -> Ensemble:
+    return Ensemble([TorchStepper(table, sentences(*numbers)) for table in tables])
 
 
-def test_ensemble_averages_probabilities() -> None:
+def test_an_ensemble_averages_probabilities() -> None:
     # (0.1 + 0.3) / 2 = 0.2; (0.8 + 0.2) / 2 = 0.5; (0.1 + 0.5) / 2 = 0.3
-    ensemble = Ensemble([always(0.1, 0.8, 0.1), always(0.3, 0.2, 0.5)])
-    logits, _ = ensemble.step(torch.tensor([2]), ensemble.start(both(0)))
-    assert logits.exp()[0, 3:].tolist() == pytest.approx([0.2, 0.5, 0.3], abs=1e-6)
+    step = joint(always(0.1, 0.8, 0.1), always(0.3, 0.2, 0.5)).step(
+        [(0, Reading((2,), 0, 0, best=3))]
+    )
+    assert step.tokens.tolist() == [[4, 5, 3]]
+    assert np.exp(step.values)[0].tolist() == pytest.approx([0.5, 0.3, 0.2], abs=1e-6)
 
 
-def test_ensemble_averages_probabilities_that_float32_cannot_hold() -> None:
-    # e^-200 is 0 in float32; the mean of e^-200 and e^-200 is e^-200
-    rare = torch.tensor([[0.0, -200.0]])
-    assert log_mean_probability([rare, rare])[0, 1].item() == pytest.approx(-200.0, abs=1e-4)
+def test_probabilities_that_float32_cannot_hold_are_averaged() -> None:
+    # e^-200 is 0 in float32; the mean of e^-200 and e^-200 is e^-200; the mean of 0 and 0 is 0
+    rare = np.array([[[0.0, -200.0, -np.inf]]], np.float32)
+    stepper = TorchStepper(always(0.2, 0.4, 0.4), sentences(0))
+    for mean in (mean_log_probability([rare] * 2), stepper.mean([torch.tensor(rare)] * 2).numpy()):
+        assert mean[0, 0, :2].tolist() == pytest.approx([0.0, -200.0], abs=1e-4)
+        assert mean[0, 0, 2] < -1e30
 
 
-def test_ensemble_of_one_model_twice_is_that_model() -> None:
-    limits = Limits(maximum_length=6)
-    kinds = [CachedTable(mixed_logits, 7), RecurrentTable(mixed_logits, 7)]
-    found = beam_search(Ensemble(kinds), both(*range(7)), 3, limits, nbest=3)
-    single = beam_search(CachedTable(mixed_logits, 7), sentences(*range(7)), 3, limits, nbest=3)
+def test_an_ensemble_of_one_model_twice_is_that_model() -> None:
+    options = DecodingOptions(beam=3, nbest=3, maximum_length=6, length_penalty=0.0)
+    tables = CachedTable(mixed_logits, 7), RecurrentTable(mixed_logits, 7)
+    found = decode_with(joint(*tables, numbers=tuple(range(7))), [5] * 7, options)
+    single = decode(CachedTable(mixed_logits, 7), sentences(*range(7)), options)
     for ours, theirs in zip(found, single, strict=True):
         assert [h.tokens for h in ours] == [h.tokens for h in theirs]
         assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], abs=1e-5)
 
 
-def test_ensemble_members_read_their_own_memories() -> None:
+def test_members_score_targets_with_their_own_memories() -> None:
     # sentence 0 wants 4 surely, sentence 1 wants 5 surely; together each has half
     table = CachedTable(
         lambda sentence, _: [-50.0] * 4 + [50.0 * (1 - sentence), 50.0 * sentence], 6
     )
-    memory = join_memories([sentences(0), sentences(1)])
-    (found,) = score_pairs(Ensemble([table, table]), memory, [[4]])
+    members = [score_pairs(table, sentences(number), [[4]]) for number in (0, 1)]
+    (found,) = joint_scores(members, Ranker())
+    assert isinstance(found, Hypothesis)
     assert found.token_log_probabilities[0] == pytest.approx(log(0.5), abs=1e-6)
 
 
-def test_joint_memory_selects_in_every_member() -> None:
-    chosen = join_memories([sentences(2, 3), sentences(5, 7)]).select(torch.tensor([1, 1, 0]))
-    assert [m.states[:, 0, 0].tolist() for m in chosen.members] == [[3, 3, 2], [7, 7, 5]]
-    assert torch.equal(chosen.states, chosen.members[0].states)
-
-
-def test_ensemble_refuses_members_that_do_not_fit() -> None:
+def test_an_ensemble_refuses_members_that_do_not_fit() -> None:
     with pytest.raises(ModelError, match=r"expected: one vocabulary size\n  got:      \[7, 6\]"):
-        Ensemble([CachedTable(mixed_logits, 7), always(0.2, 0.4, 0.4)])
-    with pytest.raises(ModelError, match=r"must read the same sentences.*\n.*\n.*\[1, 2\] rows"):
-        join_memories([sentences(0), sentences(0, 1)])
-    with pytest.raises(ModelError, match="expected: join_memories of 2 memories\n  got:      1"):
-        greedy(Ensemble([always(0.2, 0.4, 0.4)] * 2), sentences(0), Limits())
+        joint(CachedTable(mixed_logits, 7), always(0.2, 0.4, 0.4))

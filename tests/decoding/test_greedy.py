@@ -4,11 +4,11 @@ from math import inf, log, nan
 import pytest
 import torch
 
-from jumok.decoding.greedy import greedy
 from jumok.decoding.limits import Limits
 from jumok.decoding.rank import Ranker, power_length_penalty
 from jumok.errors import ModelError
 from jumok.models.memory import Memory
+from tests.decoding.searches import greedy
 from tests.decoding.tables import END, CachedTable, Table, log_softmax, mixed_logits, sentences
 
 MakeTable = Callable[..., Table]

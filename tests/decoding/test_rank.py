@@ -1,10 +1,10 @@
 from math import inf, log, nan
 
+import numpy as np
 import pytest
-import torch
 
 from jumok.decoding.rank import Ranker, google_length_penalty, log_coverage, power_length_penalty
-from jumok.errors import ConfigError, ModelError
+from jumok.errors import ModelError
 
 
 def test_google_length_penalty_by_hand() -> None:
@@ -21,8 +21,8 @@ def test_power_length_penalty_of_one_is_the_average() -> None:
 
 def test_log_coverage_by_hand() -> None:
     # Attention 1.5, 0.5, 0.25, and a padded position: log 1 + log 0.5 + log 0.25 = -2.0794
-    attention = torch.tensor([[1.5, 0.5, 0.25, 0.0]])
-    allowed = torch.tensor([[True, True, True, False]])
+    attention = np.array([[1.5, 0.5, 0.25, 0.0]], np.float32)
+    allowed = np.array([True, True, True, False])
     assert log_coverage(attention, allowed).item() == pytest.approx(log(0.125), abs=1e-6)
     # all four are real: the ignored one counts as 1e-6, log = -13.8155
     assert log_coverage(attention, None).item() == pytest.approx(-15.8950, abs=1e-4)
@@ -47,15 +47,3 @@ def test_penalties_stand_at_their_lengths() -> None:
 def test_ranker_refuses_what_is_no_probability(value: float) -> None:
     with pytest.raises(ModelError, match="look for NaN in the model's weights"):
         Ranker().rate([4], [value, -1.0])
-
-
-def test_penalties_out_of_range_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"expected: coverage_penalty >= 0\n  got:      -0\.1"):
-        Ranker(coverage_penalty=-0.1)
-    with pytest.raises(
-        ConfigError, match=r"length penalty is out of range\.\n  expected: -10 to 10"
-    ) as of:
-        google_length_penalty(nan)
-    assert "got:      nan" in str(of.value)
-    with pytest.raises(ConfigError, match="length penalty is out of range"):
-        power_length_penalty(inf)

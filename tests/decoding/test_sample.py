@@ -2,14 +2,13 @@ from collections import Counter
 from collections.abc import Callable
 from math import exp, nan
 
+import numpy as np
 import pytest
-import torch
 
-from jumok.decoding.drawing import Draws
-from jumok.decoding.filters import Penalties, temperature, top_k, top_p
 from jumok.decoding.limits import Limits
-from jumok.decoding.sample import draw, sample
-from jumok.errors import ConfigError, ModelError
+from jumok.decoding.sampling import Draws, Sampling, draw
+from jumok.errors import ModelError
+from tests.decoding.searches import sample
 from tests.decoding.tables import (
     CachedTable,
     Table,
@@ -70,35 +69,33 @@ def test_samples_come_as_often_as_the_model_says(table: MakeTable) -> None:
     assert statistic < bound(degrees)
 
 
-def uniform(count: int) -> torch.Tensor:
-    """Numbers for as many rows, with those at the ends of the range."""
+def uniform(count: int) -> list[float]:
+    """As many numbers, with those at the ends of the range."""
     draws = Draws(SEED)
-    drawn = [draws.next() for _ in range(count - 2)]
-    return torch.tensor([0.0, 1 - 2**-53, *drawn], dtype=torch.float64)
+    return [0.0, 1 - 2**-53, *(draws.next() for _ in range(count - 2))]
 
 
 def test_filtered_samples_come_as_often_as_the_filters_say() -> None:
     # probabilities 0.1 0.4 0.2 0.3; temperature 1/2 squares: 1 16 4 9 of 30; the best three:
     # 16 4 9 of 29; a nucleus of 0.8 holds 16 and 9 (25 / 29 = 0.86): 16 / 25 and 9 / 25
-    scores = torch.tensor([[0.1, 0.4, 0.2, 0.3]]).log().repeat(20_000, 1)
-    for apply in (temperature(0.5), top_k(3), top_p(0.8)):
-        scores = apply(scores)
-    counts = Counter(draw(scores, uniform(20_000)).tolist())
+    scores = np.log(np.array([0.1, 0.4, 0.2, 0.3], np.float32))
+    permitted = Sampling(temperature=0.5, top_k=3, top_p=0.8, min_p=None).of(scores)
+    counts = Counter(draw(permitted, each) for each in uniform(20_000))
     assert set(counts) == {1, 3}
     statistic, degrees = chi_square(counts, {1: 16 / 25, 3: 9 / 25})
     assert statistic < bound(degrees)
 
 
 def test_draw_never_takes_the_impossible() -> None:
-    scores = torch.full((10_000, 7), -torch.inf)
-    scores[:, 2], scores[:, 4] = 0.0, -20.0
-    assert set(draw(scores, uniform(10_000)).tolist()) <= {2, 4}
+    scores = np.full(7, -np.inf, np.float32)
+    scores[2], scores[4] = 0.0, -20.0
+    assert {draw(scores, each) for each in uniform(10_000)} <= {2, 4}
 
 
 def test_sampled_log_probabilities_are_the_models_before_the_filters() -> None:
     decoder = CachedTable(mixed_logits, 7)
-    filters = [temperature(0.3), top_k(2)]
-    found = sample(decoder, sentences(2), Limits(maximum_length=4), SEED, filters, 5)
+    limits = Limits(maximum_length=4)
+    found = sample(decoder, sentences(2), limits, SEED, 5, temperature=0.3, top_k=2)
     for hypothesis in found[0]:
         sequence = [*hypothesis.tokens, 3][: len(hypothesis.token_log_probabilities)]
         expected = [
@@ -110,25 +107,23 @@ def test_sampled_log_probabilities_are_the_models_before_the_filters() -> None:
 
 def test_samples_stand_with_their_sentence_and_prefix(table: MakeTable) -> None:
     prefixes = [[4], [], [6, 5]]
-    found = sample(
-        table(), sentences(0, 1, 2), Limits(maximum_length=4), SEED, (), 7, None, prefixes
-    )
+    found = sample(table(), sentences(0, 1, 2), Limits(maximum_length=4), SEED, 7, prefixes)
     assert [len(samples) for samples in found] == [7, 7, 7]
     for prefix, samples in zip(prefixes, found, strict=True):
         assert all(h.tokens[: len(prefix)] == tuple(prefix) for h in samples)
 
 
-@pytest.mark.parametrize("options", [(), (Penalties(1.5, 0.5),)], ids=["plain", "penalties"])
+@pytest.mark.parametrize("options", [{}, {"frequency_penalty": 1.5, "presence_penalty": 0.5}])
 def test_a_row_s_samples_do_not_depend_on_the_other_rows(table: MakeTable, options) -> None:
     """Rows with longer prefixes, or that end earlier, leave the draws of the others as they are."""
     limits, prefixes = Limits(maximum_length=7), [[], [4, 5, 4], [6], [5, 5]]
-    whole = sample(table(), sentences(0, 1, 2, 3), limits, SEED, (), 3, None, prefixes, *options)
+    whole = sample(table(), sentences(0, 1, 2, 3), limits, SEED, 3, prefixes, **options)
     for count in (1, 2, 3):
         some = sentences(*range(count))
-        found = sample(table(), some, limits, SEED, (), 3, None, prefixes[:count], *options)
+        found = sample(table(), some, limits, SEED, 3, prefixes[:count], **options)
         assert found == whole[:count]
     others = [[], [4], [], []]  # the first row stays where it is
-    found = sample(table(), sentences(0, 3, 3, 3), limits, SEED, (), 3, None, others, *options)
+    found = sample(table(), sentences(0, 3, 3, 3), limits, SEED, 3, others, **options)
     assert found[0] == whole[0]
     assert len({h.tokens for samples in whole for h in samples}) > 8
 
@@ -137,21 +132,20 @@ def test_penalties_keep_samples_from_repeating_themselves(table: MakeTable) -> N
     """Seven tokens, four of which may be written: without a penalty most texts repeat one."""
     limits = Limits(minimum_length=4, maximum_length=4)
 
-    def share_of_new(penalties: Penalties) -> float:
-        (found,) = sample(table(), sentences(2), limits, SEED, (), 400, None, None, penalties)
+    def share_of_new(strength: float) -> float:
+        keys = {"frequency_penalty": strength, "presence_penalty": strength}
+        (found,) = sample(table(), sentences(2), limits, SEED, 400, **keys)
         return sum(len(set(h.tokens)) for h in found) / sum(len(h.tokens) for h in found)
 
-    plain = share_of_new(Penalties())
-    assert share_of_new(Penalties(frequency=2.0, presence=2.0)) > plain + 0.1
-    assert share_of_new(Penalties(frequency=-2.0, presence=-2.0)) < plain - 0.1
+    plain = share_of_new(0.0)
+    assert share_of_new(2.0) > plain + 0.1
+    assert share_of_new(-2.0) < plain - 0.1
 
 
 def test_sampled_log_probabilities_are_the_models_before_penalties() -> None:
     decoder = CachedTable(mixed_logits, 7)
-    penalties = Penalties(2.0, 2.0)
-    (found,) = sample(
-        decoder, sentences(2), Limits(maximum_length=4), SEED, (), 5, None, None, penalties
-    )
+    keys = {"frequency_penalty": 2.0, "presence_penalty": 2.0}
+    (found,) = sample(decoder, sentences(2), Limits(maximum_length=4), SEED, 5, **keys)
     for hypothesis in found:
         sequence = [*hypothesis.tokens, 3][: len(hypothesis.token_log_probabilities)]
         expected = [
@@ -165,11 +159,6 @@ def test_sampling_repeats_with_its_seed(table: MakeTable) -> None:
     memory, limits = sentences(0, 1), Limits(maximum_length=5)
     first = sample(table(), memory, limits, SEED, samples=13)
     assert first == sample(table(), memory, limits, SEED, samples=13)
-
-
-def test_sampling_of_no_samples_is_refused() -> None:
-    with pytest.raises(ConfigError, match="expected: samples >= 1\n  got:      0"):
-        sample(CachedTable(mixed_logits, 7), sentences(0), Limits(), SEED, samples=0)
 
 
 def test_sampling_says_so_where_logits_are_no_numbers() -> None:

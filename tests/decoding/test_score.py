@@ -2,11 +2,11 @@ from collections.abc import Callable
 
 import pytest
 
-from jumok.decoding.beam import beam_search
 from jumok.decoding.limits import Limits
 from jumok.decoding.rank import Ranker, power_length_penalty
 from jumok.decoding.score import score_pairs
 from jumok.errors import ModelError
+from tests.decoding.searches import beam_search
 from tests.decoding.tables import CachedTable, Table, log_softmax, mixed_logits, sentences
 
 MakeTable = Callable[..., Table]

@@ -9,18 +9,15 @@ import torch
 from jumok.config.causal import CausalConfig
 from jumok.data.tokenizer import START
 from jumok.decoding import DecodingOptions, decode
-from jumok.decoding.autoregressive import forced_everywhere
-from jumok.decoding.beam import beam_search
-from jumok.decoding.filters import FREE, most_probable
-from jumok.decoding.greedy import greedy
 from jumok.decoding.limits import Limits
-from jumok.decoding.sample import Sampler
 from jumok.decoding.score import score_pairs
-from jumok.decoding.stream import stream
+from jumok.decoding.torch_stepper import TorchStepper
 from jumok.decoding.window import Window
 from jumok.errors import ConfigError, ModelError
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.memory import Decoder, PrefillDecoder
+from jumok.systems.text_writer import tokens_of, writer_of
+from tests.decoding.searches import beam_search, greedy
 from tests.parity.torch_weights import roughen
 
 CONTEXT = 6
@@ -43,13 +40,6 @@ def model() -> CausalLanguageModel:
         dim=15, heads=3, layers=2, feedforward=29, positions="learned", max_length=CONTEXT
     )
     return roughen(CausalLanguageModel(config, 31)).eval().requires_grad_(False)
-
-
-def test_what_every_row_is_forced_to_begin_with_is_counted():
-    assert forced_everywhere(torch.tensor([[5, 6, 7], [5, 6, FREE]])) == 2
-    assert forced_everywhere(torch.tensor([[5, 6], [7, 8]])) == 2
-    assert forced_everywhere(torch.tensor([[FREE], [7]])) == 0
-    assert forced_everywhere(torch.empty(2, 0, dtype=torch.long)) == 0
 
 
 @pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 3, "nbest": 3}, {"sample": True}])
@@ -101,36 +91,38 @@ def test_rows_of_a_window_change_places(model):
     torch.testing.assert_close(logits, expected, atol=1e-5, rtol=0)
 
 
+def streamed(decoder, memory, prompt, options, watch=None):
+    """The tokens of a text as they are written."""
+    writer = writer_of(TorchStepper(decoder, memory), prompt, options, watch)
+    return tokens_of(writer, None)
+
+
 @pytest.mark.parametrize("prompt", [[], PROMPT])
-@pytest.mark.parametrize("sample", [False, True])
-def test_a_stream_writes_what_decoding_writes(model, prompt, sample):
-    options = DecodingOptions(beam=1, sample=sample, maximum_length=17, seed=11)
+@pytest.mark.parametrize("keys", [{}, {"sample": True}, {"no_repeat_ngram": 2}])
+def test_a_stream_writes_what_decoding_writes(model, prompt, keys):
+    options = DecodingOptions(beam=1, maximum_length=17, seed=11, **keys)
     window = Window(model.decoder, CONTEXT)
     expected = decode(window, model.nothing(), options, [prompt])[0][0].tokens
-    choose = Sampler(11, [len(prompt)], options.filters()) if sample else most_probable
-    found = list(stream(window, model.nothing(), options.limits(), choose, prompt))
+    found = list(streamed(window, model.nothing(), prompt, options))
     assert (*prompt, *found) == expected
 
 
 def test_a_stream_hands_out_the_first_token_before_the_second_is_computed(model):
     calls = []
-
-    def choose(*given):
-        calls.append(1)
-        return most_probable(*given)
-
-    tokens = stream(model.decoder, model.nothing(), Limits(forbidden=(0, START)), choose)
+    options = DecodingOptions(beam=1, forbidden=(0, START))
+    tokens = streamed(model.decoder, model.nothing(), [], options, calls.append)
     next(tokens)
     assert len(calls) == 1
+    assert calls[0].shape == (31,)
 
 
 @pytest.mark.parametrize("sample", [False, True])
 def test_a_stream_stops_at_logits_that_are_not_numbers(model, sample):
     broken = copy.deepcopy(model)
     broken.decoder.embedding.table[:] = torch.nan
-    choose = Sampler(1, [0]) if sample else most_probable
+    options = DecodingOptions(beam=1, sample=sample)
     with pytest.raises(ModelError, match="no probability to any next token"):
-        next(stream(broken.decoder, broken.nothing(), Limits(), choose))
+        next(streamed(broken.decoder, broken.nothing(), [], options))
 
 
 LIMITS = Limits(maximum_length=11, forbidden=(0, START))

@@ -8,16 +8,14 @@ import torch
 
 from jumok.config.causal import CausalConfig
 from jumok.data.tokenizer import START
-from jumok.decoding import DecodingOptions, filters, sample
-from jumok.decoding.drawing import Draws
+from jumok.decoding import DecodingOptions
 from jumok.decoding.window import Window
 from jumok.engine import language
-from jumok.engine.choosing import Sampling, WrittenCounts, draw, largest, repeats
 from jumok.engine.language import NativeCausal, TextPass
 from jumok.engine.structures import library
 from jumok.errors import ModelError
 from jumok.models.causal import CausalLanguageModel
-from jumok.systems.native.language import NativeWriter, next_tokens
+from jumok.systems.text_writer import native_writer, tokens_of
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
 
@@ -116,7 +114,7 @@ def test_a_text_is_read_alike_in_any_pieces_and_company(kind):
 
 def written(engine, prompt, options, tokens, seen):
     """A whole text by passes; its tokens and their log-probabilities are noted."""
-    writer = NativeWriter(engine, prompt, options, lambda values: seen.append(values.tobytes()))
+    writer = native_writer(engine, prompt, options, lambda values: seen.append(values.tobytes()))
     while (token := (yield from writer.next())) is not None:
         tokens.append(token)
 
@@ -151,9 +149,10 @@ def test_texts_that_share_steps_are_those_of_texts_alone(kind, monkeypatch):
     ]  # fmt: skip
     alone: list[tuple[list, list]] = [([], []) for _ in given]
     for (prompt, options), (tokens, seen) in zip(given, alone, strict=True):
-        tokens += next_tokens(
+        writer = native_writer(
             engine, prompt, options, lambda v, seen=seen: seen.append(v.tobytes())
         )
+        tokens += tokens_of(writer, engine.pass_reader())
     assert sum(len(tokens) > CONTEXT for tokens, _ in alone) > 5, "windows move"
 
     found: list[tuple[list, list]] = [([], []) for _ in given]
@@ -221,69 +220,3 @@ def test_what_cannot_be_read_is_refused():
     with pytest.raises(ModelError, match="longer than the engine's positions"):
         engine_of(config, model, context=CONTEXT + 1)
     assert engine.score([]) == []
-
-
-def test_samples_are_those_of_torch():
-    scores = np.random.default_rng(1).normal(size=(300, 997)).astype(np.float32) * 3
-    draws = Draws(5)
-    uniform = [draws.next() for _ in scores]
-    expected = sample.draw(torch.tensor(scores), torch.tensor(uniform, dtype=torch.float64))
-    assert list(map(draw, scores, uniform)) == expected.tolist()
-    assert len(set(expected.tolist())) > 200
-
-
-def test_penalties_are_those_of_torch():
-    scores = np.random.default_rng(1).normal(size=61).astype(np.float32)
-    written = [5, 60, 5, 17, 5, 17, 0]
-    seen = []
-
-    def keep(penalised, *_):
-        seen.append(penalised[0].numpy())
-        return penalised.argmax(1)
-
-    counts = WrittenCounts(0.3, -0.7, 61)
-    np.testing.assert_array_equal(counts.penalised(scores), scores)
-    for token in written:
-        counts.note(token)
-    given = torch.tensor(scores)[None], torch.tensor([0]), torch.tensor([written])
-    filters.Penalties(0.3, -0.7).before(keep, [0])(*given)
-    np.testing.assert_array_equal(counts.penalised(scores), seen[0])
-    assert (seen[0] != scores).sum() == 4
-
-
-@pytest.mark.parametrize(
-    ("temperature", "top_k", "top_p", "min_p"),
-    [
-        (0.7, None, None, None), (1.0, 5, None, None), (1.0, 5000, None, 0.0),
-        (1.3, None, 0.8, None),
-        (0.5, 40, 0.95, None), (1.7, None, None, 0.2), (1.2, 60, 0.9, 0.1),
-    ],
-)  # fmt: skip
-def test_filters_are_those_of_torch(temperature, top_k, top_p, min_p):
-    draw_from = np.random.default_rng(2)
-    rows = [draw_from.normal(size=700) * 2, draw_from.integers(-3, 3, 700)]  # the latter has equals
-    chain = [filters.temperature(temperature)]
-    chain += [] if top_k is None else [filters.top_k(top_k)]
-    chain += [] if top_p is None else [filters.top_p(top_p)]
-    chain += [] if min_p is None else [filters.min_p(min_p)]
-    for row in rows:
-        scores = torch.tensor(row.astype(np.float32)).log_softmax(0).numpy()
-        expected = torch.tensor(scores)[None]
-        for each in chain:
-            expected = each(expected)
-        found = Sampling(temperature, top_k, top_p, min_p).of(scores)
-        np.testing.assert_allclose(found, expected[0].numpy(), rtol=1e-6)
-        kept = np.isfinite(found)
-        assert kept.any()
-        assert kept.all() == (top_k in (None, 5000) and top_p is None and not min_p)
-
-
-def test_the_largest_in_order_and_what_repeats():
-    assert largest(np.array([1, 5, 3, 5, 5, 0], np.float32), 2).tolist() == [1, 3]
-    assert largest(np.array([2, 1], np.float32), 2).tolist() == [0, 1]
-    written = [4, 5, 6, 4, 5, 7, 4, 5]
-    assert repeats(written, 3) == [6, 7]
-    assert repeats(written, 1) == written
-    assert repeats([4], 3) == []
-    blocked = filters.no_repeat(torch.tensor([written]), 3)(torch.zeros(1, 9))
-    assert np.flatnonzero(np.isinf(blocked[0].numpy())).tolist() == [6, 7]

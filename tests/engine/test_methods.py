@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from jumok.attention.observe import sites_of
 from jumok.data.pairs.batches import source_batch
 from jumok.decoding import DecodingOptions, decode
-from jumok.decoding.coverage import read_attention
-from jumok.decoding.steps.methods import decode_natively
+from jumok.decoding.coverage import covering
+from jumok.decoding.native import decode_natively
 from jumok.engine.structures import library
 from jumok.errors import ConfigError, JumokError, ModelError
 from tests.engine import test_recurrent, test_transformer
@@ -68,11 +67,8 @@ def models(kind):
 def by_torch(model, sources, options, prefixes=None, constraints=None, same=None):
     batch = source_batch([source[:-1] for source in sources], list(range(len(sources))))
     memory = model.encode(batch.tokens, batch.allowed)
-    given = options, prefixes
-    if not options.coverage_penalty:
-        return decode(model.decoder, memory, *given, None, constraints, same)
-    with read_attention(model, sites_of(model, "cross").__contains__) as attention:
-        return decode(model.decoder, memory, *given, attention, constraints, same)
+    cover = covering([model], [memory]) if options.coverage_penalty else None
+    return decode(model.decoder, memory, options, prefixes, constraints, same, cover)
 
 
 def agree(kind, keys, **given):
@@ -80,7 +76,7 @@ def agree(kind, keys, **given):
     model, engine = models(kind)
     options = DecodingOptions(**({"maximum_ratio": 1.5} | keys))
     expected = by_torch(model, SOURCES, options, **given)
-    found = decode_natively(engine, SOURCES, options, **given)
+    found = decode_natively([engine], SOURCES, options, **given)
     for ours, theirs in zip(found, expected, strict=True):
         assert [each.tokens for each in ours] == [each.tokens for each in theirs]
         for one, other in zip(ours, theirs, strict=True):
@@ -128,7 +124,7 @@ def test_constrained_searches_with_a_coverage_penalty_are_those_of_torch(kind):
 def test_a_coverage_penalty_needs_attention():
     engine = test_recurrent.engine_of(*test_recurrent.model_of(attention="none"))
     with pytest.raises(ConfigError, match="needs the model's attention weights"):
-        decode_natively(engine, SOURCES, DecodingOptions(beam=2, coverage_penalty=1.0))
+        decode_natively([engine], SOURCES, DecodingOptions(beam=2, coverage_penalty=1.0))
 
 
 def test_hypotheses_that_count_as_one_are_those_of_torch():
@@ -156,7 +152,7 @@ def test_a_model_of_nan_is_told_as_on_torch(keys, given):
     with pytest.raises(ModelError) as theirs:
         by_torch(model, SOURCES, options, **given)
     with pytest.raises(ModelError) as ours:
-        decode_natively(engine, SOURCES, options, **given)
+        decode_natively([engine], SOURCES, options, **given)
     assert str(ours.value) == str(theirs.value)
 
 
@@ -164,10 +160,10 @@ def test_a_model_of_nan_is_told_as_on_torch(keys, given):
 def test_a_sentence_is_searched_as_if_it_were_alone(kind):
     engine = test_transformer.engine_of(*test_transformer.model_of(), kind)
     options = DecodingOptions(beam=4, nbest=2, maximum_ratio=1.5)
-    together = decode_natively(engine, SOURCES, options, PREFIXES, PHRASES)
+    together = decode_natively([engine], SOURCES, options, PREFIXES, PHRASES)
     for row, found in enumerate(together):
         part = slice(row, row + 1)
-        alone = decode_natively(engine, SOURCES[part], options, PREFIXES[part], PHRASES[part])
+        alone = decode_natively([engine], SOURCES[part], options, PREFIXES[part], PHRASES[part])
         assert alone == [found]
 
 
@@ -193,6 +189,6 @@ def test_what_is_wrong_is_told_as_on_torch(given, keys):
     with pytest.raises(JumokError) as theirs:
         by_torch(model, SOURCES, options, **given)
     with pytest.raises(JumokError) as ours:
-        decode_natively(engine, SOURCES, options, **given)
+        decode_natively([engine], SOURCES, options, **given)
     assert str(ours.value) == str(theirs.value)
     assert type(ours.value) is type(theirs.value)

@@ -8,13 +8,13 @@ from random import Random
 
 import pytest
 
+from jumok.cancellation import cancel_scope
 from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions
 from jumok.engine.forced import WatchedAttention
 from jumok.engine.native import NativeModel
 from jumok.engine.running import RunningBatch
 from jumok.engine.structures import library
-from jumok.halting import halted_by
 from tests.engine import test_recurrent, test_transformer
 from tests.engine.test_transformer import rules_of, sources_of
 
@@ -95,7 +95,7 @@ def test_one_search_ends_early_and_the_others_go_on():
             raise LeftError
 
     def unwanted() -> None:
-        with halted_by(check), pytest.raises(LeftError):
+        with cancel_scope(check), pytest.raises(LeftError):
             endless(model, 3)()
 
     with ThreadPoolExecutor(2) as pool:
@@ -122,7 +122,7 @@ def test_whoever_makes_the_steps_hands_over_when_it_ends_early():
             raise LeftError
 
     def first() -> None:
-        with halted_by(check), pytest.raises(LeftError):
+        with cancel_scope(check), pytest.raises(LeftError):
             endless(model)()
 
     options = DecodingOptions(beam=1, maximum_length=400, minimum_length=399, maximum_ratio=None)

@@ -11,12 +11,12 @@ from jumok.config import TransformerConfig
 from jumok.data.pairs.batches import source_batches
 from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions, decode
+from jumok.engine.blocks import missing_part
 from jumok.engine.searching import SearchRules, Written
 from jumok.engine.structures import library
-from jumok.engine.transformer import NativeTransformer, missing
+from jumok.engine.transformer import NativeTransformer
 from jumok.models.encoder_decoder import Transformer
-from jumok.models.memory import Memory
-from jumok.parts import PARTS
+from jumok.parts import PARTS, PartEntry
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
 
@@ -88,7 +88,7 @@ def model_of(**keys) -> tuple[TransformerConfig, Transformer]:
 
 
 def engine_of(config: TransformerConfig, model: Transformer, kind="fp32") -> NativeTransformer:
-    assert missing(config) is None
+    assert missing_part(config) is None
     weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
     return NativeTransformer(config, weights, kind)
 
@@ -99,13 +99,9 @@ def sources_of(*lengths: int) -> list[list[int]]:
 
 
 def rules_of(options: DecodingOptions, sources: Sequence[Sequence[int]]) -> SearchRules:
-    limits = options.limits()
-    lengths = torch.ones(len(sources), max(map(len, sources)), dtype=torch.bool)
-    for row, source in enumerate(sources):
-        lengths[row, len(source) :] = False
-    memory = Memory(torch.zeros(*lengths.shape, 1), lengths)
-    longest = limits.longest(memory).tolist()
-    penalties = options.ranker().penalties(max(longest)).tolist()
+    limits = options.limits
+    longest = [limits.longest_of(len(source)) for source in sources]
+    penalties = options.ranker.penalties(max(longest)).tolist()
     patience = options.patience
     enough = 0 if patience is None else max(1, ceil(options.beam * patience))
     return SearchRules(
@@ -212,7 +208,7 @@ def test_fewer_bits_change_the_probabilities_little(kind, apart):
 )
 def test_what_the_engine_does_not_have_is_named(keys, what):
     config, _ = model_of(**keys)
-    assert missing(config) == what
+    assert missing_part(config) == what
 
 
 @pytest.mark.parametrize(
@@ -228,6 +224,6 @@ def test_what_the_engine_does_not_have_is_named(keys, what):
     ],
 )
 def test_a_part_from_outside_is_refused(monkeypatch, role, key):
-    monkeypatch.setitem(PARTS[role], "mine", "somewhere:Mine")
+    monkeypatch.setitem(PARTS[role], "mine", PartEntry("somewhere:Mine"))
     value = ("mine",) if key.startswith("process") else "mine"
-    assert missing(TransformerConfig(**{key: value})) == f"{key} = {value!r}"
+    assert missing_part(TransformerConfig(**{key: value})) == f"{key} = {value!r}"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from jumok.alignment.gold import GoldLinks
+from jumok.alignment.words import GoldLinks
 from jumok.errors import DataError
 from jumok.evaluation.alignment import parse_gold, read_gold, score_links, with_gold
 from tests.inspection.traces import trace

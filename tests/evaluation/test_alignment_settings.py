@@ -6,16 +6,15 @@ import pytest
 import torch
 
 from jumok.alignment.extract import cross_attention
-from jumok.alignment.gold import GoldLinks
 from jumok.alignment.setting import AlignmentSetting
-from jumok.alignment.words import links, merge_words
+from jumok.alignment.words import GoldLinks, links, merge_words
 from jumok.data.pairs.corpus import Corpus
 from jumok.errors import DataError
 from jumok.evaluation.alignment import score_links
 from jumok.evaluation.alignment_settings import SettingTable, read_aligned
-from jumok.smallworld.corpus import write
 from jumok.systems.translation.pairs import LONGEST, align_pairs, encode_pairs
 from jumok.systems.translation.translator import Translator
+from smallworld.corpus import write
 
 ROWS = ["the cat sat\t고양이가 앉았고\t0-0 2p1\n", "\t나는\t\n", "a dog\t개가\t1-0\n"]
 

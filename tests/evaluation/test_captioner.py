@@ -8,7 +8,7 @@ from jumok.alignment.setting import AlignmentSetting
 from jumok.bundle.reading import read_bundle
 from jumok.data.captions.boxes import Boxes, GroundedNoun
 from jumok.data.captions.corpus import Captioned
-from jumok.evaluation.captioner import Pointed, choose_reading
+from jumok.evaluation.captioner import Pointed, choose_pointing_setting
 from jumok.evaluation.pointing import Gold
 from jumok.systems.captioner import Captioner
 from jumok.systems.loading import reading_of
@@ -41,7 +41,7 @@ def test_the_head_that_points_best_is_chosen(tmp_path, reading):
     names = [file.name for file in files]
     written = [Captioned(name, (TEXT,), 1) for name in names]
     pointed = Pointed(names, [(SIDE, SIDE)] * 3, Gold(known, written))
-    assert choose_reading(captioner, pictures, [TEXT] * 3, pointed) == reading
+    assert choose_pointing_setting(captioner, pictures, [TEXT] * 3, pointed) == reading
 
 
 def test_a_bundle_says_where_it_is_read(tmp_path):

@@ -22,8 +22,7 @@ import pytest
 
 from jumok.errors import ConfigError, DataError, MissingExtraError
 from jumok.evaluation import captions, meteor
-from jumok.evaluation.captions import caption_words, score_captions
-from jumok.evaluation.cider import cider_d
+from jumok.evaluation.captions import caption_words, cider_d, score_captions
 
 REFERENCES = [
     ["a red circle is above two stars", "two stars are below a red circle"],
@@ -170,6 +169,7 @@ def test_meteor_names_java_where_there_is_none(monkeypatch: pytest.MonkeyPatch) 
     class Stand:
         Meteor = None
 
+    Stand.meteor = Stand
     for name in ("pycocoevalcap", "pycocoevalcap.meteor", "pycocoevalcap.meteor.meteor"):
         monkeypatch.setitem(sys.modules, name, Stand)
     monkeypatch.setattr(meteor, "which", lambda name: None)

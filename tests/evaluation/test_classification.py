@@ -2,8 +2,8 @@
 
 import pytest
 
-from jumok.evaluation.bootstrap import interval
 from jumok.evaluation.classification import ClassifiedExamples, confusion_lines
+from jumok.evaluation.intervals import interval
 
 # Of label a: 3 predicted as a, 1 as b. Of label b: 2 as b, 2 as c. Of label c: 1 as c.
 TRUTH, GIVEN = [0, 0, 0, 0, 1, 1, 1, 1, 2], [0, 0, 0, 1, 1, 1, 2, 2, 2]

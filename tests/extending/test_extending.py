@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import jumok
 from jumok.cli.main import app
 from jumok.errors import BundleError, ConfigError, TrainingError
+from jumok.planning.products import Lengths, parts_of
 from jumok.plugins import Plugin, load_plugin
 from tests.training.conftest import Recorder, write_corpus
 from tests.training.test_resume import Killed, killed_at
@@ -248,6 +249,9 @@ def test_a_block_of_own_parts_trains_resumes_writes_and_shows_itself(tmp_path):
     trace = jumok.trace(model, "one two")
     assert [site.weights.shape[0] for site in trace.sites] == [4, 4]
     jumok.page(trace).save("page.html")
+    config = jumok.load_config("block.toml")  # by the records of its parts
+    planned = sum(part.weights for part in parts_of(config, model.tokenizer.size, Lengths(0, 32)))
+    assert planned == sum(each.numel() for each in model.modules()[0].parameters() if each.ndim > 1)
 
 
 def test_a_plugin_of_the_command_line_is_in_the_recipe_of_the_run_and_in_the_bundle(tmp_path):

@@ -13,7 +13,7 @@ import jumok
 from jumok.cli.main import app
 from jumok.errors import BundleError, ConfigError, ModelError
 from jumok.kinds import KINDS
-from jumok.places import resolve
+from jumok.places import import_string
 from tests.extending.test_extending import DOCS, code
 from tests.training.conftest import Recorder, write_corpus
 from tests.training.test_resume import Killed, killed_at
@@ -86,7 +86,7 @@ def test_a_kind_from_outside_trains_loads_answers_and_is_evaluated_and_shown(mon
     assert len(trace.steps) == len(letters)
     spaces = [place for place, step in enumerate(trace.steps) if step.token == "space"]
     assert len(spaces) == text.count(" ")
-    wanted = model.follows(model.characters(text)).log_softmax(-1).max(-1).values.tolist()
+    wanted = model.follows(model.characters(text))[0].log_softmax(-1).max(-1).values.tolist()
     found = [step.log_probability for step in trace.steps]
     assert found == pytest.approx(wanted, abs=1e-4)
     forced = jumok.trace(model, letters, letters)
@@ -126,7 +126,7 @@ def test_a_kind_from_outside_resumes_with_the_same_bits():
 
 def test_f1_is_that_of_the_definition():
     jumok.load_plugin("spacing.py")
-    scores = resolve(KINDS["spacing"].system.replace("Spacer", "scores_of"))
+    scores = import_string(KINDS["spacing"].system.replace("Spacer", "scores_of"))
     # 2 right, 1 missed, 1 too many: precision and recall are 2 of 3.
     (score,) = scores(torch.tensor([1, 1, 1, 0, 0]), torch.tensor([1, 1, 0, 1, 0]), "here")
     assert score.value == pytest.approx(100 * 2 / 3)

@@ -134,5 +134,5 @@ def run(name: str, cases: int, case: Callable[[Random], object]) -> dict[str, in
 def budgets(short: int) -> pytest.MarkDecorator:
     """Both forms of a test: with so many cases, and with a hundred times as many."""
     return pytest.mark.parametrize(
-        "cases", [short, pytest.param(100 * short, marks=pytest.mark.slow)]
+        "cases", [short, pytest.param(100 * short, marks=pytest.mark.nightly)]
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -18,11 +19,16 @@ from jumok.data.captions.corpus import CaptionCorpus, read_captions
 from jumok.data.captions.store import _tensor
 from jumok.data.files.images import ImageSource, read_image
 from jumok.data.files.vectors import read_vectors
+from jumok.data.pairs.batches import gather_batch
 from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.data.pairs.store import PairStore
 from jumok.data.pictures.corpus import PictureSource
 from jumok.data.pictures.idx import read_idx
+from jumok.data.report import CorpusReport
+from jumok.data.store import StoreWriter, read_store, write_store
 from jumok.data.texts.corpus import TextCorpus, documents, read_examples
 from jumok.data.tokenizer import Tokenizer
+from jumok.errors import DataError
 from jumok.evaluation.alignment import read_gold
 from jumok.inspection.page.tours import read_tour, tours_folder
 from tests.conftest import TINY_TEXT
@@ -159,8 +165,29 @@ def kinds() -> dict[str, tuple[bytes, Reader]]:
         "boxes": (json.dumps(boxes).encode(), lambda file: read_boxes(file, "en")),
         "captions": (b"0.png\ta cat\n0.png\ta dog\n", captioned),
         "tour": ((tours_folder() / "switch-off.toml").read_bytes(), read_tour),
+        "safetensors": (store(), columns),
         "spm": (Tokenizer.train(TINY_TEXT, "bpe", 350).model, encoded),
     }
+
+
+def store() -> bytes:
+    def fill(writer: StoreWriter) -> dict[str, object]:
+        for side in ("source", "target"):
+            writer.add_sequences(side, np.arange(9, dtype=np.uint16), np.array([2, 3, 4]))
+        return {"texts": False, "report": CorpusReport("a", 3, 3).to_json()}
+
+    with TemporaryDirectory() as folder:
+        write_store(Path(folder) / "a", fill)
+        return (Path(folder) / "a").read_bytes()
+
+
+def columns(file: Path) -> None:
+    """As a shard whose digest fits."""
+    try:
+        pairs = PairStore.of(read_store(file, verified=True), (300, 300))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise DataError(str(error)) from None
+    gather_batch(pairs, np.arange(len(pairs)))
 
 
 def encoded(file: Path) -> None:

@@ -8,13 +8,12 @@ import torch
 
 from jumok.data.captions.batches import CaptionBatch
 from jumok.data.pairs.batches import Batch, on_device
-from jumok.decoding.beam import beam_search
-from jumok.decoding.greedy import greedy
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.limits import Limits
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.training.task import MicroBatch
+from tests.decoding.searches import beam_search, greedy
 from tests.gpu.cases import Case
 
 RATE = 1e-3

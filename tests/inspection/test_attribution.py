@@ -12,10 +12,10 @@ from jumok.data.tokenizer import END, START
 from jumok.inspection.attribution import attributions_of, mean_ranks, token_groups
 from jumok.inspection.gradients_and_occlusion import gradients, occlude_words, written_from
 from jumok.inspection.heads.ranks import spearman
-from jumok.inspection.hooks.capture import watch
 from jumok.inspection.rollout import Layers, decoder_flow, decoder_rollout
 from jumok.inspection.sites import of_writers
 from jumok.inspection.trace import Axis
+from tests.inspection.traces import recorded_sites
 
 NAMES = ["weights", "norms", "rollout", "flow", "product", "slope", "blank"]
 
@@ -33,7 +33,7 @@ def read_all(model) -> torch.Tensor:
 @pytest.fixture(scope="module")
 def parts(tiny_bundle):
     model = jumok.load(tiny_bundle, device="cpu").models[0]
-    sites = watch(model, partial(read_all, model), of_writers(), "qk").sites
+    sites, _ = recorded_sites(model, partial(read_all, model), of_writers())
     text = written_from(model, READ, TOLD, WRITTEN)
     return text, sites, attributions_of(text, sites, {"source": SOURCE, "target": TARGET})
 
@@ -115,7 +115,7 @@ def test_an_rnn_has_no_layers_to_be_followed(tiny_bundle):
 
     torch.manual_seed(3)
     model = RecurrentModel(RecurrentConfig(dim=16, embedding=12), 31).eval()
-    sites = watch(model, partial(read_all, model), of_writers(), "qk").sites
+    sites, _ = recorded_sites(model, partial(read_all, model), of_writers())
     text = written_from(model, READ, TOLD, WRITTEN)
     found = attributions_of(text, sites, {"source": SOURCE, "target": TARGET})["words"]
     assert list(found.measures) == ["weights", "norms", "product", "slope", "blank"]
@@ -130,17 +130,17 @@ def test_a_language_model_is_compared_on_what_it_has_read():
     from jumok.config.causal import CausalConfig
     from jumok.inspection.gradients_and_occlusion import written_alone
     from jumok.models.causal import CausalLanguageModel
-    from jumok.tracing.language_model import AT_WHAT_WAS_WRITTEN
+    from jumok.tracing.adapters import AT_WHAT_WAS_WRITTEN
 
     torch.manual_seed(5)
     config = CausalConfig(dim=16, heads=2, layers=2, feedforward=11)
     model = CausalLanguageModel(config, 31).eval().requires_grad_(False)
     tokens = [START, 7, 9, 11, 12]
     read = torch.tensor([tokens])
-    seen = watch(model, lambda: model.hidden(read), AT_WHAT_WAS_WRITTEN)
+    sites, _ = recorded_sites(model, lambda: model.hidden(read), AT_WHAT_WAS_WRITTEN)
     axis = Axis(("<s>", "▁die", "▁Kat", "ze", "▁ist"), (None, 0, 1, 1, 2), ("die", "Katze", "ist"))
     text = written_alone(model.decoder, model.hidden, tokens)
-    found = attributions_of(text, seen.sites, {"text": axis})
+    found = attributions_of(text, sites, {"text": axis})
     words, pieces = found["words"], found["pieces"]
     assert (words.read, words.own, words.shares) == ("text", "text", {})
     assert list(words.measures) == NAMES
@@ -152,5 +152,5 @@ def test_a_language_model_is_compared_on_what_it_has_read():
     before = words.measures["blank"]["text"]
     assert before[0].tolist() == [0.0, 0.0, 0.0]
     assert before[2, 1] == pytest.approx(
-        float(occlude_words(text, {"text": [[2, 3]]})["text"][3, 0])
+        float(occlude_words(text, {"text": [[2, 3]]})["text"][3, 0]), abs=1e-5
     )

@@ -57,7 +57,7 @@ def test_slopes_are_those_of_small_steps_of_a_cell(tmp_path, changes):
     # As it is stored: what is laid out for inference knows no double precision.
     stored = load_model(read_bundle(tmp_path / "m"), "cpu")
     assert isinstance(stored, Model)
-    captioner.model = stored.double().eval()
+    captioner._model = stored.double().eval()
     found = gradients(written_over(captioner.model, *asked(captioner)))["picture"]
     with torch.no_grad():
         cells = captioner.model.see(asked(captioner)[0])

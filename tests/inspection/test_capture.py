@@ -5,12 +5,12 @@ import pytest
 import torch
 
 import jumok
-from jumok.alignment.norms import contribution_norms, given_norms
+from jumok.alignment.norms import batched_contribution_norms, contribution_norms
 from jumok.config.recurrent import RecurrentConfig
 from jumok.data.tokenizer import END, START
-from jumok.inspection.hooks.capture import watch
 from jumok.inspection.sites import of_writers
 from jumok.models.catalog import DataSizes, build
+from tests.inspection.traces import recorded_sites
 
 
 def test_norm_is_the_length_of_what_was_given_by_hand():
@@ -34,8 +34,7 @@ def looked(model, source, target):
     def run():
         return model.decoder(model.encode(source), target)[0].log_softmax(-1)
 
-    seen = watch(model, run, of_writers(), "qk")
-    return seen.sites, seen.result
+    return recorded_sites(model, run, of_writers())
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +132,7 @@ def test_norms_of_a_batch_are_those_of_its_sentences(projected):
     torch.manual_seed(13)
     weights, value = torch.rand(2, 3, 5, 7), torch.randn(2, 3, 7, 11)
     output = torch.randn(13, 33) if projected else None
-    together, apart = given_norms(weights, value, output)
+    together, apart = batched_contribution_norms(weights, value, output)
     for row in range(2):
         torch.testing.assert_close(
             together[row], contribution_norms(weights[row], value[row], output)

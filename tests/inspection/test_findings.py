@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 import jumok
-from jumok.alignment.gold import GoldLinks
 from jumok.alignment.setting import AlignmentSetting
+from jumok.alignment.words import GoldLinks
 from jumok.decoding import DecodingOptions
 from jumok.evaluation.alignment import parse_gold, with_gold
 from jumok.inspection.findings import (

@@ -1,5 +1,7 @@
 """A head that is off is a head that was never there."""
 
+from functools import partial
+
 import pytest
 import torch
 
@@ -38,10 +40,11 @@ def model() -> Transformer:
     return Transformer(config, 31).eval().requires_grad_(False)
 
 
-def predicted(model: Transformer) -> torch.Tensor:
-    """The log-probabilities after every prefix of the target."""
+def predicted(model: Transformer, rows: int = 1) -> torch.Tensor:
+    """The log-probabilities after every prefix of the target, in equal rows."""
     with torch.inference_mode():
-        return model.decoder(model.encode(SOURCE), TARGET)[0].float().log_softmax(dim=-1)
+        memory = model.encode(SOURCE.expand(rows, -1))
+        return model.decoder(memory, TARGET.expand(rows, -1)).float().log_softmax(dim=-1)
 
 
 def count(model: Transformer) -> dict[str, int]:
@@ -91,13 +94,13 @@ def test_cached_steps_without_a_head_are_the_parallel_pass_without_it(model):
 
 def test_changes_are_those_of_one_head_after_another(model):
     written = torch.tensor([8, 9, END])
-    changes = without_each_head(model, lambda: predicted(model), written, count(model))
+    changes = without_each_head(model, partial(predicted, model), written, count(model))
     assert set(changes) == set(sites(model))
     site = "decoder.blocks.1.cross_attention"
     rows = torch.arange(3)
-    plain = predicted(model)[rows, written]
+    (plain,) = predicted(model)[:, rows, written]
     with switched_off(model, {site: [2]}, count(model)):
-        off = predicted(model)[rows, written]
+        (off,) = predicted(model)[:, rows, written]
     torch.testing.assert_close(changes[site][2], off - plain, atol=1e-5, rtol=1e-4)
 
 

@@ -9,14 +9,13 @@ from safetensors.torch import load_file
 from jumok.bundle.reading import WEIGHTS
 from jumok.config import TransformerConfig
 from jumok.config.causal import CausalConfig
-from jumok.inspection.hooks.streams import Streams, watch_streams
+from jumok.inspection.hooks.listening import record_pass
 from jumok.inspection.lens import (
     last_norm,
     layer_facts,
     lens_predictions,
     moved,
     reader_of,
-    watch_words,
 )
 from jumok.models.catalog import DataSizes, build
 from jumok.tracing.catalog import load_family
@@ -74,11 +73,11 @@ def test_a_post_norm_model_is_read_without_another_norm():
     config = CausalConfig(dim=12, heads=2, layers=2, feedforward=17, max_length=19, norm="post")
     model = build(config, DataSizes(vocabulary=23)).eval()
     tokens = torch.tensor([[2, 5, 7, 11]])
-    seen = Streams()
-    with torch.inference_mode(), watch_words(model) as words, watch_streams(model, seen.add):
-        hidden = model.hidden(tokens)
+    recorded, hidden = record_pass(model, lambda: model.hidden(tokens), "full")
+    with torch.inference_mode():
         logits = model.decoder.logits(hidden)[0]
-    facts = layer_facts(model, seen.arrays(), words, [5, 7, 11], lambda ids: list(map(str, ids)))
+    streams = recorded.decoder[0].streams_of(0, 4)
+    facts = layer_facts(model, recorded, streams, [5, 7, 11], lambda ids: list(map(str, ids)))
     assert facts["decoder"].read == "post"
     expected = logits.softmax(-1)[range(3), [5, 7, 11]]
     np.testing.assert_allclose(facts["decoder"].written[-1], expected, atol=2e-5)

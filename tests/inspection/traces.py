@@ -1,12 +1,16 @@
 """Traces small enough to follow by hand, and hostile enough for a page."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from torch import nn
 
 from jumok.alignment.setting import AlignmentSetting
 from jumok.inspection.findings import Fate, SearchLeaf, SearchNode, SearchTree, TraceFindings
+from jumok.inspection.hooks.listening import record_pass
+from jumok.inspection.sites import SequencesOf, SiteBuilder
 from jumok.inspection.trace import Axis, Site, Step, Trace
 
 HOSTILE = (
@@ -16,6 +20,17 @@ HOSTILE = (
     "\u202eright to left",
     "ㅎㅏㄴ 👩\u200d👩\u200d👧",
 )
+
+
+def recorded_sites(
+    model: nn.Module, run: Callable[[], Any], sequences: SequencesOf
+) -> tuple[list[Site], Any]:
+    """The sites of one parallel pass with their vectors, and its result."""
+    recorded, result = record_pass(model, run, "qk")
+    builder = SiteBuilder(model, sequences)
+    reads = (recorded.encoder, *recorded.decoder)
+    calls = {name: of_site for read in reads for name, of_site in read.attention.items()}
+    return [builder.whole(name, of_site) for name, of_site in calls.items()], result
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:

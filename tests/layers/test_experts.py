@@ -8,7 +8,7 @@ from transformers.models.mixtral.modeling_mixtral import (
     load_balancing_loss_func,
 )
 
-from jumok.attention.heard import Ear, listening_to
+from jumok.attention.events import Listener, listening_to
 from jumok.config.causal import CausalConfig
 from jumok.kernels.noise import Noise
 from jumok.layers.dropout import Dropout
@@ -72,7 +72,7 @@ def test_the_balance_is_that_of_switch_transformers():
     """Theirs counts every choice of a position: it is `used` times ours."""
     ours, theirs = both()
     states, heard = torch.randn(2, 31, DIM), []
-    with listening_to(ours, {ROUTED: Ear(heard.append)}):
+    with listening_to(ours, {ROUTED: Listener(heard.append)}):
         ours(states)
     (routing,) = heard
     assert isinstance(routing, Routing)

@@ -5,13 +5,13 @@ import torch
 import torch.nn.functional as F
 
 from jumok.layers.positions import AddedPositions, ConcatenatedPositions
-from jumok.parts import names, resolve
+from jumok.parts import builder_of, names
 from jumok.positions.binary import BinaryPositions
 from jumok.positions.index import FractionPositions, IndexPositions
 from jumok.positions.interfaces import PositionSizes
 from jumok.positions.sinusoidal import SinusoidalPositions, sinusoids
 
-VECTORS = [kind for kind in names("positions") if resolve("positions", kind).enters == "vectors"]
+VECTORS = [kind for kind in names("positions") if builder_of("positions", kind).enters == "vectors"]
 STATES = torch.randn(2, 3, 7)
 
 
@@ -54,7 +54,7 @@ def test_fractions_are_of_each_sentence(join):
 @pytest.mark.parametrize("kind", VECTORS)
 def test_every_encoding_tells_positions_apart_and_repeats_itself(kind):
     """Lectures 002 and 004: unique and deterministic."""
-    encoding = resolve("positions", kind).of(PositionSizes(8, 2, 4, 41))
+    encoding = builder_of("positions", kind).of(PositionSizes(8, 2, 4, 41))
     table = encoding(0, 41).reshape(41, -1)
     assert table.shape[1] == encoding.width
     assert table.unique(dim=0).shape[0] == 41

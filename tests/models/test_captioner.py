@@ -171,7 +171,7 @@ def test_the_gate_scales_what_is_found_by_what_the_state_says():
     )
     gate = model.decoder.gate
     beta = 1 / (1 + torch.exp(-(state.seen @ gate.weight[0] + gate.bias[0])))
-    looked, _ = model.decoder.look(state.seen, state)
+    looked, _ = model.decoder.attend(state.seen, state)
     assert_close(looked, beta[:, None] * found[:, 0])
     assert bool(((beta > 0) & (beta < 1)).all())
 

@@ -3,7 +3,7 @@
 from jumok.config import TransformerConfig
 from jumok.config.families import FAMILIES
 from jumok.config.models import SECTIONS, model_config
-from jumok.models.catalog import CATALOG, DataSizes, build
+from jumok.models.catalog import DataSizes, build
 from jumok.models.encoder_decoder import Transformer
 
 
@@ -14,9 +14,8 @@ def test_catalog_builds_what_a_recipe_names():
     assert (len(model.encoder.blocks), len(model.decoder.blocks)) == (1, 2)
 
 
-def test_every_kind_has_a_recipe_and_a_model():
+def test_every_kind_has_a_recipe():
     assert set(SECTIONS) == set(FAMILIES)
-    assert set(SECTIONS.values()) == set(CATALOG)
 
 
 def test_a_section_that_a_bundle_kept_becomes_the_same_config():

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from jumok.config import RecurrentConfig
 from jumok.decoding.limits import Limits
+from jumok.decoding.torch_stepper import lengths_of
 from jumok.models.memory import Memory
 from jumok.models.recurrent import RecurrentModel
 from jumok.models.recurrent_decoder import (
@@ -102,7 +103,7 @@ def test_without_attention_the_memory_is_one_vector_that_knows_its_sources_lengt
     assert memory.lengths.tolist() == [5, 3]
     assert memory.select(torch.tensor([1, 1])).lengths.tolist() == [3, 3]
     limits = Limits(maximum_ratio=2.0, maximum_extra=1)
-    assert limits.longest(memory).tolist() == [11, 7]
+    assert [limits.longest_of(length) for length in lengths_of(memory)] == [11, 7]
     assert build("rnn first state").encode(SOURCE).lengths.tolist() == [5, 5]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from jumok.config.recurrent import RecurrentConfig
 from jumok.models.catalog import DataSizes, build
-from jumok.models.recurrent_tensors import recurrent_tensors
+from jumok.models.tensors import recurrent_tensors
 
 VARIANTS = [
     {},

@@ -6,7 +6,7 @@ from jumok.config import TransformerConfig
 from jumok.config.causal import CausalConfig
 from jumok.models.catalog import DataSizes, build
 from jumok.models.tensors import Tensors, causal_tensors_of, tensors_of
-from jumok.parts import PARTS
+from jumok.parts import PARTS, PartEntry
 
 VARIANTS = [
     {},
@@ -21,6 +21,13 @@ VARIANTS = [
     {"positions": "fraction", "score": "cosine"},
     {"positions": "binary", "positions_join": "concatenate", "max_length": 37},
     {"process_heads": ("qk-norm",), "process_output": ("head-scale", "head-scale")},
+    {"score": "additive", "score_cap": 30.0},
+    {"sinks": True, "value_residual": True, "process_output": ("head-gate", "element-gate")},
+    {"experts": 3, "feedforward_kind": "gated"},
+    {"attention_kind": "linear", "kv_heads": 1},
+    {"attention_kind": "differential", "heads": 2, "kv_heads": 2},
+    {"attention_kind": "latent", "positions": "rotary", "head_dim": 8},
+    {"attention_kind": "latent", "query_latent_dim": 5, "bias": False},
 ]
 
 
@@ -53,23 +60,19 @@ def check(config: TransformerConfig | CausalConfig, found: Tensors | None) -> No
 
 
 @pytest.mark.parametrize(
-    "keys",
+    ("role", "key"),
     [
-        {"score": "additive"},
-        {"score_cap": 30.0},
-        {"sinks": True},
-        {"attention_kind": "linear"},
-        {"value_residual": True},
-        {"experts": 4},
-        {"process_output": ("head-gate",)},
-        {"process_heads": ("mine",)},
-        {"process_output": ("mine",)},
-        {"positions": "mine"},
+        ("score", "score"),
+        ("attention", "attention_kind"),
+        ("norm", "norm_kind"),
+        ("feedforward", "feedforward_kind"),
+        ("positions", "positions"),
+        ("head_process", "process_heads"),
+        ("output_process", "process_output"),
     ],
-    ids=str,
 )
-def test_parts_with_other_tensors_are_not_known(monkeypatch, keys):
-    for role in ("head_process", "output_process", "positions"):
-        monkeypatch.setitem(PARTS[role], "mine", "somewhere:Mine")
+def test_those_of_a_part_that_says_nothing_are_not_known(monkeypatch, role, key):
+    monkeypatch.setitem(PARTS[role], "mine", PartEntry("somewhere:Mine"))
+    keys = {key: ("mine",) if key.startswith("process") else "mine"}
     assert tensors_of(TransformerConfig(dim=18, heads=3, **keys), 31) is None
     assert causal_tensors_of(CausalConfig(dim=18, heads=3, **keys), 31) is None

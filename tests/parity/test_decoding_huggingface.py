@@ -7,11 +7,10 @@ import torch
 from transformers import MarianConfig, MarianMTModel
 from transformers.modeling_outputs import BaseModelOutput
 
-from jumok.decoding.beam import beam_search
-from jumok.decoding.greedy import greedy
 from jumok.decoding.limits import Limits
 from jumok.decoding.rank import Ranker, power_length_penalty
 from jumok.models.memory import Memory
+from tests.decoding.searches import beam_search, greedy
 
 PAD, START, END, SIZE = 0, 2, 3, 43
 MOST = 12

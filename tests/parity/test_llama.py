@@ -17,7 +17,6 @@ from transformers import (
 from jumok.config.causal import CausalConfig
 from jumok.decoding import DecodingOptions, decode
 from jumok.kernels.linear import prepare_for_inference
-from jumok.kernels.packed import Packs
 from jumok.models.causal import CausalLanguageModel
 from tests.parity.torch_weights import residuals, roughen
 
@@ -157,8 +156,7 @@ def test_greedy_text_with_the_cache_is_that_of_hugging_face(family, dim, head_di
     model = prepare_for_inference(ours_from(theirs, dim, head_dim, kv_heads), torch.float32)
     prompt = [7, 11, 13]
     options = DecodingOptions(beam=1, maximum_length=CONTEXT - 2)
-    with Packs().at_work():
-        found = decode(model.decoder, model.nothing(), options, [prompt])[0][0]
+    found = decode(model.decoder, model.nothing(), options, [prompt])[0][0]
     expected = theirs.generate(
         torch.tensor([[2, *prompt]]),
         max_length=CONTEXT - 1,

@@ -4,11 +4,10 @@ import pytest
 import torch
 from transformers import MarianMTModel
 
-from jumok.decoding.beam import beam_search
-from jumok.decoding.greedy import greedy
 from jumok.decoding.limits import Limits
 from jumok.decoding.rank import Ranker, power_length_penalty
 from jumok.models.encoder_decoder import Transformer
+from tests.decoding.searches import beam_search, greedy
 from tests.parity.marian import END, PAD, START, random_marian, same_weights
 
 ALLOWED = torch.arange(11) < torch.tensor([[11], [7], [3], [9], [2]])

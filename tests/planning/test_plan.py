@@ -225,9 +225,10 @@ def test_cost_and_time_of_the_run():
     found = on(8, base(steps=1000), price=2.5)
     assert found.hours == pytest.approx(1000 * found.update / 3600)
     assert found.cost == pytest.approx(8 * 2.5 * found.hours)
-    timed = on(8, base(minutes=60.0))
+    timed = on(8, base(steps=10**9, minutes=60.0))
     assert timed.hours == pytest.approx(1)
     assert timed.steps == pytest.approx(3600 / timed.update)
+    assert on(8, base(steps=10, minutes=60.0)).steps == 10
 
 
 def test_vocabularies_of_recipes():

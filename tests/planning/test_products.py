@@ -11,7 +11,7 @@ from jumok.attention.variants import sink
 from jumok.errors import ConfigError
 from jumok.kernels import native
 from jumok.models.size import numbers_in
-from jumok.parts import PARTS
+from jumok.parts import PARTS, PartEntry
 from jumok.planning.activations import kept_numbers
 from jumok.planning.blocks import keys_seen
 from jumok.planning.plan import numbers_of
@@ -137,7 +137,7 @@ def test_weights_are_those_by_which_bundles_are_checked():
     """The other count has the vectors of computed positions, too."""
     config = recipe(MODELS["transformer"])
     found = sum(part.weights for part in parts_of(config, VOCABULARY, LENGTHS))
-    assert found == numbers_in(config.model, VOCABULARY, labels=0) - 2 * 1024 * 24
+    assert found == numbers_in(config.model, VOCABULARY, 0) - 2 * 1024 * 24
 
 
 def saved_numbers(config, model) -> float:
@@ -277,7 +277,9 @@ def test_keys_of_windows(keys, seen):
 
 
 def test_parts_that_are_not_known_are_refused(monkeypatch):
-    monkeypatch.setitem(PARTS["attention"], "other", "jumok.attention.multihead:MultiHeadAttention")
+    monkeypatch.setitem(
+        PARTS["attention"], "other", PartEntry("jumok.attention.multihead:MultiHeadAttention")
+    )
     with pytest.raises(ConfigError, match=r"not known\.(.|\n)*got: +attention_kind = other"):
         parts_of(recipe(SMALL | {"attention_kind": "other"}), VOCABULARY, LENGTHS)
     with pytest.raises(ConfigError, match="this model has none"):

@@ -1,5 +1,7 @@
 """Fonts that have the letters, and what is said where something is missing."""
 
+import importlib
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -47,10 +49,10 @@ def test_every_text_of_a_figure_has_the_font(monkeypatch):
 
 
 def test_missing_matplotlib_is_named_with_its_extra(monkeypatch):
-    paper._figure_class.cache_clear()
     uninstall(monkeypatch, "matplotlib")
+    monkeypatch.delitem(sys.modules, paper.__name__)
     with pytest.raises(MissingExtraError, match=r'pip install "jumok\[plot\]"'):
-        plot.alignment(trace())
+        importlib.import_module(paper.__name__)
 
 
 def test_other_files_are_refused(tmp_path: Path):

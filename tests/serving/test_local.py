@@ -55,6 +55,20 @@ def test_the_page_is_answered(server):
     assert post(server, "a cat", Origin=f"http://{server.address}")[0] == 200
 
 
+def test_head_is_answered_as_get_without_a_body(server):
+    assert ask(server, "HEAD") == (200, "")
+    assert ask(server, "HEAD", path="/") == (403, "")
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_pages_elsewhere_may_only_link_to_the_page(server, site):
+    assert ask(server, Sec_Fetch_Site=site)[0] == 403
+    assert post(server, "a cat", Sec_Fetch_Site=site)[0] == 403
+    opened = {"Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
+    assert ask(server, Sec_Fetch_Site=site, **opened)[0] == 200
+    assert post(server, "a cat", Sec_Fetch_Site="same-origin")[0] == 200
+
+
 @pytest.mark.parametrize("path", ["/", "/?token=", "/?token=wrong"])
 def test_without_the_token_nothing_is_said(server, path):
     status, text = ask(server, path=path)

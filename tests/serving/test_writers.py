@@ -10,10 +10,10 @@ import pytest
 from jumok.decoding import DecodingOptions
 from jumok.engine.structures import library
 from jumok.serving.http.engine import Engine
-from jumok.serving.http.jobs import OVER, WritingJob
-from jumok.serving.http.meters import Meters
+from jumok.serving.http.handlers import Continuation
+from jumok.serving.http.monitoring import Metrics
+from jumok.serving.http.queue import OVER, WritingJob
 from jumok.serving.http.settings import ServeLimits
-from jumok.serving.http.works import Continuation
 from jumok.systems.language_model import LanguageModel
 from tests.systems.lm import write_lm
 
@@ -62,7 +62,7 @@ class Received:
 
 
 def engine() -> Engine:
-    return Engine("m", lambda: None, ServeLimits(), Meters(), lambda error: None)
+    return Engine("m", lambda: None, ServeLimits(), Metrics(), lambda error: None)
 
 
 def started() -> Engine:
@@ -85,7 +85,7 @@ def jobs_of(given: Sequence[Continuation], received: Sequence[Received]) -> list
 
 
 def metric(made: Engine, name: str) -> float:
-    found = made.meters.registry.get_sample_value(name, {"model": "m"})
+    found = made.metrics.registry.get_sample_value(name, {"model": "m"})
     assert found is not None
     return found
 
@@ -133,7 +133,7 @@ def test_texts_that_join_each_other_are_those_of_each_alone(letters):
         assert (ours.tokens, ours.ended, ours.steps) == (theirs.tokens, theirs.ended, theirs.steps)
     assert metric(made, "jumok_batch_rows_sum") > 3 * metric(lone, "jumok_batch_rows_sum")
     wait_until(lambda: metric(made, "jumok_running") == 0)
-    assert all(text._text.writer._text.closed for text in together)
+    assert all(text._text.writer.close.__self__.closed for text in together)
 
 
 def test_a_text_that_fails_hangs_up_or_is_late_ends_alone(damaged):
@@ -172,7 +172,7 @@ def test_a_text_that_fails_hangs_up_or_is_late_ends_alone(damaged):
     assert tokens == {number: given[number].tokens for number in ends}
     wait_until(lambda: made.queue.idle and metric(made, "jumok_running") == 0)
     assert metric(made, "jumok_engine_faults_total") == 1
-    assert all(text._text.writer._text.closed for text in given)
+    assert all(text._text.writer.close.__self__.closed for text in given)
     after = Received()
     made.queue.submit(jobs_of([Continuation(damaged, "a" * 9, SAMPLED, 90)], [after]))
     wait_until(lambda: after.end is OVER)

@@ -9,11 +9,11 @@ process reads 100,000 sentences in a few seconds.
 import sys
 from itertools import islice
 
-from jumok import smallworld
-from jumok.smallworld.choices import OBJECTS_OF
-from jumok.smallworld.grammar import CONSTRUCTIONS
-from jumok.smallworld.korean import final, native_number
-from jumok.smallworld.lexicon import ALL_NOUNS, NAMES
+import smallworld
+from smallworld.choices import OBJECTS_OF
+from smallworld.grammar import CONSTRUCTIONS
+from smallworld.korean import final, native_number
+from smallworld.lexicon import ALL_NOUNS, NAMES
 
 FORMAL_ENDINGS = ("니다", "니까", "주십시오", "시지요", "까요")
 SHARE = float(sys.argv[1])

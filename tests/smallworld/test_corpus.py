@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jumok import smallworld
+import smallworld
 from jumok.errors import ConfigError
 
 
@@ -39,7 +39,7 @@ def test_every_pair_is_clean_of_the_length_asked_for_and_wholly_aligned(
         assert pair.target[-1] == pair.source[-1]
 
 
-@pytest.mark.parametrize("share", ["0.25", pytest.param("1", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", ["0.25", pytest.param("1", marks=pytest.mark.nightly)])
 def test_the_claims_about_many_sentences_hold(share) -> None:
     command = [sys.executable, Path(__file__).with_name("sweep.py"), share]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -61,7 +61,7 @@ def test_a_stream_is_a_function_of_its_arguments() -> None:
 
 def test_a_stream_does_not_depend_on_the_hash_seed_of_python() -> None:
     command = (
-        "from itertools import islice; from jumok.smallworld import pairs;"
+        "from itertools import islice; from smallworld import pairs;"
         "print([pair.source for pair in islice(pairs('unseen combination'), 30)])"
     )
     outputs = [
@@ -79,7 +79,7 @@ def test_a_stream_does_not_depend_on_the_hash_seed_of_python() -> None:
 
 
 def test_smallworld_imports_no_torch() -> None:
-    command = "import sys, jumok.smallworld; print('torch' in sys.modules)"
+    command = "import sys, smallworld; print('torch' in sys.modules)"
     run = subprocess.run(
         [sys.executable, "-c", command], capture_output=True, text=True, check=True
     )

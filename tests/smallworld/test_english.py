@@ -1,8 +1,8 @@
 import pytest
 
-from jumok.smallworld.choices import VERBS
-from jumok.smallworld.english import Grades, VerbForms, article, number_name, with_s
-from jumok.smallworld.lexicon import ADJECTIVES, NOUNS
+from smallworld.choices import VERBS
+from smallworld.english import Grades, VerbForms, article, number_name, with_s
+from smallworld.lexicon import ADJECTIVES, NOUNS
 
 
 @pytest.mark.parametrize(

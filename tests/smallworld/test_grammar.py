@@ -10,12 +10,12 @@ from typing import TypeVar
 
 import pytest
 
-from jumok.smallworld import phrases
-from jumok.smallworld.fragment import Fragment, index_pairs
-from jumok.smallworld.grammar import CONSTRUCTIONS
-from jumok.smallworld.phrases import called
-from jumok.smallworld.predicates import Register
-from jumok.smallworld.writer import NAME_LIST, PhraseWriter
+from smallworld import phrases
+from smallworld.fragment import Fragment, index_pairs
+from smallworld.grammar import CONSTRUCTIONS
+from smallworld.phrases import called
+from smallworld.predicates import Register
+from smallworld.writer import NAME_LIST, PhraseWriter
 
 Item = TypeVar("Item")
 

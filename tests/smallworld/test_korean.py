@@ -2,8 +2,8 @@
 
 import pytest
 
-from jumok.smallworld import circumstances
-from jumok.smallworld.korean import (
+from smallworld import circumstances
+from smallworld.korean import (
     Stem,
     adnominal,
     attach,
@@ -13,7 +13,7 @@ from jumok.smallworld.korean import (
     sino_number,
     with_particle,
 )
-from jumok.smallworld.predicates import finish
+from smallworld.predicates import finish
 
 ENDINGS = ("-고", "-아요", "-(으)면", "-(으)ㄴ", "-(스)ㅂ니다", "-(느)ㄴ다", "-(으)시")
 

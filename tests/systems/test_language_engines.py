@@ -19,27 +19,27 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 import jumok
-from jumok.attention.heard import Ear, listening_to
+from jumok.attention.events import Listener, listening_to
 from jumok.bundle.arrays import read_arrays
-from jumok.bundle.described import section_of
 from jumok.bundle.quantising import write_quantised
 from jumok.bundle.reading import read_bundle
 from jumok.config.causal import CausalConfig
 from jumok.data.tokenizer import END, START
-from jumok.decoding import DecodingOptions
+from jumok.decoding import DecodingOptions, decode
+from jumok.decoding.options import FOR_CONTINUATION
+from jumok.decoding.window import Window
 from jumok.engine.language import NativeCausal
 from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError
-from jumok.systems.language_model import DEFAULTS, LanguageModel
-from jumok.systems.language_on_torch import searched_on_torch
-from jumok.systems.native.language import searched
-from jumok.tracing.recording.record import record
+from jumok.systems.language_model import LanguageModel
+from jumok.systems.text_writer import searched
+from jumok.tracing.record import record
 from tests.systems.lm import CONTEXT, write_lm
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
 
 TEXTS = ["a", "나는 학생이다.", "To be, or not to be\n"]
-SEEDED = replace(DEFAULTS, seed=1)
+SEEDED = replace(FOR_CONTINUATION, seed=1)
 WAYS = {
     "greedy": DecodingOptions(beam=1),
     "greedy, penalties": DecodingOptions(beam=1, frequency_penalty=0.7, presence_penalty=-0.1),
@@ -105,7 +105,7 @@ def test_the_engine_scores_texts_as_torch_does(native, on_torch):
 
 def test_what_is_written_at_the_same_time_changes_nothing(native):
     def stream(seed: int) -> Any:
-        return native.generate("ROM", replace(DEFAULTS, seed=seed), max_tokens=30)
+        return native.generate("ROM", replace(FOR_CONTINUATION, seed=seed), max_tokens=30)
 
     whole = ["".join(stream(seed)) for seed in (1, 2)]
     streams, texts = [stream(1), stream(2)], ["", ""]
@@ -170,7 +170,7 @@ def test_an_int8_bundle_writes_what_its_floats_do_in_int8(folder, tmp_path):
     quantised = read_bundle(write_quantised(tmp_path / "int8", bundle, "int8", bundle.card))
     system = LanguageModel.load(quantised, engine="auto")
     assert system.computed_by == {"name": "native", "precision": "int8"}
-    config = section_of(quantised)
+    config = quantised.section
     assert isinstance(config, CausalConfig)
     floats = NativeCausal(config, read_arrays(quantised), CONTEXT, "int8")
     ids = [[START, *system.tokenizer.encode(text), END][: CONTEXT + 1] for text in TEXTS]
@@ -200,7 +200,8 @@ def test_the_log_probabilities_of_beams_are_those_of_torch(native, on_torch):
     options = DecodingOptions(
         beam=4, nbest=4, maximum_length=len(prompt) + 30, minimum_length=20, forbidden=(0, 1, 2)
     )
-    (expected,) = searched_on_torch(on_torch.model, on_torch.decoder, prompt, options)
+    window = Window(on_torch.model.decoder, on_torch.context)
+    (expected,) = decode(window, on_torch.model.nothing(), options, [prompt])
     assert native.engine is not None
     found = searched(native.engine, prompt, options)
     assert [each.tokens for each in found] == [each.tokens for each in expected]
@@ -217,7 +218,7 @@ def test_a_coverage_penalty_of_a_beam_is_refused_as_on_torch(native, on_torch):
 
 def test_listeners_and_global_hooks_are_answered_by_torch(native):
     heard: list[int] = []
-    with listening_to(native, {"given": Ear(heard.append)}):
+    with listening_to(native, {"given": Listener(heard.append)}):
         assert native.computed_by == {"name": "torch", "precision": "fp32"}
         native.score(TEXTS)
     assert heard == [len(TEXTS)]
@@ -256,8 +257,8 @@ def test_changes_are_made_on_torch(native, on_torch):
 def test_who_has_the_model_gets_what_the_model_is_then(native, on_torch):
     before = native.score(TEXTS)
     model = native.model
-    assert native.computed_by["name"] == "torch"
-    assert native.score(TEXTS) == on_torch.score(TEXTS)
+    assert native.computed_by["name"] == "native"
+    assert native.score(TEXTS) == before
     fired: list[nn.Module] = []
     inner = model.decoder.blocks[0].feedforward.outer
     handle = inner.register_forward_hook(lambda module, *_: fired.append(module))

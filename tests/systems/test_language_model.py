@@ -7,12 +7,13 @@ import pytest
 import torch
 
 import jumok
-from jumok.data.texts.certain import certain_text
-from jumok.data.texts.tokenizer import ByteTokenizer, train_text_tokenizer
+from jumok.data.texts.tokenizer import ByteTokenizer, certain_text, train_text_tokenizer
 from jumok.data.tokenizer import END, START, UNKNOWN
 from jumok.decoding import DecodingOptions, decode
+from jumok.decoding.options import FOR_CONTINUATION
+from jumok.decoding.window import Window
 from jumok.errors import BundleError, DataError, ModelError
-from jumok.systems.language_model import DEFAULTS, LanguageModel, together
+from jumok.systems.language_model import LanguageModel, together
 from tests.systems.lm import CONTEXT, write_lm
 
 
@@ -61,7 +62,7 @@ def test_pieces_of_subwords_join_to_the_text():
 def test_generating_is_repeatable_and_stops_at_the_maximum(system, prompt):
     first, again = ("".join(system.generate(prompt, max_tokens=12)) for _ in range(2))
     assert first == again
-    other = "".join(system.generate(prompt, replace(DEFAULTS, seed=1), max_tokens=12))
+    other = "".join(system.generate(prompt, replace(FOR_CONTINUATION, seed=1), max_tokens=12))
     assert other != first
     assert 0 < len(first.encode()) <= 3 * 12  # a U+FFFD has three bytes
 
@@ -73,7 +74,8 @@ def test_a_beam_of_one_is_greedy_and_a_larger_one_is_searched(system):
     options = DecodingOptions(beam=3, maximum_length=7)
     searched = "".join(system.generate("a", options, max_tokens=6))
     prompt = ByteTokenizer().encode("a")
-    best = decode(system.decoder, system.model.nothing(), options, [prompt])[0][0]
+    window = Window(system.model.decoder, system.context)
+    best = decode(window, system.model.nothing(), options, [prompt])[0][0]
     assert searched == ByteTokenizer().decode(best.tokens)[1:]
 
 

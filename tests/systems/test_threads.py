@@ -20,7 +20,7 @@ from jumok.decoding import DecodingOptions
 from jumok.inspection.hooks.intervene import switched_off
 from jumok.layers.block import Block
 from jumok.models.catalog import DataSizes, build
-from jumok.tracing.recording.record import record
+from jumok.tracing.record import record
 from tests.conftest import TINY_TEXT
 from tests.parity.torch_weights import roughen
 from tests.systems.lm import write_lm
@@ -42,7 +42,6 @@ def types_are_not_executed():
 
 @pytest.fixture(scope="module")
 def translator(tmp_path_factory) -> Any:
-    """Wide enough for the kernel of single steps."""
     tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
     config = TransformerConfig(dim=48, heads=3, encoder_layers=1, decoder_layers=2, feedforward=32)
     model = roughen(build(config, DataSizes(vocabulary=tokenizer.size)))
@@ -118,7 +117,7 @@ def at_once(jobs: list[Callable[[], Any]]) -> list[Any]:
         return list(pool.map(_call, jobs))
 
 
-@pytest.mark.parametrize("calls", [252, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("calls", [252, pytest.param(1000, marks=pytest.mark.nightly)])
 def test_calls_from_eight_threads_are_those_of_one(translator, calls):
     assert translator.models, "handed out: the weights are looked through at every call"
     jobs = [jobs_of(translator, number) for number in range(DIFFERENT)]

@@ -5,7 +5,10 @@ import pickle
 import shutil
 import sys
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +18,16 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 import jumok
-from jumok.attention.heard import Ear, listening_to
+from jumok.attention.events import Listener, listening_to
+from jumok.bundle.reading import read_bundle
+from jumok.bundle.weights import load_model
 from jumok.decoding import DecodingOptions
 from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError
 from jumok.systems.device import has_gpu
+from jumok.systems.loading import load_tokenizer
 from jumok.systems.translation.translator import Translator
-from jumok.tracing.recording.record import record
+from jumok.tracing.record import record
 from tests.systems.test_ordinary_module import recurrent, transformer
 from tests.systems.untrained import write_masked
 
@@ -52,7 +58,7 @@ def test_auto_is_the_engine_where_it_serves_the_model(folder, tmp_path):
     several = jumok.load(folder, folder, device="cpu")
     rnn = jumok.load(recurrent(tmp_path / "rnn", attention="dot"), device="cpu")
     additive = jumok.load(transformer(tmp_path / "additive", score="additive"), device="cpu")
-    assert several.computed_by["name"] == "torch"
+    assert several.computed_by["name"] == "native"
     assert rnn.computed_by == {"name": "native", "precision": "fp32"}
     assert additive.computed_by == {"name": "torch", "precision": "fp32"}
 
@@ -88,6 +94,43 @@ def test_scores_alignments_and_attention_are_those_of_torch(native, on_torch):
     assert native.computed_by["name"] == "native", "nothing has needed torch"
 
 
+@pytest.mark.parametrize("second", [recurrent, transformer])
+def test_an_ensemble_is_that_of_torch(folder, tmp_path, second):
+    """Texts, scores, alignments and attention, from beams, samples and constraints."""
+    other = (
+        second(tmp_path / "other", norm="pre")
+        if second is transformer
+        else second(tmp_path / "other", attention="dot")
+    )
+    native, on_torch = (
+        jumok.load(folder, other, kind=Translator, engine=engine, device="cpu")
+        for engine in ("native", "torch")
+    )
+    assert native.computed_by == {"name": "native", "precision": "fp32"}
+    ways = {
+        "beam": OPTIONS,
+        "coverage": replace(OPTIONS, nbest=2, coverage_penalty=0.3),
+        "samples": DecodingOptions(sample=True, nbest=2, seed=5, maximum_length=9),
+    }
+    for options in ways.values():
+        found, expected = (one.translate(TEXTS, options) for one in (native, on_torch))
+        for ours, theirs in zip(found, expected, strict=True):
+            assert (ours.text, ours.tokens, ours.alignment) == (
+                theirs.text, theirs.tokens, theirs.alignment
+            )  # fmt: skip
+            assert ours.score == pytest.approx(theirs.score, abs=1e-5)
+    terms = {"cat": "고양이"}
+    found, expected = (one.translate(TEXTS, OPTIONS, glossary=terms) for one in (native, on_torch))
+    assert [each.text for each in found] == [each.text for each in expected]
+    assert "고양이" in found[0].text
+    given, wanted = (one.score(TEXTS, ["sat", "", "나는", "the"]) for one in (native, on_torch))
+    for ours, theirs in zip(given, wanted, strict=True):
+        assert ours.score == pytest.approx(theirs.score, abs=1e-5)
+    seen, looked = (one.attention(TEXTS[1], "나는 학생입니다.") for one in (native, on_torch))
+    torch.testing.assert_close(seen.weights, looked.weights, atol=1e-5, rtol=0)
+    assert native.computed_by["name"] == "native", "nothing has needed torch"
+
+
 def test_reading_states_and_scores_leaves_the_engine_in_charge(native, on_torch):
     assert native.fingerprint == on_torch.fingerprint
     vectors = native.sentence_vectors(TEXTS)  # on torch, without handing the model out
@@ -95,23 +138,129 @@ def test_reading_states_and_scores_leaves_the_engine_in_charge(native, on_torch)
     assert native.computed_by["name"] == "native"
 
 
-def test_who_has_the_model_gets_what_the_model_is_then(native, on_torch):
-    before = native.translate(TEXTS, OPTIONS)
-    model = native.models[0]
-    assert native.computed_by["name"] == "torch"
-    assert native.translate(TEXTS, OPTIONS) == on_torch.translate(TEXTS, OPTIONS)
-    fired: list[nn.Module] = []
-    inner = model.decoder.blocks[0].feedforward.outer
-    handle = inner.register_forward_hook(lambda module, *_: fired.append(module))
-    native.translate(TEXTS, OPTIONS)
-    assert fired
+def test_reading_the_models_leaves_the_engine_in_charge(native, on_torch):
+    """Also torch's own work on them: tracing, recording, reading states."""
+    native.models[0].encode(torch.tensor([[5, 6, 3]]))
+    assert len(native.aligner.models) == len(native.modules()) == 1
+    jumok.trace(native, TEXTS[0])
+    with record(native) as recording:
+        native.translate(TEXTS[:1], OPTIONS)
+        assert native.models[0] is native.modules()[0]
+    assert recording.traces
+    assert native.computed_by["name"] == "native"
+    assert native.fingerprint == on_torch.fingerprint
+    assert len(pickle.dumps(native)) < 1000
+
+
+@contextmanager
+def hooked(model: nn.Module) -> Iterator[None]:
+    handle = model.decoder.blocks[0].feedforward.register_forward_hook(lambda *call: 3 * call[-1])
+    yield
     handle.remove()
+
+
+@contextmanager
+def patched(model: nn.Module) -> Iterator[None]:
+    model.decoder.blocks[0].feedforward.forward = torch.zeros_like
+    yield
+    del model.decoder.blocks[0].feedforward.forward
+
+
+@contextmanager
+def replaced(model: nn.Module) -> Iterator[None]:
+    block = model.decoder.blocks[0]
+    kept, block.feedforward = block.feedforward, nn.Identity()
+    yield
+    block.feedforward = kept
+
+
+@contextmanager
+def gated(model: nn.Module) -> Iterator[None]:
+    attention = model.decoder.blocks[0].cross_attention
+    attention.gate = torch.zeros(attention.heads)
+    yield
+    del attention.__dict__["_gate"]
+
+
+@contextmanager
+def edited(model: nn.Module) -> Iterator[None]:
+    """Behind torch's back: it counts no writes through numpy."""
+    numbers = model.decoder.blocks[0].feedforward.outer.weight.detach().numpy()
+    numbers *= -4
+    yield
+    numbers /= -4
+
+
+@contextmanager
+def without_positions(model: nn.Module) -> Iterator[None]:
+    """A buffer, which no bundle has."""
+    table = next(model.buffers())
+    kept = table.clone()
+    table.zero_()
+    yield
+    table.copy_(kept)
+
+
+@contextmanager
+def swapped(model: nn.Module) -> Iterator[None]:
+    """Two matrices, which are the same set of numbers as before."""
+    attention = model.decoder.blocks[0].self_attention
+    one, other = attention.query.weight.data, attention.key.weight.data
+    attention.query.weight.data, attention.key.weight.data = other, one.clone()
+    yield
+    attention.query.weight.data, attention.key.weight.data = one, other
+
+
+@pytest.mark.parametrize(
+    "change", [hooked, patched, replaced, gated, edited, without_positions, swapped]
+)
+def test_torch_computes_what_was_changed_as_long_as_it_is(native, on_torch, change):
+    before = native.translate(TEXTS, OPTIONS)
+    with change(native.models[0]), change(on_torch.models[0]):
+        assert native.computed_by["name"] == "torch"
+        found = native.translate(TEXTS, OPTIONS)
+        assert found == on_torch.translate(TEXTS, OPTIONS)
+    assert [one.score for one in found] != pytest.approx([one.score for one in before], abs=1e-3)
+    assert native.computed_by["name"] == "native"
+    assert native.translate(TEXTS, OPTIONS) == before
+
+
+def test_a_model_that_learns_is_computed_by_torch(native):
+    before = native.translate(TEXTS, OPTIONS)
+    model = native.models[0].train()
+    assert native.computed_by["name"] == "torch"
     with torch.no_grad():
-        inner.weight.mul_(-3)
+        for parameter in model.eval().parameters():
+            parameter.mul_(-2)
     assert [one.score for one in native.translate(TEXTS, OPTIONS)] != pytest.approx(
         [one.score for one in before], abs=1e-3
     )
     assert all(parameter.requires_grad for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_model_in_memory_is_searched_by_the_engine_until_somebody_has_it(folder, dtype):
+    bundle = read_bundle(folder)
+    made, on_torch = (
+        Translator([load_model(bundle, "cpu")], load_tokenizer(bundle), max_tokens=61)
+        for _ in range(2)
+    )
+    assert made.search_natively([bundle.section], dtype)
+    precision = "fp32" if dtype is torch.float32 else "bf16"
+    assert made.computed_by == {"name": "native", "precision": precision}
+    found, expected = (each.translate(TEXTS, OPTIONS) for each in (made, on_torch))
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours.score == pytest.approx(theirs.score, abs=1e-5 if precision == "fp32" else 0.1)
+        assert precision == "bf16" or ours.tokens == theirs.tokens
+    next(made.models[0].parameters()).data.mul_(2)
+    assert made.computed_by["name"] == "torch"
+
+
+def test_a_model_in_memory_that_the_engine_does_not_serve_stays_on_torch(tmp_path):
+    bundle = read_bundle(transformer(tmp_path / "additive", score="additive"))
+    made = Translator([load_model(bundle, "cpu")], load_tokenizer(bundle), max_tokens=61)
+    assert not made.search_natively([bundle.section], torch.float32)
+    assert made.computed_by["name"] == "torch"
 
 
 def test_a_model_that_is_first_read_without_gradients_can_be_trained(native):
@@ -123,7 +272,7 @@ def test_a_model_that_is_first_read_without_gradients_can_be_trained(native):
 
 def test_listeners_and_global_hooks_are_answered_by_torch(native):
     heard: list[int] = []
-    with listening_to(native, {"given": Ear(heard.append)}):
+    with listening_to(native, {"given": Listener(heard.append)}):
         assert native.computed_by["name"] == "torch"
         native.translate(TEXTS, OPTIONS)
     assert heard == [len(TEXTS)]

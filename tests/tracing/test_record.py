@@ -17,12 +17,8 @@ from jumok.data.tokenizer import END, PAD, START, Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.errors import ModelError
 from jumok.inspection.page.document import page
-from jumok.inspection.trace import Level
 from jumok.inspection.trace_file import load_trace
-from jumok.kernels import native
 from jumok.models.catalog import DataSizes, build
-from jumok.systems.translation.result import Translation
-from jumok.systems.translation.translator import Translator
 from jumok.tracing.catalog import load_family
 from jumok.tracing.request import NOTHING
 from tests.conftest import TINY_TEXT
@@ -85,62 +81,6 @@ def test_a_search_is_recorded_as_the_pass_over_what_it_wrote(tiny_bundle, rnn, k
     values = [step.log_probability for step in trace.steps]
     assert values == pytest.approx(plain.token_log_probabilities, abs=1e-4)
     (_,) = recording.traces  # the second pass, which reads alignments, is no other sentence
-
-
-@pytest.fixture(scope="module")
-def wide(tmp_path_factory) -> Path:
-    """A translator whose steps are calls of the kernel: widths are whole vectors."""
-    tokenizer = Tokenizer.train(TINY_TEXT, "bpe", 350)
-    config = TransformerConfig(
-        dim=48, heads=3, encoder_layers=1, decoder_layers=2, feedforward=80, max_length=200
-    )
-    torch.manual_seed(1)
-    model = roughen(build(config, DataSizes(vocabulary=tokenizer.size)))
-    told = BundleConfig("translation", config.model_dump(), tokenizer.size, max_tokens=61)
-    folder = tmp_path_factory.mktemp("wide") / "model"
-    return write_bundle(folder, model.state_dict(), told, tokenizer, Card("wide"))
-
-
-def recorded(
-    system: Translator, level: Level, beam: int
-) -> tuple[list[Translation], list[jumok.Trace]]:
-    with jumok.record(system, level=level) as recording:
-        found = system.translate(THREE, replace(SHORT, beam=beam))
-    every = recording.traces
-    return found, [*every, *(each.tree for each in every if each.tree is not None)]
-
-
-@pytest.mark.skipif(native.library() is None, reason="needs a C compiler")
-@pytest.mark.parametrize("changed", [False, True])
-@pytest.mark.parametrize("beam", [1, 3])
-@pytest.mark.parametrize("level", ["weights", "qk", "full"])
-def test_steps_in_one_call_are_recorded_as_those_of_the_parts(
-    wide, level, beam, changed, monkeypatch
-):
-    system = jumok.load(wide)
-    blocks = system.models[0].decoder.blocks
-    if changed:
-        blocks[1].cross_attention.gate = torch.tensor([1.0, 0.0, 1.0])
-    plain = system.translate(THREE, replace(SHORT, beam=beam))
-    found, ours = recorded(system, level, beam)
-    for watched, alone in zip(found, plain, strict=True):
-        assert watched.tokens == alone.tokens, "recording changes no output"
-        values = alone.token_log_probabilities
-        assert watched.token_log_probabilities == pytest.approx(values, abs=1e-5)
-    monkeypatch.setattr("jumok.layers.block.in_one_call", lambda *_: None)
-    expected, theirs = recorded(system, level, beam)
-    assert [each.text for each in found] == [each.text for each in expected]
-    assert len(ours) == len(theirs) == (3 if beam == 1 else 6)
-    for mine, other in zip(ours, theirs, strict=True):
-        assert mine.axes == other.axes
-        for site, twin in zip(mine.sites, other.sites, strict=True):
-            np.testing.assert_allclose(site.weights, twin.weights, atol=5e-6)
-            for name in ("norms", "query", "key", "value"):
-                if level != "weights":
-                    one, two = getattr(site, name), getattr(twin, name)
-                    np.testing.assert_allclose(one, two, atol=2e-4)
-        for stack, stream in other.streams.items():
-            np.testing.assert_allclose(mine.streams[stack], stream, atol=1e-4)
 
 
 def test_hypotheses_that_lost_are_recorded_once_each(tiny_bundle):

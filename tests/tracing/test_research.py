@@ -11,7 +11,7 @@ import pytest
 
 import jumok
 from jumok.cli.main import app
-from jumok.smallworld.corpus import pairs
+from smallworld.corpus import pairs
 from tests.inspection.pages import inside
 from tests.systems.test_ordinary_module import transformer
 from tests.tracing.huggingface import gpt2

@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from jumok.data.tokenizer import END
 from jumok.engine.native import NativeModel
 from jumok.inspection.hooks.intervene import Change
+from jumok.systems.catalog import open_model
 from jumok.tracing import translation
 from jumok.tracing.catalog import load_family
 from jumok.tracing.request import Analyses
@@ -39,12 +41,12 @@ def searched(monkeypatch):
 def test_the_trace_is_that_of_the_model_on_torch(folder, beam, searched, monkeypatch):
     family = load_family(folder, device="cpu")
     options = replace(family.options, beam=beam, maximum_length=7)
-    searcher = load_searcher(folder, device="cpu")
+    searcher = load_searcher(family.opened, "cpu")
     for prefix in ((), (7, 9)):
         asked = {"options": options, "extras": LIVE, "prefix": prefix}
         own = family.trace("the cat sat", **asked)
         with monkeypatch.context() as patch:
-            patch.setattr(translation, "searched", None)  # it would be called on torch
+            patch.setattr(translation, "TorchSearcher", lambda _: None)
             fast = family.trace("the cat sat", **asked, searcher=searcher)
         assert fast.findings.written == own.findings.written
         assert list(fast.findings.written[: len(prefix)]) == list(prefix)
@@ -53,33 +55,46 @@ def test_the_trace_is_that_of_the_model_on_torch(folder, beam, searched, monkeyp
     assert searched == [[*family.system.tokenizer.encode("the cat sat"), END]]
 
 
-@pytest.mark.parametrize(
-    ("changed", "extras"),
-    [
-        (Change({"decoder.blocks.0.cross_attention": [0]}), LIVE),
-        (Change(), replace(LIVE, search_tree=True)),
-    ],
-)
-def test_a_changed_model_and_a_tree_are_searched_on_torch(tiny_bundle, searched, changed, extras):
+def test_a_changed_model_is_searched_on_torch(tiny_bundle, searched):
     family = load_family(tiny_bundle, device="cpu")
     options = replace(family.options, maximum_length=5)
-    searcher = load_searcher(tiny_bundle, device="cpu")
-    asked = {"options": options, "change": changed, "extras": extras}
+    changed = Change({"decoder.blocks.0.cross_attention": [0]})
+    asked = {"options": options, "change": changed, "extras": LIVE}
+    searcher = load_searcher(family.opened, "cpu")
     assert family.trace("the cat sat", **asked, searcher=searcher).steps == (
         family.trace("the cat sat", **asked).steps
     )
     assert searched == []
 
 
-def test_torch_searches_where_the_engine_does_not(tiny_bundle, tmp_path):
-    assert load_searcher(write_lm(tmp_path / "lm"), device="cpu") is None
-    assert load_searcher(tiny_bundle, tiny_bundle, device="cpu") is None
+@pytest.mark.parametrize("prefix", [(), (7, 9)])
+def test_the_tree_of_the_engines_search_is_that_of_torch(folder, prefix):
+    family = load_family(folder, device="cpu")
+    options = replace(family.options, beam=3, maximum_length=5)
+    asked = {"options": options, "extras": replace(LIVE, search_tree=True), "prefix": prefix}
+    own = family.trace("the cat sat", **asked).findings.search
+    searcher = load_searcher(family.opened, "cpu")
+    fast = family.trace("the cat sat", **asked, searcher=searcher).findings.search
+    assert [(node.parent, node.token, node.fate) for node in fast.nodes] == [
+        (node.parent, node.token, node.fate) for node in own.nodes
+    ]
+    totals = [node.total for node in own.nodes]
+    assert [node.total for node in fast.nodes] == pytest.approx(totals, abs=1e-4)
+    for leaf, expected in zip(fast.leaves, own.leaves, strict=True):
+        assert leaf.node == expected.node
+        np.testing.assert_allclose(leaf.weights, expected.weights, atol=1e-5)
+
+
+def test_the_engine_searches_for_translations_of_ensembles_too(tiny_bundle, tmp_path):
+    assert load_searcher(open_model(write_lm(tmp_path / "lm")), "cpu") is None
+    assert len(load_searcher(open_model(tiny_bundle, tiny_bundle), "cpu").models) == 2
 
 
 def test_a_translation_ends_with_the_positions(tiny_bundle):
     """The options permit three tokens for each that is read, 174; there are positions for fewer."""
-    family, searcher = load_family(tiny_bundle, device="cpu"), load_searcher(tiny_bundle)
-    family.system.longest_target, searcher.model.positions = 20, 60
+    family = load_family(tiny_bundle, device="cpu")
+    searcher = load_searcher(family.opened)
+    family.system.longest_target, searcher.models[0].positions = 20, 60
     text = " ".join(["the cat sat"] * 19)
     found = family.trace(text, options=family.options, extras=LIVE, searcher=searcher)
     assert 0 < len(found.findings.written) <= 20

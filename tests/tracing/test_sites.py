@@ -72,14 +72,6 @@ TABLES: dict[str, list[Row]] = {
     ],
 }
 
-RECORDED: dict[str, list[Row]] = {
-    **TABLES,
-    "image classifier": [  # the sizes of its grids are known only after the pass
-        ("stack.stages.0.1", "image", 0, "stack.stages.0.1", "stack.stages.0.1"),
-        ("stack.stages.2.2", "image", 2, "stack.stages.2.2", "stack.stages.2.2"),
-    ],
-}
-
 CROSS_SITES: dict[str, tuple[str, ...]] = {
     "translator": tuple(f"decoder.blocks.{layer}.cross_attention" for layer in range(3)),
     "rnn": ("decoder.attention",),
@@ -149,7 +141,7 @@ def test_the_sites_of_a_recording(used, alone):
     kind, system, given = used
     with jumok.record(system.modules()[0] if alone else system) as recording:
         system.score([given]) if kind == "language model" else system.answer([given])
-    assert rows(recording.trace) == RECORDED[kind]
+    assert rows(recording.trace) == TABLES[kind]
 
 
 def test_the_cross_attentions_of_models_that_write(used):

@@ -7,7 +7,7 @@ import pytest
 
 import jumok
 from jumok.errors import ModelError
-from jumok.smallworld.corpus import pairs
+from smallworld.corpus import pairs
 from tests.systems.lm import write_lm
 from tests.systems.pictures import write_captioner
 from tests.systems.test_ordinary_module import recurrent, transformer

@@ -19,16 +19,16 @@ class Member:
     """One of them."""
 
     def __init__(self, crew: "Crew", index: int) -> None:
-        self.count, self.index, self.place, self._crew = crew.count, index, index, crew
+        self.count, self.index, self.local_rank, self._crew = crew.count, index, index, crew
 
-    def gather(self, own: torch.Tensor) -> Sequence[torch.Tensor]:
+    def all_gather(self, own: torch.Tensor) -> Sequence[torch.Tensor]:
         self._crew.board[self.index] = own.clone()
         self._crew.barrier.wait(SECONDS)
         found = [each.clone() for each in self._crew.board]
         self._crew.barrier.wait(SECONDS)
         return found
 
-    def swap(self, other: int, own: torch.Tensor, theirs: torch.Tensor) -> None:
+    def sendrecv(self, other: int, own: torch.Tensor, theirs: torch.Tensor) -> None:
         if own.numel():
             self._crew.queues[self.index, other].put(own.clone())
         if theirs.numel():
@@ -37,7 +37,7 @@ class Member:
             assert sent.dtype == theirs.dtype
             theirs.copy_(sent)
 
-    def told(self, facts: JsonObject | None) -> JsonObject:
+    def broadcast(self, facts: JsonObject | None) -> JsonObject:
         if facts is not None:
             self._crew.facts = facts
         self._crew.barrier.wait(SECONDS)

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from jumok.training.torch_ranks import TorchRanks, joined
+from jumok.training.torch_ranks import TorchRanks, process_group
 
 SECONDS = 300  # of machines that are busy
 
@@ -76,7 +76,7 @@ class Group:
 def _member(pipe: Connection, rank: int, count: int, port: int) -> None:
     torch.set_num_threads(1)
     variables = {"RANK": rank, "WORLD_SIZE": count, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    with joined({name: str(value) for name, value in variables.items()}) as ranks:
+    with process_group({name: str(value) for name, value in variables.items()}) as ranks:
         while True:
             try:
                 task, given = pipe.recv()

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from jumok.attention.heard import Ear, listening_to_each
-from jumok.layers.experts import ROUTED, MixtureOfExperts, balance_heard, balance_of
+from jumok.attention.events import Listener, listening_to_each
+from jumok.layers.experts import ROUTED, MixtureOfExperts, balance_of, record_balance
 from jumok.training.learner import Learner
 from jumok.training.objectives.pairs import translation
 from tests.training.tiny import batches, config, model
@@ -22,7 +22,7 @@ def test_the_recorded_balance_is_that_of_every_layer_and_the_loss_is_without_it(
     balance, loss, targets = 0.0, 0.0, 0
     for batch in batches(1):
         heard = []
-        ears = ((each, ROUTED, Ear(heard.append)) for each in mixtures)
+        ears = ((each, ROUTED, Listener(heard.append)) for each in mixtures)
         with listening_to_each(ears), torch.no_grad():
             loss += float(translation(trained, batch, 0.1))
         assert len(heard) == len(mixtures) == 3
@@ -43,7 +43,7 @@ def test_the_term_spreads_positions_over_the_experts():
         mixture.router.weight[0, 0] = 4.0
     optimizer, balances = torch.optim.SGD([mixture.router.weight], lr=4.0), []
     for _ in range(30):
-        with balance_heard(mixture) as balance:
+        with record_balance(mixture) as balance:
             mixture(states)
         balances.append(float(balance.mean.detach()))
         assert float(balance.term.detach()) == pytest.approx(0.5 * balances[-1])

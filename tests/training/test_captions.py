@@ -7,10 +7,10 @@ import torch
 from jumok.bundle.reading import read_bundle
 from jumok.config import CaptionConfig, parse_config
 from jumok.errors import ConfigError, DataError
-from jumok.smallworld import scenes
 from jumok.systems.captioner import Captioner
 from jumok.training import checkpoint
 from jumok.training.run import train
+from smallworld import scenes
 from tests.training.conftest import Recorder
 
 CNN = {"kind": "cnn", "size": 16, "patch": 4, "channels": [8], "blocks": 1, "dropout": 0.1}

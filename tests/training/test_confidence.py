@@ -1,10 +1,12 @@
-"""Training calibrates the confidence of a translator on its validation sentences."""
+"""Validation: what decodes, and the confidence that is calibrated on its sentences."""
 
 import pytest
 from typer.testing import CliRunner
 
 from jumok.bundle.reading import read_bundle
 from jumok.cli.main import app
+from jumok.engine.native import NativeModel
+from jumok.engine.structures import library
 from jumok.evaluation.calibration import FEWEST
 from jumok.systems.translation.translator import Translator
 from jumok.training.run import train
@@ -38,3 +40,18 @@ def test_the_card_has_the_calibration_and_the_translator_uses_it(
 def test_few_validation_sentences_give_no_calibration(tmp_path, make_config, recorder):
     result = train(make_config("validation.every=12"), tmp_path, recorder())
     assert read_bundle(result.model).card.confidence is None
+
+
+@pytest.mark.skipif(library() is None, reason="needs a C compiler")
+@pytest.mark.parametrize("score", ["scaled-dot", "additive"])
+def test_validation_decodes_on_the_engine_where_that_serves_the_model(
+    score, tmp_path, make_config, recorder, monkeypatch
+):
+    searched, whole = [], NativeModel.search
+    monkeypatch.setattr(
+        NativeModel,
+        "search",
+        lambda model, sources, *rest: searched.extend(sources) or whole(model, sources, *rest),
+    )
+    train(make_config("validation.every=12", f"model.score={score}"), tmp_path, recorder())
+    assert len(searched) == (3 if score == "scaled-dot" else 0)

@@ -10,7 +10,7 @@ from jumok.training.defaults.pairs import LADDER, recipe_for, size_for
 
 
 @pytest.mark.parametrize(
-    ("pairs", "dim", "layers", "pieces"),
+    ("pairs", "dim", "layers", "subwords"),
     [
         (100, 128, 2, 4_000),
         (2_001, 128, 3, 4_000),
@@ -20,9 +20,9 @@ from jumok.training.defaults.pairs import LADDER, recipe_for, size_for
         (50_000_000, 512, 6, 32_000),
     ],
 )
-def test_the_size_follows_the_number_of_pairs(pairs, dim, layers, pieces):
+def test_the_size_follows_the_number_of_pairs(pairs, dim, layers, subwords):
     size = size_for(pairs)
-    assert (size.dim, size.layers, size.pieces) == (dim, layers, pieces)
+    assert (size.dim, size.layers, size.subwords) == (dim, layers, subwords)
 
 
 def test_the_ladder_rises():

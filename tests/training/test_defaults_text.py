@@ -31,7 +31,7 @@ def book(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("characters", "dim", "pieces"),
+    ("characters", "dim", "subwords"),
     [
         (LEAST, 128, 300),
         (300_001, 128, 700),
@@ -40,16 +40,16 @@ def book(tmp_path: Path) -> Path:
         (10**10, 512, 24_000),
     ],
 )
-def test_the_size_follows_the_length(characters: int, dim: int, pieces: int) -> None:
+def test_the_size_follows_the_length(characters: int, dim: int, subwords: int) -> None:
     size = text_size_for(characters)
-    assert (size.dim, size.pieces) == (dim, pieces)
+    assert (size.dim, size.subwords) == (dim, subwords)
 
 
 def test_the_ladder_rises_and_always_stops_early() -> None:
     bounds = [size.characters or 10**12 for size in LADDER]
     assert bounds == sorted(bounds)
     assert [size.steps for size in LADDER] == sorted(size.steps for size in LADDER)
-    assert [size.pieces for size in LADDER] == sorted(size.pieces for size in LADDER)
+    assert [size.subwords for size in LADDER] == sorted(size.subwords for size in LADDER)
     assert all(size.patience > 0 for size in LADDER)
     assert all(size.dim % size.heads == 0 for size in LADDER)
 

@@ -59,7 +59,7 @@ def test_a_fault_at_some_writes_changes_nothing_of_how_the_run_ends(shim, tmp_pa
     assert {first for _, first in ends} >= {"killed", "said"}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_fault_at_any_write_changes_nothing_of_how_the_run_ends(shim, tmp_path):
     ends = assert_all_is_as_unbroken(shim, tmp_path, 1.0)
     assert ends["kill", "killed"] == ends.total() // 4

@@ -112,7 +112,7 @@ def test_two_kills_change_no_bit(tmp_path, write_corpus):
     assert_killing_changes_nothing(tmp_path, write_corpus, ACCUMULATED, kills=2)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("settings", [ACCUMULATED, PLAIN], ids=["accumulated", "plain"])
 def test_ten_kills_change_no_bit(tmp_path, write_corpus, settings):
     assert_killing_changes_nothing(tmp_path, write_corpus, settings, kills=10)

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from jumok.config import TrainingConfig
 from jumok.data.pairs.batches import Batch, collate
 from jumok.models.encoder_decoder import Transformer
-from jumok.training.learner import Learner, Update, share_out
+from jumok.training.learner import Learner, Update, balance_micro_batches
 from jumok.training.objectives.pairs import translation
 from tests.training.tiny import batches, config, model, pairs, weights
 
@@ -164,9 +164,14 @@ def test_two_threads_learn_what_one_does_dropout_too():
 
 def test_a_process_with_a_large_share_has_a_small_one_too():
     sized = [10, 40, 30, 20]
-    assert share_out(sized, 4) == [[1], [2], [0], [3]]  # shares 0 and 2, and 1 and 3: 50 each
-    assert share_out(sized, 2) == [[1, 0], [2, 3]]
-    assert share_out(sized, 1) == [[1, 2, 3, 0]]
+    assert balance_micro_batches(sized, 4) == [
+        [1],
+        [2],
+        [0],
+        [3],
+    ]  # shares 0 and 2, and 1 and 3: 50 each
+    assert balance_micro_batches(sized, 2) == [[1, 0], [2, 3]]
+    assert balance_micro_batches(sized, 1) == [[1, 2, 3, 0]]
 
 
 def test_more_shares_than_batches_do_no_harm():

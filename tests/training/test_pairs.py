@@ -3,11 +3,13 @@
 import pytest
 
 from jumok.config import parse_config
+from jumok.data.pairs.batches import padding
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.pairs.rows import spread
 from jumok.errors import DataError
 from jumok.training.preparing import pairs
 from jumok.training.preparing.held_out import HeldOut
+from jumok.training.preparing.texts import padding_share
 
 
 def test_a_sentence_with_many_translations_falls_on_one_side():
@@ -137,5 +139,5 @@ def test_micro_batches_hold_little_padding(tmp_path, make_config):
     prepared = pairs.prepare(make_config(), tmp_path, tmp_path / "cache", print)
     stream = pairs.update_stream(make_config(), prepared.train, prepared.tokenizer)
     before = stream.cursor
-    assert 0.0 <= pairs.padding_share(stream) < 0.2
+    assert 0.0 <= padding_share(stream, padding) < 0.2
     assert stream.cursor == before

@@ -12,11 +12,12 @@ import pytest
 
 from jumok.cli.verbs.scale.prepare import plan_of
 from jumok.data.files.manifest import MANIFEST, parse_manifest
-from jumok.data.pairs.cleaning.surveyed import surveyed
+from jumok.data.pairs.cleaning.survey import survey_corpora
 from jumok.data.pairs.corpus import read_pairs
-from jumok.data.pairs.store import open_store
+from jumok.data.pairs.store import PairStore
+from jumok.data.store import read_store
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import ConfigError, DataError, Place
+from jumok.errors import ConfigError, DataError, Location
 from jumok.training.preparing.shards.plan import CorpusPlan, begin
 from jumok.training.preparing.shards.stages import STAGES
 
@@ -83,11 +84,11 @@ def run(plan: CorpusPlan) -> None:
 def shards(folder: Path) -> list[tuple[str, str]]:
     """The pairs of all shards, decoded; the manifest fits them."""
     file = folder / MANIFEST
-    manifest = parse_manifest(file.read_bytes(), Place(file))
+    manifest = parse_manifest(file.read_bytes(), Location(file))
     tokenizer = Tokenizer.load(folder / "tokenizer.model")
     found = []
     for record in manifest.shards:
-        store = open_store(folder / record.name, (manifest.vocabulary,) * 2)
+        store = PairStore.of(read_store(folder / record.name), (manifest.vocabulary,) * 2)
         assert len(store) == record.pairs
         found += [
             (
@@ -105,7 +106,7 @@ def table(file: Path) -> list[tuple[str, ...]]:
 
 def test_shards_hold_what_training_would_read(whole: CorpusPlan, tmp_path: Path) -> None:
     plan = whole
-    left, reports = surveyed(plan.corpora, plan.clean, ("en", "fr"), tmp_path / "cache")
+    left, reports = survey_corpora(plan.corpora, plan.clean, ("en", "fr"), tmp_path / "cache")
     expected = [(pair.source, pair.target) for one in left for pair in read_pairs(one)]
     aside = table(plan.folder / "validation.tsv") + table(plan.folder / "test.tsv")
     held = {source for source, _ in aside}
@@ -128,7 +129,7 @@ def test_shards_hold_what_training_would_read(whole: CorpusPlan, tmp_path: Path)
 def test_the_number_of_tasks_does_not_matter(recipe: Path, whole: CorpusPlan) -> None:
     many = planned(recipe, "many", tasks=5)
     run(many)
-    found = sorted(whole.folder.glob("shard-*/*"))
+    found = sorted(whole.folder.glob("shard-*"))
     assert found
     for file in (*found, whole.folder / "cleaning.json"):
         assert file.read_bytes() == (many.folder / file.relative_to(whole.folder)).read_bytes()

@@ -25,7 +25,7 @@ from jumok.cli.training.processes import to_start
 from jumok.config import TrainingConfig
 from jumok.errors import ConfigError
 from jumok.training import checkpoint, torch_ranks
-from jumok.training.ranks import Alone, halved
+from jumok.training.ranks import SingleProcess, tree_sum
 from jumok.training.run import decide, threads_of, usual_shares
 
 needs_proc = pytest.mark.skipif(not Path("/proc").exists(), reason="finds processes in /proc")
@@ -40,8 +40,8 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("count", [1, 2, 4, 8, 16])
 def test_parts_are_added_in_one_order_whoever_has_them(count):
     parts = list(torch.randn(16, 1000, generator=torch.Generator().manual_seed(3)))
-    own = [halved([part.bfloat16() for part in parts[rank::count]])[0] for rank in range(count)]
-    assert torch.equal(halved(own)[0], halved([part.bfloat16() for part in parts])[0])
+    own = [tree_sum([part.bfloat16() for part in parts[rank::count]])[0] for rank in range(count)]
+    assert torch.equal(tree_sum(own)[0], tree_sum([part.bfloat16() for part in parts])[0])
 
 
 TORCHRUN = ("torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m")
@@ -122,7 +122,7 @@ def test_processes_that_train_different_things_are_named(folder):
     assert not (folder / "runs").exists()
 
 
-class Count(Alone):
+class Count(SingleProcess):
     """So many processes, of which nothing else is known."""
 
     def __init__(self, count: int) -> None:
@@ -172,25 +172,25 @@ def test_the_shares_follow_from_the_recipe_alone():
     ],
 )
 def test_an_environment_that_says_half(variables, text):
-    with pytest.raises(ConfigError) as error, torch_ranks.joined(variables):
+    with pytest.raises(ConfigError) as error, torch_ranks.process_group(variables):
         pass
     assert text in str(error.value)
     assert "start it by torchrun, or by jumok train --processes" in str(error.value)
 
 
 def test_a_rank_that_does_not_come_is_named(monkeypatch):
-    monkeypatch.setattr(torch_ranks, "MEETING", timedelta(seconds=1))
+    monkeypatch.setattr(torch_ranks, "START_TIMEOUT", timedelta(seconds=1))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     variables = {"WORLD_SIZE": "3", "RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    with pytest.raises(ConfigError) as error, torch_ranks.joined(variables):
+    with pytest.raises(ConfigError) as error, torch_ranks.process_group(variables):
         pass
     assert "waited 0:00:01 for rank 1, rank 2" in str(error.value)
 
 
 def test_a_port_that_is_taken(monkeypatch):
-    monkeypatch.setattr(torch_ranks, "MEETING", timedelta(seconds=1))
+    monkeypatch.setattr(torch_ranks, "START_TIMEOUT", timedelta(seconds=1))
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -201,7 +201,7 @@ def test_a_port_that_is_taken(monkeypatch):
             "MASTER_ADDR": "127.0.0.1",
             "MASTER_PORT": str(port),
         }
-        with pytest.raises(ConfigError) as error, torch_ranks.joined(variables):
+        with pytest.raises(ConfigError) as error, torch_ranks.process_group(variables):
             pass
     assert f"rank 0 of 2 did not meet the others at 127.0.0.1, port {port}" in str(error.value)
 

@@ -186,7 +186,7 @@ def timed(tmp_path, make_config, recorder, monkeypatch, validation):
     monkeypatch.setattr(TranslationTask, "validate", slow)
     monkeypatch.setattr(checkpoint, "save", saved)
     config = make_config(
-        *(f"training.minutes={100 / 60}", "validation.every=9999"),
+        *("training.steps=9999", f"training.minutes={100 / 60}", "validation.every=9999"),
         *("training.checkpoint_every=9999", "validation.decode_pairs=1"),
     )
     screen = recorder(clock.step)
@@ -216,3 +216,13 @@ def test_validations_of_a_run_of_minutes_take_a_tenth_of_its_time(
 def test_config_json_and_log_are_plain_json(tmp_path, make_config, recorder):
     home = stopped(tmp_path, make_config, recorder)
     assert json.loads((home / "config.json").read_text("utf-8"))["decisions"]["shares"] == 2
+
+
+def test_what_a_run_without_a_checkpoint_left_is_made_anew(tmp_path, make_config, recorder):
+    left = tmp_path / "tiny"
+    for folder in ("scenes", "smallworld"):
+        (left / folder).mkdir(parents=True)
+    (left / "test.tsv").write_text("of another corpus\n")
+    (left / "config.json").write_text('{"recipe": {}, "decisions": {}}')
+    train(make_config("training.steps=1"), tmp_path, recorder())
+    assert not {"scenes", "smallworld", "test.tsv"} & {each.name for each in left.iterdir()}

@@ -293,8 +293,14 @@ def test_a_time_budget_ends_a_run(tmp_path, make_config, recorder):
     config = make_config("training.minutes=0.01")
     result = train(config, tmp_path, screen)
     assert result.outcome.reason == "finished"
+    assert result.outcome.limit == "training.minutes"
     assert result.progress.seconds >= 0.6
     assert screen.steps[-1].learning_rate < config.training.learning_rate
+
+
+def test_the_first_of_steps_and_minutes_ends_a_run(tmp_path, make_config, recorder):
+    result = train(make_config("training.steps=3", "training.minutes=60"), tmp_path, recorder())
+    assert (result.progress.step, result.outcome.limit) == (3, "training.steps")
 
 
 def test_a_resumed_time_budget_goes_on_where_it_stood(tmp_path, make_config, recorder):
@@ -386,13 +392,3 @@ def test_a_validation_sentence_that_is_too_long_for_the_model_is_no_fault(
     }
     train(config.model_copy(update=changed), tmp_path, recorder())
     assert (tmp_path / "tiny" / "model").is_dir()
-
-
-def test_what_a_run_without_a_checkpoint_left_is_made_anew(tmp_path, make_config, recorder):
-    left = tmp_path / "tiny"
-    for folder in ("scenes", "smallworld"):
-        (left / folder).mkdir(parents=True)
-    (left / "test.tsv").write_text("of another corpus\n")
-    (left / "config.json").write_text('{"recipe": {}, "decisions": {}}')
-    train(make_config("training.steps=1"), tmp_path, recorder())
-    assert not {"scenes", "smallworld", "test.tsv"} & {each.name for each in left.iterdir()}

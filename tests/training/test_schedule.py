@@ -5,6 +5,7 @@ import math
 import pytest
 
 from jumok.config import ScheduleConfig
+from jumok.config.training import TrainingConfig
 from jumok.training.optimization.schedule import learning_rate
 
 
@@ -104,3 +105,9 @@ def test_inverse_sqrt_falls_from_where_the_clock_ended_the_warmup():
 def test_the_clock_does_not_touch_a_run_of_steps():
     schedule = ScheduleConfig(kind="constant", warmup=500)
     assert learning_rate(schedule, 1.0, 50, 0.9) == pytest.approx(0.1)
+
+
+def test_minutes_alone_are_not_ended_by_the_default_of_steps():
+    assert TrainingConfig(minutes=5).step_limit is None
+    assert TrainingConfig(minutes=5, steps=8000).step_limit == 8000
+    assert TrainingConfig().step_limit == 8000

@@ -26,9 +26,8 @@ from jumok.training import checkpoint
 from jumok.training.learner import Learner, Update
 from jumok.training.objectives.pairs import ConsistentTranslation, translation
 from jumok.training.optimization.parameters import FlatParameters
-from jumok.training.optimization.sharded import blocks_of, refuse_undivided
-from jumok.training.optimization.shards import Shards
-from jumok.training.ranks import ALONE, Ranks
+from jumok.training.optimization.sharded import Shards, blocks_of, refuse_undivided
+from jumok.training.ranks import SINGLE_PROCESS, Ranks
 from jumok.training.run import decide
 from jumok.training.task import Objective
 from jumok.training.torch_ranks import TorchRanks
@@ -111,7 +110,7 @@ CASES = {
 @pytest.mark.parametrize(("steps", "sizes", "options", "others"), CASES.values(), ids=CASES)
 def test_full_has_the_weights_of_slices(two, steps, sizes, options, others):
     """Three micro-batches of four shares: one process has two, the other one and a spare one."""
-    expected, told = train(ALONE, sizes, options, steps, **others)
+    expected, told = train(SINGLE_PROCESS, sizes, options, steps, **others)
     full = {**options, "sharding": "full"}
     (found, its), (_, theirs) = two.work(partial(train, **others), sizes, full, steps)
     assert_close(expected, found)
@@ -128,7 +127,7 @@ def test_full_has_the_weights_of_slices(two, steps, sizes, options, others):
 
 
 def test_master_weights_stay_float32_where_products_are_in_bfloat16(two):
-    expected, _ = train(ALONE, {}, {}, precision=torch.bfloat16)
+    expected, _ = train(SINGLE_PROCESS, {}, {}, precision=torch.bfloat16)
     task = partial(train, precision=torch.bfloat16)
     (found, its), (_, theirs) = two.work(task, {}, {"sharding": "full"})
     assert its == theirs
@@ -138,7 +137,7 @@ def test_master_weights_stay_float32_where_products_are_in_bfloat16(two):
 
 def test_a_step_with_fewer_micro_batches_than_processes_ends(two):
     """The second process has none, and joins with the one of the first."""
-    expected, told = train(ALONE, {}, {}, micro=1)
+    expected, told = train(SINGLE_PROCESS, {}, {}, micro=1)
     (found, its), (_, theirs) = two.work(partial(train, micro=1), {}, {"sharding": "full"})
     assert_close(expected, found)
     assert its == theirs
@@ -200,7 +199,7 @@ def test_each_process_has_its_part_and_any_number_of_them_goes_on(two, tmp_path)
         for bytes_held, weights in four.work(held):
             assert bytes_held == pytest.approx(5 * weights / 4, rel=0.2)
         elements = [number for _, number in four.work(continued, folder, 3, 4)]
-    _, alone = continued(ALONE, folder, 5, 6)
+    _, alone = continued(SINGLE_PROCESS, folder, 5, 6)
     assert max(elements) < 1.3 * alone / 4
     assert_close(unbroken, two.work(continued, folder, 7, 8)[0][0])
     for bytes_held, weights in two.work(held):
@@ -331,7 +330,7 @@ def steps_of(folder: Path, runs: str) -> list[dict[str, Any]]:
     return [line for line in map(json.loads, lines) if line["kind"] == "step"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @needs_proc
 def test_a_run_goes_on_in_any_number_of_processes(folder):
     """Killed in four and in two, and finished in two: the same data and model as a run that nothing

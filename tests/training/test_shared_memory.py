@@ -29,7 +29,7 @@ def random(rank: int, other: int, size: int, dtype: torch.dtype) -> torch.Tensor
 
 def swapped(ranks: TorchRanks) -> dict[str, object]:
     """Everything through the channels of these ranks, and once more over gloo alone."""
-    group = TorchRanks(ranks.place, {})
+    group = TorchRanks(ranks.local_rank, {})
     found, differing = 0, []
     for dtype in (torch.float32, torch.bfloat16, torch.int64):
         for sizes in zip(SIZES, reversed(SIZES), strict=True):
@@ -42,22 +42,22 @@ def swapped(ranks: TorchRanks) -> dict[str, object]:
                 own = random(ranks.index, other, given, dtype)
                 received = [torch.zeros(wanted, dtype=dtype) for _ in range(2)]
                 for way, theirs in zip((ranks, group), received, strict=True):
-                    way.swap(other, own, theirs)
+                    way.sendrecv(other, own, theirs)
                 expected = random(other, ranks.index, wanted, dtype)
                 found += 1
                 if not all(torch.equal(each, expected) for each in received):
                     differing.append((other, sizes, str(dtype)))
-    return {"near": sorted(ranks._near), "found": found, "differing": differing}
+    return {"near": sorted(ranks._channels), "found": found, "differing": differing}
 
 
 def gathered(ranks: TorchRanks) -> bool:
     """Whether channels and gloo gather the same: a number, a matrix, its transpose, and gaps."""
-    group = TorchRanks(ranks.place, {})
+    group = TorchRanks(ranks.local_rank, {})
     rows = random(ranks.index, 0, 60, torch.float64).view(6, 10)
     return all(
         torch.equal(one, other)
         for own in (torch.tensor(ranks.index), rows, rows.T, rows[:, ::2])
-        for one, other in zip(ranks.gather(own), group.gather(own), strict=True)
+        for one, other in zip(ranks.all_gather(own), group.all_gather(own), strict=True)
     )
 
 
@@ -65,7 +65,7 @@ def apart(ranks: TorchRanks) -> list[int]:
     """Whom each finds if rank 1 cannot say on which machine it is."""
     if ranks.index == 1:
         shared_memory._BOOT = Path("/none")
-    with channels(TorchRanks(ranks.place, {}), 30) as near:
+    with channels(TorchRanks(ranks.local_rank, {}), 30) as near:
         return sorted(near)
 
 
@@ -77,7 +77,7 @@ def lost(ranks: TorchRanks) -> tuple[str, float]:
         os.kill(os.getpid(), signal.SIGKILL)
     begun = time.monotonic()
     with pytest.raises(TrainingError) as error:
-        ranks.swap(last, torch.ones(3), torch.zeros(3))
+        ranks.sendrecv(last, torch.ones(3), torch.zeros(3))
     return str(error.value), time.monotonic() - begun
 
 

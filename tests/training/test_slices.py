@@ -10,15 +10,15 @@ from jumok.data.planned import Planned
 from jumok.training.learner import Learner, Update
 from jumok.training.objectives.pairs import translation
 from jumok.training.optimization import optimizer, parameters, slices
-from jumok.training.optimization.exchange import Exchange
+from jumok.training.optimization.sliced import Exchange
 from jumok.training.optimization.slices import (
+    RowSegment,
     Slices,
-    Stretch,
+    exchange_steps,
     in_blocks,
-    meetings,
-    number_of,
+    slice_number,
 )
-from jumok.training.ranks import halved
+from jumok.training.ranks import tree_sum
 from tests.training.crew import Crew, Member
 from tests.training.tiny import batches, config, model
 
@@ -158,17 +158,17 @@ def test_each_rank_keeps_its_share_of_the_state():
 
 @pytest.mark.parametrize("kept", [torch.float32, torch.bfloat16])
 def test_the_sum_of_slices_is_the_tree_over_all_shares(kept):
-    """Eight shares of four ranks, of a row whose stretches are cut unevenly."""
+    """Eight shares of four ranks, of a row whose segments are cut unevenly."""
     shares = torch.randn(8, 3000, generator=torch.Generator().manual_seed(3)).to(kept)
-    expected = halved(list(shares))[0].float()
-    stretches = [Stretch([0, 320, 1600, 1632]), in_blocks(1632, 3000)]
+    expected = tree_sum(list(shares))[0].float()
+    segments = [RowSegment([0, 320, 1600, 1632]), in_blocks(1632, 3000)]
 
     def add(ranks: Member) -> list[tuple[int, torch.Tensor]]:
-        exchange = Exchange(Slices(stretches, ranks.count), ranks)
+        exchange = Exchange(Slices(segments, ranks.count), ranks)
         total = torch.empty(exchange.size)
-        exchange.sum_up([shares[number] for number in range(exchange.number, 8, 4)], total)
+        exchange.reduce_scatter([shares[number] for number in range(exchange.number, 8, 4)], total)
         parts = total.split([end - start for start, end in exchange.ranges])
-        row = exchange.collect(total)
+        row = exchange.gather(total)
         assert torch.equal(row, expected if ranks.index == 0 else row[:0])
         return [(start, part) for (start, _), part in zip(exchange.ranges, parts, strict=True)]
 
@@ -178,19 +178,19 @@ def test_the_sum_of_slices_is_the_tree_over_all_shares(kept):
 
 
 def test_a_stretch_is_cut_where_it_may_be():
-    stretch = Stretch([0, 320, 1600, 1632])
-    assert [stretch.cut(number, 4) for number in range(5)] == [0, 320, 320, 1600, 1632]
-    assert stretch.blocks((320, 1632)) == [1280, 32]
+    segment = RowSegment([0, 320, 1600, 1632])
+    assert [segment.cut(number, 4) for number in range(5)] == [0, 320, 320, 1600, 1632]
+    assert segment.blocks((320, 1632)) == [1280, 32]
     assert [in_blocks(64, 256).cut(number, 4) for number in range(5)] == [64, 96, 160, 192, 256]
-    assert in_blocks(64, 64).places == [64]
-    assert in_blocks(0, 1 << 30).places[1] == 1 << 17
+    assert in_blocks(64, 64).boundaries == [64]
+    assert in_blocks(0, 1 << 30).boundaries[1] == 1 << 17
 
 
 def test_neighbours_meet_first_and_each_ends_with_its_own_slice():
-    assert [number_of(index, 8) for index in range(8)] == [0, 4, 2, 6, 1, 5, 3, 7]
-    assert [meeting.other for meeting in meetings(5, 8)] == [4, 7, 1]
+    assert [slice_number(index, 8) for index in range(8)] == [0, 4, 2, 6, 1, 5, 3, 7]
+    assert [meeting.other for meeting in exchange_steps(5, 8)] == [4, 7, 1]
     for count in (1, 2, 16):
         for index in range(count):
-            for meeting in meetings(index, count):
-                theirs = {each.other: each for each in meetings(meeting.other, count)}[index]
+            for meeting in exchange_steps(index, count):
+                theirs = {each.other: each for each in exchange_steps(meeting.other, count)}[index]
                 assert (meeting.kept, meeting.given) == (theirs.given, theirs.kept)

@@ -65,7 +65,7 @@ def test_the_collectives_of_1024_ranks_are_those_of_the_formula(
         update = learning.update(batches(1, micro=1) * shares, 1, 1e-3)
     assert not update.skipped
     width = precision.itemsize
-    slices = Slices(layout.stretches(hidden), RANKS)
+    slices = Slices(layout.segments(hidden), RANKS)
     expected = of_step(slices, INDEX, shares, width)
     assert counted.times["c10d.send"] == expected.messages
     assert counted.bytes["c10d.send"] == expected.gradients + expected.weights

@@ -1,4 +1,4 @@
-"""Embeddings that begin as given vectors: which rows, how long, and what is said of it."""
+"""Embeddings that begin as rows vectors: which rows, how long, and what is said of it."""
 
 from itertools import product
 
@@ -11,7 +11,7 @@ from jumok.data.tokenizer import SPACE, Tokenizer
 from jumok.errors import ConfigError, DataError
 from jumok.layers.embedding import Embedding
 from jumok.systems.translation.translator import Translator
-from jumok.training.preparing.vectors import given_rows
+from jumok.training.preparing.vectors import pretrained_rows
 from jumok.training.run import train
 from jumok.training.tasks.catalog import prepare
 from tests.training.test_masked import make
@@ -35,11 +35,11 @@ def written(folder, words, width=48):
 
 def test_whole_words_get_their_vectors_by_one_scale(tokenizer, tmp_path):
     file = written(tmp_path, enumerate(["the", "cat", "nowhere"]))
-    given = given_rows(VectorsConfig(path=file), tokenizer)
-    pieces = tokenizer.pieces(given.ids.tolist())
+    rows = pretrained_rows(VectorsConfig(path=file), tokenizer)
+    pieces = tokenizer.pieces(rows.ids.tolist())
     assert sorted(pieces) == [f"{SPACE}cat", f"{SPACE}the"]
     lengths = {
-        piece[1:]: float(row.norm()) for piece, row in zip(pieces, given.vectors, strict=True)
+        piece[1:]: float(row.norm()) for piece, row in zip(pieces, rows.vectors, strict=True)
     }
     # 3 and 3 r2: 1 long on average, one as many times longer than the other as before
     assert sum(lengths.values()) / 2 == pytest.approx(1)
@@ -48,25 +48,25 @@ def test_whole_words_get_their_vectors_by_one_scale(tokenizer, tmp_path):
 
 def test_coverage_is_counted_over_the_vocabularys_words(tokenizer, tmp_path):
     file = written(tmp_path, enumerate(["the", "cat"]))
-    given = given_rows(VectorsConfig(path=file, frozen=True), tokenizer)
+    rows = pretrained_rows(VectorsConfig(path=file, frozen=True), tokenizer)
     whole = [p for p in tokenizer.pieces(range(350)) if p.startswith(SPACE) and p != SPACE]
-    assert given.words == len(whole)
+    assert rows.words == len(whole)
     expected = f"2 of the vocabulary's {len(whole)} whole words ({2 / len(whole):.1%})"
-    assert given.coverage == f"vectors: {expected} from vectors.txt, frozen"
+    assert rows.coverage == f"vectors: {expected} from vectors.txt, frozen"
 
 
 @pytest.mark.parametrize("frozen", [False, True])
 def test_every_table_begins_with_them(tokenizer, tmp_path, frozen):
     file = written(tmp_path, enumerate(["the", "I"]))
-    given = given_rows(VectorsConfig(path=file, frozen=frozen), tokenizer)
-    low = given.ids % 31  # the tiny model has 31 entries
-    given = type(given)(given.config, low, given.vectors, given.words)
+    rows = pretrained_rows(VectorsConfig(path=file, frozen=frozen), tokenizer)
+    low = rows.ids % 31  # the tiny model has 31 entries
+    rows = type(rows)(rows.config, low, rows.vectors, rows.words)
     begun, random = model(tied="target"), model(tied="target")
-    given.begin(begun)
+    rows.initialize(begun)
     tables = [m for m in begun.modules() if isinstance(m, Embedding)]
     assert len(tables) == 2
     for part in tables:
-        torch.testing.assert_close(part.table[low], given.vectors)
+        torch.testing.assert_close(part.table[low], rows.vectors)
         assert (part.frozen is not None) == frozen
     untouched = [row for row in range(31) if row not in low.tolist()]
     expected = random.encoder.embedding.table[untouched]
@@ -76,7 +76,7 @@ def test_every_table_begins_with_them(tokenizer, tmp_path, frozen):
 def test_vectors_of_another_width_are_refused(tokenizer, tmp_path):
     file = written(tmp_path, enumerate(["the"]), width=50)
     with pytest.raises(ConfigError) as caught:
-        given_rows(VectorsConfig(path=file), tokenizer).begin(model())
+        pretrained_rows(VectorsConfig(path=file), tokenizer).initialize(model())
     assert "vectors.txt: the vectors are not as wide as the model's embeddings." in str(
         caught.value
     )
@@ -87,7 +87,7 @@ def test_vectors_of_another_width_are_refused(tokenizer, tmp_path):
 def test_vectors_of_another_language_are_refused(tokenizer, tmp_path):
     file = written(tmp_path, enumerate(["nowhere"]))
     with pytest.raises(ConfigError, match="no word of the vocabulary has a vector in this file"):
-        given_rows(VectorsConfig(path=file), tokenizer)
+        pretrained_rows(VectorsConfig(path=file), tokenizer)
 
 
 def test_a_run_ships_the_frozen_rows_as_they_were_given(tmp_path, make_config, recorder):
@@ -98,9 +98,9 @@ def test_a_run_ships_the_frozen_rows_as_they_were_given(tmp_path, make_config, r
     assert any("whole words" in line and "vectors.txt, frozen" in line for line in screen.said)
     assert any("vectors.txt, frozen" in note for note in read_bundle(result.model).card.notes)
     translator = Translator.load(result.model)
-    given = given_rows(VectorsConfig(path=file), translator.tokenizer)
+    rows = pretrained_rows(VectorsConfig(path=file), translator.tokenizer)
     table = translator.models[0].encoder.embedding.table
-    assert torch.equal(table[given.ids], given.vectors)
+    assert torch.equal(table[rows.ids], rows.vectors)
 
 
 def test_a_damaged_file_stops_the_run_before_it_starts(tmp_path, make_config, recorder):

@@ -107,6 +107,18 @@ def test_it_translates_without_a_compiler(installed: Path, alone, tmp_path: Path
     assert "no C compiler" not in ran([installed, "-m", "jumok", "info", model], **here).stdout
 
 
+def test_the_content_of_the_wheel_reaches_the_command(installed: Path, alone, tmp_path) -> None:
+    """The labs and the worked numbers are attached by entry points."""
+    here = {"cwd": tmp_path, "env": alone}
+    assert "scale " in ran([installed, "-m", "jumok", "lab"], **here).stdout
+    worked = ran([installed, "-m", "jumok", "explain", "--lecture", "002:15"], **here)
+    assert "agree" in worked.stdout, worked.stderr
+    ran(
+        [installed, "-m", "jumok", "smallworld", "world", "--pairs", "5", "--held-out", "2"], **here
+    )
+    assert len((tmp_path / "world" / "train.en").read_text("utf-8").splitlines()) == 5
+
+
 def test_it_translates_where_torch_cannot_be_imported(installed: Path, alone, tmp_path) -> None:
     model = transformer(tmp_path / "model")
     blocked = tmp_path / "blocked" / "torch"

@@ -7,9 +7,7 @@ import torch
 
 from jumok.alignment.extract import cross_attention
 from jumok.alignment.setting import AlignmentSetting
-from jumok.alignment.words import merge_words
 from jumok.data.tokenizer import END, START, Tokenizer
-from jumok.decoding.ensemble import JointMemory
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.shapes import Float, Tensor
 
@@ -28,11 +26,10 @@ class Aligner:
 
     @property
     def aligns(self) -> bool:
-        """Whether any model has attention to extract alignments from."""
         return any(reading is not None for reading in self.readings)
 
     def between_pieces(
-        self, memory: Memory, targets: Sequence[Sequence[int]]
+        self, memories: Sequence[Memory], targets: Sequence[Sequence[int]]
     ) -> Float[Tensor, "batch target source"]:
         """How much each target token attended to each source position, END's included.
 
@@ -41,22 +38,11 @@ class Aligner:
         longest = max(map(len, targets))
         tokens = torch.tensor(
             [[START, *target, *[END] * (longest - len(target))] for target in targets],
-            device=memory.states.device,
+            device=memories[0].states.device,
         )
-        memories = memory.members if isinstance(memory, JointMemory) else (memory,)
-        seen = [
+        maps = [
             cross_attention(model, its, tokens, reading)
             for model, its, reading in zip(self.models, memories, self.readings, strict=True)
             if reading is not None
         ]
-        return torch.stack(seen).mean(0).float().cpu()
-
-    def between_words(
-        self, weights: Float[Tensor, "target source"], source: Sequence[int], target: Sequence[int]
-    ) -> Float[Tensor, "target_words source_words"]:
-        """One sentence's weights between words, from those between tokens.
-
-        Padding is left out, and the source's END: no word is linked to it.
-        """
-        real = weights[: len(target), : len(source)]
-        return merge_words(real, self.tokenizer.words(source), self.tokenizer.words(target))
+        return torch.stack(maps).mean(0).float().cpu()

@@ -1,23 +1,25 @@
 """Word alignment from cross-attention.
 
-The alignment setting matters more than the model: which layer, and which step. The step that writes
-a token attends to what is to be translated next; the step after it, which reads the token, attends
-to what was just translated. In deep models an early layer at the reading step is best (alignment
-error 29.8 against 47.7 for the best layer at the writing step, German-English, six layers;
-Kobayashi et al. 2020, recorded experiments), in shallow ones the writing step. So the setting is
-chosen by measurement for each model (`jumok.alignment.calibration`).
+The step that writes a token attends to what is to be translated next; the step after it, which
+reads the token, attends to what was just translated. In deep models an early layer at the reading
+step is best (alignment error 29.8 against 47.7 for the best layer at the writing step, German-
+English, six layers; Kobayashi et al. 2020, recorded experiments), in shallow ones the writing step.
+So the setting is measured for each model (`jumok.alignment.calibration`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 
-from jumok.alignment.norms import given_norms, output_weight
+from jumok.alignment.norms import batched_contribution_norms, output_weight
 from jumok.alignment.setting import AlignmentSetting
 from jumok.attention.observe import Attention, observe
 from jumok.errors import ModelError
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.shapes import Float, Int, Tensor
+
+Words = Sequence[int]
+"""For each token the index of its word, from 0 without gaps."""
 
 
 @torch.no_grad()
@@ -25,7 +27,7 @@ def cross_attentions(
     model: SequenceToSequence,
     memory: Memory,
     tokens: Int[Tensor, "batch target"],
-    readings: Sequence[AlignmentSetting],
+    settings: Sequence[AlignmentSetting],
 ) -> list[Float[Tensor, "batch tokens source"]]:
     """The cross-attention weights, or norms, of each target token over the source positions.
 
@@ -33,36 +35,36 @@ def cross_attentions(
 
     Args:
         tokens: START and the target's tokens; the results have a row for each of these tokens.
-        readings: the settings; each has one result, all from one pass.
+        settings: each has one result, all from one pass.
 
     Raises:
         ModelError: no such layer or head.
     """
     by_layer = model.cross_sites
-    for reading in readings:
-        if not 0 <= reading.layer < len(by_layer):
+    for setting in settings:
+        if not 0 <= setting.layer < len(by_layer):
             raise ModelError(
                 "the model has no such layer.",
                 expected=f"1 to {len(by_layer)}, of the decoder's cross-attentions",
-                got=str(reading.layer + 1),
+                got=str(setting.layer + 1),
             )
-    sites = [by_layer[reading.layer] for reading in readings]
-    seen: list[list[Tensor]] = [[] for _ in readings]
+    sites = [by_layer[setting.layer] for setting in settings]
+    recorded: list[list[Tensor]] = [[] for _ in settings]
 
-    def keep(name: str, attention: Attention) -> None:
-        for steps, site, reading in zip(seen, sites, readings, strict=True):
+    def record(name: str, attention: Attention) -> None:
+        for steps, site, setting in zip(recorded, sites, settings, strict=True):
             if site == name:
-                output = output_weight(model, site) if reading.norms else None
-                steps.append(_looked(attention, reading, output))
+                output = output_weight(model, site) if setting.norms else None
+                steps.append(_looked(attention, setting, output))
 
-    with observe(model, keep, sites.__contains__):
+    with observe(model, record, sites.__contains__):
         model.decoder.hidden(memory, tokens)
     # An RNN may attend step by step.
-    found = [torch.cat(steps, dim=1) for steps in seen]
+    maps = [torch.cat(steps, dim=1) for steps in recorded]
     # Row i is the step whose input is tokens[i]: it reads token i - 1 and writes token i.
     return [
-        steps[:, 1:] if reading.at_input else steps[:, :-1]
-        for steps, reading in zip(found, readings, strict=True)
+        steps[:, 1:] if setting.at_input else steps[:, :-1]
+        for steps, setting in zip(maps, settings, strict=True)
     ]
 
 
@@ -70,21 +72,106 @@ def cross_attention(
     model: SequenceToSequence,
     memory: Memory,
     tokens: Int[Tensor, "batch target"],
-    reading: AlignmentSetting,
+    setting: AlignmentSetting,
 ) -> Float[Tensor, "batch tokens source"]:
     """`cross_attentions` for one setting."""
-    return cross_attentions(model, memory, tokens, [reading])[0]
+    return cross_attentions(model, memory, tokens, [setting])[0]
 
 
 def _looked(
-    attention: Attention, reading: AlignmentSetting, output: Tensor | None
+    attention: Attention, setting: AlignmentSetting, output: Tensor | None
 ) -> Float[Tensor, "batch query key"]:
-    weights, head = attention.weights, reading.head
+    weights, head = attention.weights, setting.head
     if head is not None and not 0 <= head < weights.shape[1]:
         raise ModelError(
             "the model has no such head.", expected=f"1 to {weights.shape[1]}", got=str(head + 1)
         )
-    if not reading.norms:
+    if not setting.norms:
         return weights.mean(dim=1) if head is None else weights[:, head]
-    together, apart = given_norms(weights, attention.value, output)
+    together, apart = batched_contribution_norms(weights, attention.value, output)
     return together if head is None else apart[:, head]
+
+
+def every_setting(
+    model: SequenceToSequence,
+    memory: Memory,
+    tokens: Int[Tensor, "batch target"],
+    source_words: Sequence[Words],
+    target_words: Sequence[Words],
+) -> Iterator[tuple[AlignmentSetting, Int[Tensor, "batch target_words"]]]:
+    """Each setting with the source word that it links every target word to (`word_links`).
+
+    Args:
+        tokens: START and the target's tokens, padded with anything.
+        source_words, target_words: those of each sentence's tokens, without START and END.
+    """
+    seen = _seen(model, memory, tokens)
+    for layer, site in enumerate(model.cross_sites):
+        maps = _maps(model, site, seen.pop(site))
+        heads = [None, *range(maps.shape[1] // 2 - 1)]
+        for at_input in (False, True):
+            rows = maps[:, :, 1:] if at_input else maps[:, :, :-1]
+            linked = word_links(rows, source_words, target_words)
+            for column in range(linked.shape[1]):
+                norms, which = divmod(column, len(heads))
+                yield (
+                    AlignmentSetting(layer, at_input, heads[which], bool(norms)),
+                    linked[:, column],
+                )
+
+
+# A generator under `no_grad` would depend on nothing wrapping it: these two return.
+@torch.no_grad()
+def _seen(
+    model: SequenceToSequence, memory: Memory, tokens: Int[Tensor, "batch target"]
+) -> dict[str, list[Attention]]:
+    seen: dict[str, list[Attention]] = {site: [] for site in model.cross_sites}
+
+    def keep(site: str, attention: Attention) -> None:
+        seen[site].append(attention)
+
+    with observe(model, keep, seen.__contains__):
+        model.decoder.hidden(memory, tokens)
+    return seen
+
+
+@torch.no_grad()
+def _maps(
+    model: SequenceToSequence, site: str, calls: Sequence[Attention]
+) -> Float[Tensor, "batch maps target source"]:
+    """Weights, of the mean and of each head, then norms, of all together and of each head."""
+    # An RNN attends step by step, and the values stay the same.
+    weights = torch.cat([attention.weights for attention in calls], dim=2).float()
+    output = output_weight(model, site)
+    together, apart = batched_contribution_norms(weights, calls[-1].value, output)
+    return torch.cat([weights.mean(1, keepdim=True), weights, together[:, None], apart], dim=1)
+
+
+def word_links(
+    maps: Float[Tensor, "batch maps target source"],
+    source_words: Sequence[Words],
+    target_words: Sequence[Words],
+) -> Int[Tensor, "batch maps target_words"]:
+    """For each target word the source word of the largest weight; -1 where there is no such word.
+
+    The batched form of `links(merge_words(...))` in `jumok.alignment.extract`.
+
+    Args:
+        source_words, target_words: positions beyond a sentence's own (END, padding) are left out.
+    """
+    into = _membership(source_words, maps.shape[3]).to(maps)
+    out = _membership(target_words, maps.shape[2]).to(maps)
+    merged = out[:, None] @ maps @ into.transpose(1, 2)[:, None]
+    merged = merged.masked_fill(~into.any(dim=2)[:, None, None], -1.0)
+    return merged.argmax(dim=3).masked_fill(~out.any(dim=2)[:, None], -1)
+
+
+def _membership(words: Sequence[Words], length: int) -> Float[Tensor, "batch words length"]:
+    """1 where a token belongs to a word.
+
+    The sum over a target word's tokens is not divided by their number: the largest is the same.
+    """
+    index = torch.full((len(words), length), -1)
+    for row, of_sentence in enumerate(words):
+        index[row, : len(of_sentence)] = torch.tensor(of_sentence, dtype=torch.long)
+    return (torch.arange(int(index.max()) + 1)[:, None] == index[:, None]).float()

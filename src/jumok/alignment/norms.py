@@ -18,22 +18,18 @@ def contribution_norms(
 ) -> Float[Tensor, "query key"]:
     """The norm of each key's attended value for each query: | sum over heads of weight value W_O |.
 
-    A key with a large weight and a small value contributes little, which weights alone do not show.
-
     Args:
         output: the output projection's weight; None: there is no projection.
-
-    Source: Kobayashi et al. 2020, Attention is not only a weight, section 3.
     """
     heads, _, value_dim = value.shape
-    given = value
+    projected = value
     if output is not None:
         per_head = output.view(output.shape[0], heads, value_dim)
-        given = torch.einsum("hkv,dhv->hkd", value, per_head.to(value))
-    return torch.einsum("hqk,hkd->qkd", weights, given).norm(dim=-1)
+        projected = torch.einsum("hkv,dhv->hkd", value, per_head.to(value))
+    return torch.einsum("hqk,hkd->qkd", weights, projected).norm(dim=-1)
 
 
-def given_norms(
+def batched_contribution_norms(
     weights: Float[Tensor, "batch heads query key"],
     value: Float[Tensor, "batch heads key value_dim"],
     output: Float[Tensor, "dim heads_value_dim"] | None,
@@ -44,13 +40,16 @@ def given_norms(
     sqrt(sum over heads h and g of weight_h weight_g (u_h . u_g)), and the products of the heads
     are the same for all queries. In float32, whatever the model's precision.
     """
-    weights, given = weights.float(), value.float().transpose(1, 2)  # (batch key heads value_dim)
+    weights, projected = (
+        weights.float(),
+        value.float().transpose(1, 2),
+    )  # (batch key heads value_dim)
     if output is not None:
         per_head = output.float().view(output.shape[0], value.shape[1], -1)
-        given = torch.einsum("bkhv,dhv->bkhd", given, per_head)
-    products = given @ given.transpose(2, 3)
-    looked = weights.permute(0, 3, 2, 1)  # (batch key query heads)
-    squares = ((looked @ products) * looked).sum(dim=3).transpose(1, 2)
+        projected = torch.einsum("bkhv,dhv->bkhd", projected, per_head)
+    products = projected @ projected.transpose(2, 3)
+    by_key = weights.permute(0, 3, 2, 1)  # (batch key query heads)
+    squares = ((by_key @ products) * by_key).sum(dim=3).transpose(1, 2)
     lengths = products.diagonal(dim1=2, dim2=3).clamp(min=0).sqrt()  # (batch key heads)
     apart = weights * lengths.transpose(1, 2)[:, :, None]
     return squares.clamp(min=0).sqrt(), apart
@@ -65,8 +64,9 @@ def output_weight(model: nn.Module, site: str) -> Float[Tensor, "dim heads_value
     return projection.weight.flatten(1)  # of a 1x1 convolution: one matrix for every pixel
 
 
-def changes_outputs(model: nn.Module, site: str) -> bool:
-    """Whether the heads' outputs are changed before they are mixed: norms of what each key
-    contributes are then not those of weight x value x output projection."""
+def has_output_process(model: nn.Module, site: str) -> bool:
+    """Whether the heads' outputs are changed before they are mixed: contributions are then not
+    weight x value x output projection.
+    """
     module = model.get_submodule(site)
-    return isinstance(module, MultiHeadAttention) and module.changes_outputs
+    return isinstance(module, MultiHeadAttention) and module.has_output_process

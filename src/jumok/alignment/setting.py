@@ -23,8 +23,6 @@ class AlignmentSetting:
 def default_setting(layers: int) -> AlignmentSetting | None:
     """The setting for a model that was not measured: the last layer but one, writing step.
 
-    None for a model without cross-attention.
-
     Source: Garg et al. 2019, Jointly learning to align and translate, section 3.
     """
     return AlignmentSetting(max(0, layers - 2), at_input=False) if layers else None

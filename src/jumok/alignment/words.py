@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from jumok.late import late_imports
-
-with late_imports():
+if TYPE_CHECKING:
     import torch
 
-    from jumok import shapes
+    from jumok.shapes import Float
 
 Weights = npt.NDArray[np.float32]
 """(target source), of tokens or of words."""
@@ -21,11 +21,22 @@ Link = tuple[int, int]
 """(source word, target word), both counted from 0."""
 
 
+@dataclass(frozen=True)
+class GoldLinks:
+    """The word alignment of a pair of sentences as people made it.
+
+    `possible` holds the sure ones too.
+    """
+
+    sure: frozenset[Link]
+    possible: frozenset[Link]
+
+
 def merge_words(
-    weights: shapes.Float[torch.Tensor, "target source"],
+    weights: Float[torch.Tensor, "target source"],
     source_words: Sequence[int],
     target_words: Sequence[int],
-) -> shapes.Float[torch.Tensor, "target_words source_words"]:
+) -> Float[torch.Tensor, "target_words source_words"]:
     """Weights between words from weights between tokens.
 
     The weights to a word's tokens are summed, and those from a word's tokens averaged, so a row
@@ -53,7 +64,7 @@ def merge_words_without_torch(
 
 
 def links(
-    weights: shapes.Float[torch.Tensor, "target_words source_words"] | Weights,
+    weights: Float[torch.Tensor, "target_words source_words"] | Weights,
 ) -> list[Link]:
     """Each target word with the source word of the largest weight, in the order of the source."""
     return sorted((source, target) for target, source in enumerate(weights.argmax(1).tolist()))
@@ -66,5 +77,7 @@ def pharaoh(alignment: Iterable[Link]) -> str:
 
 def _membership(words: Sequence[int]) -> torch.Tensor:
     """(words tokens), 1 where the token belongs to the word."""
+    import torch
+
     index = torch.tensor(words)
     return (torch.arange(int(index.max()) + 1)[:, None] == index).float()

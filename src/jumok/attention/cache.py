@@ -21,25 +21,13 @@ class KeyValueCache:
         value: Float[Tensor, "batch heads new value_dim"],
     ) -> tuple[Float[Tensor, "batch heads key dim"], Float[Tensor, "batch heads key value_dim"]]:
         """Adds positions; returns all keys and values so far, as views."""
-        batch, heads, new, dim = key.shape
-        rooms = self.extend(new, key, batch, heads, (dim, value.shape[3]))
-        for room, states in zip(rooms, (key, value), strict=True):
-            room[self.length - new : self.length] = states.permute(2, 0, 1, 3)
-        return by_rows(rooms[0][: self.length]), by_rows(rooms[1][: self.length])
-
-    def extend(
-        self, new: int, like: Tensor, batch: int, heads: int, dims: tuple[int, int]
-    ) -> tuple[Float[Tensor, "room {batch} {heads} _"], Float[Tensor, "room {batch} {heads} _"]]:
-        """Adds `new` positions, whose keys and values the caller writes into the tensors it gets.
-
-        Args:
-            like: gives the element type and the device.
-            dims: widths of a key and of a value.
-        """
+        (batch, heads, new, dim), width = key.shape, value.shape[3]
         start, self.length = self.length, self.length + new
-        self._key = _enlarged(self._key, start, self.length, like, (batch, heads, dims[0]))
-        self._value = _enlarged(self._value, start, self.length, like, (batch, heads, dims[1]))
-        return self._key, self._value
+        self._key = _enlarged(self._key, start, self.length, key, (batch, heads, dim))
+        self._value = _enlarged(self._value, start, self.length, value, (batch, heads, width))
+        for room, states in ((self._key, key), (self._value, value)):
+            room[start : self.length] = states.permute(2, 0, 1, 3)
+        return _by_rows(self._key[: self.length]), _by_rows(self._value[: self.length])
 
     def reorder(self, rows: Int[Tensor, " rows"]) -> None:
         """Replaces row i by the old row rows[i]."""
@@ -48,7 +36,7 @@ class KeyValueCache:
             self._value = _reordered(self._value, rows, self.length)
 
 
-def by_rows(
+def _by_rows(
     room: Float[Tensor, "length batch heads dim"],
 ) -> Float[Tensor, "batch heads length dim"]:
     """The positions of a cache's tensor in the axes that attention reads; a view."""

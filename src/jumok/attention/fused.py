@@ -20,7 +20,7 @@ Source: Dao 2023 (FlashAttention-2); Dong et al. 2024 (flex attention).
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.nn.functional as F
@@ -29,14 +29,13 @@ from jumok.attention import varlen
 from jumok.attention.masks import AttentionMask
 from jumok.kernels.card import serving
 from jumok.kernels.noise import DropoutMask
-from jumok.late import late_imports
 from jumok.shapes import Float, Int, Tensor
 
-with late_imports():
-    from jumok.kernels.card import attention as sentences
-with late_imports():  # they take as long as the rest of torch, and only GPUs need them
-    from torch.nn.attention import bias as torch_bias
-    from torch.nn.attention import flex_attention as flex
+if TYPE_CHECKING:
+    from torch.nn.attention.flex_attention import BlockMask
+
+    from jumok.kernels.card.attention import Allowed
+
 
 Kernel = Callable[..., Tensor]
 
@@ -58,6 +57,8 @@ def in_sentences(
         return None
     if mask is not None and (mask.matrix is not None or mask.copies > 1):
         return None
+    from jumok.kernels.card import attention as sentences
+
     told = sentences.EVERYTHING if mask is None else _told(mask, query, key)
     if not sentences.serves(query, key, value, told.longest):
         return None
@@ -65,15 +66,17 @@ def in_sentences(
     return sentences.attend(query, key, value, scale, told, drop)
 
 
-def _told(mask: AttentionMask, query: Tensor, key: Tensor) -> "sentences.Allowed":
+def _told(mask: AttentionMask, query: Tensor, key: Tensor) -> "Allowed":
     """The mask as the kernel for sentences takes it."""
+    from jumok.kernels.card.attention import Allowed
+
     if mask.documents is None:
-        return sentences.Allowed(mask.causal, mask.window, real=mask.real)
+        return Allowed(mask.causal, mask.window, real=mask.real)
     given = offsets_of(mask, query, key)
     if given is None or mask.real is not None:
         ranges = mask.ranges(query.shape[2], key.shape[2], query.device)
-        return sentences.Allowed(ranges=ranges, real=mask.real)
-    return sentences.Allowed(mask.causal, mask.window, offsets=given[0], longest=given[1])
+        return Allowed(ranges=ranges, real=mask.real)
+    return Allowed(mask.causal, mask.window, offsets=given[0], longest=given[1])
 
 
 def attend(
@@ -120,6 +123,8 @@ def _by_kind(
     if queries == keys:
         return kernel(query, key, value, is_causal=True)
     # is_causal would align the first query with the first key
+    from torch.nn.attention import bias as torch_bias
+
     return kernel(query, key, value, attn_mask=torch_bias.causal_lower_right(queries, keys))
 
 
@@ -176,7 +181,7 @@ def by_flex(
     return kernel(query, key, value, block_mask=blocks, scale=scale, enable_gqa=shared)
 
 
-def _blocks(mask: AttentionMask, query: Tensor, keys: int) -> "flex.BlockMask":
+def _blocks(mask: AttentionMask, query: Tensor, keys: int) -> "BlockMask":
     """The mask as flex_attention reads it: which blocks of keys there are for which queries."""
     batch, _, queries, _ = query.shape
     ranges, real = mask.ranges(queries, keys, query.device), mask.real
@@ -190,6 +195,8 @@ def _blocks(mask: AttentionMask, query: Tensor, keys: int) -> "flex.BlockMask":
     if real is not None:
         padded = real.expand(batch, keys)
         parts.append(lambda row, _head, _asks, key: padded[row, key])
+    from torch.nn.attention import flex_attention as flex
+
     allowed, rows = flex.and_masks(*parts), None if shared else batch
     return flex.create_block_mask(allowed, rows, None, queries, keys, device=query.device)
 
@@ -203,4 +210,6 @@ def _compiled() -> Kernel:
 
 def _flex_attention() -> Any:
     """torch's function, whose type has overloads."""
+    from torch.nn.attention import flex_attention as flex
+
     return flex.flex_attention

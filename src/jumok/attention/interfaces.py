@@ -25,7 +25,7 @@ class ScoreFunction(Protocol):
         scale: the factor of the products of transformed queries and keys, or of v . tanh(q + k)
             where there is `energy`. None: the score is neither, and cannot be recomputed from the
             vectors alone.
-        energy: the vector v of an additive score; None for other scores.
+        energy: the vector v of v . tanh(q + k); None for other scores.
     """
 
     @property
@@ -95,33 +95,6 @@ class ScoreBias(Protocol):
     ) -> Float[Tensor, "#batch #heads query key"]:
         """What is added to the scaled scores; the first query is at `position`, the keys from 0."""
         ...
-
-
-@dataclass(frozen=True)
-class AttentionSizes:
-    """The sizes that a kind of attention is built with (the role "attention").
-
-    Attributes:
-        dim: width of the states.
-        heads, kv_heads: their number, and that of the heads of keys and values.
-        head_dim, value_dim: widths of one head's query, and of its value.
-        bias: whether the projections have biases.
-        epsilon: of norms.
-        latent_dim: width of what keys and values are made of; 0: they are projected directly.
-        query_latent_dim: the same of queries.
-        rotary_dim: of `head_dim`, how much rotary positions turn in latent attention.
-    """
-
-    dim: int
-    heads: int
-    kv_heads: int
-    head_dim: int
-    value_dim: int
-    bias: bool = True
-    epsilon: float = 1e-5
-    latent_dim: int = 0
-    query_latent_dim: int = 0
-    rotary_dim: int = 0
 
 
 @dataclass(frozen=True)

@@ -44,9 +44,9 @@ class RawAttention(Observable):
         allowed: Bool[Tensor, "#batch #query key"] | None = None,
     ) -> Float[Tensor, "batch query dim"]:
         """The context vectors. `allowed` is True where a query may attend; None allows all."""
-        return self.look(queries, inputs, inputs, allowed)
+        return self.attend(queries, inputs, inputs, allowed)
 
-    def look(
+    def attend(
         self,
         query: Float[Tensor, "batch query dim"],
         key: Float[Tensor, "batch key dim"],
@@ -106,7 +106,7 @@ class GeneralAttention(nn.Module):
         allowed: Bool[Tensor, "#batch #query key"] | None = None,
     ) -> Float[Tensor, "batch query value_dim"]:
         """The context vector of each query."""
-        return self.attention.look(queries, self.key(inputs), self.value(inputs), allowed)
+        return self.attention.attend(queries, self.key(inputs), self.value(inputs), allowed)
 
 
 class SelfAttention(nn.Module):

@@ -17,7 +17,6 @@ from jumok.attention.core import (
     split_heads,
 )
 from jumok.attention.interfaces import (
-    AttentionSizes,
     HeadParts,
     HeadProcess,
     OutputProcess,
@@ -26,14 +25,13 @@ from jumok.attention.interfaces import (
 from jumok.attention.masks import AttentionMask
 from jumok.attention.observe import Attention, Observable
 from jumok.attention.role import Role
-from jumok.attention.scores import DotScore, ScaledDotScore
+from jumok.attention.scores import ScaledDotScore
 from jumok.attention.variants.linear_state import LinearState
 from jumok.attention.variants.value_residual import FirstValues
 from jumok.kernels.linear import Linear, linears
 from jumok.kernels.noise import DropoutMask, Noise
-from jumok.kernels.step import AttentionWeights
-from jumok.kernels.step_part import StepPart, weights_for_step
 from jumok.shapes import Float, States, Tensor
+from jumok.specs import AttentionSizes
 
 KeysValues = tuple[
     Float[Tensor, "batch kv_heads length head_dim"],
@@ -41,7 +39,7 @@ KeysValues = tuple[
 ]
 
 
-class MultiHeadAttention(Observable, StepPart):
+class MultiHeadAttention(Observable):
     """Each head attends with its own projections; their outputs are concatenated and mixed.
 
     head_i = attend(X W_i^Q, Y W_i^K, Y W_i^V);  output = [head_1 ... head_h] W^O
@@ -107,7 +105,7 @@ class MultiHeadAttention(Observable, StepPart):
         )  # fmt: skip
 
     @property
-    def changes_outputs(self) -> bool:
+    def has_output_process(self) -> bool:
         """Whether the heads' outputs are changed before they are mixed."""
         return len(self.process_output) > 0
 
@@ -139,14 +137,14 @@ class MultiHeadAttention(Observable, StepPart):
             first: where there are value residuals, those of this pass.
         """
         if isinstance(memory, tuple):
-            return self.look(queries, *memory, allowed, position)
+            return self.attend(queries, *memory, allowed, position)
         if past is None:
             made = self.keys_values(memory, position, first)
-            return self.look(queries, *made, allowed, position)
+            return self.attend(queries, *made, allowed, position)
         assert isinstance(past, KeyValueCache)
         position = past.length
         seen = past.append(*self.keys_values(memory, position, first))
-        return self.look(queries, *seen, allowed, position)
+        return self.attend(queries, *seen, allowed, position)
 
     def keys_values(
         self, memory: States, position: int = 0, first: FirstValues | None = None
@@ -161,7 +159,7 @@ class MultiHeadAttention(Observable, StepPart):
             value = self.value_residual(value, first)
         return self.score.keys(key), value
 
-    def look(
+    def attend(
         self,
         queries: Float[Tensor, "batch query dim"],
         key: Float[Tensor, "batch kv_heads key head_dim"],
@@ -174,14 +172,14 @@ class MultiHeadAttention(Observable, StepPart):
         for process in self.process_queries:
             query = process(query, position)
         query = self.score.queries(query)
-        found = self.attended(query, key, self.paired(value), allowed, position)
-        return self.mixed(found, queries)
+        found = self.weighted_sum(query, key, self.expand_values(value), allowed, position)
+        return self.project_output(found, queries)
 
-    def paired(self, value: Tensor) -> Tensor:
+    def expand_values(self, value: Tensor) -> Tensor:
         """The values that each head's weights are applied to: (batch kv_heads key _)."""
         return value
 
-    def attended(
+    def weighted_sum(
         self,
         query: Float[Tensor, "batch heads query _"],
         key: Float[Tensor, "batch kv_heads key _"],
@@ -201,7 +199,7 @@ class MultiHeadAttention(Observable, StepPart):
             return self.sink(query, key, value, allowed, bias, drop, scale)
         return attend(query, key, value, allowed, bias, drop, scale)
 
-    def mixed(
+    def project_output(
         self, found: Float[Tensor, "batch heads query value_dim"], queries: States
     ) -> Float[Tensor, "batch query dim"]:
         """The heads' outputs, processed, gated and mixed.
@@ -212,24 +210,6 @@ class MultiHeadAttention(Observable, StepPart):
         for process in self.process_output:
             found = process(found, queries)
         return self.output(merge_heads(self.gated(found)))
-
-    def step_weights(self) -> AttentionWeights | None:
-        """The projections, if the heads are compared as they come out of them.
-
-        With fewer heads of keys the widths tell: the kernel refuses these itself.
-        """
-        query, key = weights_for_step(self.query, Linear), weights_for_step(self.key, Linear)
-        value, output = weights_for_step(self.value, Linear), weights_for_step(self.output, Linear)
-        parts = (*self.process_queries, *self.process_keys, *self.process_output)
-        scale = self.score.scale
-        if query is None or key is None or value is None or output is None:
-            return None
-        more = self.bias, self.sink, self.value_residual
-        if scale is None or parts or any(part is not None for part in more):
-            return None
-        if type(self.score) not in (DotScore, ScaledDotScore):  # others transform the vectors
-            return None
-        return AttentionWeights(query, key, value, output, self.heads, scale)
 
     def _watched(
         self,

@@ -2,8 +2,7 @@
 
 Observers, gates and edits belong to a context: a thread sees only its own. An attention module
 without an observer takes the fast path. With one, it takes the readable path, which gives the same
-outputs, and reports what it did; a single step of a decoder's block is reported from its fast path,
-too (`layers/block_step.py`). Gates and edits take the readable path.
+outputs, and reports what it did.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,8 +12,8 @@ from functools import partial
 
 from torch import nn
 
-from jumok.attention.heard import Ear, listeners, listening_to_each
-from jumok.attention.here import Here, having_any
+from jumok.attention.events import Listener, listeners, listening_to_each
+from jumok.attention.overrides import ContextAttribute
 from jumok.attention.role import Part, Role
 from jumok.errors import ModelError
 from jumok.shapes import Bool, Float, Tensor
@@ -34,7 +33,7 @@ class Attention:
         kind: the score function, by its name in `attention/scores.py`; "convolution": of pixels.
         scale: the factor of the products of queries and keys, or of v . tanh(q + k); None: the
             score is neither, and cannot be recomputed from the vectors.
-        energy: the vector v of an additive score; None for other scores.
+        energy: the vector v of v . tanh(q + k); None for other scores.
         bias: added to the scores before the softmax; None: nothing.
         allowed: True where a query may attend to a key; None: everywhere.
         sink: the score of each head's sink; None: there are no sinks.
@@ -58,7 +57,7 @@ class Attention:
 Observer = Callable[[Attention], None]
 
 ATTENTION = "attention"
-"""The event that an attention module reports: an `Attention` (`attention/heard.py`)."""
+"""The event that an attention module reports: an `Attention` (`attention/events.py`)."""
 
 
 class Observable(nn.Module):
@@ -80,21 +79,13 @@ class Observable(nn.Module):
     role: Role | None = None
     heads: int = 1
     window: int | None = None
-    gate: Here[Float[Tensor, "*batch heads"] | None] = Here()
-    edit: Here[WeightEdit | None] = Here()
+    gate: ContextAttribute[Float[Tensor, "*batch heads"] | None] = ContextAttribute()
+    edit: ContextAttribute[WeightEdit | None] = ContextAttribute()
 
     @property
     def observers(self) -> tuple[Observer, ...]:
         """The observers of this module in this context: other threads have their own."""
         return listeners(self, ATTENTION)
-
-    @property
-    def unchanged(self) -> bool:
-        """Whether there is no gate and no edit; checked at every step of decoding."""
-        if having_any():
-            return self.gate is None and self.edit is None
-        own = self.__dict__
-        return own.get("_gate") is None and own.get("_edit") is None
 
     def gated(
         self, found: Float[Tensor, "batch heads query value_dim"]
@@ -170,7 +161,7 @@ def observe(
             "decoder.blocks.2.cross_attention"; None observes all.
     """
     ears = (
-        (module, ATTENTION, Ear(partial(observer, site)))
+        (module, ATTENTION, Listener(partial(observer, site)))
         for site, module in sites(model).items()
         if wanted is None or wanted(site)
     )

@@ -10,11 +10,7 @@ from typing import Any
 
 import torch
 
-from jumok.late import late_imports
 from jumok.shapes import Float, Int, Tensor
-
-with late_imports():  # takes longer than torch itself
-    from torch.nn.attention import varlen as flash
 
 HALVES = (torch.float16, torch.bfloat16)
 
@@ -26,6 +22,8 @@ EVERYTHING = (-1, -1)
 def parameters() -> frozenset[str]:
     """The names of the kernel's arguments; empty if torch does not have it yet."""
     try:
+        from torch.nn.attention import varlen as flash
+
         return frozenset(inspect.signature(flash.varlen_attn).parameters)
     except ImportError:  # before 2.10
         return frozenset()
@@ -80,6 +78,8 @@ def attend(
         more["scale"] = scale
     if shared and "enable_gqa" in told:
         more["enable_gqa"] = True
+    from torch.nn.attention import varlen as flash
+
     kernel: Any = flash.varlen_attn  # its arguments depend on the version
     found: Tensor = kernel(*flat, *offsets, *longest, **more)
     return found.unflatten(0, (query.shape[0], -1)).transpose(1, 2)

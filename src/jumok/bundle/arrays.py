@@ -1,4 +1,4 @@
-"""A bundle's weights as arrays. Nothing here imports torch."""
+"""A bundle's weights as arrays. Imports no torch."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -7,11 +7,11 @@ import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError, deserialize
 
+from jumok.bundle.free_memory import check_free_memory
 from jumok.bundle.quantised import COMPLETE, SCALE, as_quantised, scales_of
 from jumok.bundle.reading import WEIGHTS, Bundle
-from jumok.bundle.room import check_room
 from jumok.engine.quantising import Quantised
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 
 NUMBERS = {
     "F64": "<f8",
@@ -38,44 +38,40 @@ class StoredWeights:
 
 
 def read_arrays(bundle: Bundle) -> Arrays:
-    """All weights by their names, in float32, whatever their stored type.
-
-    Raises:
-        BundleError: see `read_stored`.
-    """
+    """All weights by their names, in float32, whatever their stored type; see `read_stored`."""
     stored = read_stored(bundle)
-    return stored.floats | {name: each.floats() for name, each in stored.integers.items()}
+    return stored.floats | {name: matrix.floats() for name, matrix in stored.integers.items()}
 
 
 def read_stored(bundle: Bundle) -> StoredWeights:
     """All weights by their names: int8 matrices with their scales, others in float32.
 
     Raises:
-        BundleError: they cannot be read; an integer is -128, or a scale negative or no number; or
-            they are not those that the bundle was written with; or too little memory is free.
+        BundleError: they cannot be read, are invalid, or are not those that the bundle was written
+            with; or too little memory is free.
     """
     file, scales = bundle.folder / WEIGHTS, scales_of(bundle.stored)
-    check_room(bundle, 2 * file.stat().st_size)  # the file, and the arrays
+    check_free_memory(bundle, 2 * file.stat().st_size)  # the file, and the arrays
     try:
         content = file.read_bytes()
-        told = dict(deserialize(content))
+        tensors = dict(deserialize(content))
     except (SafetensorError, OSError) as error:
         raise unreadable(bundle, error) from error
-    arrays = {name: _array(each) for name, each in told.items()}
+    arrays = {name: _array(tensor) for name, tensor in tensors.items()}
     stored = StoredWeights()
     for name, array in arrays.items():
         if f"{name}{SCALE}" in scales:
             stored.integers[name] = as_quantised(name, array, arrays[f"{name}{SCALE}"], file)
         elif name not in scales:
             stored.floats[name] = array.astype(np.float32, copy=False)
-    found = hashlib.sha256(content).hexdigest() if bundle.digest else None
-    if found != bundle.digest:
+    actual = hashlib.sha256(content).hexdigest() if bundle.digest else None
+    if actual != bundle.digest:
         raise BundleError(
             "the weights are not those that this bundle was written with.",
             expected=f"SHA-256 {bundle.digest}",
-            got=f"SHA-256 {found}",
+            got=f"SHA-256 {actual}",
             do=COMPLETE,
-            place=Place(file),
+            place=Location(file),
         )
     return stored
 
@@ -84,17 +80,17 @@ def unreadable(bundle: Bundle, error: Exception) -> BundleError:
     """The error for weights that safetensors refuses, or the system."""
     return BundleError(
         "the weights cannot be read.",
-        place=Place(bundle.folder / WEIGHTS),
+        place=Location(bundle.folder / WEIGHTS),
         got=str(error),
         do="get an undamaged copy of the bundle",
     )
 
 
-def _array(told: dict[str, object]) -> npt.NDArray[np.generic]:
-    dtype, data = str(told["dtype"]), told["data"]
+def _array(tensor: dict[str, object]) -> npt.NDArray[np.generic]:
+    dtype, data = str(tensor["dtype"]), tensor["data"]
     assert isinstance(data, bytes | bytearray)
-    assert isinstance(told["shape"], list)
-    stored = np.frombuffer(data, NUMBERS[dtype]).reshape(told["shape"])
+    assert isinstance(tensor["shape"], list)
+    stored = np.frombuffer(data, NUMBERS[dtype]).reshape(tensor["shape"])
     if dtype == "BF16":
         return (stored.astype(np.uint32) << 16).view(np.float32)
     return stored

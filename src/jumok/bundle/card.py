@@ -39,7 +39,6 @@ class Score:
 
     @property
     def known(self) -> bool:
-        """Whether the score is a number."""
         return not math.isnan(self.value)
 
 
@@ -51,7 +50,7 @@ class MeasuredQuality:
         precision: "int8" or "bf16".
         made_from: the name and the fingerprint of the model that was quantized.
         on: the data, in words.
-        before, after: the same scores of both models, with their signatures.
+        before, after: the same scores of both models.
         tokens: the number of tokens, or of a classifier's labels, that were compared.
         equal: the share of them that are equal, 0 to 1 (`jumok.evaluation.agreement`).
         unit: "tokens" or "labels".
@@ -71,7 +70,7 @@ class MeasuredQuality:
     forced: str = ""
 
     def lines(self) -> list[str]:
-        """The record in words, one line a fact."""
+        """In words, one line a fact."""
         lines = [f"{self.precision}, made from {self.made_from}"]
         for before, after in zip(self.before, self.after, strict=True):
             lines.append(f"{after.name} {after.value:.2f}, before {before.value:.2f}, on {self.on}")
@@ -92,13 +91,11 @@ class Card:
         examples: the size of the training data, such as "29,000 pairs".
         steps: optimizer steps.
         minutes: wall time of the training.
-        scores: its scores, each with the data scored.
         date: ISO 8601.
-        notes: further remarks.
         started_from: the name and the fingerprint of the model that was trained further; "" for a
             model trained from scratch.
         quality: what was lost by quantizing; None for a model as it was trained.
-        confidence: how often outputs of a given confidence are right; None: it was not measured.
+        confidence: None: it was not measured.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
@@ -127,13 +124,11 @@ class BundleConfig:
         labels: a classifier's labels, in the order of its outputs.
         source_language, target_language: codes such as "en"; "" where unknown.
         max_tokens: the longest sentence the model was trained for; longer lines are split.
-        alignment_layer, alignment_at_input, alignment_head: the alignment setting
-            (`jumok.alignment.setting.AlignmentSetting`); no layer where it was not measured.
-        sentences: for a translator, the median number of sentences in a source line of its
-            training data, which decides whether lines are cut into sentences; None where it was
-            not measured.
-        documents: for a language model, the unit that is one document: "file", "line" or
-            "blank-line".
+        alignment_layer, alignment_at_input, alignment_head: the `AlignmentSetting`; no layer where
+            it was not measured.
+        sentences: the median number of sentences in a source line of a translator's training data,
+            which decides whether lines are cut into sentences; None: not measured.
+        documents: the unit that is one document: "file", "line" or "blank-line".
         plugins: the plugins that have to be loaded first: file names, and the SHA-256 of each.
     """
 
@@ -181,16 +176,16 @@ def card_text(config: BundleConfig, card: Card) -> str:
         lines += ["", "## Scores", "", "| on | score | value | 95 % | signature |"]
         lines += ["|---|---|---|---|---|"]
         for score in card.scores:
-            whole = "" if score.low is None else f"{score.low:.2f} to {score.high:.2f}"
+            interval = "" if score.low is None else f"{score.low:.2f} to {score.high:.2f}"
             signature = score.signature.replace("|", "\\|")
             lines.append(
-                f"| {score.on} | {score.name} | {score.value:.2f} | {whole} | {signature} |"
+                f"| {score.on} | {score.name} | {score.value:.2f} | {interval} | {signature} |"
             )
     if card.confidence is not None:
         lines += ["", "## Confidence", "", f"The confidence is {card.confidence.text}.", ""]
         lines += ["| outputs | confidence | right |", "|---|---|---|"]
         lines += [
-            f"| {each.outputs} | {each.confidence:.2f} | {each.right:.2f} |"
-            for each in card.confidence.bins
+            f"| {row.outputs} | {row.confidence:.2f} | {row.right:.2f} |"
+            for row in card.confidence.bins
         ]
     return "\n".join([*lines, ""])

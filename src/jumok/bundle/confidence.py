@@ -1,7 +1,6 @@
 """How often a model's outputs of a given confidence are right.
 
-A model that gives its tokens a probability of 0.9 on average is not right nine times in ten. After
-training, the outputs for held-out data are compared with the references, and the model's own
+After training, the outputs for held-out data are compared with the references, and the model's own
 confidence is mapped to the share of right outputs.
 
 Source: Platt 1999, "Probabilistic outputs for support vector machines"; Guo et al. 2017, "On
@@ -23,7 +22,6 @@ class ReliabilityBin:
     """Held-out outputs of similar confidence.
 
     Attributes:
-        outputs: how many there are.
         confidence: the mean of their calibrated confidence.
         right: the share of them that is right.
     """
@@ -45,8 +43,7 @@ class Calibration:
         scale, shift: the scale is 0 where the model's confidence does not tell right
             outputs from wrong ones.
         right: what counts as a right output, in words.
-        on: the held-out data, in words.
-        outputs: the number of them.
+        on, outputs: the held-out data, in words, and its size.
         error_before: the expected calibration error of the model's own confidence: the mean
             distance of a bin's confidence from its share of right outputs, 0 to 1.
         error: that of the calibrated one, measured on outputs that the mapping was not fitted to.
@@ -71,7 +68,6 @@ class Calibration:
 
     @property
     def text(self) -> str:
-        """What the confidence means, in one sentence."""
         return (
             f"calibrated on {self.on}: the probability that an output is right, which means "
             f"{self.right}; expected calibration error {self.error:.3f}, {self.error_before:.3f} "

@@ -1,35 +1,14 @@
-"""What config.json says of the weights, and its checks. Nothing here imports torch."""
+"""What config.json says of the weights, and its checks. Imports no torch."""
 
 from collections.abc import Mapping
 
-from pydantic import ValidationError
-
 from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle
-from jumok.config.models import model_config
 from jumok.config.section import ModelSection
-from jumok.errors import BundleError, ModelError, Place
+from jumok.errors import BundleError, Location, ModelError
 from jumok.models.size import BYTES, check_memory
 
 TABLES = 1 << 30
 """The most bytes of tables that are computed, not stored: those of positions."""
-
-
-def section_of(bundle: Bundle) -> ModelSection:
-    """The [model] section of the bundle.
-
-    Raises:
-        BundleError: keys or values that this kind of model does not have.
-    """
-    try:
-        return model_config(bundle.config.model)
-    except ValidationError as error:
-        faults = error.errors(include_url=False, include_input=False)
-        raise BundleError(
-            "the model's sizes in config.json cannot be followed.",
-            place=Place(bundle.folder / CONFIG),
-            got="; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults),
-            do="get an undamaged copy of the bundle",
-        ) from error
 
 
 def check_size(bundle: Bundle, config: ModelSection) -> None:
@@ -44,7 +23,7 @@ def check_size(bundle: Bundle, config: ModelSection) -> None:
             expected=f"the sizes of a model of {bundle.parameters:,} numbers",
             got=f"{error.what} {error.got}",
             do="get an undamaged copy: config.json and model.safetensors belong together",
-            place=Place(bundle.folder / CONFIG),
+            place=Location(bundle.folder / CONFIG),
         ) from error
 
 
@@ -55,35 +34,28 @@ def check_alignment(bundle: Bundle, layers: int) -> None:
         layers: the number of the decoder's cross-attentions.
     """
     config, heads = bundle.config, bundle.config.model.get("heads")
-    for what, wanted, count in (
+    for what, index, count in (
         ("layer", config.alignment_layer, layers),
         ("head", config.alignment_head, heads),
     ):
-        if wanted is not None and isinstance(count, int) and wanted >= count:
+        if index is not None and isinstance(count, int) and index >= count:
             raise BundleError(
                 f"the alignment setting names a {what} that this model does not have.",
                 expected=f"alignment_{what} below {count}, or null",
-                got=str(wanted),
+                got=str(index),
                 do="get an undamaged copy of the bundle",
-                place=Place(bundle.folder / CONFIG),
+                place=Location(bundle.folder / CONFIG),
             )
 
 
 def check_tensors(bundle: Bundle, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Checks the tensors of the bundle against those of the model that it describes.
-
-    Args:
-        shapes: of the model's tensors.
-
-    Raises:
-        BundleError: a tensor is unknown, or has another shape.
-    """
+    """Raises a BundleError if a tensor of the bundle is not in `shapes`, or has another shape."""
     if unknown := [name for name in bundle.tensors if name not in shapes]:
         more = f" and {len(unknown) - 1} more" if unknown[1:] else ""
         raise BundleError(
             "this model was trained with other code: it has weights that config.json does not "
             "describe.",
-            place=Place(bundle.folder / WEIGHTS),
+            place=Location(bundle.folder / WEIGHTS),
             expected="the tensors of the model that config.json describes",
             got=f"{unknown[0]}{more}",
             do="load it with the code that it was trained with: a newer jumok, or your own parts",
@@ -97,7 +69,7 @@ def unfit(bundle: Bundle, got: str) -> BundleError:
     """The error for weights that are not those of the described model."""
     return BundleError(
         "the weights do not fit the model that config.json describes.",
-        place=Place(bundle.folder / WEIGHTS),
+        place=Location(bundle.folder / WEIGHTS),
         got=got,
         do="get an undamaged copy: config.json and model.safetensors belong together",
     )

@@ -4,9 +4,9 @@
     3f2a91c07b1d               the weights alone, of a model without its bundle
     3f2a91c07b1d-8e21+0c4d...  an ensemble
 
-Each tensor has a SHA-256 digest of its shape and its numbers in float32; the fingerprint is the
-SHA-256 of all these digests, sorted and without duplicates. So the names, storage types and memory
-layouts of the tensors do not affect it. Importing this imports no torch.
+It is the SHA-256 of the digests of all tensors' shapes and float32 numbers, sorted and without
+duplicates: names, storage types and memory layouts do not affect it. Importing this imports no
+torch.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import json
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.bundle.arrays import read_arrays
 from jumok.bundle.reading import WEIGHTS, Bundle, read_bundle
-from jumok.errors import BundleError, Place
-from jumok.late import late_imports
+from jumok.errors import BundleError, Location
 
-with late_imports():
+if TYPE_CHECKING:
     import torch
-    from torch import nn
+    from torch.nn import Module
 
 OF_WEIGHTS, OF_CONFIG = 12, 4
 """The digits of each digest that are shown: 48 bits and 16."""
@@ -42,10 +42,10 @@ class Origin:
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
         self._stamp = self._stamp_now()
+        self._digests: dict[torch.dtype, dict[str, bytes]] = {}
 
     @property
     def folder(self) -> Path:
-        """The bundle's."""
         return self._bundle.folder
 
     @cached_property
@@ -57,9 +57,29 @@ class Origin:
         """
         self.check()
         config = self._bundle.config
-        told = json.dumps([config.model, config.labels], sort_keys=True).encode()
+        described = json.dumps([config.model, config.labels], sort_keys=True).encode()
         weights = _digest_of_arrays(read_arrays(self._bundle).values())
-        return f"{weights}-{hashlib.sha256(told).hexdigest()[:OF_CONFIG]}"
+        return f"{weights}-{hashlib.sha256(described).hexdigest()[:OF_CONFIG]}"
+
+    def holds(self, model: Module) -> bool:
+        """Whether each weight of the model is the bundle's, in the model's number format.
+
+        Raises:
+            BundleError: the bundle's have changed since it was loaded.
+        """
+        dtype = next(model.parameters()).dtype
+        if dtype not in self._digests:
+            self.check()
+            import torch
+
+            self._digests[dtype] = {
+                name: _digest(_numbers(torch.from_numpy(array).to(dtype)))
+                for name, array in read_arrays(self._bundle).items()
+            }
+        known, state = self._digests[dtype], model.state_dict()
+        found = {name: _digest(_numbers(tensor)) for name, tensor in state.items()}
+        # the file has tied weights once, under one of their names
+        return known.items() <= found.items() and set(known.values()) == set(found.values())
 
     def check(self) -> None:
         """Raises a BundleError if the weights on disk have changed since the bundle was loaded."""
@@ -68,37 +88,41 @@ class Origin:
                 "the bundle on disk changed after loading, so the model in memory can no longer be "
                 "identified.",
                 do="load it again",
-                place=Place(self._bundle.folder / WEIGHTS),
+                place=Location(self._bundle.folder / WEIGHTS),
             )
 
     def _stamp_now(self) -> tuple[int, ...]:
         try:
-            found = (self._bundle.folder / WEIGHTS).stat()
+            status = (self._bundle.folder / WEIGHTS).stat()
         except OSError:
             return ()
-        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def digest_of(tensors: Iterable[torch.Tensor]) -> str:
     """The digest of the weights, in any order; duplicates count once."""
-    return _digest_of_arrays(
-        tensor.detach().float().cpu().contiguous().numpy() for tensor in tensors
-    )
+    return _digest_of_arrays(map(_numbers, tensors))
+
+
+def _numbers(tensor: torch.Tensor) -> npt.NDArray[np.float32]:
+    numbers: npt.NDArray[np.float32] = tensor.detach().float().cpu().contiguous().numpy()
+    return numbers
+
+
+def _digest(numbers: npt.NDArray[np.float32]) -> bytes:
+    digest = hashlib.sha256(str(numbers.shape).encode())
+    digest.update(np.ascontiguousarray(numbers).data)
+    return digest.digest()
 
 
 def _digest_of_arrays(arrays: Iterable[npt.NDArray[np.float32]]) -> str:
-    found = set()
-    for numbers in arrays:
-        digest = hashlib.sha256(str(numbers.shape).encode())
-        digest.update(np.ascontiguousarray(numbers).data)
-        found.add(digest.digest())
-    return hashlib.sha256(b"".join(sorted(found))).hexdigest()[:OF_WEIGHTS]
+    digests = set(map(_digest, arrays))
+    return hashlib.sha256(b"".join(sorted(digests))).hexdigest()[:OF_WEIGHTS]
 
 
-def fingerprint_of(model: nn.Module) -> str:
-    """The fingerprint of a model in memory, whose config is not known.
-
-    A model cast to bfloat16 is not the model that it was cast from.
+def fingerprint_of(model: Module) -> str:
+    """The fingerprint of a model in memory, in the precision that it has, whose config is not
+    known.
     """
     return digest_of(model.state_dict().values())
 
@@ -109,9 +133,5 @@ def together(fingerprints: Iterable[str]) -> str:
 
 
 def fingerprint_in(folder: Path | str) -> str:
-    """The fingerprint of the bundle in this folder.
-
-    Raises:
-        BundleError: see `read_bundle`.
-    """
+    """The fingerprint of the bundle in this folder; see `read_bundle`."""
     return Origin(read_bundle(Path(folder))).fingerprint

@@ -1,12 +1,11 @@
-"""Weights as int8 in a bundle: how they are named and checked. Nothing here imports torch.
+"""Weights as int8 in a bundle: how they are named and checked. Imports no torch.
 
     NAME          int8 (rows inputs), from -127 to 127
     NAME.scale    float32 (rows)
 
-stand for the float32 matrix NAME, whose row is its integers times its scale: the weight of a linear
-layer, or a table of embeddings. All other tensors (norms, biases, convolutions, learned positions)
-are stored as in any bundle. A bundle with such matrices names the SHA-256 of model.safetensors in
-its config.json, because an integer that was changed is still an integer.
+stand for a float32 matrix, whose row is its integers times its scale: the weight of a linear layer,
+or a table of embeddings. All other tensors are stored as in any bundle. Such a bundle names the
+SHA-256 of model.safetensors in its config.json: an integer that was changed is still an integer.
 """
 
 from collections.abc import Mapping
@@ -15,35 +14,34 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from jumok.bundle.header import StoredTensor
+from jumok.data.files.header import Entry
 from jumok.engine.quantising import MOST, Quantised
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 
 SCALE = ".scale"
 COMPLETE = "copy or download the bundle again, or quantize the model again"
 
 
-def scales_of(tensors: Mapping[str, StoredTensor]) -> frozenset[str]:
+def scales_of(tensors: Mapping[str, Entry]) -> frozenset[str]:
     """The names of the tensors that are scales of others."""
     return frozenset(f"{name}{SCALE}" for name, tensor in tensors.items() if tensor.dtype == "I8")
 
 
-def check_header(tensors: Mapping[str, StoredTensor], digest: str | None, file: Path) -> None:
-    """Every int8 matrix has its scales, one a row.
+def check_header(tensors: Mapping[str, Entry], digest: str | None, file: Path) -> None:
+    """Checks that every int8 matrix has its scales, one a row.
 
     Raises:
-        BundleError: scales are missing, or of another type or shape; or the file's SHA-256 is not
-            given.
+        BundleError: it has not; or the file's SHA-256 is not given.
     """
     for name, tensor in tensors.items():
         if tensor.dtype != "I8":
             continue
         if len(tensor.shape) != 2:
             raise _damaged(file, f"{name}: int8 with two axes", f"shape {tensor.shape}")
-        scale, wanted = tensors.get(f"{name}{SCALE}"), tensor.shape[:1]
-        if scale is None or scale.dtype != "F32" or scale.shape != wanted:
+        scale, shape = tensors.get(f"{name}{SCALE}"), tensor.shape[:1]
+        if scale is None or scale.dtype != "F32" or scale.shape != shape:
             got = "no such tensor" if scale is None else f"{scale.dtype} of shape {scale.shape}"
-            raise _damaged(file, f"{name}{SCALE}: F32 of shape {wanted}", got)
+            raise _damaged(file, f"{name}{SCALE}: F32 of shape {shape}", got)
     if digest is None and scales_of(tensors):
         raise _damaged(file, "weights_sha256 in config.json, as there are int8 weights", "none")
 
@@ -56,15 +54,15 @@ def as_quantised(
     Raises:
         BundleError: an integer is -128, or a scale negative or no number.
     """
-    found = Quantised(integers.astype(np.int8), scales.astype(np.float32))
-    low = found.integers.min(initial=0)
+    matrix = Quantised(integers.astype(np.int8), scales.astype(np.float32))
+    low = matrix.integers.min(initial=0)
     if low < -MOST:
         raise _damaged(file, f"{name}: integers from -{MOST} to {MOST}", str(low))
-    wrong = found.scales[~(np.isfinite(found.scales) & (found.scales >= 0))]
-    if len(wrong):
-        got = f"{len(wrong):,} others, as {wrong[0]}"
+    invalid = matrix.scales[~(np.isfinite(matrix.scales) & (matrix.scales >= 0))]
+    if len(invalid):
+        got = f"{len(invalid):,} others, as {invalid[0]}"
         raise _damaged(file, f"{name}{SCALE}: numbers from 0", got)
-    return found
+    return matrix
 
 
 def _damaged(file: Path, expected: str, got: str) -> BundleError:
@@ -73,5 +71,5 @@ def _damaged(file: Path, expected: str, got: str) -> BundleError:
         expected=expected,
         got=got,
         do=COMPLETE,
-        place=Place(file),
+        place=Location(file),
     )

@@ -1,4 +1,4 @@
-"""From a bundle's weights to the same weights with fewer bits."""
+"""Writing a bundle's weights with fewer bits."""
 
 import shutil
 from pathlib import Path
@@ -13,7 +13,7 @@ from jumok.bundle.reading import TOKENIZER, WEIGHTS, Bundle, sha256
 from jumok.bundle.weights import load_model
 from jumok.bundle.writing import write_bundle
 from jumok.engine.quantising import quantised
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 from jumok.kernels.linear import Projection
 from jumok.layers.embedding import Embedding
 from jumok.shapes import Tensor
@@ -28,7 +28,6 @@ class CopiedTokenizer:
         self._file, self.hash = file, sha256(file)
 
     def save(self, path: Path) -> None:
-        """Copies the file."""
         shutil.copyfile(self._file, path)
 
 
@@ -47,11 +46,7 @@ def write_quantised(folder: Path, bundle: Bundle, to: FewerBits, card: Card) -> 
 
 
 def fewer_bits(bundle: Bundle, to: FewerBits) -> dict[str, Tensor]:
-    """The bundle's weights by the names that they are stored under, and the scales of int8 ones.
-
-    Raises:
-        BundleError: the weights are damaged, or hold NaN or infinity.
-    """
+    """The weights by the names that they are stored under, and the scales of int8 ones."""
     model = load_model(bundle)
     own, matrices = model.state_dict(), matrices_of(model)
     weights: dict[str, Tensor] = {}
@@ -62,25 +57,25 @@ def fewer_bits(bundle: Bundle, to: FewerBits) -> dict[str, Tensor]:
                 "a weight is NaN or infinite, which int8 cannot hold.",
                 got=f"{int((~tensor.isfinite()).sum()):,} such numbers in {name}",
                 do="quantize a model whose training did not diverge",
-                place=Place(bundle.folder / WEIGHTS),
+                place=Location(bundle.folder / WEIGHTS),
             )
         if tensor.data_ptr() not in matrices:
             weights[name] = tensor
         elif to == "bf16":
             weights[name] = tensor.bfloat16()
         else:
-            found = quantised(tensor.numpy())
-            weights[name] = torch.from_numpy(found.integers)
-            weights[f"{name}{SCALE}"] = torch.from_numpy(found.scales)
+            matrix = quantised(tensor.numpy())
+            weights[name] = torch.from_numpy(matrix.integers)
+            weights[f"{name}{SCALE}"] = torch.from_numpy(matrix.scales)
     return weights
 
 
 def matrices_of(model: nn.Module) -> set[int]:
     """The addresses of the matrices of linear layers and of the tables of embeddings."""
-    found = set()
+    addresses = set()
     for module in model.modules():
         if isinstance(module, nn.Linear | Projection):
-            found.add(module.weight.data_ptr())
+            addresses.add(module.weight.data_ptr())
         elif isinstance(module, Embedding):
-            found.add(module.table.data_ptr())
-    return found
+            addresses.add(module.table.data_ptr())
+    return addresses

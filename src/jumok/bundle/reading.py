@@ -1,20 +1,24 @@
-"""Reading a bundle up to its weights. Nothing here imports torch."""
+"""Reading a bundle up to its weights. Imports no torch."""
 
 import hashlib
 import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from jumok.bundle.card import BundleConfig, Card
-from jumok.bundle.header import StoredTensor, read_header
+from jumok.bundle.huggingface import READS, detect_huggingface
 from jumok.bundle.quantised import check_header, scales_of
-from jumok.bundle.theirs import READS, theirs
-from jumok.errors import BundleError, Place
+from jumok.config.models import model_config
+from jumok.config.section import ModelSection
+from jumok.data.files.header import Entry
+from jumok.data.files.header import read_header as read_any_header
+from jumok.errors import BundleError, Location
 from jumok.plugins import require
 
 FORMAT = 1
@@ -46,8 +50,7 @@ class Bundle:
     """A bundle that passed its checks: everything but the weights themselves.
 
     Attributes:
-        tensors: the weights by their names; those that are stored as int8, too, without the scales.
-        stored: the tensors of model.safetensors.
+        stored: the tensors of model.safetensors, with the scales of int8 ones.
         digest: the SHA-256 of model.safetensors; None: the bundle does not name it.
     """
 
@@ -55,19 +58,39 @@ class Bundle:
     config: BundleConfig
     card: Card
     jumok: str
-    stored: Mapping[str, StoredTensor] = field(repr=False)
+    stored: Mapping[str, Entry] = field(repr=False)
     digest: str | None = None
 
-    @property
-    def tensors(self) -> dict[str, StoredTensor]:
+    @cached_property
+    def tensors(self) -> dict[str, Entry]:
         scales = scales_of(self.stored)
         return {name: tensor for name, tensor in self.stored.items() if name not in scales}
+
+    @cached_property
+    def section(self) -> ModelSection:
+        """The [model] section.
+
+        Raises:
+            BundleError: keys or values that this kind of model does not have.
+        """
+        try:
+            return model_config(self.config.model)
+        except ValidationError as error:
+            faults = error.errors(include_url=False, include_input=False)
+            raise BundleError(
+                "the model's sizes in config.json cannot be followed.",
+                place=Location(self.folder / CONFIG),
+                got="; ".join(
+                    f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults
+                ),
+                do="get an undamaged copy of the bundle",
+            ) from error
 
     @property
     def precision(self) -> Precision:
         """The number format of its matrices; of several, the one with the fewest bits."""
-        found = {tensor.dtype for tensor in self.stored.values()}
-        return "int8" if "I8" in found else "bf16" if "BF16" in found else "fp32"
+        types = {tensor.dtype for tensor in self.stored.values()}
+        return "int8" if "I8" in types else "bf16" if "BF16" in types else "fp32"
 
     @property
     def parameters(self) -> int:
@@ -75,12 +98,12 @@ class Bundle:
 
     @property
     def size(self) -> int:
-        """The size of all files in bytes."""
+        """Bytes of all files."""
         return sum(file.stat().st_size for file in self.folder.iterdir() if file.is_file())
 
 
 def read_bundle(folder: Path) -> Bundle:
-    """Reads and checks everything but the weights' values; torch is not imported.
+    """Reads and checks everything but the weights' values.
 
     Raises:
         BundleError: no such folder, a missing file, a pickle, a newer format, truncated weights,
@@ -91,33 +114,28 @@ def read_bundle(folder: Path) -> Bundle:
     _check_files(folder)
     _refuse_pickles(folder)
     config = _read_json(folder / CONFIG)
-    found = config.get("format")
-    if found != FORMAT:
-        newer = isinstance(found, int) and found > FORMAT
+    version = config.get("format")
+    if version != FORMAT:
+        newer = isinstance(version, int) and version > FORMAT
         raise BundleError(
             "this bundle was written by a newer jumok." if newer else "this is not a jumok bundle.",
-            place=Place(folder / CONFIG),
+            place=Location(folder / CONFIG),
             expected=f"format {FORMAT}",
-            got=f"format {found!r}",
+            got=f"format {version!r}",
             do="pip install --upgrade jumok" if newer else "check the path",
         )
     head = _typed(Head, config, folder / CONFIG)
-    known = {key: config[key] for key in CONFIG_KEYS & config.keys()}
-    about = _typed(BundleConfig, known, folder / CONFIG)
-    require(about.plugins, folder)
+    values = {key: config[key] for key in CONFIG_KEYS & config.keys()}
+    bundle_config = _typed(BundleConfig, values, folder / CONFIG)
+    require(bundle_config.plugins, folder)
     card = _typed(Card, _read_json(folder / CARD), folder / CARD)
     tensors = read_header(folder / WEIGHTS)
-    _check_tokenizer(folder, head.tokenizer_sha256, about)
+    _check_tokenizer(folder, head.tokenizer_sha256, bundle_config)
     check_header(tensors, head.weights_sha256, folder / WEIGHTS)
-    return Bundle(folder, about, card, head.jumok, tensors, head.weights_sha256)
+    return Bundle(folder, bundle_config, card, head.jumok, tensors, head.weights_sha256)
 
 
 def _typed(kind: type[Typed], values: Mapping[str, object], file: Path) -> Typed:
-    """A file's JSON, with every key validated.
-
-    Raises:
-        BundleError: a key is missing, unknown or invalid; all of them are named.
-    """
     try:
         return TypeAdapter(kind).validate_python(values)
     except ValidationError as error:
@@ -127,7 +145,7 @@ def _typed(kind: type[Typed], values: Mapping[str, object], file: Path) -> Typed
         ]
         raise BundleError(
             "this file of the bundle is damaged, or of another jumok.",
-            place=Place(file),
+            place=Location(file),
             got="; ".join(faults[:5]) + (f"; and {len(faults) - 5} more" if faults[5:] else ""),
             do="get an undamaged copy of the bundle",
         ) from error
@@ -138,22 +156,22 @@ def _check_files(folder: Path) -> None:
         aside = previous_folder(folder.absolute())
         raise BundleError(
             "there is no such bundle." if not folder.exists() else "a bundle is a folder.",
-            place=Place(folder),
+            place=Location(folder),
             do=f"a write was cut short: mv {aside} {folder}"
             if aside.is_dir()
             else "give the folder that training wrote, such as runs/NAME/model",
         )
-    found = theirs(folder)
-    if found is not None:
+    model = detect_huggingface(folder)
+    if model is not None:
         raise BundleError(
-            f"this is {found.named}, and no bundle of jumok's.", do=READS, place=Place(folder)
+            f"this is {model.named}, and no bundle of jumok's.", do=READS, place=Location(folder)
         )
     for name in (CONFIG, WEIGHTS, CARD):
         if not (folder / name).is_file():
             inner = folder / "model"
             raise BundleError(
                 f"this bundle has no {name}.",
-                place=Place(folder),
+                place=Location(folder),
                 expected=f"{CONFIG}, {WEIGHTS} and {CARD}",
                 do=f"did you mean {inner}?"
                 if (inner / CONFIG).is_file()
@@ -161,28 +179,28 @@ def _check_files(folder: Path) -> None:
             )
 
 
-def _check_tokenizer(folder: Path, wanted: str | None, config: BundleConfig) -> None:
+def _check_tokenizer(folder: Path, expected: str | None, config: BundleConfig) -> None:
     if not config.vocabulary_size:  # what reads no text has none
         return
-    if not config.max_tokens or wanted is None:
+    if not config.max_tokens or expected is None:
         raise BundleError(
             "this file of the bundle is damaged, or of another jumok.",
-            place=Place(folder / CONFIG),
+            place=Location(folder / CONFIG),
             expected="max_tokens of 1 or more, and tokenizer_sha256, as it has a vocabulary",
-            got=f"max_tokens {config.max_tokens}, tokenizer_sha256 {wanted}",
+            got=f"max_tokens {config.max_tokens}, tokenizer_sha256 {expected}",
             do="get an undamaged copy of the bundle",
         )
     if not (folder / TOKENIZER).is_file():
         raise BundleError(
-            f"this bundle has no {TOKENIZER}.", place=Place(folder), do="copy the whole folder"
+            f"this bundle has no {TOKENIZER}.", place=Location(folder), do="copy the whole folder"
         )
-    found = sha256(folder / TOKENIZER)
-    if wanted != found:
+    actual = sha256(folder / TOKENIZER)
+    if expected != actual:
         raise BundleError(
             "the tokenizer is not the one these weights were trained with.",
-            place=Place(folder / TOKENIZER),
-            expected=f"SHA-256 {wanted}",
-            got=f"SHA-256 {found}",
+            place=Location(folder / TOKENIZER),
+            expected=f"SHA-256 {expected}",
+            got=f"SHA-256 {actual}",
             do="put the bundle's own tokenizer.model back",
         )
 
@@ -192,7 +210,7 @@ def _refuse_pickles(folder: Path) -> None:
         if file.is_file() and (file.suffix in PICKLE_SUFFIXES or _starts_as_pickle(file)):
             raise BundleError(
                 "this bundle holds what may be a Python pickle, which can run any code when read.",
-                place=Place(file),
+                place=Location(file),
                 expected="weights in model.safetensors only",
                 do="remove the file if you know what it is; otherwise do not use this bundle",
             )
@@ -216,16 +234,33 @@ def _read_json(file: Path) -> dict[str, object]:
     except (ValueError, OSError, RecursionError) as error:
         raise BundleError(
             "this file cannot be read as JSON.",
-            place=Place(file),
+            place=Location(file),
             got=str(error),
             do="get an undamaged copy of the bundle",
         ) from error
     if not isinstance(value, dict):
-        raise BundleError("this file holds no JSON object.", place=Place(file))
+        raise BundleError("this file holds no JSON object.", place=Location(file))
     return value
 
 
 def sha256(file: Path) -> str:
-    """The SHA-256 digest of a file, in hexadecimal."""
+    """In hexadecimal."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def read_header(file: Path) -> Mapping[str, Entry]:
+    """The tensors of a safetensors file by their names, from its header alone.
+
+    Raises:
+        BundleError: not safetensors, or truncated.
+    """
+    try:
+        return read_any_header(file).entries
+    except ValueError as error:
+        raise BundleError(
+            "the weights cannot be read.",
+            got=str(error),
+            do="copy or download the bundle again",
+            place=Location(file),
+        ) from error

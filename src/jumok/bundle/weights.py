@@ -8,9 +8,9 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from jumok.bundle.arrays import read_arrays, unreadable
-from jumok.bundle.described import check_alignment, check_size, check_tensors, section_of, unfit
+from jumok.bundle.described import check_alignment, check_size, check_tensors, unfit
+from jumok.bundle.free_memory import check_free_memory
 from jumok.bundle.reading import WEIGHTS, Bundle
-from jumok.bundle.room import check_room
 from jumok.config.section import ModelSection
 from jumok.models.catalog import DataSizes, build
 from jumok.models.memory import SequenceToSequence
@@ -24,8 +24,8 @@ def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
         BundleError: tensors that are missing, unknown, or of other shapes than config.json gives;
             or too little memory is free.
     """
-    check_room(bundle, BYTES * bundle.parameters)
-    model = _built(bundle, section_of(bundle))
+    check_free_memory(bundle, BYTES * bundle.parameters)
+    model = _built(bundle, bundle.section)
     own = model.state_dict()
     check_tensors(bundle, {name: tuple(tensor.shape) for name, tensor in own.items()})
     stored = _stored(bundle)
@@ -39,12 +39,11 @@ def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
 
 
 def _built(bundle: Bundle, config: ModelSection) -> nn.Module:
-    """The model without its weights; sizes beyond those of the weights are refused."""
     check_size(bundle, config)
     file = bundle.config
     model = build(config, DataSizes(file.vocabulary_size, len(file.labels)))
-    looks = len(model.cross_sites) if isinstance(model, SequenceToSequence) else 0
-    check_alignment(bundle, looks)
+    layers = len(model.cross_sites) if isinstance(model, SequenceToSequence) else 0
+    check_alignment(bundle, layers)
     return model
 
 

@@ -24,7 +24,7 @@ from jumok.bundle.reading import (
     previous_folder,
 )
 from jumok.data.files.atomic import force_to_disk, partial_of
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 
 
 @runtime_checkable
@@ -45,15 +45,10 @@ def write_bundle(
 ) -> Path:
     """Writes a bundle atomically; a bundle that is already there is replaced.
 
-    Everything is written and flushed in a sibling folder, which is then renamed.
-
     Args:
-        folder: the bundle's folder.
         weights: a `state_dict()`; tied weights may have several names. They keep their types:
             give float32, bfloat16, or int8 with scales (`jumok.bundle.quantised`).
-        config: all that is needed to build the model again.
-        tokenizer: the one the model was trained with; None for a model that reads no text.
-        card: the model card.
+        tokenizer: None for a model that reads no text.
 
     Raises:
         BundleError: no permission, a full disk, or the folder is something else than a bundle.
@@ -62,7 +57,7 @@ def write_bundle(
     if folder.exists() and not (folder / CONFIG).is_file():
         raise BundleError(
             "the folder for the bundle is something else than a bundle.",
-            place=Place(folder),
+            place=Location(folder),
             do="choose another folder, or remove this one yourself",
         )
     new = partial_of(folder)
@@ -75,7 +70,7 @@ def write_bundle(
     except OSError as error:
         raise BundleError(
             "the bundle could not be written; the old contents are untouched.",
-            place=Place(folder),
+            place=Location(folder),
             got=str(error.strerror or error),
             do="free some space or choose a folder that you may write to",
         ) from error
@@ -117,7 +112,7 @@ def _once(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _flush(folder: Path) -> None:
-    """Flushes to disk: a rename must not become durable before the files that it names."""
+    """A rename must not become durable before the files that it names."""
     for path in [*folder.iterdir(), folder]:
         force_to_disk(path)
 

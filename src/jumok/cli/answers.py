@@ -1,4 +1,4 @@
-"""The translations of lines as they come in, for `jumok translate` and its documents."""
+"""Translate lines as they arrive, for `jumok translate` and its documents."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ class Answers:
     glossary: Path | None
 
     def of(self, incoming: Lines[str], steps: Steps) -> "Iterator[Translation]":
-        """The translation of each line; after each chunk of lines, the progress is recorded."""
+        """The translation of each line; progress is recorded after each chunk."""
         done = steps.done.lines
         for chunk in incoming.chunks(AHEAD * self.batch):
             yield from self.each(chunk, done)
@@ -42,7 +42,7 @@ class Answers:
         """The translation of each of these lines; `done` lines came before them."""
         return self.translator.translate_lines(
             lines,
-            replace(self.options, seed=self.options.seed + done),
+            self.options.seeded(done),
             alignments=self.alignments,
             prefix=self.prefix,
             split=self.split,

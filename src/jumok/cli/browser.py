@@ -1,4 +1,4 @@
-"""Opens a page that was written in the user's browser, where there is one."""
+"""Open a written page in the user's browser."""
 
 import os
 import sys
@@ -20,11 +20,11 @@ def is_here() -> bool:
 
 
 def is_offered() -> bool:
-    """Whether opening a browser should be offered: one is here, and a person reads the output."""
+    """Whether a browser is here and a person reads the output."""
     return sys.stdout.isatty() and is_here()
 
 
 def open_page(file: Path) -> None:
-    """Opens the file in a browser, or reports on stderr that there is none."""
+    """Opens the file in a browser; reports on stderr if there is none."""
     if not (is_here() and webbrowser.open(file.absolute().as_uri())):
         typer.echo(f"note: no browser can be opened from here; open {file} yourself", err=True)

@@ -1,13 +1,9 @@
-"""Which columns of a table a command reads, and where pairs of texts are."""
+"""Options that name columns of a table, and pairs of texts."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.data.pairs import corpus
 
 if TYPE_CHECKING:
     from jumok.data.files.tables import Column
@@ -27,7 +23,7 @@ def two_columns(named: str, sides: str, names: str) -> "tuple[Column, Column]":
 
     Args:
         sides: what they hold, for the error: "the text's and the label's".
-        names: an example of their names, for the error: "text,label".
+        names: an example, for the error: "text,label".
 
     Raises:
         ConfigError: --columns does not name two columns.
@@ -45,11 +41,10 @@ def two_columns(named: str, sides: str, names: str) -> "tuple[Column, Column]":
 def named_columns(
     data: Path | None, columns: str | None, source: str | None, target: str | None
 ) -> str | None:
-    """The value of --columns, or --from and --to in its place; None: none of them was given.
+    """The value of --columns, or of --from and --to as "from,to"; None without any of them.
 
     Raises:
-        ConfigError: one of --from and --to without the other, with --columns, or any of them
-            without --data.
+        ConfigError: only one of --from and --to, both ways at once, or no --data.
     """
     if data is None and (columns, source, target) != (None, None, None):
         raise ConfigError(
@@ -86,10 +81,12 @@ def pairs_of(
             "a text and its translation are needed.",
             do=f"--source FILE {target_option} FILE, or --data FILE.tmx --from en --to fr",
         )
+    from jumok.data.pairs.corpus import Corpus
+
     if data is None:
-        return corpus.Corpus(source=source, target=target)
+        return Corpus(source=source, target=target)
     first, second = two_columns(columns, "the text's and its translation's", "en,ko")
-    return corpus.Corpus(file=data, source_column=first, target_column=second)
+    return Corpus(file=data, source_column=first, target_column=second)
 
 
 def linked_pairs_of(

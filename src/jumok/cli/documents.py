@@ -1,4 +1,4 @@
-"""Documents on the command line: their format, input and output."""
+"""Documents as input and output of `jumok translate`."""
 
 import os
 import sys
@@ -15,10 +15,6 @@ from jumok.data.files.atomic import atomic_file
 from jumok.data.files.formats import COMPRESSED, kind_of_name
 from jumok.data.files.reading import first_bytes, open_bytes
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.documents import catalog, plain
 
 if TYPE_CHECKING:
     from jumok.cli.answers import Answers
@@ -33,7 +29,7 @@ def document_asked(file: Path | None, format: Formats, columns: bool) -> str | N
 
     Raises:
         ConfigError: such an option was given for a document.
-        DataError: the file cannot be read, or cannot be translated.
+        DataError: the file cannot be read or translated.
     """
     kind = _format_of(file, format)
     if kind and columns:
@@ -56,25 +52,31 @@ def _format_of(file: Path | None, format: Formats) -> str | None:
         return None
     with open_bytes(file) as stream:
         head = first_bytes(stream)
-    found = catalog.document_format(file, head)
-    if found is None and plain.looks_wrapped(head.decode("utf-8", errors="replace")):
+    from jumok.documents.catalog import document_format
+
+    kind = document_format(file, head)
+    from jumok.documents.plain import looks_wrapped
+
+    if kind is None and looks_wrapped(head.decode("utf-8", errors="replace")):
         typer.echo(
             f"note: the lines of {file} seem to be wrapped, and each is translated by itself; "
             "--format paragraphs joins them, --format lines leaves this note out",
             err=True,
         )
-    return found
+    return kind
 
 
 def translate_to(answers: "Answers", file: Path | None, output: Path | None, format: str) -> None:
     """Translates a document, from a file or standard input to a file or standard output.
 
     Raises:
-        ConfigError: the output's name is that of another format, or a binary format has no file.
+        ConfigError: the output has another format's suffix, or a binary format has no file.
         DataError: the document cannot be read, or the output cannot be written.
     """
     standard = output is None or output == STANDARD
-    if standard and format in catalog.BINARY:
+    from jumok.documents.catalog import BINARY
+
+    if standard and format in BINARY:
         raise ConfigError(
             f"a document of this format ({format}) is not written to standard output.",
             do=f"add --output FILE.{format}",

@@ -1,11 +1,11 @@
-"""Texts to look at first: a model's own validation data, or sentences of the built-in corpus."""
+"""Example inputs for a model: its validation data, or the built-in corpus."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
 from jumok.bundle.card import BundleConfig
-from jumok.bundle.reading import read_bundle
+from jumok.bundle.reading import Bundle
 from jumok.cli.way_in import run_of
 from jumok.config import CorpusConfig, load_config
 from jumok.config.labelled import LabelledCorpusConfig
@@ -13,10 +13,11 @@ from jumok.config.text import TextCorpusConfig
 from jumok.data.pairs.corpus import read_pairs
 from jumok.data.texts.corpus import TextCorpus, read_examples
 from jumok.errors import JumokError
-from jumok.smallworld.corpus import pairs
+from jumok.systems.loading import opened
 from jumok.training.folder import RECIPE, SMALLWORLD
 from jumok.training.preparing.pairs import corpus_of_pairs
 from jumok.training.preparing.texts import corpus_of
+from smallworld.corpus import pairs
 
 MOST = 5
 """The most examples."""
@@ -26,21 +27,21 @@ FEWEST_WORDS, MOST_WORDS, PROMPT = 3, 10, 4
 GAP = "[MASK]"
 
 
-def examples_for(model: Path) -> list[str]:
+def examples_for(model: Bundle | Path) -> list[str]:
     """A few inputs for a model that reads text; none where nothing is known to fit it.
 
-    They are from the validation data that the run's recipe names, or from its training data if a
-    part of that was held out. If the data is not there, they are from the embedded corpus, if it
-    has the model's language.
+    They come from the validation data of the run's recipe or the held-out part of its training
+    data; without these from the embedded corpus, if it has the model's language.
     """
     try:
-        config = read_bundle(model).config
+        bundle = opened(model)
+        config = bundle.config
     except JumokError:  # a folder in Hugging Face's format, whose data is not known
         return []
-    own = list(_own(model, config.source_language))
-    found = _chosen(own) or _chosen(own, fewest=1) or _chosen(map(_cut, own), fewest=1)
-    found = found or _chosen(_built_in(config))
-    return [_as_input(text, config.task) for text in found]
+    own = list(_own(bundle.folder, config.source_language))
+    texts = _chosen(own) or _chosen(own, fewest=1) or _chosen(map(_cut, own), fewest=1)
+    texts = texts or _chosen(_built_in(config))
+    return [_as_input(text, config.task) for text in texts]
 
 
 def _own(model: Path, language: str) -> Iterator[str]:
@@ -75,8 +76,8 @@ def _built_in(config: BundleConfig) -> Iterator[str]:
     if config.source_language not in ("en", "ko"):
         return iter(())
     english = config.source_language == "en"
-    found = pairs("test", maximum_words=MOST_WORDS)
-    return (pair.source if english else pair.target for pair in found)
+    examples = pairs("test", maximum_words=MOST_WORDS)
+    return (pair.source if english else pair.target for pair in examples)
 
 
 def _cut(text: str) -> str:
@@ -86,12 +87,12 @@ def _cut(text: str) -> str:
 def _chosen(texts: Iterable[str], fewest: int = FEWEST_WORDS) -> list[str]:
     """The first distinct texts of a few words."""
     fits = (text.strip() for text in texts if fewest <= len(text.split()) <= MOST_WORDS)
-    found: dict[str, None] = {}
+    chosen: dict[str, None] = {}
     for text in fits:
-        found[text] = None
-        if len(found) == MOST:
+        chosen[text] = None
+        if len(chosen) == MOST:
             break
-    return list(found)
+    return list(chosen)
 
 
 def _as_input(text: str, task: str) -> str:

@@ -1,39 +1,37 @@
-"""Folders given instead of image files: all images in them, sorted by name."""
+"""Folders of images as arguments."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import typer
 
-from jumok.errors import DataError, Place
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.data.files import images
+from jumok.errors import DataError, Location
 
 
 def pictures_in(items: Iterable[str | Path]) -> Iterator[Path]:
-    """The files as they are given; for a folder, the images in it and in its subfolders.
+    """The files in the given order, and the images below each folder.
 
-    Other files of a folder are skipped, and counted on stderr; hidden files are ignored.
+    A folder's other files are counted on stderr; hidden ones are ignored.
 
     Raises:
         DataError: a folder holds no image.
     """
+    from jumok.data.files.images import SUFFIXES
+
     for item in map(Path, items):
         if not item.is_dir():
             yield item
             continue
-        found = sorted(path for path in item.rglob("*") if _is_plain(path, item))
-        pictures = [path for path in found if path.name.lower().endswith(images.SUFFIXES)]
+        inside = sorted(path for path in item.rglob("*") if _is_plain(path, item))
+        pictures = [path for path in inside if path.name.lower().endswith(SUFFIXES)]
         if not pictures:
             raise DataError(
                 "there is no image in this folder.",
-                expected=f"files that end in {', '.join(images.SUFFIXES)}",
-                got=f"{len(found):,} other files",
-                place=Place(item),
+                expected=f"files that end in {', '.join(SUFFIXES)}",
+                got=f"{len(inside):,} other files",
+                place=Location(item),
             )
-        if others := len(found) - len(pictures):
+        if others := len(inside) - len(pictures):
             files = "1 file that is not an image" if others == 1 else (
                 f"{others:,} files that are not images"
             )  # fmt: skip

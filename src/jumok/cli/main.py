@@ -1,4 +1,4 @@
-"""The command `jumok`: one file for each command. Starting imports neither torch nor sacreBLEU."""
+"""The command `jumok`. Starting imports neither torch nor sacreBLEU."""
 
 import atexit
 import errno
@@ -16,11 +16,7 @@ import typer
 from jumok.cli.late_verbs import LateGroup, LateVerb
 from jumok.environment import threads
 from jumok.errors import JumokError
-from jumok.late import late_imports
 from jumok.plugins import load_plugin
-
-with late_imports():
-    from importlib import metadata
 
 TEACH = "Train attention models, look inside them, and ship them."
 
@@ -38,7 +34,6 @@ jumok look runs/a/model "I am a student." [dim]- see what it attended to[/dim]
 Help for each command: jumok translate --help"""
 
 MAKE, USE, JUDGE, INSIDE = "Train a model", "Use a model", "Evaluate a model", "Look inside"
-LEARN = "Test the claims of the lectures"
 
 
 class Verbs(LateGroup):
@@ -69,7 +64,6 @@ class Verbs(LateGroup):
         "explain": LateVerb("jumok.cli.verbs.inside.explain:explain", INSIDE),
         "align": LateVerb("jumok.cli.verbs.inside.align:align", INSIDE),
         "heads": LateVerb("jumok.cli.verbs.inside.heads:heads", INSIDE),
-        "lab": LateVerb("jumok.cli.verbs.lab:lab", LEARN),
         "recipes": LateVerb("jumok.cli.verbs.recipes:recipes", MAKE),
     }
 
@@ -85,12 +79,20 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+NO_ROOM = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "your quota of the disk is used up",
+    errno.EFBIG: "it is larger than a file may be here (ulimit -f)",
+}
+
 # The messages of torch when there is no memory left, on a CPU and on a GPU.
 OUT_OF_MEMORY = re.compile("can't allocate memory|out of memory")
 
 
 def _say_version(wanted: bool) -> bool:
     if wanted:
+        from importlib import metadata
+
         typer.echo(f"jumok {metadata.version('jumok')}")
         raise typer.Exit
     return wanted
@@ -149,11 +151,11 @@ def run() -> None:
         )
         sys.exit(JumokError.exit_code)
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        if error.errno not in NO_ROOM:
             if error.filename is None:
                 raise
             # The system refused a file that the user named; a traceback would not help.
             typer.echo(f"error: {error.filename}: {error.strerror}", err=True)
             sys.exit(JumokError.exit_code)
-        typer.echo("error: the output cannot be written: the disk is full.", err=True)
+        typer.echo(f"error: the output cannot be written: {NO_ROOM[error.errno]}.", err=True)
         os._exit(JumokError.exit_code)  # flushing at exit would fail again

@@ -1,14 +1,10 @@
-"""A saved trace given in place of a text or an image."""
+"""Saved traces as input."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.inspection import trace_file
 
 if TYPE_CHECKING:
     from jumok.inspection.trace import Trace
@@ -35,4 +31,6 @@ def saved_trace(family: "Family", given: str, asked: Mapping[str, object]) -> "T
             got=f"{', '.join(wanted)} with {given}",
             do="give the text or the image itself",
         )
-    return trace_file.load_trace(given, of=family.system)
+    from jumok.inspection.trace_file import load_trace
+
+    return load_trace(given, of=family.system)

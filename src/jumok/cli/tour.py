@@ -1,14 +1,10 @@
-"""The tours of `jumok look`: the options that name and list them."""
+"""Options of `jumok look` for tours."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.inspection.page import tours
 
 if TYPE_CHECKING:
     from jumok.inspection.page.tours import Tour
@@ -18,7 +14,9 @@ if TYPE_CHECKING:
 def _list(wanted: bool) -> None:
     if not wanted:
         return
-    for tour in tours.built_in():
+    from jumok.inspection.page.tours import built_in
+
+    for tour in built_in():
         typer.echo(f"{tour.name:18} {tour.text['en']}")
     raise typer.Exit
 
@@ -39,7 +37,7 @@ Listed = Annotated[
 
 
 def wanted_tour(given: str | None, save: object, figure: object) -> "Tour | None":
-    """The tour of --tour; None: none is asked for.
+    """The tour of --tour, if it is given.
 
     Raises:
         ConfigError: there is none of this name, the file is wrong, or no page is asked for.
@@ -51,17 +49,21 @@ def wanted_tour(given: str | None, save: object, figure: object) -> "Tour | None
             "--tour is for a page.",
             do="leave it out, or save a page with --save FILE.html",
         )
-    return tours.find_tour(given)
+    from jumok.inspection.page.tours import find_tour
+
+    return find_tour(given)
 
 
 def fitting(tour: "Tour | None", trace: "Trace") -> "Tour | None":
-    """The tour; the model must have what it needs, once there is something to show.
+    """The tour, once the trace has been compared with what it needs.
 
     Raises:
-        ConfigError: it does not.
+        ConfigError: the model lacks it.
     """
     if tour is None or not trace.sites:
         return tour
+    from jumok.inspection.page import tours
+
     unmet = tours.unmet(tour, trace)
     if unmet is not None:
         others = [each.name for each in tours.built_in() if tours.unmet(each, trace) is None]

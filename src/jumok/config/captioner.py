@@ -1,5 +1,6 @@
 """The sections of a captioner: the image encoder and the decoder."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -7,6 +8,7 @@ from pydantic import Field, model_validator
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import Count, Layers, ModelSection, Section, Share, Side, part_name
 from jumok.config.stack import WriterConfig
+from jumok.specs import Spec
 
 
 class CnnConfig(Section):
@@ -151,6 +153,12 @@ class CaptionerConfig(ModelSection):
         decoder = self.decoder
         kind = decoder.cell.upper() if isinstance(decoder, RnnDecoderConfig) else "Transformer"
         return f"{memory}; {kind} decoder, {_counted(decoder.layers)}, width {decoder.dim}"
+
+    def parts(self) -> Iterator[tuple[str, str, Spec | None]]:
+        """Those of its decoder."""
+        if isinstance(self.decoder, RnnDecoderConfig):
+            return self.decoder.recurrent(looks=self.memory == "grid").parts()
+        return self.decoder.parts()
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "CaptionerConfig":

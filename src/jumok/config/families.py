@@ -33,7 +33,7 @@ from jumok.config.training import (
 from jumok.config.transformer import TransformerConfig
 from jumok.config.vectors import VectorsConfig
 from jumok.kinds import KINDS
-from jumok.places import resolve
+from jumok.places import import_string
 
 
 class Config(Section):
@@ -57,7 +57,6 @@ class Config(Section):
 
 
 DEFAULT_KIND = "transformer"
-COUNTED = ("sinusoidal", "learned", "binary", "fraction")
 """Position encodings with a maximum length."""
 
 
@@ -103,7 +102,7 @@ class TranslationConfig(Config):
     @model_validator(mode="after")
     def _positions_suffice(self) -> "TranslationConfig":
         model = self.model
-        if not isinstance(model, TransformerConfig) or model.positions not in COUNTED:
+        if not isinstance(model, TransformerConfig) or not model.specs.positions.limited:
             return self
         if self.data.max_tokens >= model.max_length:
             raise ValueError(
@@ -132,7 +131,7 @@ class CaptionConfig(Config):
         decoder = self.model.decoder
         if isinstance(decoder, RnnDecoderConfig):
             return self
-        counted = decoder.positions in COUNTED
+        counted = decoder.specs.positions.limited
         if counted and self.data.max_tokens >= decoder.max_length:
             raise ValueError(
                 f"data.max_tokens = {self.data.max_tokens} and the end of the caption need more "
@@ -217,7 +216,7 @@ class MaskedLanguageModelConfig(Config):
 
     @model_validator(mode="after")
     def _positions_suffice(self) -> "MaskedLanguageModelConfig":
-        check_room(self.data.max_tokens, self.model)
+        check_max_positions(self.data.max_tokens, self.model)
         return self
 
 
@@ -238,7 +237,7 @@ class TextClassificationConfig(Config):
     @model_validator(mode="after")
     def _positions_suffice(self) -> "TextClassificationConfig":
         if self.model.pretrained is None:
-            check_room(self.data.max_tokens, self.model)
+            check_max_positions(self.data.max_tokens, self.model)
         return self
 
     @model_validator(mode="after")
@@ -250,9 +249,9 @@ class TextClassificationConfig(Config):
         return self
 
 
-def check_room(max_tokens: int, model: EncoderConfig) -> None:
+def check_max_positions(max_tokens: int, model: EncoderConfig) -> None:
     """Raises ValueError if there are not enough positions for START, the tokens and END."""
-    if model.positions in COUNTED and max_tokens + 2 > model.max_length:
+    if model.specs.positions.limited and max_tokens + 2 > model.max_length:
         raise ValueError(
             f"data.max_tokens = {max_tokens}, START and END need more positions than "
             f"model.max_length = {model.max_length}: raise the latter or lower the former"
@@ -291,4 +290,6 @@ FAMILIES: dict[str, type[Config]] = {kind: recipe for recipe in RECIPES for kind
 def families() -> dict[str, type[Config]]:
     """The recipe of every `model.kind`, those of plugins included."""
     places = [each.recipe for each in KINDS.values() if each.recipe is not None]
-    return FAMILIES | {kind: recipe for recipe in map(resolve, places) for kind in _kinds(recipe)}
+    return FAMILIES | {
+        kind: recipe for recipe in map(import_string, places) for kind in _kinds(recipe)
+    }

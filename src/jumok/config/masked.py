@@ -46,16 +46,10 @@ class TextClassifierConfig(EncoderConfig):
         return self
 
 
-SHAPE = frozenset(
-    {
-        *("dim", "heads", "head_dim", "value_dim", "layers", "feedforward", "activation"),
-        *("norm", "positions", "positions_join", "max_length", "embedding_norm", "kv_heads"),
-        *("score", "process_heads", "process_output", "feedforward_kind", "bias", "norm_kind"),
-        *("norm_epsilon", "rotary_base", "score_cap", "sinks"),
-        *("attention_kind", "latent_dim", "query_latent_dim", "rotary_dim", "value_residual"),
-        *("experts", "experts_used"),
-    }
-)
+SHAPE = frozenset(EncoderConfig.model_fields) - {
+    *("kind", "window", "window_layers", "experts_balance"),
+    *("dropout", "attention_dropout", "feedforward_dropout", "word_dropout"),
+}
 """The keys of an encoder that determine its weights; only dropout may change after training."""
 
 Whole = Annotated[float, Field(ge=0.0, le=1.0)]

@@ -9,10 +9,6 @@ from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection
 from jumok.config.transformer import TransformerConfig
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.config import families
 
 OWN: tuple[type[ModelSection], ...] = (
     TransformerConfig,
@@ -36,6 +32,8 @@ def model_config(values: Mapping[str, object]) -> ModelSection:
     kind = str(values.get("kind"))
     section = SECTIONS.get(kind)
     if section is None:
+        from jumok.config import families
+
         recipes, section = families.families(), TransformerConfig
         if kind in recipes:
             sections = families.sections_of(recipes[kind])

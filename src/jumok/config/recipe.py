@@ -18,9 +18,9 @@ from pydantic import ValidationError
 from jumok.config.families import DEFAULT_KIND, Config, families
 from jumok.config.section import RecipeContext, Section, located
 from jumok.environment import recipe_variables
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
 from jumok.kinds import KINDS
-from jumok.places import resolve
+from jumok.places import import_string
 from jumok.plugins import load_plugin, loaded
 from jumok.shipped import find_recipe
 
@@ -50,7 +50,7 @@ def load_config(
 
 def read_recipe(recipe: Path) -> dict[str, object]:
     """The keys and values of a recipe's file, not validated."""
-    place = Place(recipe)
+    place = Location(recipe)
     do = "correct that line"
     if recipe.suffix != ".toml":
         do = ADVICE.format(json.dumps(recipe.stem), json.dumps(str(recipe), ensure_ascii=False))
@@ -63,7 +63,7 @@ def read_recipe(recipe: Path) -> dict[str, object]:
     except UnicodeDecodeError as error:
         raise ConfigError(
             "the recipe is not UTF-8.",
-            place=Place(recipe, byte=error.start),
+            place=Location(recipe, byte=error.start),
             do="save it as UTF-8" if recipe.suffix == ".toml" else do,
         ) from error
     except (
@@ -105,7 +105,7 @@ def parse_config(
     """
     if variables is None:
         variables = recipe_variables()
-    _check_depth(values, Place(recipe) if recipe else None)
+    _check_depth(values, Location(recipe) if recipe else None)
     values = overridden(values, overrides)
     context = RecipeContext(folder=recipe.parent if recipe else "", variables=variables)
     load_plugins(values.get("plugins"), context, recipe)
@@ -117,7 +117,7 @@ def parse_config(
         faults = "\n  ".join(_faults(error, family))
         raise ConfigError(
             f"the recipe cannot be followed:\n  {faults}",
-            place=Place(recipe) if recipe else None,
+            place=Location(recipe) if recipe else None,
             do=f"correct these keys; {family.manual}",
         ) from error
 
@@ -135,7 +135,7 @@ def overridden(values: Mapping[str, object], overrides: Sequence[str]) -> dict[s
     return changed
 
 
-def _check_depth(values: Mapping[str, object], place: Place | None) -> None:
+def _check_depth(values: Mapping[str, object], place: Location | None) -> None:
     """Raises a ConfigError if sections are nested too deeply."""
     level: list[dict[str, object] | list[object]] = [dict(values)]
     for _ in range(DEEPEST):
@@ -191,7 +191,7 @@ def load_plugins(named: object, context: RecipeContext, recipe: Path | None) -> 
             try:
                 load_plugin(located(file, context))
             except ValueError as error:
-                place = Place(recipe) if recipe else None
+                place = Location(recipe) if recipe else None
                 raise ConfigError(f"plugins: {error}", got=str(file), place=place) from error
 
 
@@ -227,7 +227,7 @@ def _uses(texts: set[str], family: type[Config], role: str, name: str) -> bool:
     """Whether a recipe uses what a plugin registered under this name."""
     if role == "kind":
         recipe = KINDS[name].recipe
-        return recipe is not None and resolve(recipe) is family
+        return recipe is not None and import_string(recipe) is family
     if role == "format" and any(f".{name}" in Path(text).suffixes for text in texts):
         return True
     return name in texts
@@ -242,7 +242,7 @@ def _family(values: Mapping[str, object], recipe: Path | None) -> type[Config]:
         near = difflib.get_close_matches(str(kind), known, n=1)
         raise ConfigError(
             "there is no such kind of model.",
-            place=Place(recipe) if recipe else None,
+            place=Location(recipe) if recipe else None,
             expected=", ".join(known),
             got=f"model.kind = {kind!r}",
             do=f"did you mean {near[0]!r}?" if near else "choose one of these",

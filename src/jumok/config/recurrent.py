@@ -1,13 +1,16 @@
 """The section [model] of a sequence-to-sequence RNN."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import model_validator
 
 from jumok.config.section import Count, Layers, ModelSection, Share, part_name
+from jumok.parts import described, names, spec_of
+from jumok.specs import ScoreSpec, Spec
 
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}
-PARTS = {"rnn": 1, "gru": 1, "lstm": 2}
+STATES = {"rnn": 1, "gru": 1, "lstm": 2}
 """How many vectors a cell's input is turned into, and how many its state is made of."""
 
 
@@ -38,6 +41,16 @@ class RecurrentConfig(ModelSection):
         layers = f"{self.encoder_layers}+{self.decoder_layers}"
         reads = f"{self.attention} attention" if self.attention != "none" else "no attention"
         return f"{self.cell.upper()}, {layers} layers, width {self.dim}, {reads}"
+
+    def parts(self) -> Iterator[tuple[str, str, Spec | None]]:
+        """Its attention, if it has one."""
+        if self.looks:
+            yield "attention", self.attention, described(ScoreSpec, self.attention)
+
+    @property
+    def score(self) -> ScoreSpec:
+        """What the score of its attention says of itself."""
+        return spec_of(ScoreSpec, self.attention)
 
     @property
     def looks(self) -> bool:
@@ -81,6 +94,7 @@ class RecurrentConfig(ModelSection):
                 'order = "gnmt" has layers above the one with attention: set decoder_layers = 2 '
                 "or more, and an attention"
             )
-        if self.coverage and self.attention != "additive":
-            raise ValueError('coverage is a part of attention = "additive"')
+        if self.coverage and not self.score.covers:
+            covering = (f'"{name}"' for name in names("score") if spec_of(ScoreSpec, name).covers)
+            raise ValueError("coverage is a part of attention = " + " or ".join(covering))
         return self

@@ -1,7 +1,7 @@
 """The base classes and types of all sections of a recipe."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from string import Template
 from typing import Annotated, TypedDict
@@ -9,6 +9,7 @@ from typing import Annotated, TypedDict
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo
 
 from jumok.parts import unknown
+from jumok.specs import Spec
 
 Share = Annotated[float, Field(ge=0.0, lt=1.0)]
 Count = Annotated[int, Field(ge=1, lt=2**31)]
@@ -110,6 +111,10 @@ class ModelSection(Section):
     """The section [model]: its `kind` determines the other keys."""
 
     kind: str
+
+    def parts(self) -> Iterator[tuple[str, str, Spec | None]]:
+        """The parts that it names: the key, the name, and the part's record if it has one."""
+        return iter(())
 
     @property
     def summary(self) -> str:

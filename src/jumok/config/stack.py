@@ -1,11 +1,25 @@
 """The keys that all models of Transformer blocks share."""
 
-from collections.abc import Iterator
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from jumok.config.section import Count, ModelSection, Share, part_name
+from jumok.parts import described, names, spec_of
+from jumok.specs import (
+    AttentionSizes,
+    AttentionSpec,
+    FeedForwardSpec,
+    HeadProcessSpec,
+    NormSpec,
+    OutputProcessSpec,
+    PositionSpec,
+    ScoreSpec,
+    Spec,
+)
 
 PositionKind = Annotated[str, part_name("positions", "none")]
 ActivationKind = Literal["relu", "relu2", "gelu", "silu"]
@@ -15,11 +29,30 @@ Cap = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 """The largest score that a soft cap lets through."""
 WindowKind = Literal["window", "whole"]
 
-OF_PRODUCTS = ("heads", "latent", "differential")
-"""Kinds of attention that weigh by the softmax of a score, and by nothing else."""
+NAMED: dict[str, type[Spec]] = {
+    "score": ScoreSpec,
+    "attention_kind": AttentionSpec,
+    "process_heads": HeadProcessSpec,
+    "process_output": OutputProcessSpec,
+    "feedforward_kind": FeedForwardSpec,
+    "norm_kind": NormSpec,
+    "positions": PositionSpec,
+}
+"""The keys that name parts, and the kinds of the parts' records."""
 
-PRODUCTS = ("dot", "scaled-dot", "cosine")
-"""Scores that do not change if the query and the key are turned by the same angle."""
+
+@dataclass(frozen=True)
+class StackSpecs:
+    """What the parts of blocks say of themselves; of a part without a record, that of its role,
+    which promises nothing."""
+
+    score: ScoreSpec
+    attention: AttentionSpec
+    norm: NormSpec
+    feedforward: FeedForwardSpec
+    positions: PositionSpec
+    head_processes: tuple[HeadProcessSpec, ...]
+    output_processes: tuple[OutputProcessSpec, ...]
 
 
 class StackConfig(ModelSection):
@@ -61,31 +94,66 @@ class StackConfig(ModelSection):
     feedforward_dropout: Share = 0.0
     word_dropout: Share = 0.0
 
+    def parts(self) -> Iterator[tuple[str, str, Spec | None]]:
+        """The parts that it names: the key, the name, and the part's record if it has one."""
+        for key, kind in NAMED.items():
+            value = getattr(self, key)
+            for name in (value,) if isinstance(value, str) else value:
+                if name != "none":
+                    yield key, name, described(kind, name)
+
+    @cached_property
+    def specs(self) -> StackSpecs:
+        """What its parts say of themselves."""
+        return StackSpecs(
+            spec_of(ScoreSpec, self.score),
+            spec_of(AttentionSpec, self.attention_kind),
+            spec_of(NormSpec, self.norm_kind),
+            spec_of(FeedForwardSpec, self.feedforward_kind),
+            spec_of(PositionSpec, self.positions),
+            tuple(spec_of(HeadProcessSpec, name) for name in self.process_heads),
+            tuple(spec_of(OutputProcessSpec, name) for name in self.process_output),
+        )
+
+    @property
+    def sizes(self) -> AttentionSizes:
+        """The sizes of its attention."""
+        head_dim = self.head_dim or self.dim // self.heads
+        return AttentionSizes(
+            self.dim,
+            self.heads,
+            self.kv_heads or self.heads,
+            head_dim,
+            self.value_dim or head_dim,
+            self.bias,
+            self.norm_epsilon,
+            self.latent_dim or 2 * head_dim,
+            self.query_latent_dim or 0,
+            self.specs.attention.turned_dim(
+                head_dim, self.rotary_dim, self.specs.positions.enters == "heads"
+            ),
+        )
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy, whose parts may be others."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("specs", None)
+        return copied
+
     @property
     def reach(self) -> int | None:
         """The number of positions; None if it is unlimited."""
-        if self.positions == "binary":
-            return 1 << max(1, (self.max_length - 1).bit_length())
-        return self.max_length if self.positions == "learned" else None
-
-    @property
-    def turned_dim(self) -> int:
-        """How much of a head's query and key rotary positions turn: all but in latent attention."""
-        head_dim = self.head_dim or self.dim // self.heads
-        if self.attention_kind != "latent":
-            return head_dim
-        half = max(2, head_dim // 4 * 2)
-        return self.rotary_dim or (half if self.positions == "rotary" else 0)
+        return self.specs.positions.reach(self.max_length)
 
     @property
     def keeps_scores(self) -> bool:
         """Whether training keeps the scores of all queries and keys of a row, masked or not, which
         the fused kernels of GPUs do not: parts that are not known are assumed to do it.
         """
+        specs = self.specs
         return (
-            self.attention_kind not in OF_PRODUCTS
-            or self.score not in ("bilinear", *PRODUCTS)
-            or self.positions == "alibi"
+            not (specs.attention.softmax and specs.score.product)
+            or specs.positions.enters == "scores"
             or self.score_cap is not None
             or self.sinks
             or self.attention_dropout > 0.0
@@ -96,8 +164,9 @@ class StackConfig(ModelSection):
         """Whether it matters where in its row a sentence begins: rotary positions turn queries and
         keys by their places in the row, and only in products of both the distance alone remains.
         """
-        products = self.attention_kind in OF_PRODUCTS and self.score in PRODUCTS
-        return self.positions == "rotary" and not products
+        specs = self.specs
+        products = specs.attention.softmax and specs.score.turns
+        return specs.positions.enters == "heads" and not products
 
     def window_of(self, layer: int) -> int | None:
         """The window of the self-attention in this layer, from 0; None: it sees everything."""
@@ -131,14 +200,19 @@ class StackConfig(ModelSection):
                 f"heads = {self.heads} cannot share kv_heads = {self.kv_heads} heads of keys and "
                 "values: choose a divisor of heads"
             )
-        if self.positions == "rotary" and self.turned_dim % 2:
-            raise ValueError(f"rotary positions need an even head size, not {self.turned_dim}")
-        if self.positions == "binary" and self.dim < (self.max_length - 1).bit_length():
+        positions, sizes = self.specs.positions, self.sizes
+        if positions.pairs and sizes.rotary_dim % 2:
             raise ValueError(
-                f"binary positions up to max_length = {self.max_length} have more bits than "
-                f"dim = {self.dim}: raise dim, or lower max_length"
+                f"{self.positions} positions need an even head size, not {sizes.rotary_dim}"
             )
-        if self.positions_join == "concatenate" and self.positions in ("rotary", "alibi", "none"):
+        if positions.width(self.dim, self.max_length) > self.dim:
+            raise ValueError(
+                f"{self.positions} positions up to max_length = {self.max_length} have more bits "
+                f"than dim = {self.dim}: raise dim, or lower max_length"
+            )
+        if self.positions_join == "concatenate" and (
+            self.positions == "none" or positions.enters != "vectors"
+        ):
             raise ValueError(
                 f'positions = "{self.positions}" has no vectors to concatenate: '
                 'leave positions_join out, or choose "sinusoidal", "learned", "binary", ...'
@@ -152,36 +226,26 @@ class WriterConfig(StackConfig):
     logit_cap: Cap | None = None
 
 
-PLAIN: dict[str, dict[str, object]] = {
-    "latent": {
-        "kv_heads": None,
-        "score": "scaled-dot",
-        "process_heads": (),
-        "value_residual": False,
-    },
-    "linear": {"score": "scaled-dot", "score_cap": None, "sinks": False, "window": None},
-    "differential": {"process_output": ()},
-}
-"""By kind of attention the keys that have to keep their defaults, because it has no such part."""
-
-LATENT = ("latent_dim", "query_latent_dim", "rotary_dim")
-
-
 def kind_faults(config: StackConfig) -> Iterator[str]:
     """What the kind of attention cannot be combined with."""
-    kind, named = config.attention_kind, f'attention_kind = "{config.attention_kind}"'
-    for key, plain in PLAIN.get(kind, {}).items():
-        if getattr(config, key) != plain:
+    specs, named = config.specs, f'attention_kind = "{config.attention_kind}"'
+    attention = specs.attention
+    for key, default in attention.refuses.items():
+        if getattr(config, key) != default:
             yield f"{named} has no {key}: leave it out"
-    if kind == "linear" and config.positions == "alibi":
-        yield f'{named} has no scores that positions = "alibi" could be added to: choose others'
-    if kind == "differential" and (config.heads % 2 or (config.kv_heads or 2) % 2):
+    if not attention.scores and specs.positions.enters == "scores":
+        yield (
+            f'{named} has no scores that positions = "{config.positions}" could be added to: '
+            "choose others"
+        )
+    if attention.pairs and (config.heads % 2 or (config.kv_heads or 2) % 2):
         yield f"{named} needs an even number of heads and of kv_heads, which form pairs"
-    if kind == "latent" and config.turned_dim >= (config.head_dim or config.dim // config.heads):
-        yield f"rotary_dim = {config.turned_dim} is part of head_dim: choose a smaller one"
-    if kind != "latent":
+    turned = config.sizes.rotary_dim
+    if "rotary_dim" in attention.keys and turned >= config.sizes.head_dim:
+        yield f"rotary_dim = {turned} is part of head_dim: choose a smaller one"
+    for name in names("attention"):
         yield from (
-            f'{key} belongs to attention_kind = "latent": leave it out'
-            for key in LATENT
-            if getattr(config, key) is not None
+            f'{key} belongs to attention_kind = "{name}": leave it out'
+            for key in spec_of(AttentionSpec, name).keys
+            if key not in attention.keys and getattr(config, key) is not None
         )

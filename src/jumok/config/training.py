@@ -56,6 +56,14 @@ class TrainingConfig(Section):
     tensorboard: bool = False
 
     @property
+    def step_limit(self) -> int | None:
+        """The number of steps that ends the run; None: only its minutes do.
+
+        So it is where a recipe gives minutes and leaves the steps at their default.
+        """
+        return None if self.minutes and "steps" not in self.model_fields_set else self.steps
+
+    @property
     def processor_shares(self) -> int:
         """The shares of a step on processors: `shares`, or a power of two up to its micro-batches.
 

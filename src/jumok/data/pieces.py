@@ -1,4 +1,4 @@
-"""What is in a SentencePiece model, for a reader that has no SentencePiece: the page in a browser.
+"""The contents of a SentencePiece model, for a reader that has no SentencePiece: the page.
 
 A model is a message of Protocol Buffers; the fields below are those of sentencepiece_model.proto.
 """
@@ -27,10 +27,9 @@ class PieceTable:
     """A SentencePiece model's contents.
 
     Attributes:
-        subwords, scores, types: of each id; types are numbers of sentencepiece_model.proto.
+        types: numbers of sentencepiece_model.proto.
         charsmap: the compiled rules of the normaliser: the size of a double-array trie (4 bytes,
-            little-endian), the trie, and the texts it leads to, each ended by a zero byte. Empty:
-            text stays as it is.
+            little-endian), the trie, and the texts it leads to, each ended by a zero byte.
         dummy_prefix: a space is put before the text.
         remove_extra: spaces at the ends, and all but one of several, are removed.
         suffix: that space is put after the text, and subwords end with one instead.
@@ -65,7 +64,7 @@ class PieceTable:
 
 
 def read_pieces(model: bytes) -> PieceTable:
-    """The contents of a SentencePiece model.
+    """Parses a SentencePiece model.
 
     Raises:
         DataError: the bytes are not one.

@@ -1,4 +1,4 @@
-"""Counts the lines of a corpus that were changed or left out, with the first line numbers."""
+"""Counts of the lines of a corpus that were changed or left out, with the first line numbers."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -33,10 +33,9 @@ class Count:
 
 @dataclass
 class CorpusReport:
-    """The lines that were read, corrected and dropped in one corpus.
+    """The lines that were read, corrected and dropped in one corpus, by reason.
 
-    Corrected lines were changed and kept; `dropped` pairs are not in the store. Both are counted by
-    reason, in the words of the report. `unit` is what is counted: "pairs", "texts". With
+    Corrected lines were changed and kept. `unit` is what is counted: "pairs", "texts". With
     `skip_damaged`, a row that cannot be read is dropped too, and is not an error.
     """
 
@@ -52,7 +51,7 @@ class CorpusReport:
         self.mended.setdefault(reason, Count()).add([line])
 
     def drop(self, reason: str, lines: Iterable[int]) -> None:
-        """Counts pairs that are left out, and keeps the first few line numbers."""
+        """Counts pairs that are left out."""
         count = Count()
         count.add(lines)
         if count.lines:
@@ -66,11 +65,7 @@ class CorpusReport:
         self.drop(reason, [line])
 
     def damaged(self, error: DataError, line: int) -> None:
-        """Counts a row that cannot be read.
-
-        Raises:
-            DataError: `error`, if such rows are not skipped.
-        """
+        """Counts a row that cannot be read; raises `error` if such rows are not skipped."""
         if not self.skip_damaged:
             raise error
         self.skip(error.what[0].lower() + error.what[1:].rstrip("."), line)
@@ -92,7 +87,7 @@ class CorpusReport:
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, object]:
-        """The report as plain dicts, lists, numbers and strings."""
+        """Plain dicts, lists, numbers and strings."""
         counts = {
             kind: {reason: [c.lines, c.first] for reason, c in group.items()}
             for kind, group in (("mended", self.mended), ("dropped", self.dropped))
@@ -107,7 +102,6 @@ class CorpusReport:
 
     @classmethod
     def from_json(cls, stored: JsonObject) -> "CorpusReport":
-        """The report from the result of `to_json`."""
         mended, dropped = (
             {reason: Count(lines, first) for reason, (lines, first) in stored[kind].items()}
             for kind in ("mended", "dropped")

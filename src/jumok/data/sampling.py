@@ -1,4 +1,4 @@
-"""Samples tokenizations of words reproducibly: subword regularisation.
+"""Sampled tokenizations of words: reproducible subword regularisation.
 
 SentencePiece can sample too, but its generator can be seeded only once per process, so a resumed
 training would see other tokens than an uninterrupted one.

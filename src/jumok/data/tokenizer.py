@@ -16,13 +16,15 @@ import numpy as np
 import numpy.typing as npt
 import sentencepiece
 
+from jumok.data import special_tokens
 from jumok.data.files.atomic import write_durably
 from jumok.data.pieces import read_pieces
 from jumok.data.sampling import MergeSampler, UnigramSampler, piece_sampler
 from jumok.data.word_ids import WordIds, words_decide
-from jumok.errors import ConfigError, DataError, Place
+from jumok.errors import ConfigError, DataError, Location
 
-PAD, UNKNOWN, START, END = 0, 1, 2, 3
+PAD, UNKNOWN = special_tokens.PAD, special_tokens.UNKNOWN
+START, END = special_tokens.START, special_tokens.END
 SPECIALS = {"pad_id": PAD, "unk_id": UNKNOWN, "bos_id": START, "eos_id": END}
 SPACE = "▁"  # how SentencePiece writes the space before a word
 NEWLINE = "<newline>"  # the token of a line break, which no text is encoded as
@@ -81,7 +83,7 @@ class Tokenizer:
         DataError: the bytes are not a SentencePiece model, or its special-token ids differ.
     """
 
-    def __init__(self, model: bytes, place: Place | None = None) -> None:
+    def __init__(self, model: bytes, place: Location | None = None) -> None:
         try:
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
             self._processor.id_to_piece(list(range(self._processor.get_piece_size())))
@@ -129,19 +131,17 @@ class Tokenizer:
         sample: int = SAMPLE,
         seed: int = 0,
     ) -> "Tokenizer":
-        """Trains a tokenizer of exactly `size` subwords (special tokens and bytes included) on
-        lines.
+        """Trains a tokenizer of exactly `size` subwords (special tokens and bytes included).
 
         Args:
             lines: both sides of the corpora for a joint vocabulary.
-            kind: unigram (Kudo 2018), bpe (Sennrich et al. 2016), or char (one token per character;
-                `size` is then the maximum).
-            coverage: the share of the characters of the text that the vocabulary covers; all others
-                become bytes, or UNKNOWN without `byte_fallback`.
-            byte_fallback: 256 tokens for bytes, so that any text can be encoded.
+            kind: unigram (Kudo 2018), bpe (Sennrich et al. 2016), or char (`size` is then the
+                maximum).
+            coverage: the share of the text's characters in the vocabulary; others become bytes, or
+                UNKNOWN without `byte_fallback`.
             keep_layout: keep every space, and add a token for the line break, which
                 `jumok.data.texts.tokenizer` puts between lines.
-            sample: the maximum number of training lines; they are sampled uniformly, by `seed`.
+            sample: training lines at most; they are sampled uniformly, by `seed`.
 
         Raises:
             DataError: `size` is more than the text allows, or less than its characters need.
@@ -181,9 +181,9 @@ class Tokenizer:
             model = path.read_bytes()
         except OSError as error:
             raise DataError(
-                "the tokenizer cannot be read.", got=error.strerror, place=Place(path)
+                "the tokenizer cannot be read.", got=error.strerror, place=Location(path)
             ) from None
-        return cls(model, Place(path))
+        return cls(model, Location(path))
 
     def save(self, path: Path | str) -> None:
         write_durably(Path(path), self.model)
@@ -194,9 +194,8 @@ class Tokenizer:
     def encode_sampled(self, text: str, alpha: float, random: Random) -> list[int]:
         """The ids of a sampled tokenization of the text: subword regularisation.
 
-        Words are tokenized one by one. For unigram, a word's segmentation x is sampled from its 64
-        best with P(x) proportional to P_unigram(x)^alpha: alpha 0 is uniform, and a larger alpha is
-        closer to `encode`. For BPE, alpha is the probability that a merge is left out: 0 is
+        For unigram, a word's segmentation x is sampled from its 64 best with P(x) proportional to
+        P_unigram(x)^alpha. For BPE, alpha is the probability that a merge is left out: 0 is
         `encode`, 1 gives characters. A character model has one segmentation only.
 
         Source: Kudo 2018, section 3 (unigram); Provilkov et al. 2020, BPE-dropout (BPE).
@@ -241,11 +240,11 @@ class Tokenizer:
         return [self._processor.id_to_piece(int(id)) for id in ids]
 
     def ids(self, pieces: Sequence[str]) -> list[int]:
-        """The id of each subword, by its name; that of UNKNOWN where there is none."""
+        """The id of each subword, by its name; UNKNOWN where there is none."""
         return [self._processor.piece_to_id(piece) for piece in pieces]
 
     def words(self, ids: Sequence[int]) -> list[int]:
-        """For each id the index (from 0) of the word it belongs to.
+        """For each id the index (from 0) of its word.
 
         A word starts at a token that starts with the space symbol; a symbol on its own belongs to
         the following word, or at the end to the last word. END belongs to the last word.
@@ -261,7 +260,7 @@ class Tokenizer:
 
 
 def sample_lines(lines: Iterable[Line], count: int, seed: int) -> list[Line]:
-    """A sample of at most `count` of the lines, uniform and determined by the seed.
+    """At most `count` of the lines, sampled uniformly and determined by the seed.
 
     Reservoir sampling that skips from one chosen line to the next.
     Source: Li 1994, Reservoir-sampling algorithms of time complexity O(n(1 + log(N/n))), L.
@@ -280,7 +279,6 @@ def sample_lines(lines: Iterable[Line], count: int, seed: int) -> list[Line]:
 
 
 def _size_error(message: str, size: int, byte_fallback: bool) -> DataError | ConfigError:
-    """The user-facing error for a failure of SentencePiece's trainer."""
     if most := re.search(r"value <= (\d+)", message):
         return DataError(
             "the text is too small for a vocabulary of this size.",

@@ -1,8 +1,8 @@
 """Ids of texts from the ids of their words, each of which is encoded once.
 
-A corpus repeats its words (Zipf): most words of a text were in earlier ones, and to look one up
-costs a twentieth of encoding it. The ids are those of whole texts wherever no subword crosses a
-space and the segmentation of a word does not depend on its neighbours, which `words_decide` tells.
+A corpus repeats its words (Zipf), and to look one up costs a twentieth of encoding it. The ids are
+those of whole texts wherever no subword crosses a space and the segmentation of a word does not
+depend on its neighbours, which `words_decide` checks.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,12 +27,10 @@ Numbers = npt.NDArray[np.int32]
 def words_decide(table: PieceTable) -> bool:
     """Whether the ids of a text are those of its words, one after another.
 
-    So it is for merges and for single characters: no subword has a space inside, so no merge joins
-    two words, and their order within a word depends on that word alone. A unigram model adds
-    logarithms along the whole text, in 32 bits; nearly equal segmentations of a word could change
-    with what is before it.
+    So it is for merges and for single characters. A unigram model adds logarithms along the whole
+    text, in 32 bits; nearly equal segmentations of a word could change with what is before it.
     """
-    inner = any(SPACE in each[1:] for each in table.subwords)
+    inner = any(SPACE in subword[1:] for subword in table.subwords)
     space = SPACE in table.subwords and table.types[table.subwords.index(SPACE)] == NORMAL
     return (
         table.segmentation in ("bpe", "char")
@@ -48,11 +46,7 @@ def words_decide(table: PieceTable) -> bool:
 
 
 class WordIds:
-    """The ids of the words of earlier texts.
-
-    Args:
-        encode: the ids of each of some texts.
-    """
+    """The ids of the words of earlier texts; `encode` gives those of new ones."""
 
     def __init__(self, encode: Callable[[Sequence[str]], list[list[int]]]) -> None:
         self._encode = encode
@@ -65,8 +59,7 @@ class WordIds:
         """The ids of all texts one after another, and how many ids each text has.
 
         Args:
-            texts: UTF-8, each text with its line break.
-            count: of the texts.
+            texts: UTF-8, each of the `count` texts with its line break.
         """
         if len(self._table) > MOST_WORDS or len(self._ids) > MOST_IDS:
             self._forget()
@@ -101,7 +94,7 @@ class PlainTable:
         for word in chain.from_iterable(words):
             self._numbers.setdefault(word, len(self._numbers))
         numbers = [self._numbers[word] for word in chain.from_iterable(words)]
-        return np.array(numbers, np.int32), np.array([len(each) for each in words], np.int64)
+        return np.array(numbers, np.int32), np.array([len(line) for line in words], np.int64)
 
     def words(self, first: int) -> list[str]:
         """The words from this number on."""
@@ -112,8 +105,7 @@ def spelled(numbers: Numbers, counts: Counts, bounds: Counts, ids: Ids) -> tuple
     """The ids of texts one after another, and how many each has.
 
     Args:
-        numbers: of the words of all texts.
-        counts: how many words each text has.
+        numbers: of the words of all texts; `counts` of them belong to each text.
         bounds: the ids of word i are `ids[bounds[i] : bounds[i + 1]]`.
     """
     if loops.library() is None:
@@ -129,5 +121,5 @@ def spelled_plainly(
 ) -> tuple[Ids, Counts]:
     """The readable twin of `spelled`."""
     words = [ids[bounds[number] : bounds[number + 1]] for number in numbers]
-    each = np.diff(bounds)[numbers]
-    return np.concatenate(words), np.add.reduceat(each, np.cumsum(counts) - counts)
+    sizes = np.diff(bounds)[numbers]
+    return np.concatenate(words), np.add.reduceat(sizes, np.cumsum(counts) - counts)

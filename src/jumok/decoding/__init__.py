@@ -10,7 +10,7 @@ from jumok.decoding.hypothesis import Hypothesis, Listener
 from jumok.decoding.options import DecodingOptions
 
 if TYPE_CHECKING:
-    from jumok.decoding.methods import decode
+    from jumok.decoding.torch_stepper import decode
 
 __all__ = ["DecodingOptions", "Hypothesis", "Listener", "decode"]
 
@@ -19,4 +19,4 @@ def __getattr__(name: str) -> object:
     """Imports `decode` when it is first used (PEP 562)."""
     if name != "decode":
         raise AttributeError(f"module 'jumok.decoding' has no attribute {name!r}")
-    return import_module("jumok.decoding.methods").decode
+    return import_module("jumok.decoding.torch_stepper").decode

@@ -27,8 +27,7 @@ Ways = frozenset[Way]
 class ConstraintAutomaton:
     """The phrases of one sentence as an automaton over its tokens.
 
-    A state is a set of ways to count the tokens written; `start` is that of no token. States are
-    computed on first use, and cached.
+    A state is a set of ways to count the tokens written; `start` is that of no token.
     """
 
     constraints: Constraints
@@ -126,7 +125,6 @@ def check_constraints(
     """Raises ModelError for constraints that cannot be met, with the sentence and the reason.
 
     Args:
-        longest: the maximum length of every row.
         forbidden: tokens that never occur in a hypothesis, END among them.
     """
     if len(constraints) != rows:

@@ -1,54 +1,56 @@
-"""The decoder's attention to the source at every step, for the coverage penalty."""
+"""What hypotheses attended to, on torch, for the coverage penalty."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import torch
-from torch import nn
 
 from jumok.attention.observe import Attention, observe
-from jumok.decoding.beam import ReadAttention
-from jumok.errors import ModelError
-from jumok.shapes import Float, Tensor
+from jumok.data.tokenizer import START
+from jumok.decoding.beam import Cover
+from jumok.decoding.rank import log_coverage, no_attention
+from jumok.models.memory import Memory, SequenceToSequence
+from jumok.shapes import Tensor
 
 
-class AttentionReader:
-    """Collects the weights of one step; reading them clears them for the next step."""
+def covering(models: Sequence[SequenceToSequence], memories: Sequence[Memory]) -> Cover:
+    """The log coverage by hypotheses.
 
-    def __init__(self) -> None:
-        self.collected: list[Tensor] = []
+    Only hypotheses that leave the beam need it: these are read once more, all tokens at once. The
+    weights of all heads of all layers of all models are averaged: Wu et al. 2016 have one
+    attention, and a Transformer's heads have different functions.
 
-    def hear(self, _site: str, attention: Attention) -> None:
-        """Keeps the mean over the heads of what the newest position attends to."""
-        self.collected.append(attention.weights[:, :, -1].mean(1))
-
-    def read(self) -> Float[Tensor, "batch source"]:
-        """The mean over all watched sites since the last call.
-
-        Raises:
-            ModelError: no watched site was used.
-        """
-        if not self.collected:
-            raise ModelError(
-                "none of the watched attention modules was used in this step.",
-                do="watch the decoder's attention over the source, or set coverage_penalty=0",
-            )
-        mean = torch.stack(self.collected).mean(0)
-        self.collected.clear()
-        return mean
-
-
-@contextmanager
-def read_attention(model: nn.Module, wanted: Callable[[str], bool]) -> Iterator[ReadAttention]:
-    """Yields the function that `beam_search` and `decode` call for the last step's attention.
-
-    The weights of all heads of all wanted sites are averaged: Wu et al. 2016 have one attention,
-    and a Transformer's heads have different functions.
-
-    Args:
-        wanted: chooses sites by name, the module's path in the model; they must all attend to
-            the source.
+    Raises:
+        ConfigError: no model has attention to its source.
     """
-    reader = AttentionReader()
-    with observe(model, reader.hear, wanted):
-        yield reader.read
+    attending = [pair for pair in zip(models, memories, strict=True) if pair[0].cross_sites]
+    if not attending:
+        raise no_attention()
+
+    @torch.inference_mode()
+    def cover(sentence: int, hypotheses: Sequence[Sequence[int]]) -> list[float]:
+        sums: list[Tensor] = []
+        for model, memory in attending:
+            rows = torch.full((len(hypotheses),), sentence, device=memory.states.device)
+            sums += _attended(model, memory.select(rows), hypotheses)
+        allowed = attending[0][1].allowed
+        real = None if allowed is None else allowed[sentence].cpu().numpy()
+        return log_coverage(torch.stack(sums).mean(0).float().cpu().numpy(), real).tolist()
+
+    return cover
+
+
+def _attended(
+    model: SequenceToSequence, memory: Memory, hypotheses: Sequence[Sequence[int]]
+) -> list[Tensor]:
+    """For each attention its mean over the heads, summed over all steps, END's included: (batch
+    source)."""
+    sums: dict[str, Tensor] = {}
+
+    def hear(site: str, attention: Attention) -> None:
+        attended = attention.weights.mean(1).sum(1)  # an RNN attends step by step
+        sums[site] = sums[site] + attended if site in sums else attended
+
+    tokens = torch.tensor([[START, *each] for each in hypotheses], device=memory.states.device)
+    with observe(model, hear, model.cross_sites.__contains__):
+        model.decoder.hidden(memory, tokens)
+    return list(sums.values())

@@ -1,74 +1,106 @@
-"""Decoding by the method that the options name: greedy, beam search, constrained, sampling."""
+"""Decoding by the method of the options: greedy, sampling, beam search, constrained search."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any
 
-from jumok.attention.heard import is_heard
-from jumok.decoding.beam import CANDIDATES, ReadAttention, beam_search
-from jumok.decoding.constrained import constrained_search
-from jumok.decoding.constraints import Constraints
-from jumok.decoding.greedy import greedy
+from jumok.decoding.beam import BeamRules, Cover, Report, SentenceBeam
+from jumok.decoding.constrained import ConstrainedBeam
+from jumok.decoding.constraints import Constraints, check_constraints
 from jumok.decoding.hypothesis import Hypothesis, Same
-from jumok.decoding.limits import Prefixes
+from jumok.decoding.limits import Prefixes, check_prefixes
 from jumok.decoding.options import DecodingOptions
-from jumok.decoding.sample import sample
-from jumok.models.memory import Decoder, Memory
+from jumok.decoding.rank import no_attention
+from jumok.decoding.search import SentenceSearch, run
+from jumok.decoding.stepper import Stepper
+from jumok.decoding.writing import WrittenText
 
-State = TypeVar("State")
 
-
-def decode(
-    decoder: Decoder[State],
-    memory: Memory,
+def decode_with(
+    stepper: Stepper[Any],
+    lengths: Sequence[int],
     options: DecodingOptions,
     prefixes: Prefixes | None = None,
-    attention: ReadAttention | None = None,
-    constraints: list[Constraints] | None = None,
+    constraints: Sequence[Constraints] | None = None,
     same: Same | None = None,
+    cover: Cover | None = None,
+    report: Report | None = None,
 ) -> list[list[Hypothesis]]:
-    """`options.nbest` hypotheses for every row of the memory, best first (samples: as sampled).
-
-    A beam of one uses beam search, too, if the decoder has a listener to the candidates, and there
-    are no penalties on tokens that were written before.
+    """`options.nbest` hypotheses for every source, best first (samples: as sampled).
 
     Args:
-        prefixes: the forced beginning of each row, without START. None: nothing.
-        attention: gives the last step's attention to the source; needed for a coverage penalty
-            (`jumok.decoding.coverage`).
-        constraints: the phrases that each row must contain (`jumok.decoding.constrained`); such a
-            search reports no candidates. None: no constraints.
+        lengths: of the sources, in positions.
         same: for beam search: the key of hypotheses that count as one (`Ranker`). None: all count.
+        cover: needed for a coverage penalty.
+        report: receives the candidates of beam search, which then also searches with a beam of one,
+            but for penalties on tokens that were written before. Not in constrained search.
 
     Raises:
-        ConfigError: a coverage penalty without `attention`; constraints on samples, or with
-            penalties on tokens that were written before.
+        ConfigError: constraints on samples, or with penalties on tokens that were written before;
+            a coverage penalty without `cover`.
         ModelError: a prefix or a constraint that cannot be forced, or logits that are not numbers.
     """
-    limits, ranker = options.limits(), replace(options.ranker(), same=same)
-    if constraints is not None and any(constraints):
-        options.check_constrained()
-    if options.sample:
-        return sample(
-            decoder, memory, limits, options.seed, options.filters(), options.nbest, ranker,
-            prefixes, options.penalties(),
-        )  # fmt: skip
-    if constraints is not None and any(constraints):
-        return constrained_search(
-            decoder, memory, options.beam, limits, constraints, ranker,
-            options.nbest, options.patience, prefixes, attention,
-        )  # fmt: skip
-    heard = is_heard(decoder, CANDIDATES) and not options.penalised
-    if options.beam == 1 and not options.coverage_penalty and not heard:
-        found = greedy(decoder, memory, limits, ranker, prefixes, options.penalties())
-        return [[best] for best in found]
-    return beam_search(
-        decoder,
-        memory,
-        options.beam,
-        limits,
-        ranker,
-        options.nbest,
-        options.patience,
-        prefixes,
-        attention,
+    longest = [options.limits.longest_of(length) for length in lengths]
+    searches = searches_of(
+        options, longest, stepper.vocabulary, prefixes, constraints, same, cover, report
     )
+    run([(row, search) for row, of_row in enumerate(searches) for search in of_row], stepper)
+    return [
+        [hypothesis for search in of_row for hypothesis in search.found()] for of_row in searches
+    ]
+
+
+def searches_of(
+    options: DecodingOptions,
+    longest: Sequence[int],
+    vocabulary: int,
+    prefixes: Prefixes | None = None,
+    constraints: Sequence[Constraints] | None = None,
+    same: Same | None = None,
+    cover: Cover | None = None,
+    report: Report | None = None,
+) -> Sequence[Sequence[SentenceSearch]]:
+    """The searches of every sentence: one, or one for each sample.
+
+        prefixes, constraints, same, cover, report: as in `decode_with`.
+
+    Raises:
+        ConfigError, ModelError: as `decode_with`.
+    """
+    limits = options.limits
+    if options.coverage_penalty and cover is None:
+        raise no_attention()
+    constrained = constraints is not None and any(constraints)
+    if constrained:
+        assert constraints is not None
+        options.check_constrained()
+        never = (*limits.forbidden, limits.start, limits.end)
+        check_constraints(constraints, len(longest), longest, vocabulary, never)
+    if prefixes is not None:
+        check_prefixes(prefixes, limits, longest, vocabulary)
+    forced = [()] * len(longest) if prefixes is None else prefixes
+    # END has no probability below the minimum length, so there each token is read by itself
+    beginning = 0 if limits.minimum_length else min(map(len, forced), default=0)
+    reported = report is not None and not options.penalised
+    greedy = options.beam == 1 and not options.coverage_penalty and not reported
+    rows = enumerate(zip(longest, forced, strict=True))
+    if not constrained and (options.sample or greedy):
+        count = options.nbest
+        return [
+            [
+                WrittenText(options, most, begun, beginning, one, row * count + one)
+                for one in range(count)
+            ]
+            for row, (most, begun) in rows
+        ]
+    ranker = replace(options.ranker, same=same)
+    reported_to = None if constrained else report
+    rules = BeamRules(
+        options.beam, limits, ranker, options.nbest, options.patience, cover, reported_to
+    )
+    if not constrained or constraints is None:
+        return [[SentenceBeam(rules, row, most, begun, beginning)] for row, (most, begun) in rows]
+    return [
+        [ConstrainedBeam(rules, row, most, begun, constraints[row], beginning)]
+        for row, (most, begun) in rows
+    ]

@@ -1,110 +1,158 @@
-"""The options of decoding. Importing it imports no torch."""
+"""The options of decoding, with their help and their limits. Importing it imports no torch.
 
-from __future__ import annotations
+A new option is a field here: the commands, the routes of the server and the table in docs/cli.md
+have it from here.
+"""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
-from jumok.data.tokenizer import PAD, START
-from jumok.decoding.drawing import (
-    check_min_p,
-    check_penalty,
-    check_temperature,
-    check_top_k,
-    check_top_p,
-)
-from jumok.decoding.limits import Limits, check_beam
-from jumok.decoding.rank import LengthPenalty, Ranker, google_length_penalty, power_length_penalty
+from jumok.data.special_tokens import PAD, START
 from jumok.errors import ConfigError
-from jumok.late import late_imports
+from jumok.options import check_options, documented, option, options_of
 
-with late_imports():
-    from jumok.decoding import filters as decoding_filters
+if TYPE_CHECKING:
+    from jumok.decoding.limits import Limits
+    from jumok.decoding.rank import Ranker
 
-LENGTH_RULES = {"google": google_length_penalty, "power": power_length_penalty}
+SEARCH, LENGTH, SAMPLING = "Search", "Length and repetition", "Sampling"
 
 
+@documented
 @dataclass(frozen=True)
 class DecodingOptions:
     """How to decode.
-
-    Attributes:
-        beam: the beam size; 1 is greedy decoding. Ignored in sampling.
-        nbest: the number of hypotheses for each sentence: the best of the beam, or samples.
-        length_penalty: strength. 0 favours short outputs, 1 is roughly neutral.
-        length_rule: "google" divides the log-probability by ((5 + length) / 6) ** strength,
-            "power" by length ** strength (the plain average for 1).
-        coverage_penalty: strength, 0 or above; needs the model's attention.
-        patience: beam * patience finished hypotheses end a search. None: the search continues
-            until no better hypothesis is possible.
-        sample: sample tokens instead of beam search.
-        temperature: that of sampling; below 1 sharpens the distribution.
-        top_k: sample from the k most probable tokens. None: from all.
-        top_p: nucleus sampling: from the smallest set of tokens with this total probability. None:
-            from all.
-        min_p: sample from the tokens with at least this share of the probability of the most
-            probable one. None: from all.
-        frequency_penalty, presence_penalty: -2 to 2; lower the score of a token by so much for each
-            time that it was written, or once if it was (`jumok.decoding.filters.Penalties`). In
-            greedy decoding and sampling only.
-        minimum_length, maximum_length: those of the target, in tokens, without END.
-        maximum_ratio, maximum_extra: a further maximum, ratio * source length + extra; a ratio of
-            None: no such maximum.
-        no_repeat_ngram: never repeat an n-gram of this size; 0: off.
-        forbidden: tokens that are never chosen; see `Limits`.
-        seed: the random seed of sampling.
 
     Raises:
         ConfigError: an option out of range, or options that contradict each other.
     """
 
-    beam: int = 5
-    nbest: int = 1
-    length_penalty: float = 1.0
-    length_rule: str = "google"
-    coverage_penalty: float = 0.0
-    patience: float | None = 1.0
-    sample: bool = False
-    temperature: float = 1.0
-    top_k: int | None = None
-    top_p: float | None = None
-    min_p: float | None = None
-    frequency_penalty: float = 0.0
-    presence_penalty: float = 0.0
-    minimum_length: int = 0
-    maximum_length: int = 256
-    maximum_ratio: float | None = None
-    maximum_extra: int = 10
-    no_repeat_ngram: int = 0
+    beam: int = option(
+        5,
+        "Beam size; 1 = no beam search, but greedy decoding or sampling.",
+        *("--beam", "-b"),
+        minimum=1,
+        maximum=1000,
+        panel=SEARCH,
+    )
+    nbest: int = option(
+        1, "Outputs for each input, best first.", minimum=1, maximum=1000, panel=SEARCH
+    )
+    patience: float | None = option(
+        1.0,
+        "The search ends when it has finished this number times --beam hypotheses (None: when no "
+        "better one is possible).",
+        above=0,
+        panel=SEARCH,
+    )
+    length_penalty: float = option(
+        1.0,
+        "Length penalty: 0 favours short outputs, 1 is roughly neutral.",
+        minimum=-10,  # beyond 10 that of a long sentence overflows in float32
+        maximum=10,
+        panel=LENGTH,
+    )
+    length_rule: Literal["google", "power"] = option(
+        "google",
+        "Divisor of the log-probability: google is ((5 + length) / 6) ^ penalty, power is length ^ "
+        "penalty (the plain average for 1).",
+        panel=LENGTH,
+    )
+    coverage_penalty: float = option(
+        0.0,
+        "Coverage penalty: cost of unattended source words (beam search only).",
+        minimum=0,
+        panel=LENGTH,
+    )
+    minimum_length: int = option(
+        0, "Minimum output length in tokens.", minimum=0, maximum=10**7, panel=LENGTH
+    )
+    maximum_length: int = option(
+        256, "Maximum output length in tokens.", minimum=1, maximum=10**7, panel=LENGTH
+    )
+    maximum_ratio: float | None = option(
+        None,
+        "Further maximum: this number times the source length, plus --maximum-extra.",
+        minimum=0,
+        panel=LENGTH,
+    )
+    maximum_extra: int = option(
+        10,
+        "Tokens that --maximum-ratio adds to its product.",
+        minimum=0,
+        maximum=10**6,
+        panel=LENGTH,
+    )
+    no_repeat_ngram: int = option(
+        0,
+        "Never repeat an n-gram of this many tokens (0 = off).",
+        minimum=0,
+        maximum=10**6,
+        panel=LENGTH,
+    )
+    frequency_penalty: float = option(
+        0.0,
+        "Lower the score of a token by this for each time that it was written (greedy decoding and "
+        "sampling only).",
+        minimum=-2,  # the limits of OpenAI's API
+        maximum=2,
+        panel=LENGTH,
+    )
+    presence_penalty: float = option(
+        0.0,
+        "Lower the score of a token by this if it was written before (greedy decoding and sampling "
+        "only).",
+        minimum=-2,
+        maximum=2,
+        panel=LENGTH,
+    )
+    sample: bool = option(
+        False, "Sample instead of beam search; ignores --beam.", "--sample", panel=SAMPLING
+    )
+    temperature: float = option(
+        1.0,
+        "Temperature: below 1 sharpens the distribution, above 1 flattens it.",
+        above=0,
+        panel=SAMPLING,
+        advice="for the most probable token at every step do not sample: jumok generate --greedy, "
+        "jumok translate without --sample, sample=False",
+    )
+    top_k: int | None = option(
+        None,
+        "Top-k sampling: keep only the K most probable tokens.",
+        minimum=1,
+        maximum=10**6,
+        panel=SAMPLING,
+    )
+    top_p: float | None = option(
+        None,
+        "Nucleus sampling: keep the smallest set of tokens with total probability P.",
+        above=0,
+        maximum=1,
+        panel=SAMPLING,
+    )
+    min_p: float | None = option(
+        None,
+        "Min-p sampling: keep tokens with P times the highest probability, or more.",
+        minimum=0,
+        maximum=1,
+        panel=SAMPLING,
+    )
+    seed: int = option(0, "Random seed for sampling.", minimum=0, maximum=2**64 - 1, panel=SAMPLING)
     forbidden: tuple[int, ...] = (PAD, START)
-    seed: int = 0
+    """Tokens that are never chosen; see `Limits`."""
 
     def __post_init__(self) -> None:
-        if self.sample:
-            check_beam(self.nbest, self.nbest, self.patience)
-        else:
-            check_beam(self.beam, self.nbest, self.patience)
-        if self.sample and self.coverage_penalty:
+        check_options(self)
+        self._check_search()
+        if self.minimum_length > self.maximum_length:
             raise ConfigError(
-                "the coverage penalty needs beam search.",
-                do="set coverage_penalty=0, or sample=False",
+                "the minimum length is above the maximum length.",
+                expected=f"minimum_length <= {self.maximum_length}",
+                got=f"minimum_length={self.minimum_length}",
             )
-        self.limits()
-        self.ranker()
-        self._check_sampling()
-        self._check_penalties()
-
-    def _check_sampling(self) -> None:
-        check_temperature(self.temperature)
-        if self.top_k is not None:
-            check_top_k(self.top_k)
-        if self.top_p is not None:
-            check_top_p(self.top_p)
-        if self.min_p is not None:
-            check_min_p(self.min_p)
-
-    def _check_penalties(self) -> None:
-        check_penalty("frequency", self.frequency_penalty)
-        check_penalty("presence", self.presence_penalty)
         searched = not self.sample and (self.beam > 1 or bool(self.coverage_penalty))
         if self.penalised and searched:
             raise ConfigError(
@@ -112,6 +160,56 @@ class DecodingOptions:
                 got=f"beam={self.beam}, coverage_penalty={self.coverage_penalty}",
                 do="set beam=1 and coverage_penalty=0, or sample=True",
             )
+
+    def _check_search(self) -> None:
+        if self.sample and self.coverage_penalty:
+            raise ConfigError(
+                "the coverage penalty needs beam search.",
+                do="set coverage_penalty=0, or sample=False",
+            )
+        if not self.sample and self.nbest > self.beam:
+            raise ConfigError(
+                "a beam cannot return more hypotheses than it holds.",
+                expected=f"nbest <= {self.beam}",
+                got=f"nbest={self.nbest}",
+                do=f"set beam={self.nbest} or more",
+            )
+
+    def changed(self, given: Mapping[str, Any]) -> "DecodingOptions":
+        """These options with those of a command or of a request.
+
+        Raises:
+            ConfigError: one is out of range, or has no effect without sampling.
+        """
+        if all(getattr(self, name) == value for name, value in given.items()):
+            return self
+        options = replace(self, **given)
+        idle = [
+            name
+            for name in options.differing
+            if name != "sample" and options_of(DecodingOptions)[name].option.panel == SAMPLING
+        ]
+        if idle and not options.sample:
+            raise ConfigError(
+                "these options are for sampling.",
+                got=", ".join(idle),
+                do="sample (--sample; for jumok generate neither --greedy nor --beam), or leave "
+                "them out",
+            )
+        return options
+
+    @property
+    def differing(self) -> dict[str, Any]:
+        """The options that are not `DecodingOptions()`'s."""
+        known = options_of(DecodingOptions).items()
+        values = {name: getattr(self, name) for name, _ in known}
+        return {name: values[name] for name, each in known if values[name] != each.default}
+
+    def seeded(self, place: int) -> "DecodingOptions":
+        """These options for the texts from this place on, which have samples of their own."""
+        if not self.sample or not place:
+            return self
+        return replace(self, seed=(self.seed + place) % 2**64)
 
     def check_constrained(self) -> None:
         """Raises ConfigError if phrases cannot be forced with these options."""
@@ -131,12 +229,11 @@ class DecodingOptions:
         """Whether tokens that were written before are penalised, or favoured."""
         return bool(self.frequency_penalty or self.presence_penalty)
 
-    def penalties(self) -> decoding_filters.Penalties:
-        """The penalties on tokens that were written before."""
-        return decoding_filters.Penalties(self.frequency_penalty, self.presence_penalty)
-
-    def limits(self) -> Limits:
+    @cached_property
+    def limits(self) -> "Limits":
         """The limits of every hypothesis."""
+        from jumok.decoding.limits import Limits
+
         return Limits(
             self.minimum_length,
             self.maximum_length,
@@ -146,24 +243,27 @@ class DecodingOptions:
             forbidden=self.forbidden,
         )
 
-    def ranker(self) -> Ranker:
+    @cached_property
+    def ranker(self) -> "Ranker":
         """The ranking of hypotheses."""
-        if self.length_rule not in LENGTH_RULES:
-            raise ConfigError(
-                "unknown rule for the length penalty.",
-                expected=" or ".join(LENGTH_RULES),
-                got=self.length_rule,
-            )
-        penalty: LengthPenalty = LENGTH_RULES[self.length_rule](self.length_penalty)
-        return Ranker(penalty, self.coverage_penalty)
+        from jumok.decoding.rank import Ranker, google_length_penalty, power_length_penalty
 
-    def filters(self) -> list[decoding_filters.Filter]:
-        """The filters before sampling: temperature, then top_k, top_p and min_p."""
-        filters = [decoding_filters.temperature(self.temperature)]
-        if self.top_k is not None:
-            filters.append(decoding_filters.top_k(self.top_k))
-        if self.top_p is not None:
-            filters.append(decoding_filters.top_p(self.top_p))
-        if self.min_p is not None:
-            filters.append(decoding_filters.min_p(self.min_p))
-        return filters
+        rules = {"google": google_length_penalty, "power": power_length_penalty}
+        return Ranker(rules[self.length_rule](self.length_penalty), self.coverage_penalty)
+
+
+FOR_TRANSLATION = DecodingOptions(maximum_ratio=3.0)
+"""The defaults of translation. A target of three tokens for each source token is longer than any
+language needs; the limit ends runaway repetition."""
+
+FOR_CAPTIONS = DecodingOptions()
+"""The defaults of captioning: the maximum length of a caption does not depend on its image."""
+
+FOR_CONTINUATION = DecodingOptions(beam=1, sample=True)
+"""The defaults of language models."""
+
+NOT_FOR_CONTINUATION = (
+    *("nbest", "coverage_penalty", "minimum_length", "maximum_length", "maximum_ratio"),
+    "maximum_extra",
+)
+"""The options that language models do not have: their texts are as long as `max_tokens` says."""

@@ -18,8 +18,6 @@ class Pool:
     Args:
         wanted: the number of hypotheses for each sentence.
         enough: the number of finished ones that ends the search for a sentence. None: none does.
-        same: the key of a hypothesis; of those with equal keys only the best counts. None: all
-            count.
     """
 
     def __init__(

@@ -12,20 +12,11 @@ import numpy.typing as npt
 
 from jumok.decoding.hypothesis import Hypothesis, Same
 from jumok.errors import ConfigError, ModelError
-from jumok.late import late_imports
-
-with late_imports():
-    import torch
-
-    from jumok import shapes
 
 LengthPenalty: TypeAlias = Callable[[int], float]
 """From a length (END counts) to the positive divisor of the log-probability; monotone."""
 
 LEAST_ATTENTION = 1e-6  # an ignored source position costs at most -log of it: 13.8
-
-STRONGEST = 10
-"""Beyond this the penalty of a long sentence overflows in float32."""
 
 
 def google_length_penalty(alpha: float) -> LengthPenalty:
@@ -33,23 +24,12 @@ def google_length_penalty(alpha: float) -> LengthPenalty:
 
     Source: Wu et al. 2016, section 7, equation 14.
     """
-    _check_strength(alpha)
     return lambda length: ((5 + length) / 6) ** alpha
 
 
 def power_length_penalty(alpha: float) -> LengthPenalty:
     """length ** alpha: the plain average for alpha 1, as Hugging Face and CTranslate2 rank."""
-    _check_strength(alpha)
     return lambda length: float(length**alpha)
-
-
-def _check_strength(alpha: float) -> None:
-    if not -STRONGEST <= alpha <= STRONGEST:
-        raise ConfigError(
-            "the length penalty is out of range.",
-            expected=f"-{STRONGEST} to {STRONGEST}; 0 favours short outputs, 1 is roughly neutral",
-            got=str(alpha),
-        )
 
 
 def no_probability(got: str) -> ModelError:
@@ -71,18 +51,19 @@ def no_attention() -> ConfigError:
 
 
 def log_coverage(
-    attention: shapes.Float[torch.Tensor, "*rows source"],
-    allowed: shapes.Bool[torch.Tensor, "*rows source"] | None,
-) -> shapes.Float[torch.Tensor, "*rows"]:
+    attention: npt.NDArray[np.float32], real: npt.NDArray[np.bool_] | None
+) -> npt.NDArray[np.float32]:
     """Sum over the real source positions of log(min(attention, 1)), 0 where all were attended.
 
     Attention below 1e-6 counts as 1e-6. Source: Wu et al. 2016, section 7, equation 14.
 
     Args:
-        attention: the sum over all steps, END's included, for each source position.
+        attention: the sum over all steps, END's included, for each source position: (rows source).
+        real: which positions are no padding, (source); None: all.
     """
-    terms = attention.clamp(LEAST_ATTENTION, 1.0).log()
-    return (terms if allowed is None else terms.masked_fill(~allowed, 0.0)).sum(-1)
+    terms = np.log(attention.clip(LEAST_ATTENTION, 1.0))
+    total: npt.NDArray[np.float32] = (terms if real is None else terms[:, real]).sum(axis=1)
+    return total
 
 
 NO_LENGTH_PENALTY = google_length_penalty(0.0)
@@ -95,8 +76,7 @@ class Ranker:
     Attributes:
         coverage_penalty: beta, 0 or above. Above 0, source positions with a total attention below
             1 are penalised.
-        same: the key of a hypothesis; of those with equal keys, such as other segmentations of one
-            text, only the best counts. None: every sequence of tokens counts.
+        same: the key of a hypothesis; of those with equal keys only the best counts.
 
     Source: Wu et al. 2016, section 7, equation 14.
     """
@@ -104,14 +84,6 @@ class Ranker:
     length_penalty: LengthPenalty = NO_LENGTH_PENALTY
     coverage_penalty: float = 0.0
     same: Same | None = None
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.coverage_penalty < float("inf"):
-            raise ConfigError(
-                "the coverage penalty must not be negative.",
-                expected="coverage_penalty >= 0",
-                got=str(self.coverage_penalty),
-            )
 
     def rate(
         self,
@@ -140,3 +112,13 @@ class Ranker:
         """The length penalty of the lengths 0 to `maximum_length` + 1 (END counts)."""
         lengths = range(1, maximum_length + 2)
         return np.array([1.0, *map(self.length_penalty, lengths)], np.float32)
+
+
+def joint_scores(members: Sequence[Sequence[Hypothesis]], ranker: Ranker) -> list[Hypothesis]:
+    """The same targets scored by an ensemble (see `decoding.stepper.Ensemble`)."""
+    scored = []
+    for of_target in zip(*members, strict=True):
+        values = np.array([each.token_log_probabilities for each in of_target])
+        mean = np.logaddexp.reduce(values, axis=0) - np.log(len(of_target))
+        scored.append(ranker.rate(of_target[0].tokens, mean.tolist()))
+    return scored

@@ -29,7 +29,6 @@ def score_pairs(
 
     Args:
         targets: one a row of the memory, without START and END; may be empty.
-        ranker: computes the score of each target. None: the log-probability.
         limits: only its start and end tokens are used. None: the defaults.
 
     Raises:
@@ -50,14 +49,14 @@ def score_pairs(
         check_tokens(target, limits, decoder.vocabulary_size, f"target {row}")
     longest = max(map(len, targets)) + 1
     # tokens after a row's END do not affect those before it, so END serves as padding
-    given = [[limits.start, *target] for target in targets]
+    read = [[limits.start, *target] for target in targets]
     expected = [[*target, limits.end] for target in targets]
     tokens, following = (
         torch.tensor(
             [[*row, *[limits.end] * (longest - len(row))] for row in side],
             device=memory.states.device,
         )
-        for side in (given, expected)
+        for side in (read, expected)
     )
     log_probabilities = logits_of(decoder, memory, tokens).float().log_softmax(2)
     values = log_probabilities.gather(2, following[..., None])[..., 0].tolist()

@@ -5,9 +5,8 @@ from typing import Generic, TypeVar
 
 import torch
 
-from jumok.decoding.autoregressive import read
 from jumok.errors import ConfigError
-from jumok.models.memory import Decoder, Memory
+from jumok.models.memory import Decoder, Memory, read
 from jumok.shapes import Float, Int, Tensor
 
 State = TypeVar("State")

@@ -14,28 +14,23 @@ from jumok.documents.po import read_po
 from jumok.documents.segment import Translated
 from jumok.documents.subtitles import read_subtitles
 from jumok.documents.xml import read_tmx, read_xliff
-from jumok.errors import ConfigError, DataError, Place
+from jumok.errors import ConfigError, DataError, Location
 
 Translate = Callable[[list[str]], Sequence[Translated | str]]
 """Returns a translation for each text; its `Translated.links` place the markup."""
 
-
-ALONE: dict[str, Callable[[bytes], Document]] = {
-    "paragraphs": read_plain,
-    "markdown": read_markdown,
-    "srt": read_subtitles,
-    "vtt": read_subtitles,
-    "docx": read_docx,
-}
-IN_LANGUAGES: dict[str, Callable[[bytes, Languages], Document]] = {
+READERS: dict[str, Callable[[bytes, Languages], Document]] = {
+    "paragraphs": lambda content, _: read_plain(content),
+    "markdown": lambda content, _: read_markdown(content),
+    "srt": lambda content, _: read_subtitles(content),
+    "vtt": lambda content, _: read_subtitles(content),
+    "docx": lambda content, _: read_docx(content),
     "po": read_po,
     "html": read_html,
     "xliff": read_xliff,
     "tmx": read_tmx,
 }
-"""Formats that name the document's language."""
-
-FORMATS = (*ALONE, *IN_LANGUAGES)
+FORMATS = tuple(READERS)
 BINARY = {"docx"}
 
 
@@ -56,7 +51,7 @@ def document_format(file: Path, head: bytes) -> str | None:
         f"this is {what}, which cannot be translated as it is.",
         expected=f"lines of text, or one of {', '.join(FORMATS)}",
         do=do.format(file=file),
-        place=Place(file),
+        place=Location(file),
     )
 
 
@@ -67,7 +62,7 @@ def read_document(
 
     Raises:
         ConfigError: the format does not exist.
-        DataError: the bytes are not of this format; the message names the file.
+        DataError: the bytes are not of this format; the message calls them `name`.
         MissingExtraError: the format's library is not installed.
     """
     if format not in FORMATS:
@@ -77,9 +72,7 @@ def read_document(
             got=repr(format),
         )
     try:
-        if format in ALONE:
-            return ALONE[format](content)
-        return IN_LANGUAGES[format](content, languages)
+        return READERS[format](content, languages)
     except DataError as error:
         line = error.place.line if error.place else None
         raise DataError(
@@ -87,7 +80,7 @@ def read_document(
             expected=error.expected,
             got=error.got,
             do=error.do,
-            place=Place(name, line) if name else error.place,
+            place=Location(name, line) if name else error.place,
         ) from None
 
 
@@ -103,9 +96,8 @@ def translate_document(
 
     Args:
         translate: called once, with all texts, from which markup was removed.
-        format: one of FORMATS.
         languages: needed by TMX, and by the language attributes of a page.
-        name: what errors call the document.
+        name: of the document in errors.
 
     Raises:
         ConfigError: the format does not exist; `translate` returned another number of texts.
@@ -124,14 +116,15 @@ def translated(document: Document, translate: Translate) -> list[Translated]:
     Raises:
         ConfigError: `translate` returned another number of texts.
     """
-    texts = [segment.text for segment in document.segments]
-    wanted = [text for text in texts if text]
-    given = list(translate(wanted))
-    if len(given) != len(wanted):
+    segments = document.segments
+    texts = [segment.text for segment in segments if segment.text]
+    translations = list(translate(texts))
+    if len(translations) != len(texts):
         raise ConfigError(
             "every text of a document needs a translation.",
-            expected=f"{len(wanted)} texts",
-            got=str(len(given)),
+            expected=f"{len(texts)} texts",
+            got=str(len(translations)),
         )
-    found = iter(each if isinstance(each, Translated) else Translated(each) for each in given)
-    return [next(found) if text else Translated("") for text in texts]
+    rest = iter(translations)
+    in_order = (next(rest) if segment.text else "" for segment in segments)
+    return [one if isinstance(one, Translated) else Translated(one) for one in in_order]

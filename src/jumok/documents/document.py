@@ -22,25 +22,25 @@ NORWEGIAN = {"nb": "no", "nn": "no"}
 """Codes of written forms of a language that is mostly called by one code."""
 
 
-def check_language(said: str, model: str, side: str) -> None:
+def check_language(code: str, model: str, side: str) -> None:
     """Checks a language that a file names against the model's.
 
-    A model is called after the files that it was trained on: only codes of two letters are
-    compared, since "src" is no language, and "kor" may be another name of "ko".
+    Only codes of two letters are compared, since "src" is no language, and "kor" may be another
+    name of "ko". "en-GB" and "en" are one.
 
     Args:
         side: "source" or "target".
 
     Raises:
-        DataError: they differ; "en-GB" and "en" are one.
+        DataError: they differ.
     """
-    mine, its = (re.split("[-_.@]", code.lower())[0] for code in (model, said))
-    mine, its = (NORWEGIAN.get(code, code) for code in (mine, its))
-    if len(mine) == len(its) == 2 and mine != its:
+    mains = (re.split("[-_.@]", one.lower())[0] for one in (model, code))
+    expected, actual = (NORWEGIAN.get(main, main) for main in mains)
+    if len(expected) == len(actual) == 2 and expected != actual:
         raise DataError(
             f"the {side} language of the file is not the model's.",
             expected=model,
-            got=said,
+            got=code,
             do="use a model for this language, or correct the file",
         )
 
@@ -49,21 +49,15 @@ class Document(Protocol):
     """A file's texts in order, and the file with translations in their places."""
 
     @property
-    def segments(self) -> Sequence[DocumentSegment]:
-        """The texts to translate."""
-        ...
+    def segments(self) -> Sequence[DocumentSegment]: ...
 
-    def written(self, translations: Sequence[Translated]) -> bytes:
-        """The document with a translation of each segment."""
-        ...
+    def written(self, translations: Sequence[Translated]) -> bytes: ...
 
 
 class Slot(NamedTuple):
-    """The place of a translation in a text file.
+    """The characters of a text file that a translation replaces.
 
     Attributes:
-        start, end: the characters that it replaces.
-        segment: what is translated.
         write: returns the text that replaces them.
         keep: if the translation equals its source, the characters stay unchanged.
     """
@@ -77,25 +71,29 @@ class Slot(NamedTuple):
 
 @dataclass(frozen=True)
 class TextDocument:
-    """A text file of which some slices are translated and all others are kept byte for byte."""
+    """A text file of which some slices are translated and all others are kept byte for byte.
+
+    Attributes:
+        errors: what becomes of characters that the character set lacks, as in `str.encode`.
+    """
 
     text: str
     slots: Sequence[Slot]
-    encode: Callable[[str], bytes] = str.encode
+    charset: str = "utf-8"
+    errors: str = "surrogateescape"
 
     @property
     def segments(self) -> Sequence[DocumentSegment]:
         return [slot.segment for slot in self.slots]
 
     def written(self, translations: Sequence[Translated]) -> bytes:
-        return self.encode(self.replaced(translations))
+        return self.replaced(translations).encode(self.charset, self.errors)
 
     def replaced(self, translations: Sequence[Translated]) -> str:
         """The text with the translations; slots are in the order of the file."""
         parts, at = [], 0
         for slot, translated in zip(self.slots, translations, strict=True):
-            same = slot.keep and translated.text == slot.segment.text
-            replaced = self.text[slot.start : slot.end] if same else slot.write(translated)
-            parts += [self.text[at : slot.start], replaced]
-            at = slot.end
+            if not slot.keep or translated.text != slot.segment.text:
+                parts += [self.text[at : slot.start], slot.write(translated)]
+                at = slot.end
         return "".join([*parts, self.text[at:]])

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from jumok.documents.document import Languages, Slot, TextDocument
-from jumok.documents.markup import Token, attributes, escape, tokens
+from jumok.documents.markup import Token, attributes, end_of, escape, tokens
 from jumok.documents.segment import (
+    Chunk,
     DocumentSegment,
-    Piece,
     Translated,
     has_word,
     paragraph,
@@ -38,7 +38,7 @@ VOID = _names("area base br col embed hr img input link meta source track wbr")
 SPOKEN = ("alt", "title", "placeholder", "aria-label")
 """Attributes with text for readers."""
 
-_CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+_CHARSET = re.compile(rb"<meta[^<>]+charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,9 @@ def _charset(content: bytes) -> str:
     A page in which the name was found is not in UTF-16 or UTF-32, and codecs such as "hex" are no
     character sets.
     """
-    found = _CHARSET.search(content[:4096])
+    match = _CHARSET.search(content[:4096])
     try:
-        named = codecs.lookup(found[1].decode()).name if found else "utf-8"
+        named = codecs.lookup(match[1].decode()).name if match else "utf-8"
         read = b"<meta>\xff".decode(named, errors="surrogateescape")
         return named if read.startswith("<meta>") else "utf-8"
     except (LookupError, UnicodeError):
@@ -102,7 +102,6 @@ def _encoded(text: str, charset: str) -> bytes:
 
 
 def _spoken_in(text: str, languages: Languages) -> Iterator[Slot]:
-    """The attributes with text, and the page's language."""
     walk = _Walk()
     for token in tokens(text, RAW):
         tag = text[token.start : token.end]
@@ -136,7 +135,7 @@ def slots_of(text: str, offset: int = 0) -> Iterator[Slot]:
 
 
 class _Walk:
-    """The state of a walk over the tokens: whether it is inside of an element left unchanged."""
+    """A walk over the tokens, which knows the elements left unchanged around each."""
 
     def __init__(self) -> None:
         self.unread: list[str] = []
@@ -160,80 +159,64 @@ class _Walk:
 
 
 def _untranslated(tag: str) -> bool:
-    said = attributes(tag)
-    values = {name: said[name].value.lower() for name in ("translate", "class") if name in said}
+    known = attributes(tag)
+    values = {name: known[name].value.lower() for name in ("translate", "class") if name in known}
     return values.get("translate") == "no" or "notranslate" in values.get("class", "").split()
 
 
 def _slot(text: str, sentence: list[Token], offset: int) -> Iterator[Slot]:
-    found = paragraph(list(pieces_of(text, sentence)))
-    if found is None:
+    content = paragraph(list(chunks_of(text, sentence)))
+    if content is None:
         return
     start, end = sentence[0].start, sentence[-1].end
-    before, segment, after = found
+    before, segment, after = content
     yield Slot(
         offset + start + len(before), offset + end - len(after), segment,
         lambda translated: rendered(segment, translated, escape),
     )  # fmt: skip
 
 
-def pieces_of(text: str, sentence: list[Token]) -> Iterator[Piece]:
-    """The tokens in parts; an element whose text is kept is one, with all its content."""
+def chunks_of(text: str, sentence: list[Token]) -> Iterator[Chunk]:
+    """The tokens as chunks; an element whose text is kept is one, with all its content."""
     index = 0
     while index < len(sentence):
         token = sentence[index]
         raw, name = text[token.start : token.end], token.name.lower()
         index += 1
         if token.kind == "text":
-            yield Piece("text", raw, html.unescape(raw))
+            yield Chunk("text", raw, html.unescape(raw))
         elif token.kind in ("empty", "other") or name in VOID:
-            yield Piece("point", raw)
+            yield Chunk("point", raw)
         elif token.kind == "open" and (name in KEPT or _untranslated(raw)):
-            last = _end_of(sentence, index, token.name)
+            last = end_of(sentence, index, token.name)
             whole = text[token.start : sentence[last - 1].end]
-            inside = (each for each in sentence[index:last] if each.kind == "text")
-            said = "".join(html.unescape(text[each.start : each.end]) for each in inside)
-            yield Piece("frozen", whole, said.strip()) if said.strip() else Piece("point", whole)
+            inside = (part for part in sentence[index:last] if part.kind == "text")
+            words = "".join(html.unescape(text[part.start : part.end]) for part in inside)
+            words = words.strip()
+            yield Chunk("frozen", whole, words) if words else Chunk("point", whole)
             index = last
         else:
-            yield Piece(token.kind, raw, name=name)
+            yield Chunk(token.kind, raw, name=name)
 
 
-def tagged_pieces(text: str, frozen: re.Pattern[str]) -> list[Piece]:
-    """The parts of text with tags that is otherwise not HTML: "&amp;" is not unescaped.
-
-    Args:
-        frozen: matches further text that is kept.
-    """
-    pieces = (
-        Piece("text", piece.raw, piece.raw) if piece.kind == "text" else piece
-        for piece in pieces_of(text, list(tokens(text)))
+def tagged_chunks(text: str, frozen: re.Pattern[str]) -> list[Chunk]:
+    """The chunks of text with tags that is otherwise not HTML; matches of `frozen` are kept."""
+    chunks = (
+        Chunk("text", chunk.raw, chunk.raw) if chunk.kind == "text" else chunk
+        for chunk in chunks_of(text, list(tokens(text)))
     )
-    return with_frozen(pieces, frozen)
-
-
-def _end_of(sentence: list[Token], index: int, name: str) -> int:
-    """The index after the tag that closes the open element of this name."""
-    depth = 1
-    for place in range(index, len(sentence)):
-        token = sentence[place]
-        if token.name.lower() == name.lower():
-            depth += {"open": 1, "close": -1}.get(token.kind, 0)
-        if depth == 0:
-            return place + 1
-    return len(sentence)
+    return with_frozen(chunks, frozen)
 
 
 def _spoken(tag: str, token: Token) -> Iterator[Slot]:
-    """The attributes of a tag with text for readers."""
-    said = attributes(tag)
+    known = attributes(tag)
     if _untranslated(tag):
         return
-    wanted = [said[name] for name in SPOKEN if name in said]
-    name = said.get("name")
+    values = [known[name] for name in SPOKEN if name in known]
+    name = known.get("name")
     if token.name.lower() == "meta" and name and name.value.lower() in ("description", "keywords"):
-        wanted += [said["content"]] if "content" in said else []
-    for value in sorted(wanted, key=lambda value: value.start):
+        values += [known["content"]] if "content" in known else []
+    for value in sorted(values, key=lambda value: value.start):
         words = " ".join(value.value.split())
         if has_word(words):
             start, end = token.start + value.start, token.start + value.end

@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING
 from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import VOID, slots_of
 from jumok.documents.markup import tokens
-from jumok.documents.segment import DocumentSegment, Piece, Translated, paragraph, rendered
-from jumok.errors import DataError, Place
-from jumok.late import late_imports
-
-with late_imports("reading Markdown", extra="documents"):
-    import markdown_it
-    from markdown_it.common import normalize_url
+from jumok.documents.segment import Chunk, DocumentSegment, Translated, paragraph, rendered
+from jumok.errors import DataError, Location, optional_import
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -30,6 +25,8 @@ def read_markdown(content: bytes) -> TextDocument:
     text = content.decode("utf-8", errors="surrogateescape")
     front = FRONT_MATTER.match(text)
     start = front.end() if front else 0
+    with optional_import("reading Markdown", extra="documents"):
+        import markdown_it
     parser = (
         markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
     )
@@ -37,11 +34,11 @@ def read_markdown(content: bytes) -> TextDocument:
     starts = [start, *(start + match.end() for match in _LINE_END.finditer(body))]
     page = _Page(text, [*starts, len(text)])
     slots = [slot for token in parser.parse(body) for slot in page.slots(token)]
-    return TextDocument(text, slots, partial(str.encode, errors="surrogateescape"))
+    return TextDocument(text, slots)
 
 
 class _Page:
-    """Locates the parser's findings in the text."""
+    """Locates the parser's tokens in the text."""
 
     def __init__(self, text: str, starts: Sequence[int]) -> None:
         self.text, self.starts = text, starts
@@ -49,7 +46,6 @@ class _Page:
         self.cell = False
 
     def slots(self, block: "Token") -> Iterator[Slot]:
-        """The texts to translate in a block."""
         if block.type in ("th_open", "td_open", "th_close", "td_close"):
             self.cell = block.nesting == 1
         if block.map is None:
@@ -70,36 +66,33 @@ class _Page:
             DataError: there is none, so that the translation could not be put there.
         """
         places: list[int] = []
-        for number, wanted in enumerate(content.split("\n"), start=line):
+        for number, line_text in enumerate(content.split("\n"), start=line):
             start, end = self.starts[number], self.starts[number + 1]
             if self.cell:
-                raw = re.escape(wanted).replace(r"\|", r"\\?\|")
-                match = re.compile(raw).search(self.text, self.at, end)
-                place = match.start() if match else -1
+                index = self.text.find(line_text.replace("|", r"\|"), self.at, end)
             else:  # marks of a quotation or an item precede it
-                place = self.text.rfind(wanted, start, end)
-            if place < 0:
+                index = self.text.rfind(line_text, start, end)
+            if index < 0:
                 raise DataError(
                     "a line of the Markdown file could not be located.",
-                    got=repr(wanted),
+                    got=repr(line_text),
                     do="write the line without tabs, or remove it",
-                    place=Place("Markdown", number + 1),
+                    place=Location("Markdown", number + 1),
                 )
-            for character in wanted:
-                place += self.cell and character == "|" and self.text[place] == "\\"
-                places.append(place)
-                place += 1
-            self.at = place
-            places.append(place)  # the end of the line
+            for character in line_text:
+                index += self.cell and character == "|" and self.text[index] == "\\"
+                places.append(index)
+                index += 1
+            self.at = index
+            places.append(index)  # the end of the line
         return places
 
-    def _slot(self, pieces: Sequence[Piece], start: int, places: Sequence[int]) -> Iterator[Slot]:
-        """The slot of these slices of the content, which begin at `start`."""
-        found = paragraph(pieces)
-        if found is None:
+    def _slot(self, chunks: Sequence[Chunk], start: int, places: Sequence[int]) -> Iterator[Slot]:
+        content = paragraph(chunks)
+        if content is None:
             return
-        before, segment, after = found
-        end = start + sum(len(piece.raw) for piece in pieces) - len(after)
+        before, segment, after = content
+        end = start + sum(len(chunk.raw) for chunk in chunks) - len(after)
         escape = _escaped_in_cell if self.cell else _escaped
         yield Slot(
             places[start + len(before)], places[end - 1] + 1, segment,
@@ -111,97 +104,97 @@ def _written(translated: Translated, segment: DocumentSegment, escape: Callable[
     return rendered(segment, translated, escape)
 
 
-def _groups(block: "Token") -> Iterator[tuple[list[Piece], int]]:
+def _groups(block: "Token") -> Iterator[tuple[list[Chunk], int]]:
     """The slices between hard line breaks, and where in the content each group begins."""
-    group: list[Piece] = []
+    group: list[Chunk] = []
     start = at = 0
-    for piece in _Inlines(block.content).pieces(block.children or []):
-        at += len(piece.raw)
-        if piece.name == "break":
+    for chunk in _Inlines(block.content).chunks(block.children or []):
+        at += len(chunk.raw)
+        if chunk.name == "break":
             yield group, start
             group, start = [], at
         else:
-            group.append(piece)
+            group.append(chunk)
     yield group, start
 
 
 _GAP = re.compile(r"[ \t]*")
 _BREAK = re.compile(r"(?:\\|[ \t]*)\n[ \t]*")
 _SPACE = re.compile(r"[ \t\n]*")
+_TICKS = re.compile("`+")
 _LABEL = re.compile(r"\]\[[^\]]++\]")
 
 
 class _Inlines:
-    """The parser's findings inside of a block, as slices of the block's content."""
+    """Locates the parser's inline tokens in the content of a block."""
 
     def __init__(self, content: str) -> None:
         self.content, self.at = content, 0
         self.labels: list[int] = []
 
-    def pieces(self, children: "Sequence[Token]") -> Iterator[Piece]:
+    def chunks(self, children: "Sequence[Token]") -> Iterator[Chunk]:
         """The slices in order; concatenated they are the content."""
         rest = iter(children)
         for child in rest:
             if child.type in ("softbreak", "hardbreak"):
-                raw = self._take(_BREAK)
-                yield Piece("text", raw, " ", "break" if child.type == "hardbreak" else "")
+                raw = self._take(_BREAK.match(self.content, self.at))
+                yield Chunk("text", raw, " ", "break" if child.type == "hardbreak" else "")
                 continue
             gap = self._gap(child)
             if gap:
-                yield Piece("text", gap, gap)
+                yield Chunk("text", gap, gap)
             if child.type == "link_open" and child.markup == "autolink":
                 address = next(rest).content
                 next(rest)
-                yield Piece("frozen", self._slice(self.content.index(">", self.at) + 1), address)
+                yield Chunk("frozen", self._slice(self.content.index(">", self.at) + 1), address)
             else:
-                yield self._piece(child)
+                yield self._chunk(child)
         if self.at < len(self.content):
-            yield Piece("text", self.content[self.at :], self.content[self.at :])
+            yield Chunk("text", self.content[self.at :], self.content[self.at :])
 
     def _gap(self, child: "Token") -> str:
         """The white space that the parser left out before this."""
-        wanted = child.content if child.type in ("text", "html_inline") else child.markup
-        if wanted and self.content.startswith(wanted, self.at):
+        written = child.content if child.type in ("text", "html_inline") else child.markup
+        if written and self.content.startswith(written, self.at):
             return ""
-        return self._take(_GAP)
+        return self._take(_GAP.match(self.content, self.at))
 
-    def _piece(self, child: "Token") -> Piece:
+    def _chunk(self, child: "Token") -> Chunk:
         if child.type == "text":
-            return Piece("text", self._slice(self.at + len(child.content)), child.content)
+            return Chunk("text", self._slice(self.at + len(child.content)), child.content)
         if child.type == "text_special":
-            return Piece("text", self._slice(self.at + len(child.markup)), child.content)
+            return Chunk("text", self._slice(self.at + len(child.markup)), child.content)
         if child.type == "code_inline":
-            mark = re.escape(child.markup)
-            end = re.compile(f"(?<!`){mark}(?!`)").search(self.content, self.at + len(child.markup))
-            raw = self._slice(end.end() if end else len(self.content))
-            return Piece("frozen", raw, child.content)
+            marks = _TICKS.finditer(self.content, self.at + len(child.markup))
+            end = next((mark.end() for mark in marks if mark[0] == child.markup), None)
+            raw = self._slice(len(self.content) if end is None else end)
+            return Chunk("frozen", raw, child.content)
         if child.type == "image":
             label = _label_end(self.content, self.at + 2)
-            return Piece("point", self._slice(_address_end(self.content, label) or label + 1))
+            return Chunk("point", self._slice(_address_end(self.content, label) or label + 1))
         if child.type == "html_inline":
             token = next(tokens(child.content))
             kind = token.kind if token.kind in ("open", "close") else "point"
             kind = "point" if token.name.lower() in VOID else kind
-            return Piece(kind, self._slice(self.at + len(child.content)), name=token.name.lower())
+            return Chunk(kind, self._slice(self.at + len(child.content)), name=token.name.lower())
         if child.type == "link_open":
             self.labels.append(self.at + 1)
-            return Piece("open", self._slice(self.at + 1), name="a")
+            return Chunk("open", self._slice(self.at + 1), name="a")
         if child.type == "link_close":
             return self._link_end(self.labels.pop())
         kind = "open" if child.nesting == 1 else "close"
-        return Piece(kind, self._slice(self.at + len(child.markup)), name=child.tag)
+        return Chunk(kind, self._slice(self.at + len(child.markup)), name=child.tag)
 
-    def _link_end(self, start: int) -> Piece:
+    def _link_end(self, start: int) -> Chunk:
         label = self.content[start : self.at]
         end = _address_end(self.content, self.at)
         if end:
-            return Piece("close", self._slice(end), name="a")
+            return Chunk("close", self._slice(end), name="a")
         # [label] and [label][]: the address is elsewhere, under the label in the source language.
         raw = self._slice(self.at + (3 if self.content.startswith("][]", self.at) else 1))
-        return Piece("close", raw, name="a", write=f"][{label}]")
+        return Chunk("close", raw, name="a", write=f"][{label}]")
 
-    def _take(self, pattern: re.Pattern[str]) -> str:
-        match = pattern.match(self.content, self.at)
+    def _take(self, match: re.Match[str] | None) -> str:
         return self._slice(match.end()) if match else ""
 
     def _slice(self, end: int) -> str:
@@ -229,12 +222,15 @@ def _address_end(content: str, at: int) -> int | None:
     """
     if content.startswith("](", at):
         start = end = _after_space(content, at + 2)
-        address = markdown_it.helpers.parseLinkDestination(content, start, len(content))
+        with optional_import("reading Markdown", extra="documents"):
+            from markdown_it import helpers
+            from markdown_it.common import normalize_url
+        address = helpers.parseLinkDestination(content, start, len(content))
         if address.ok:
             if normalize_url.validateLink(normalize_url.normalizeLink(address.str)):
                 end = address.pos
             start = _after_space(content, end)
-            title = markdown_it.helpers.parseLinkTitle(content, start, len(content))
+            title = helpers.parseLinkTitle(content, start, len(content))
             end = _after_space(content, title.pos) if title.ok and start > end else start
         if content.startswith(")", end):
             return end + 1
@@ -244,12 +240,11 @@ def _address_end(content: str, at: int) -> int | None:
 
 def _after_space(content: str, at: int) -> int:
     match = _SPACE.match(content, at)
-    assert match is not None, "no space is enough"
-    return match.end()
+    return match.end() if match else at
 
 
 def _escaped(text: str) -> str:
-    """Plain text escaped for Markdown: what would be read as markup has a backslash before it."""
+    """Plain text, with a backslash before what would be markup."""
     safe = _SPECIAL.sub(r"\\\1", text)
     return _BLOCK.sub(lambda match: f"{match[1] or ''}\\{match[2] or match[3]}", safe)
 

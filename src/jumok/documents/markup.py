@@ -1,12 +1,8 @@
-"""HTML and XML as slices of the file, so that all that is not translated is kept byte for byte.
-
-A parser's tree forgets how a document was written; here every token is a slice of the file, and
-all slices together are the file.
-"""
+"""HTML and XML as slices of the file, so that all that is not translated is kept byte for byte."""
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 _TOKEN = re.compile(
@@ -29,7 +25,7 @@ class Token(NamedTuple):
 
     Attributes:
         kind: text, open, close, empty (an open tag that ends in "/>"), or other.
-        start, end: its span in characters.
+        start, end: in characters.
         name: of a tag, as written.
     """
 
@@ -40,7 +36,7 @@ class Token(NamedTuple):
 
 
 def tokens(text: str, raw_elements: frozenset[str] = frozenset()) -> Iterator[Token]:
-    """The document's slices in order.
+    """The document's slices in order; concatenated they are the document.
 
     Args:
         raw_elements: elements whose content has no markup but their own end tag: script, style.
@@ -56,8 +52,8 @@ def tokens(text: str, raw_elements: frozenset[str] = frozenset()) -> Iterator[To
         if tag is None:
             yield Token("other", start, end)
             continue
-        found = _NAME.match(tag)
-        name = found[1] if found else ""
+        named = _NAME.match(tag)
+        name = named[1] if named else ""
         kind = "close" if tag.startswith("</") else "empty" if tag.endswith("/>") else "open"
         yield Token(kind, start, end, name)
         if kind == "open" and name.lower() in raw_elements:
@@ -70,6 +66,17 @@ def tokens(text: str, raw_elements: frozenset[str] = frozenset()) -> Iterator[To
         yield Token("text", at, len(text))
 
 
+def end_of(tokens: Sequence[Token], index: int, name: str) -> int:
+    """The index after the tag that closes the element of this name, open before `index`."""
+    depth = 1
+    for number, token in enumerate(tokens[index:], index):
+        if token.name.lower() == name.lower():
+            depth += {"open": 1, "close": -1}.get(token.kind, 0)
+        if depth == 0:
+            return number + 1
+    return len(tokens)
+
+
 class Attribute(NamedTuple):
     """An attribute's value, unescaped, and its span inside of the tag."""
 
@@ -80,14 +87,14 @@ class Attribute(NamedTuple):
 
 def attributes(tag: str) -> dict[str, Attribute]:
     """The attributes of a tag by their names in lower case."""
-    found: dict[str, Attribute] = {}
+    values: dict[str, Attribute] = {}
     name = _NAME.match(tag)
     for match in _ATTRIBUTE.finditer(tag, name.end() if name else 0):
-        group = next((each for each in ("double", "single", "bare") if match[each] is not None), "")
+        group = next((one for one in ("double", "single", "bare") if match[one] is not None), "")
         value = html.unescape(match[group]) if group else ""
         start, end = match.span(group) if group else (match.end(), match.end())
-        found.setdefault(match["name"].lower(), Attribute(value, start, end))
-    return found
+        values.setdefault(match["name"].lower(), Attribute(value, start, end))
+    return values
 
 
 def escape(text: str) -> str:

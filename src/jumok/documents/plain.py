@@ -17,15 +17,14 @@ ITEM = re.compile(r"[ \t]*(?:(?:[-*+•·]|\d+[.)])[ \t]+)?")
 def read_plain(content: bytes) -> TextDocument:
     """The paragraphs: lines between blank ones; a list item, and an indented line, begin one.
 
-    A paragraph of one line is written as one line, and one of several is wrapped to the width of
-    its longest line.
+    A paragraph of several lines is wrapped to the width of its longest line.
     """
     text = content.decode("utf-8", errors="surrogateescape")
-    return TextDocument(text, list(_slots(text)), partial(str.encode, errors="surrogateescape"))
+    return TextDocument(text, list(_slots(text)))
 
 
 def looks_wrapped(text: str) -> bool:
-    """Whether lines seem to go on in the next one: paragraphs, and not one sentence a line.
+    """Whether lines seem to continue in the next one: paragraphs, and not one sentence a line.
 
     There have to be blank lines, and a third of the lines with another one below has to end within
     a sentence: that one begins in lower case. Scripts without case (Hangul) are not noticed.
@@ -37,7 +36,7 @@ def looks_wrapped(text: str) -> bool:
 
 
 class _Line(NamedTuple):
-    """A line's words: their span in the file, and the column in which they begin."""
+    """A line's words: their span in the file, and their first column."""
 
     start: int
     end: int
@@ -48,7 +47,7 @@ def _slots(text: str) -> Iterator[Slot]:
     lines: list[_Line] = []
     for match in re.finditer(r"[^\n]*\n?", text):
         line = match[0].rstrip()
-        begin = re.match(ITEM, line)
+        begin = ITEM.match(line)
         column = begin.end() if begin else 0
         item = bool(line[:column].strip())
         if lines and (not line or item or column > lines[-1].column):

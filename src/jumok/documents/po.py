@@ -10,37 +10,33 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from jumok.data.files.elements import PoUnit
+from jumok.data.files.translators import HEADER_LANGUAGE
 from jumok.documents.document import Languages, check_language
-from jumok.documents.html import tagged_pieces
+from jumok.documents.html import tagged_chunks
 from jumok.documents.segment import DocumentSegment, Paragraph, Translated, paragraph, rendered
-from jumok.errors import DataError, Place
-from jumok.late import late_imports
-
-with late_imports("reading PO files", extra="documents"):
-    from translate.misc import multistring
-    from translate.storage import poparser, pypo
+from jumok.errors import DataError, Location, optional_import
 
 PLACEHOLDER = re.compile(
-    r"%(?:\([\w.]+\))?(?:\d+\$)?[-+#0']*(?:\d+|\*)?(?:\.\d+)?(?:hh|h|ll|l|q|z|j|t|L)?[diouxXeEfgGcsra%@]"
+    r"%(?:\([\w.]+\))?+(?:\d+\$)?+[-+#0']*+(?:\d+|\*)?+(?:\.\d+)?+(?:hh|h|ll|l|q|z|j|t|L)?"
+    r"[diouxXeEfgGcsra%@]"
     r"|%\([\w.]+\)|%%|\$?\{[^{}\s]*\}|\{\{[^{}]*\}\}|%\d+"
 )
 """Placeholders that a program fills in: %s, %(name)d, %1$s, {name}, ${name}, {{ name }}."""
 
 
 _CHARSET = re.compile(rb"charset=([\w.:-]+)")
-_LANGUAGE = re.compile(r"^Language:[ \t]*(\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class _Message:
-    """A form of an entry's msgid, line by line; its line breaks are kept."""
+    """A form of an entry's msgid, line by line."""
 
     lines: tuple[Paragraph | str, ...]
 
     @classmethod
     def of(cls, text: str) -> "_Message":
-        lines = (paragraph(tagged_pieces(line, PLACEHOLDER)) or line for line in text.split("\n"))
-        return cls(tuple(lines))
+        lines = text.split("\n")
+        return cls(tuple(paragraph(tagged_chunks(one, PLACEHOLDER)) or one for one in lines))
 
     @property
     def segments(self) -> list[DocumentSegment]:
@@ -70,11 +66,8 @@ class PoStore(Protocol):
 
 @dataclass(frozen=True)
 class PoDocument:
-    """A catalog.
-
-    Attributes:
-        store: translate-toolkit's.
-        entries: those to fill, each with the forms of its msgid: one, or singular and plural.
+    """A catalog; `entries` are to fill, each with the forms of its msgid: one, or singular and
+    plural.
     """
 
     content: bytes
@@ -95,6 +88,8 @@ class PoDocument:
         if not self.entries:
             return self.content
         rest = list(translations)
+        with optional_import("reading PO files", extra="documents"):
+            from translate.misc import multistring
         for unit, forms in self.entries:
             written = [message.written(rest) for message in forms]
             if len(written) > 1:
@@ -108,8 +103,8 @@ class PoDocument:
         return bytes(self.store)
 
     def _plural_forms(self) -> int:
-        said = str(self.store.getheaderplural()[0] or "")
-        return int(said) if said.isdecimal() and int(said) > 0 else 2
+        count = str(self.store.getheaderplural()[0] or "")
+        return int(count) if count.isdecimal() and int(count) > 0 else 2
 
 
 def read_po(content: bytes, languages: Languages) -> PoDocument:
@@ -119,18 +114,21 @@ def read_po(content: bytes, languages: Languages) -> PoDocument:
         DataError: it is not PO, or not in the character set that it names, or for another language.
         MissingExtraError: translate-toolkit is not installed.
     """
+    with optional_import("reading PO files", extra="documents"):
+        from translate.storage import poparser, pypo
+
     parse, fault = pypo.pofile.parsestring, poparser.PoParseError
     _check_charset(content)  # the library would read anything as Latin-1
     try:
         store = parse(content)
     except fault as error:
         raise DataError(
-            "the file is not well-formed PO.", got=str(error), place=Place("PO")
+            "the file is not well-formed PO.", got=str(error), place=Location("PO")
         ) from None
     entries = []
     for unit in store.units:
-        if unit.isheader() and (said := _LANGUAGE.search(str(unit.target))):
-            check_language(said[1], languages.target, "target")
+        if unit.isheader() and (code := HEADER_LANGUAGE.search(str(unit.target))):
+            check_language(code[1], languages.target, "target")
         if unit.isheader() or unit.isobsolete() or (unit.istranslated() and not unit.isfuzzy()):
             continue
         forms = unit.source.strings if unit.hasplural() else [unit.source]
@@ -140,8 +138,8 @@ def read_po(content: bytes, languages: Languages) -> PoDocument:
 
 def _check_charset(content: bytes) -> None:
     """Raises DataError if the bytes are not in the character set that the header names."""
-    found = _CHARSET.search(content)
-    named = "utf-8" if found is None or found[1] == b"CHARSET" else found[1].decode()
+    match = _CHARSET.search(content)
+    named = "utf-8" if match is None or match[1] == b"CHARSET" else match[1].decode()
     try:
         content.decode(named)
     except LookupError:
@@ -152,5 +150,5 @@ def _check_charset(content: bytes) -> None:
             expected=named,
             got=f"byte {content[error.start]:#04x}",
             do="correct the charset in its header, or convert the file",
-            place=Place("PO", content.count(b"\n", 0, error.start) + 1),
+            place=Location("PO", content.count(b"\n", 0, error.start) + 1),
         ) from None

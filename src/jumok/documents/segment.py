@@ -1,8 +1,7 @@
 """A paragraph's text, and the inlines in it: emphasis, links, code, images.
 
-A translation has other words in another order, so the places of its markup are extracted from the
-word alignment: an element goes around the run of target words that most links of its own words,
-and fewest of the others', lead to.
+The places of a translation's markup are extracted from the word alignment: an element goes around
+the run of target words that most links of its own words, and fewest of the others', lead to.
 """
 
 import re
@@ -32,7 +31,7 @@ class Inline:
         start, end: the characters that it encloses; equal for an image and the like.
         before, after: what is written before and after them; an element without text has `before`.
         frozen: its text is not translated: code, a placeholder, an element with translate="no".
-        within: the index, in the segment, of the innermost inline around it; None: none.
+        within: the index, in the segment, of the innermost inline around it.
     """
 
     start: int
@@ -49,20 +48,19 @@ class DocumentSegment:
 
     Attributes:
         text: without markup, white space reduced to single spaces.
-        inlines: the inline elements, outer ones before inner ones.
+        inlines: outer ones before inner ones.
     """
 
     text: str
     inlines: tuple[Inline, ...] = ()
 
 
-class Piece(NamedTuple):
-    """A part of a paragraph: text, or markup with `raw` as it is written.
+class Chunk(NamedTuple):
+    """A part of a paragraph: text, or markup.
 
     Attributes:
         kind: text, open, close, point (markup without text) or frozen (text that is kept).
         raw: as written in the document.
-        text: its text; "" for markup.
         name: of an element, to match its two ends.
         write: written in a translation instead of `raw`.
     """
@@ -75,7 +73,6 @@ class Piece(NamedTuple):
 
     @property
     def written(self) -> str:
-        """Its form in a translation."""
         return self.raw if self.write is None else self.write
 
 
@@ -87,23 +84,25 @@ class Paragraph(NamedTuple):
     after: str
 
 
-def paragraph(pieces: Sequence[Piece]) -> Paragraph | None:
-    """The parts as a segment; markup at its ends stays outside. None: there is no word in it."""
-    first, last = 0, len(pieces)
-    partner = _partners(pieces)
+def paragraph(chunks: Sequence[Chunk]) -> Paragraph | None:
+    """The chunks as a segment; markup at its ends stays outside. None: there is no word in
+    it.
+    """
+    first, last = 0, len(chunks)
+    partner = _partners(chunks)
     while first < last:
-        if _is_edge(pieces[first]) and partner.get(first, -1) < 0:
+        if _is_edge(chunks[first]) and partner.get(first, -1) < 0:
             first += 1
-        elif _is_edge(pieces[last - 1]) and partner.get(last - 1, -1) < 0:
+        elif _is_edge(chunks[last - 1]) and partner.get(last - 1, -1) < 0:
             last -= 1
         elif partner.get(first) == last - 1:
             first, last = first + 1, last - 1
         else:
             break
-    inside = pieces[first:last]
-    if not any(piece.kind == "text" and has_word(piece.text) for piece in inside):
+    inside = chunks[first:last]
+    if not any(chunk.kind == "text" and has_word(chunk.text) for chunk in inside):
         return None
-    outside = ["".join(piece.raw for piece in part) for part in (pieces[:first], pieces[last:])]
+    outside = ["".join(one.raw for one in ends) for ends in (chunks[:first], chunks[last:])]
     raw = inside[0].raw
     if inside[0].kind == "text":
         outside[0] += raw[: len(raw) - len(raw.lstrip(BLANK))]
@@ -118,60 +117,60 @@ def has_word(text: str) -> bool:
     return any(letter.isalpha() for letter in text)
 
 
-def _is_edge(piece: Piece) -> bool:
+def _is_edge(chunk: Chunk) -> bool:
     """Whether it can be left out at a paragraph's end: markup, or white space only."""
-    return piece.kind in ("open", "close", "point") or not piece.text.strip(BLANK)
+    return chunk.kind in ("open", "close", "point") or not chunk.text.strip(BLANK)
 
 
-def _partners(pieces: Sequence[Piece]) -> dict[int, int]:
+def _partners(chunks: Sequence[Chunk]) -> dict[int, int]:
     """The index of the other end of each element; ends without one are left out."""
     partner: dict[int, int] = {}
     waiting: list[int] = []
-    for index, piece in enumerate(pieces):
-        if piece.kind == "open":
+    for index, chunk in enumerate(chunks):
+        if chunk.kind == "open":
             waiting.append(index)
-        elif piece.kind == "close":
-            names = [pieces[each].name for each in waiting]
-            if piece.name in names:
-                place = len(names) - 1 - names[::-1].index(piece.name)
-                partner[waiting[place]], partner[index] = index, waiting[place]
-                del waiting[place:]
+        elif chunk.kind == "close":
+            names = [chunks[index].name for index in waiting]
+            if chunk.name in names:
+                position = len(names) - 1 - names[::-1].index(chunk.name)
+                partner[waiting[position]], partner[index] = index, waiting[position]
+                del waiting[position:]
     return partner
 
 
-def _segment(pieces: Sequence[Piece]) -> DocumentSegment:
-    partner = _partners(pieces)
+def _segment(chunks: Sequence[Chunk]) -> DocumentSegment:
+    partner = _partners(chunks)
     text = ""
     starts: list[int] = []
     apart: set[int] = set()  # points with a space on both sides, of which the text keeps one
-    for index, piece in enumerate(pieces):
+    for index, chunk in enumerate(chunks):
         starts.append(len(text))
-        words = _WHITE.sub(" ", piece.text)
+        words = _WHITE.sub(" ", chunk.text)
         if words.startswith(" ") and (text.endswith(" ") or not text):
             words = words[1:]
-            if text and pieces[index - 1].kind == "point":
+            if text and chunks[index - 1].kind == "point":
                 apart.add(index - 1)
         text += words
     starts.append(len(text))
     text = text.rstrip(" ")
     starts = [min(start, len(text)) for start in starts]
-    found: list[Inline] = []
+    inlines: list[Inline] = []
     around: list[int] = []
-    for index, piece in enumerate(pieces):
+    for index, chunk in enumerate(chunks):
         start, end = starts[index], starts[index + 1]
         within = around[-1] if around else None
-        if piece.kind == "frozen":
-            found.append(Inline(start, end, piece.written, "", True, within))
-        elif piece.kind == "open" and index in partner:
-            other, raw = partner[index], piece.written
-            around.append(len(found))
-            found.append(Inline(start, starts[other], raw, pieces[other].written, within=within))
-        elif piece.kind == "close" and index in partner:
+        if chunk.kind == "frozen":
+            inlines.append(Inline(start, end, chunk.written, "", True, within))
+        elif chunk.kind == "open" and index in partner:
+            other, raw = partner[index], chunk.written
+            around.append(len(inlines))
+            inlines.append(Inline(start, starts[other], raw, chunks[other].written, within=within))
+        elif chunk.kind == "close" and index in partner:
             around.pop()
-        elif piece.kind != "text":
-            raw = piece.written + " " * (index in apart)
-            found.append(Inline(start, start, raw, within=within))
-    return DocumentSegment(text, tuple(found))
+        elif chunk.kind != "text":
+            raw = chunk.written + " " * (index in apart)
+            inlines.append(Inline(start, start, raw, within=within))
+    return DocumentSegment(text, tuple(inlines))
 
 
 @dataclass
@@ -185,18 +184,18 @@ class PlacedInline:
     end: int = 0
 
 
-def place(segment: DocumentSegment, translated: Translated) -> list[PlacedInline]:
+def place_inlines(segment: DocumentSegment, translated: Translated) -> list[PlacedInline]:
     """The outermost inlines in the order of the translation, with those inside of them."""
     nodes = [PlacedInline(inline, index) for index, inline in enumerate(segment.inlines)]
     roots: list[PlacedInline] = []
     for node in nodes:
         outer = node.inline.within
         (roots if outer is None else nodes[outer].inside).append(node)
-    _place(roots, 0, len(translated.text), _Aligned(segment.text, translated))
+    _place_within(roots, 0, len(translated.text), _Aligned(segment.text, translated))
     return roots
 
 
-def _place(nodes: list[PlacedInline], first: int, last: int, aligned: "_Aligned") -> None:
+def _place_within(nodes: list[PlacedInline], first: int, last: int, aligned: "_Aligned") -> None:
     """Places neighbours, which share no character, and what is inside of them."""
     for node in nodes:
         node.start, node.end = aligned.range_of(node.inline)
@@ -204,7 +203,7 @@ def _place(nodes: list[PlacedInline], first: int, last: int, aligned: "_Aligned"
     for node in nodes:
         node.start = min(max(node.start, first), last)
         node.end = first = min(max(node.end, node.start), last)
-        _place(node.inside, node.start, node.end, aligned)
+        _place_within(node.inside, node.start, node.end, aligned)
 
 
 def _words(text: str) -> list[tuple[int, int]]:
@@ -230,14 +229,13 @@ class _Aligned:
         self.links = [(one, other) for one, other in links if one < many and other < most]
 
     def range_of(self, inline: Inline) -> tuple[int, int]:
-        """The span of an inline in the translation."""
         if inline.start == inline.end:
             point = self._point(inline.start)
             return point, point
         if inline.frozen:
-            found = self._verbatim(inline)
-            if found is not None:
-                return found
+            verbatim = self._verbatim(inline)
+            if verbatim is not None:
+                return verbatim
         words = [
             number
             for number, (start, end) in enumerate(self.source_words)
@@ -268,21 +266,21 @@ class _Aligned:
 
     def _window(self, words: Sequence[int]) -> tuple[int, int] | None:
         """The run of target words with most links from these words and fewest from others."""
-        own = set(words)
-        worth = [0.0] * len(self.target_words)
+        inside = set(words)
+        gains = [0.0] * len(self.target_words)
         for one, other in self.links:
-            worth[other] += 1.0 if one in own else -1.0
-        best, found, start, total = 0.0, None, 0, 0.0
-        for number, value in enumerate(worth):  # Kadane's largest sum
+            gains[other] += 1.0 if one in inside else -1.0
+        best, window, start, total = 0.0, None, 0, 0.0
+        for number, value in enumerate(gains):  # Kadane's largest sum
             if total <= 0.0:
                 start, total = number, 0.0
             total += value
             if total > best:
-                best, found = total, (start, number)
-        if found is None:
-            linked = [other for one, other in self.links if one in own]
+                best, window = total, (start, number)
+        if window is None:
+            linked = [other for one, other in self.links if one in inside]
             return (min(linked), min(linked)) if linked else None
-        return found
+        return window
 
     def _point(self, at: int) -> int:
         """The place in the translation of a place between two characters: next to the same word."""
@@ -312,11 +310,7 @@ _MARKS = frozenset(".,;:!?…\"'“”‘’«»()[]。、，！？；：「」�
 def rendered(
     segment: DocumentSegment, translated: Translated, escape: Callable[[str], str] = str
 ) -> str:
-    """The translation with the segment's markup in it.
-
-    Args:
-        escape: escapes plain text for the format.
-    """
+    """The translation with the segment's markup in it; `escape` is for its plain text."""
 
     def written(first: int, last: int, nodes: Iterable[PlacedInline]) -> str:
         parts, at = [], first
@@ -327,21 +321,23 @@ def rendered(
             at = node.end
         return "".join([*parts, escape(translated.text[at:last])])
 
-    return written(0, len(translated.text), place(segment, translated))
+    return written(0, len(translated.text), place_inlines(segment, translated))
 
 
-def with_frozen(pieces: Iterable[Piece], pattern: re.Pattern[str]) -> list[Piece]:
-    """The parts, with all matches in their text cut out as frozen."""
-    cut: list[Piece] = []
-    for piece in pieces:
-        if piece.kind != "text" or piece.raw != piece.text:
-            cut.append(piece)
+def with_frozen(chunks: Iterable[Chunk], pattern: re.Pattern[str]) -> list[Chunk]:
+    """The chunks, with all matches in their text cut out as frozen."""
+    cut: list[Chunk] = []
+    for chunk in chunks:
+        if chunk.kind != "text" or chunk.raw != chunk.text:
+            cut.append(chunk)
             continue
         at = 0
-        for match in pattern.finditer(piece.text):
+        for match in pattern.finditer(chunk.text):
             start, end = match.span()
-            cut += [Piece("text", before, before) for before in [piece.text[at:start]] if before]
-            cut.append(Piece("frozen", match[0], match[0]))
+            if before := chunk.text[at:start]:
+                cut.append(Chunk("text", before, before))
+            cut.append(Chunk("frozen", match[0], match[0]))
             at = end
-        cut += [Piece("text", after, after) for after in [piece.text[at:]] if after]
+        if after := chunk.text[at:]:
+            cut.append(Chunk("text", after, after))
     return cut

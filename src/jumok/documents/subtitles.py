@@ -1,19 +1,22 @@
 """Subtitles (SRT and WebVTT): a cue is a segment; its times are kept."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import partial
 
 from jumok.documents.document import Slot, TextDocument
-from jumok.documents.html import tagged_pieces
-from jumok.documents.segment import DocumentSegment, Piece, Translated, paragraph, rendered
-from jumok.errors import DataError, Place
+from jumok.documents.html import tagged_chunks
+from jumok.documents.segment import Chunk, DocumentSegment, Translated, paragraph, rendered
+from jumok.errors import DataError, Location
 
 _TIME = r"(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
 # The line with the times, then the lines up to a blank one.
 CUE = re.compile(rf"^{_TIME}[ \t]*-->[ \t]*{_TIME}[^\n]*\n((?:[^\S\n]*\S[^\n]*(?:\n|\Z))+)", re.M)
 SPEAKER = re.compile(r"[ \t]*[-–—][ \t]?")  # two speakers in one cue, a line each
-STYLE = re.compile(r"\{\\[^}]*\}")  # {\an8}
+STYLE = re.compile(r"\{\\[^{}]*\}")  # {\an8}
+
+SPACE = re.compile(r"<[^<>]*>| ")
 
 
 def read_subtitles(content: bytes) -> TextDocument:
@@ -29,10 +32,10 @@ def read_subtitles(content: bytes) -> TextDocument:
             "the subtitles have no cue that can be read.",
             expected="a line with times (00:00:01,000 --> 00:00:02,000), and lines of text below",
             do="end the lines as on Unix or Windows, and write the times as above",
-            place=Place("subtitles"),
+            place=Location("subtitles"),
         )
     slots = [slot for cue in cues for slot in _slots(text, cue)]
-    return TextDocument(text, slots, partial(str.encode, errors="surrogateescape"))
+    return TextDocument(text, slots)
 
 
 def _slots(text: str, cue: re.Match[str]) -> Iterator[Slot]:
@@ -50,13 +53,13 @@ def _slots(text: str, cue: re.Match[str]) -> Iterator[Slot]:
 def _slot(text: str, lines: list[tuple[int, int]]) -> Iterator[Slot]:
     start, end = lines[0][0], lines[-1][1]
     inside = text[start:end]
-    pieces = [
-        Piece("point", piece.raw) if STYLE.fullmatch(piece.raw) else piece
-        for piece in tagged_pieces(inside, STYLE)
+    chunks = [
+        Chunk("point", chunk.raw) if STYLE.fullmatch(chunk.raw) else chunk
+        for chunk in tagged_chunks(inside, STYLE)
     ]
-    found = paragraph(pieces)
-    if found is not None:
-        before, segment, after = found
+    content = paragraph(chunks)
+    if content is not None:
+        before, segment, after = content
         newline = "\r\n" if "\r\n" in inside else "\n"
         write = partial(_broken, segment=segment, lines=len(lines), newline=newline)
         yield Slot(start + len(before), end - len(after), segment, write)
@@ -65,11 +68,13 @@ def _slot(text: str, lines: list[tuple[int, int]]) -> Iterator[Slot]:
 def _broken(translated: Translated, segment: DocumentSegment, lines: int, newline: str) -> str:
     """The translation with its markup, on the number of lines of the source, of similar lengths."""
     written = rendered(segment, translated)
-    for number in range(1, lines):
-        wanted = len(written) * number // lines
-        # Never inside of a tag.
-        spaces = [match.start() for match in re.finditer(r" (?![^<]*>)", written)]
-        if spaces:
-            nearest = min(spaces, key=lambda place: abs(place - wanted))
-            written = f"{written[:nearest]}\n{written[nearest + 1 :]}"
-    return written.replace("\n", newline)
+    letters = list(written)
+    # Never inside of a tag.
+    spaces = [match.start() for match in SPACE.finditer(written) if match[0] == " "]
+    for number in range(1, min(lines, len(spaces) + 1)):
+        ideal = len(written) * number // lines
+        after = bisect_left(spaces, ideal)
+        near = range(max(after - 1, 0), min(after + 1, len(spaces)))
+        space = spaces.pop(min(near, key=lambda index: abs(spaces[index] - ideal)))
+        letters[space] = "\n"
+    return "".join(letters).replace("\n", newline)

@@ -1,30 +1,23 @@
 """XLIFF and TMX: missing translations are added, and every other byte is kept."""
 
 import html
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from jumok.data.files.translators import is_language
-from jumok.data.files.xliff import UNFINISHED
+from jumok.data.files.translators import TEXT_ELEMENTS, UNFINISHED, is_language
 from jumok.documents.document import Languages, Slot, TextDocument, check_language
-from jumok.documents.markup import Token, attributes, escape, tokens
+from jumok.documents.markup import Token, attributes, end_of, escape, tokens
 from jumok.documents.segment import (
+    Chunk,
     DocumentSegment,
     Paragraph,
-    Piece,
     Translated,
     paragraph,
     rendered,
 )
-from jumok.errors import DataError, Place
-from jumok.late import late_imports
+from jumok.errors import DataError, Location, optional_import
 
-with late_imports("reading XML files", extra="documents"):
-    from lxml import etree
-
-TEXT = {"g", "mrk", "pc", "hi", "sub"}  # elements whose content is text
 OPENS, CLOSES = {"bpt", "bx", "sc"}, {"ept", "ex", "ec"}  # two elements that enclose text
 
 
@@ -53,21 +46,22 @@ def read_tmx(content: bytes, languages: Languages) -> TextDocument:
 def _document(
     content: bytes, name: str, slots: Callable[[str, list[Token]], Iterator[Slot]]
 ) -> TextDocument:
+    with optional_import("reading XML files", extra="documents"):
+        from lxml import etree
+
     try:
         parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
         tree = etree.fromstring(content, parser).getroottree()
     except etree.XMLSyntaxError as error:
         raise DataError(
-            f"the file is not well-formed {name}.", got=error.msg, place=Place(name, error.lineno)
+            f"the file is not well-formed {name}.",
+            got=error.msg,
+            place=Location(name, error.lineno),
         ) from None
     charset = tree.docinfo.encoding or "utf-8"
     text = content.decode(charset)
-    found = sorted(slots(text, list(tokens(text))), key=lambda slot: slot.start)
-    return TextDocument(text, found, partial(_encoded, charset=charset))
-
-
-def _encoded(text: str, charset: str) -> bytes:
-    return text.encode(charset, errors="xmlcharrefreplace")
+    in_order = sorted(slots(text, list(tokens(text))), key=lambda slot: slot.start)
+    return TextDocument(text, in_order, charset, "xmlcharrefreplace")
 
 
 def local(token: Token) -> str:
@@ -75,42 +69,33 @@ def local(token: Token) -> str:
     return token.name.rpartition(":")[2]
 
 
-def pieces_of(text: str, inside: Sequence[Token]) -> list[Piece]:
+def chunks_of(text: str, inside: Sequence[Token]) -> list[Chunk]:
     """The parts of a segment's content."""
-    pieces: list[Piece] = []
+    chunks: list[Chunk] = []
     index = 0
     while index < len(inside):
         token = inside[index]
         raw, name = text[token.start : token.end], local(token)
-        said = attributes(raw) if token.kind in ("open", "empty") else {}
-        index += 1
+        known = attributes(raw) if token.kind in ("open", "empty") else {}
+        first, index = index, index + 1
         if token.kind == "text":
-            pieces.append(Piece("text", raw, html.unescape(raw)))
+            chunks.append(Chunk("text", raw, html.unescape(raw)))
             continue
-        if name in TEXT and "translate" not in said and token.kind in ("open", "close"):
-            pieces.append(Piece(token.kind, raw, name=name))
+        if name in TEXT_ELEMENTS and "translate" not in known and token.kind in ("open", "close"):
+            chunks.append(Chunk(token.kind, raw, name=name))
             continue
         if token.kind == "open":  # a code with all its content
-            last = _end_of(inside, index, token.name)
+            last = end_of(inside, index, token.name)
             raw, index = text[token.start : inside[last - 1].end], last
         number = next(
-            (said[key].value for key in ("i", "rid", "startref", "id") if key in said), ""
+            (known[key].value for key in ("i", "rid", "startref", "id") if key in known), ""
         )
         kind = "open" if name in OPENS else "close" if name in CLOSES else "point"
         frozen = name == "mrk"
-        words = html.unescape(re.sub(r"<[^>]*>", "", raw)) if frozen else ""
-        pieces.append(Piece("frozen" if frozen else kind, raw, words, f"code {number}"))
-    return pieces
-
-
-def _end_of(inside: Sequence[Token], index: int, name: str) -> int:
-    depth = 1
-    for place in range(index, len(inside)):
-        if inside[place].name == name:
-            depth += {"open": 1, "close": -1}.get(inside[place].kind, 0)
-        if depth == 0:
-            return place + 1
-    return len(inside)
+        texts = [part for part in inside[first:index] if frozen and part.kind == "text"]
+        words = html.unescape("".join(text[part.start : part.end] for part in texts))
+        chunks.append(Chunk("frozen" if frozen else kind, raw, words, f"code {number}"))
+    return chunks
 
 
 @dataclass
@@ -122,20 +107,19 @@ class _Side:
     end: Token | None = None
 
     def stop(self) -> int:
-        """The index after it."""
         return (self.end or self.begin).end
 
 
 def _paragraph(text: str, side: _Side) -> Paragraph | None:
-    return paragraph(pieces_of(text, side.inside))
+    return paragraph(chunks_of(text, side.inside))
 
 
-def _xliff_slots(text: str, found: list[Token], languages: Languages) -> Iterator[Slot]:
+def _xliff_slots(text: str, sequence: list[Token], languages: Languages) -> Iterator[Slot]:
     sides: dict[str, _Side] = {}
     open_side: _Side | None = None
     apart = 0  # depth of elements whose sources are not to be translated
     unit: Token | None = None
-    for token in found:
+    for token in sequence:
         name = local(token)
         step = {"open": 1, "close": -1}.get(token.kind, 0)
         if name in ("xliff", "file") and token.kind == "open":
@@ -163,81 +147,85 @@ def _target_language(text: str, token: Token, languages: Languages) -> Iterator[
     Raises:
         DataError: the file has other languages.
     """
-    said = attributes(text[token.start : token.end])
+    known = attributes(text[token.start : token.end])
     for source, target in (("source-language", "target-language"), ("srclang", "trgLang")):
-        if source not in said:
+        if source not in known:
             continue
-        check_language(said[source].value, languages.source, "source")
-        if target.lower() in said:
-            check_language(said[target.lower()].value, languages.target, "target")
+        check_language(known[source].value, languages.source, "source")
+        if target.lower() in known:
+            check_language(known[target.lower()].value, languages.target, "target")
         elif languages.target:
-            place = token.end - 1
-            yield Slot(
-                place,
-                place,
-                DocumentSegment(""),
-                partial(_said, said=f' {target}="{languages.target}"'),
-                keep=False,
-            )
+            added = f' {target}="{languages.target}"'
+            at = token.end - 1
+            yield Slot(at, at, DocumentSegment(""), partial(_constant, added), keep=False)
 
 
-def _said(_: Translated, said: str) -> str:
-    return said
+def _constant(text: str, _: Translated) -> str:
+    return text
 
 
 def _unit(text: str, unit: Token, sides: dict[str, _Side]) -> Iterator[Slot]:
     source, target = sides.get("source"), sides.get("target")
     if source is None:
         return
-    said = attributes(text[unit.start : unit.end])
-    if said.get("translate") and said["translate"].value == "no":
+    known = attributes(text[unit.start : unit.end])
+    if known.get("translate") and known["translate"].value == "no":
         return
-    found = _paragraph(text, source)
-    if found is None:
+    content = _paragraph(text, source)
+    if content is None:
         return
-    old = local(unit) == "trans-unit"
-    prefix = source.begin.name.removesuffix("source")
     if target is not None:
-        words = "".join(text[each.start : each.end] for each in target.inside)
+        words = "".join(text[token.start : token.end] for token in target.inside)
         state = attributes(text[target.begin.start : target.begin.end]).get("state")
-        known = state or said.get("state")
-        if words.strip() and not (known and known.value in UNFINISHED):
+        state = state or known.get("state")
+        if words.strip() and not (state and state.value in UNFINISHED):
             return
-    state_said = ' state="needs-review-translation"' if old else ""
+    prefix = source.begin.name.removesuffix("source")
+    state_attribute = ' state="needs-review-translation"' if local(unit) == "trans-unit" else ""
+    begin, end = f"<{prefix}target{state_attribute}>", f"</{prefix}target>"
+    if target is not None:
+        yield _written(content, begin, end, target.begin.start, target.stop())
+    else:
+        at = sides.get("seg-source", source).stop()
+        yield _written(content, _space_before(text, source.begin) + begin, end, at, at)
+
+
+def _written(content: Paragraph, begin: str, end: str, first: int, last: int) -> Slot:
+    """A translation of a segment's content between two texts."""
 
     def write(translated: Translated) -> str:
-        inside = f"{found.before}{rendered(found.segment, translated, escape)}{found.after}"
-        return f"{space}<{prefix}target{state_said}>{inside}</{prefix}target>"
+        inside = rendered(content.segment, translated, escape)
+        return f"{begin}{content.before}{inside}{content.after}{end}"
 
-    if target is None:
-        after = sides.get("seg-source", source)
-        before = text[: source.begin.start]
-        space = before[len(before.rstrip()) :]
-        yield Slot(after.stop(), after.stop(), found.segment, write, keep=False)
-    else:
-        space = ""
-        yield Slot(target.begin.start, target.stop(), found.segment, write, keep=False)
+    return Slot(first, last, content.segment, write, keep=False)
 
 
-def _tmx_slots(text: str, found: list[Token], languages: Languages) -> Iterator[Slot]:
+def _space_before(text: str, token: Token) -> str:
+    start = token.start
+    while start and text[start - 1].isspace():
+        start -= 1
+    return text[start : token.start]
+
+
+def _tmx_slots(text: str, sequence: list[Token], languages: Languages) -> Iterator[Slot]:
     source = languages.source
     variants: list[tuple[str, Token, _Side, Token]] = []
     variant, code, segment = None, "", None
-    any_source = False
-    for token in found:
+    any_in_source = False
+    for token in sequence:
         name, opens = local(token), token.kind == "open"
         raw = text[token.start : token.end]
         if name == "header" and token.kind != "close":
-            known = attributes(raw).get("srclang")
-            source = source or (known.value if known else "")
+            attribute = attributes(raw).get("srclang")
+            source = source or (attribute.value if attribute else "")
         elif name == "tu" and opens:
             variants = []
         elif name == "tu":
-            any_source |= any(is_language(code, source) for code, *_ in variants)
+            any_in_source |= any(is_language(code, source) for code, *_ in variants)
             yield from _tu(text, variants, source, languages.target)
         elif name == "tuv" and opens:
-            said = attributes(raw)
-            value = said.get("xml:lang") or said.get("lang")
+            known = attributes(raw)
+            value = known.get("xml:lang") or known.get("lang")
             variant, code = token, value.value if value else ""
         elif name == "tuv" and token.kind == "close" and variant and segment:
             variants.append((code, variant, segment, token))
@@ -246,7 +234,7 @@ def _tmx_slots(text: str, found: list[Token], languages: Languages) -> Iterator[
             segment = segment if token.kind == "close" else _Side(token)
         elif segment is not None:
             segment.inside.append(token)
-    if not any_source:
+    if not any_in_source:
         raise DataError(
             "no unit of the TMX file is in the model's source language.",
             expected=source or "a language in the header: srclang",
@@ -256,23 +244,18 @@ def _tmx_slots(text: str, found: list[Token], languages: Languages) -> Iterator[
 def _tu(
     text: str, variants: list[tuple[str, Token, _Side, Token]], source: str, target: str
 ) -> Iterator[Slot]:
-    given = next((each for each in variants if is_language(each[0], source)), None)
-    there = next((each for each in variants if is_language(each[0], target)), None)
-    if given is None or (there and any(each.kind == "text" for each in there[2].inside)):
+    from_source = next((one for one in variants if is_language(one[0], source)), None)
+    existing = next((one for one in variants if is_language(one[0], target)), None)
+    if from_source is None:
         return
-    found = _paragraph(text, given[2])
-    if found is None:
+    if existing and any(token.kind == "text" for token in existing[2].inside):
         return
-    before = text[: given[1].start]
-    space = before[len(before.rstrip()) :]
-
-    def write(translated: Translated) -> str:
-        inside = f"{found.before}{rendered(found.segment, translated, escape)}{found.after}"
-        return f'{space}<tuv xml:lang="{target}"><seg>{inside}</seg></tuv>'
-
-    if there is None:
-        last = variants[-1][3].end
-        yield Slot(last, last, found.segment, write, keep=False)
+    content = _paragraph(text, from_source[2])
+    if content is None:
+        return
+    begin, end = f'<tuv xml:lang="{target}"><seg>', "</seg></tuv>"
+    if existing is not None:
+        yield _written(content, begin, end, existing[1].start, existing[3].end)
     else:
-        space = ""
-        yield Slot(there[1].start, there[3].end, found.segment, write, keep=False)
+        at = variants[-1][3].end
+        yield _written(content, _space_before(text, from_source[1]) + begin, end, at, at)

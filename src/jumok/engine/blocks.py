@@ -2,7 +2,7 @@
 
 Every width is filled up with zeros to a multiple of 16, in the weights on both sides of it, so that
 what is beyond the true width is zero in every vector. What is linear and comes before or after a
-linear layer (a bilinear score, the scales of heads) is multiplied into it here.
+linear layer (the matrix of a score, the scales of heads) is multiplied into it here.
 """
 
 from collections.abc import Mapping
@@ -21,6 +21,7 @@ from jumok.engine.structures import (
     ModelLayout,
     NormLayout,
     ProcessLayout,
+    library,
 )
 
 Numbers = TypeVar("Numbers", Array, npt.NDArray[np.int8])
@@ -32,6 +33,35 @@ Layer = tuple[Array | Quantised, Array]
 
 SHARPEST = np.log(100.0)
 """The largest sharpness of a cosine score; see attention/cosine.py."""
+
+PLAIN = {
+    "score_cap": (None,),
+    "sinks": (False,),
+    "value_residual": (False,),
+    "experts": (None,),
+    "activation": ACTIVATIONS,
+    "logit_cap": (None,),
+}
+"""The values of keys of recipes, other than names of parts, that the engine knows."""
+
+
+def missing_part(config: StackConfig) -> str | None:
+    """The key and value that the engine does not have; None if it serves the blocks."""
+    specs = config.specs
+    for key, _, spec in config.parts():
+        # Scores of blocks are products; only RNNs have others on the engine.
+        if spec is None or not spec.engine or (spec is specs.score and not specs.score.product):
+            return f"{key} = {getattr(config, key)!r}"
+    for key, known in PLAIN.items():
+        value = getattr(config, key, None)
+        if value not in known:
+            return f"{key} = {value!r}"
+    if len(config.process_heads) > 1:
+        return f"process_heads = {config.process_heads!r}"
+    if specs.score.layers and (config.process_heads or specs.positions.enters == "heads"):
+        changed = "process_heads" if config.process_heads else f"{config.positions} positions"
+        return f"score = {config.score!r} with {changed}"
+    return "no C compiler" if library() is None else None
 
 
 def filled(width: int) -> int:
@@ -77,9 +107,9 @@ class PackedStacks:
     ) -> None:
         self._packed, self._config = Packed(kind), config
         self._weights, self._integers = weights, integers or {}
-        self._head_dim = config.head_dim or config.dim // config.heads
-        self._value_dim = config.value_dim or self._head_dim
-        self._kv_heads = config.kv_heads or config.heads
+        sizes = config.sizes
+        self._head_dim, self._value_dim = sizes.head_dim, sizes.value_dim
+        self._kv_heads, self._specs = sizes.kv_heads, config.specs
         encoder = [self._block("encoder", n, False) for n in range(blocks[0])]
         decoder = [self._block("decoder", n, cross) for n in range(blocks[1])]
         self._blocks = (
@@ -95,8 +125,8 @@ class PackedStacks:
             filled(config.dim), config.heads, self._kv_heads, filled(self._head_dim),
             filled(self._value_dim), filled(config.feedforward), config.dim, self._head_dim,
             len(encoder), len(decoder), config.norm == "post",
-            ACTIVATIONS.index(config.activation), config.feedforward_kind == "gated",
-            config.norm_epsilon, self._head_dim**-0.5 if config.score == "scaled-dot" else 1.0,
+            ACTIVATIONS.index(config.activation), len(self._specs.feedforward.inner) > 1,
+            config.norm_epsilon, self._head_dim**-0.5 if self._specs.score.scaled else 1.0,
         )  # fmt: skip
         self._embed(read if blocks[0] else None, written)
         self.layout.encoder_first = self._norm("encoder.first_norm")
@@ -129,11 +159,11 @@ class PackedStacks:
                 setattr(layout, "target_places" if target else "source_places", address)
             if vectors.by_fraction is not None:
                 layout.source_fraction = packed.address(padded(vectors.by_fraction, 1, dim))
-        if config.positions == "rotary":
+        if self._specs.positions.enters == "heads":
             table = turns(self._head_dim, config.rotary_base)
             layout.turn = packed.address(padded(table, FURTHEST, 2, filled(self._head_dim)))
             reach.append(FURTHEST)
-        if config.positions == "alibi":
+        if self._specs.positions.enters == "scores":
             layout.slopes = packed.address(np.array(slopes(config.heads), np.float32))
         self.positions = min(reach, default=None)
 
@@ -208,7 +238,7 @@ class PackedStacks:
         if what == "value":
             return self._layer(f"{name}.value", (self._kv_heads, self._value_dim), dim)
         key, biases = self._layer(f"{name}.key", (self._kv_heads, self._head_dim), dim)
-        if config.score != "bilinear":
+        if "key" not in self._specs.score.layers:
             return key, biases
         square = (1, self._head_dim), (1, self._head_dim)
         score, bias = self._layer(f"{name}.score.key", *square)
@@ -264,7 +294,7 @@ class PackedStacks:
             block.cross_keys = self._process(other, "keys", kv_heads)
             block.after_cross = self._norm(f"{name}.after_cross.norm")
         hidden, dim = (1, config.feedforward), (1, config.dim)
-        inner = ("gate", "inner") if config.feedforward_kind == "gated" else ("inner",)
+        inner = self._specs.feedforward.inner
         block.inner = self._together(
             *(self._layer(f"{name}.feedforward.{layer}", hidden, dim) for layer in inner)
         )

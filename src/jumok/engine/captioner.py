@@ -6,10 +6,10 @@ engine makes captions of several hypotheses, or of many words, faster, not the r
 
 from jumok.config.captioner import CaptionerConfig, RnnDecoderConfig
 from jumok.engine import recurrent
+from jumok.engine.blocks import missing_part
 from jumok.engine.native import NativeModel
 from jumok.engine.packing import Kind, Weights
 from jumok.engine.recurrent import NativeRecurrent
-from jumok.engine.served import missing_part
 from jumok.engine.transformer import NativeDecoder
 
 

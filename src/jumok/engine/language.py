@@ -167,7 +167,7 @@ class GrowingText:
         """Frees what the engine knows of it: it is not read any more."""
         self._free()
 
-    def read(self, tokens: Sequence[int]) -> Reading[Array]:
+    def read(self, tokens: Sequence[int]) -> Passes[Array]:
         """The log-probabilities after the last of these tokens, which continue the text.
 
         Raises:
@@ -202,7 +202,7 @@ class TextPass:
     place: int
 
 
-Reading = Generator[TextPass, Array, Found]
+Passes = Generator[TextPass, Array, Found]
 """Finds something by passes: it yields each that it wants made, and is sent the log-probabilities
 after the last token of the pass, (vocabulary)."""
 
@@ -237,7 +237,7 @@ class PassReader:
         values = iter(read_rows(self._session, rows, self._model.vocabulary))
         return [next(values) if len(each.tokens) == 1 else self._read(each) for each in passes]
 
-    def finish(self, reading: Reading[Found]) -> Found:
+    def finish(self, reading: Passes[Found]) -> Found:
         """What a reading finds that is alone.
 
         Raises:

@@ -10,7 +10,7 @@ from jumok.engine.request import Request, search
 from jumok.engine.running import RunningBatch
 from jumok.engine.searching import SearchRules, Source, Written, check_sources
 from jumok.errors import ModelError
-from jumok.stopwatch import spending
+from jumok.stopwatch import timed
 
 
 class NativeModel(ABC):
@@ -65,7 +65,7 @@ class NativeModel(ABC):
         check_sources(sources, rules, self.vocabulary, self.positions, self.dim)
         self._depth.check(watched)
         with self._read(sources, rules, watched) as (session, request):
-            with spending("decode", "native"):
+            with timed("decode", "native"):
                 if self._running is None:
                     search(session, [request])
                 else:
@@ -155,7 +155,7 @@ class NativeModel(ABC):
         keeping.make_room(("encoder",), [(len(each), 0) for each in sources])
         request = Request(sources, rules, keeping)
         with ExitStack() as open_:
-            with spending("encode", "native"):
+            with timed("encode", "native"):
                 session = open_.enter_context(self._session())
                 open_.enter_context(request.read_by(session))
             yield session, request

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 
 import numpy as np
 
-from jumok.config.recurrent import GATES, PARTS, RecurrentConfig
+from jumok.config.recurrent import GATES, STATES, RecurrentConfig
 from jumok.engine.blocks import Numbers, filled, padded
 from jumok.engine.forced import Depth
 from jumok.engine.native import NativeModel
@@ -14,20 +14,19 @@ from jumok.engine.packing import Array, Kind, Packed, Weights
 from jumok.engine.quantising import Quantised
 from jumok.engine.request import session_of
 from jumok.engine.structures import CellLayout, LinearLayout, RecurrentLayout, library
+from jumok.specs import ScoreSpec
 
 CELLS = ("rnn", "lstm", "gru")
 ORDERS = ("first-state", "every-step", "bahdanau", "luong", "feeding", "gnmt")
-SCORES = {"dot": 0, "scaled-dot": 0, "bilinear": 0, "cosine": 1, "additive": 2}
-"""Which of the engine's three scores each is: a product, that of unit vectors, or v . tanh(...)."""
-
 SHARPEST = math.log(100.0)
 """As in attention/cosine.py: the temperature is never below 0.01."""
 
 
 def missing(config: RecurrentConfig) -> str | None:
     """What of this model the engine does not have; None if it serves the model."""
-    if config.attention not in ("none", *SCORES):
-        return f"attention = {config.attention!r}"
+    for key, name, spec in config.parts():
+        if spec is None or not spec.engine:
+            return f"{key} = {name!r}"
     return "no C compiler" if library() is None else None
 
 
@@ -46,6 +45,11 @@ def _order(config: RecurrentConfig) -> str:
     if not config.looks:
         return config.context
     return "feeding" if config.input_feeding else config.order
+
+
+def _form(score: ScoreSpec) -> int:
+    """Which of the engine's three scores it is: a product, that of unit vectors, v . tanh(...)."""
+    return int(bool(score.factors)) if score.product else 2
 
 
 class NativeRecurrent(NativeModel):
@@ -78,11 +82,11 @@ class NativeRecurrent(NativeModel):
         decoder = self._decoder()
         self._cells = (CellLayout * len(encoder))(*encoder), (CellLayout * len(decoder))(*decoder)
         score, dim, word = "decoder.attention.score", config.dim, config.embedding
-        states = config.decoder_layers * PARTS[config.cell]
+        states = config.decoder_layers * STATES[config.cell]
         self._model = RecurrentLayout(
             CELLS.index(config.cell), filled(dim), filled(word), filled(dim // ways), dim,
             dim // ways, config.encoder_layers, ways, not config.looks,
-            config.decoder_layers, ORDERS.index(_order(config)), SCORES.get(config.attention, 0),
+            config.decoder_layers, ORDERS.index(_order(config)), _form(config.score),
             word**0.5, self._scale(), *self._tables(source, target), *self._cells,
             self._linear("decoder.first", (states, dim), dim),
             self._linear(f"{score}.query", (1, dim), dim),
@@ -173,11 +177,10 @@ class NativeRecurrent(NativeModel):
         return self._packed.address(padded(vector, filled(len(vector))))
 
     def _scale(self) -> float:
-        config = self._config
-        if config.attention == "cosine":
-            (sharpness,) = self._weights["decoder.attention.score.sharpness"]
-            return math.exp(min(float(sharpness), SHARPEST))
-        return float(config.dim**-0.5 if config.attention == "scaled-dot" else 1.0)
+        sharpness = self._weights.get("decoder.attention.score.sharpness")
+        if sharpness is not None:
+            return math.exp(min(float(sharpness[0]), SHARPEST))
+        return float(self._config.dim**-0.5 if self._config.score.scaled else 1.0)
 
     def _session(self) -> AbstractContextManager[int]:
         engine = library()

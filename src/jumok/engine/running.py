@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 
+from jumok.cancellation import current_check
 from jumok.engine.request import Request, search
-from jumok.halting import check_of_here
 
 
 @dataclass(eq=False)
@@ -63,9 +63,9 @@ class RunningBatch:
 
         Raises:
             MemoryError: there is not enough memory.
-            What the check of `jumok.halting.halted_by` raises, after the step that is being made.
+            What the check of `cancel_scope` raises, after the step that is being made.
         """
-        own = _Search(request, check_of_here())
+        own = _Search(request, current_check())
         with self._turn:
             self._searches.append(own)
             self._stop.value = 1

@@ -6,19 +6,13 @@ from contextlib import AbstractContextManager
 from jumok.config import TransformerConfig
 from jumok.config.captioner import StackDecoderConfig
 from jumok.config.stack import StackConfig
-from jumok.engine.blocks import PackedStacks
+from jumok.engine.blocks import PackedStacks, missing_part
 from jumok.engine.forced import Depth
 from jumok.engine.native import NativeModel
 from jumok.engine.packing import Kind, Weights
 from jumok.engine.quantising import Quantised
 from jumok.engine.request import session_of
-from jumok.engine.served import missing_part
 from jumok.engine.structures import library
-
-
-def missing(config: TransformerConfig) -> str | None:
-    """What of this model the engine does not have; None if it serves the model."""
-    return missing_part(config)
 
 
 class NativeTransformer(NativeModel):
@@ -37,7 +31,7 @@ class NativeTransformer(NativeModel):
         kind: Kind = "fp32",
         integers: Mapping[str, Quantised] | None = None,
     ) -> None:
-        assert missing(config) is None
+        assert missing_part(config) is None
         self._pack(config, weights, kind, (config.encoder_layers, config.decoder_layers), integers)
 
     def _pack(

@@ -1,8 +1,7 @@
 """How often a model with fewer bits predicts the token that the whole model predicts.
 
-Both read the same tokens (teacher forcing), and at each position the most probable next token of
-the one is compared with that of the other. Translators read what the whole model writes by greedy
-decoding; language models read the given text.
+Both read the same tokens (teacher forcing): translators what the whole model writes by greedy
+decoding, language models the given text.
 
 Source: llama.cpp's `perplexity --kl-divergence` reports the same share as "Same top p"; that scores
 such as BLEU hide changed answers, and that these should be counted: Dutta et al. 2024, "Accuracy is
@@ -46,8 +45,7 @@ class Agreement:
 def as_int8(states: Float[Tensor, "*axes inputs"]) -> Float[Tensor, "*axes inputs"]:
     """The inputs that the engine computes with in int8: 255 steps, as far as each row reaches.
 
-    The engine multiplies the integers and scales the sums (`engine/matrix.h`); the products of
-    these floats are the same up to the rounding of float32.
+    The products are those of the engine (`engine/matrix.h`) up to the rounding of float32.
     """
     peak = states.abs().amax(-1, keepdim=True)
     factor = torch.where(peak > 0, 127.0 / peak, 0.0)
@@ -64,11 +62,10 @@ SHORTENED: dict[str, Shorten] = {"int8": as_int8, "bf16": as_bfloat16}
 
 @contextmanager
 def computing_in(model: nn.Module, precision: str) -> Iterator[None]:
-    """Inside the block, linear layers round their inputs as the engine does in this precision.
+    """While entered, linear layers round their inputs as the engine does in this precision.
 
-    It is the engine's arithmetic in a readable form, for any model that torch runs; the weights
-    have to be those of the bundle with fewer bits. Only layers that are called as modules take
-    part, thus not the recurrent matrices inside an RNN's kernels.
+    The weights have to be those of the bundle with fewer bits. Only layers that are called as
+    modules take part, thus not the recurrent matrices inside an RNN's kernels.
     """
     shorten = SHORTENED[precision]
     with ExitStack() as hooks:
@@ -91,15 +88,15 @@ def translation_agreement(
     Args:
         sources, targets: token ids, without START and END.
     """
-    found = Agreement()
+    agreement = Agreement()
     for batch in source_batches(sources, sentences=batch_size):
-        given, real = padded([[START, *targets[row]] for row in batch.rows])
+        prefixes, real = padded([[START, *targets[row]] for row in batch.rows])
         first, second = (
-            logits_of(model.decoder, model.encode(batch.tokens, batch.allowed), given).argmax(2)
+            logits_of(model.decoder, model.encode(batch.tokens, batch.allowed), prefixes).argmax(2)
             for model in models
         )
-        found += _compared(first, second, real)
-    return found
+        agreement += _compared(first, second, real)
+    return agreement
 
 
 @torch.no_grad()
@@ -118,12 +115,12 @@ def text_agreement(
     windows = [
         text[first : first + context] for text in texts for first in range(0, len(text), context)
     ]
-    found = Agreement()
+    agreement = Agreement()
     for first in range(0, len(windows), batch_size):
-        given, real = padded(windows[first : first + batch_size])
-        one, other = (model.decoder.logits(model.hidden(given)).argmax(2) for model in models)
-        found += _compared(one, other, real)
-    return found
+        tokens, real = padded(windows[first : first + batch_size])
+        one, other = (model.decoder.logits(model.hidden(tokens)).argmax(2) for model in models)
+        agreement += _compared(one, other, real)
+    return agreement
 
 
 def padded(

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from jumok.alignment.gold import GoldLinks
-from jumok.alignment.words import Link
+from jumok.alignment.words import GoldLinks, Link
 from jumok.data.files.reading import read_lines
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from jumok.inspection.trace import Trace
 
 MOST_DIGITS = 9
@@ -23,7 +22,7 @@ MOST_DIGITS = 9
 
 @dataclass(frozen=True)
 class AlignmentScores:
-    """Scores, 0 to 1, over all sentences together, and the number of links found."""
+    """Scores, 0 to 1, over all sentences together, and the number of links."""
 
     error_rate: float
     precision: float
@@ -36,9 +35,9 @@ class LinkCounts:
     """The counts of the error rate, over all sentences so far.
 
     Attributes:
-        links: the number of links found.
-        sure: the number of sure gold links.
-        right, right_sure: the numbers of found links that are possible, and sure.
+        links: of the model.
+        sure: sure gold links.
+        right, right_sure: the model's links that are possible, and sure.
     """
 
     links: int = 0
@@ -46,9 +45,8 @@ class LinkCounts:
     right: int = 0
     right_sure: int = 0
 
-    def add(self, found: Iterable[Link], gold: GoldLinks) -> None:
-        """Counts the links of one more sentence."""
-        links = set(found)
+    def add(self, output: Iterable[Link], gold: GoldLinks) -> None:
+        links = set(output)
         self.links += len(links)
         self.sure += len(gold.sure)
         self.right += len(links & gold.possible)
@@ -64,20 +62,21 @@ class LinkCounts:
         )
 
 
-def score_links(found: Sequence[Iterable[Link]], gold: Sequence[GoldLinks]) -> AlignmentScores:
-    """The score of the found links.
+def score_links(outputs: Sequence[Iterable[Link]], gold: Sequence[GoldLinks]) -> AlignmentScores:
+    """The score of a model's links.
 
     Raises:
         DataError: more sentences of one than of the other, or gold without a sure link.
     """
     counts = LinkCounts()
-    for links, known in zip(found, gold, strict=False):
-        counts.add(links, known)
-    if len(found) != len(gold) or not counts.sure:
+    for links, expected in zip(outputs, gold, strict=False):
+        counts.add(links, expected)
+    if len(outputs) != len(gold) or not counts.sure:
         raise DataError(
             "there is nothing to compare the links with.",
             expected="gold links for every sentence, some of them sure",
-            got=f"{len(found):,} sentences, gold for {len(gold):,} with {counts.sure:,} sure links",
+            got=f"{len(outputs):,} sentences, gold for {len(gold):,}"
+            f" with {counts.sure:,} sure links",
         )
     return counts.scores()
 
@@ -91,15 +90,11 @@ def read_gold(file: Path) -> Iterator[GoldLinks]:
         DataError: something that is not a link, with its line.
     """
     for number, line in enumerate(read_lines(file), start=1):
-        yield parse_gold(line.split("\t")[-1], Place(file, number))
+        yield parse_gold(line.split("\t")[-1], Location(file, number))
 
 
-def parse_gold(text: str, place: Place | None = None) -> GoldLinks:
-    """The gold links of one sentence: "0-0 1p2".
-
-    Raises:
-        DataError: something that is not a link.
-    """
+def parse_gold(text: str, place: Location | None = None) -> GoldLinks:
+    """The gold links of one sentence: "0-0 1p2"; a DataError names what is not a link."""
     links = [_link(word, place) for word in text.split()]
     sure = frozenset(link for link, certain in links if certain)
     return GoldLinks(sure, frozenset(link for link, _ in links))
@@ -111,10 +106,10 @@ def with_gold(trace: Trace, gold: GoldLinks) -> Trace:
     Raises:
         DataError: a word that the sentence or its translation does not have.
     """
-    looks = next((site for site in trace.sites if site.part == "cross"), None)
-    if looks is None:
+    cross = next((site for site in trace.sites if site.part == "cross"), None)
+    if cross is None:
         raise DataError("links are between the words of a sentence and of its translation.")
-    source, target = (trace.axes[axis].texts for axis in (looks.keys, looks.queries))
+    source, target = (trace.axes[axis].texts for axis in (cross.keys, cross.queries))
     for first, second in sorted(gold.possible):
         if first >= len(source) or second >= len(target):
             raise DataError(
@@ -127,7 +122,7 @@ def with_gold(trace: Trace, gold: GoldLinks) -> Trace:
     return replace(trace, findings=replace(trace.findings, gold=gold))
 
 
-def _link(word: str, place: Place | None) -> tuple[Link, bool]:
+def _link(word: str, place: Location | None) -> tuple[Link, bool]:
     for sign in "-p?":
         source, between, target = word.partition(sign)
         digits = source.isdecimal() and target.isdecimal()

@@ -7,13 +7,13 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from jumok.alignment.gold import GoldLinks
+from jumok.alignment.extract import every_setting
 from jumok.alignment.setting import AlignmentSetting
-from jumok.alignment.sweep import every_setting
+from jumok.alignment.words import GoldLinks
 from jumok.data.files.tables import Column
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.tokenizer import normalize, plain_words
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from jumok.evaluation.alignment import (
     AlignmentScores,
     LinkCounts,
@@ -36,44 +36,45 @@ class AlignedPair(NamedTuple):
 def read_aligned(
     corpus: Corpus, gold: Path | None = None, links: Column | None = None
 ) -> Iterator[AlignedPair]:
-    """The pairs of a corpus in order, one at a time, with their gold links where they have some.
+    """The pairs of a corpus in order, with their gold links where they have some.
 
     Args:
         gold: a file with the links of each pair, line for line; or
         links: the column of the corpus that holds them.
 
     Raises:
-        DataError: what `read_pairs` and `read_gold` raise; links for more or fewer lines, or to a
-            word that does not exist.
+        DataError: see `read_pairs` and `read_gold`; links for more or fewer lines, or to a word
+            that does not exist.
     """
     if gold is None:
         yield from _with_column(corpus, links)
         return
-    for number, (pair, its) in enumerate(zip_longest(read_pairs(corpus), read_gold(gold)), start=1):
-        if pair is None or its is None:
+    for number, (pair, links_of_pair) in enumerate(
+        zip_longest(read_pairs(corpus), read_gold(gold)), start=1
+    ):
+        if pair is None or links_of_pair is None:
             raise DataError(
                 "there are not as many lines of links as pairs.",
                 expected="a line of links for each pair; an empty one where there is none",
                 got=f"{'no pair' if pair is None else 'no links'} at line {number}",
-                place=Place(gold, number),
+                place=Location(gold, number),
             )
-        _check(its, pair.source, pair.target, Place(gold, number))
-        yield AlignedPair(pair.source, pair.target, pair.line, its)
+        _check(links_of_pair, pair.source, pair.target, Location(gold, number))
+        yield AlignedPair(pair.source, pair.target, pair.line, links_of_pair)
 
 
 def _with_column(corpus: Corpus, links: Column | None) -> Iterator[AlignedPair]:
-    """The pairs with the links of that column; None: without links."""
     further = () if links is None else (links,)
     for pair in read_pairs(replace(corpus, further=further)):
-        its = None
+        gold = None
         for cell in pair.further:
-            place = Place(corpus.files[0], pair.line)
-            its = parse_gold(cell, place)
-            _check(its, pair.source, pair.target, place)
-        yield AlignedPair(pair.source, pair.target, pair.line, its)
+            place = Location(corpus.files[0], pair.line)
+            gold = parse_gold(cell, place)
+            _check(gold, pair.source, pair.target, place)
+        yield AlignedPair(pair.source, pair.target, pair.line, gold)
 
 
-def _check(gold: GoldLinks, source: str, target: str, place: Place) -> None:
+def _check(gold: GoldLinks, source: str, target: str, place: Location) -> None:
     words = [len(plain_words(normalize(text))) for text in (source, target)]
     for link in gold.possible:
         if link[0] >= words[0] or link[1] >= words[1]:
@@ -102,18 +103,15 @@ class SettingTable:
     def add(self, pairs: Pairs, gold: Sequence[GoldLinks], batch_size: int = 32) -> None:
         """Adds these pairs; pairs that are empty or too long count as having no links."""
         words = self._translator.tokenizer.words
-        (model,) = self._translator.models
+        (model,) = self._translator._models
         done: set[int] = set()
-        with self._translator.at_work():
-            for batch in pairs.batches(self._translator, batch_size):
-                done.update(batch.rows)
-                sources, targets = (
-                    list(map(words, side)) for side in (batch.sources, batch.targets)
-                )
-                settings = every_setting(model, batch.memory, batch.tokens, sources, targets)
-                for setting, linked in settings:
-                    for row, places in zip(batch.rows, linked.tolist(), strict=True):
-                        self._counts[setting].add(links_of(places), gold[row])
+        for batch in pairs.batches(self._translator, batch_size):
+            done.update(batch.rows)
+            sources, targets = (list(map(words, side)) for side in (batch.sources, batch.targets))
+            settings = every_setting(model, batch.memories[0], batch.tokens, sources, targets)
+            for setting, linked in settings:
+                for row, places in zip(batch.rows, linked.tolist(), strict=True):
+                    self._counts[setting].add(links_of(places), gold[row])
         for row in set(range(len(gold))) - done:
             self._unread.add((), gold[row])
 
@@ -124,12 +122,12 @@ class SettingTable:
             DataError: no pair was read, or the gold has no sure link.
         """
         totals = {
-            reading: replace(counts, sure=counts.sure + self._unread.sure)
-            for reading, counts in self._counts.items()
+            setting: replace(counts, sure=counts.sure + self._unread.sure)
+            for setting, counts in self._counts.items()
         }
         if not totals or not all(counts.sure for counts in totals.values()):
             raise DataError(
                 "there is nothing to compare the links with.",
                 expected="pairs with words on both sides, some of their gold links sure",
             )
-        return {reading: counts.scores() for reading, counts in totals.items()}
+        return {setting: counts.scores() for setting, counts in totals.items()}

@@ -63,7 +63,9 @@ def calibrated(
     held_out = np.empty(len(own))
     for half in (halves, ~halves):
         fitted = Calibration(*fit(confidence[~half], truth[~half]))
-        held_out[half] = [fitted.of(each) for each in confidence[half]]
+        held_out[half] = [
+            fitted.of(confidence_of_output) for confidence_of_output in confidence[half]
+        ]
     bins = reliability(held_out, truth)
     return Calibration(
         *fit(confidence, truth),
@@ -73,8 +75,12 @@ def calibrated(
         error_before=round(calibration_error(reliability(confidence, truth)), 6),
         error=round(calibration_error(bins), 6),
         bins=tuple(
-            replace(each, confidence=round(each.confidence, 6), right=round(each.right, 6))
-            for each in bins
+            replace(
+                confidence_of_output,
+                confidence=round(confidence_of_output.confidence, 6),
+                right=round(confidence_of_output.right, 6),
+            )
+            for confidence_of_output in bins
         ),
     )
 
@@ -85,16 +91,16 @@ def fit(
 ) -> tuple[float, float]:
     """The factor and the constant of the logistic regression of `right` on the log-odds of `own`.
 
-    The targets are Platt's (n+1)/(n+2) and 1/(n+2) instead of 1 and 0, so that few outputs, or
-    outputs that are all right, give no certainty. A scale below 0 would turn the order of outputs
-    around: it becomes 0, and every output gets the share of right ones.
+    The targets are Platt's (n+1)/(n+2) and 1/(n+2), so that few outputs give no certainty. A scale
+    below 0 would turn the order of outputs around: it becomes 0, and every output gets the share of
+    right ones.
     """
     positives, total = int(right.sum()), len(right)
     high, low = (positives + 1) / (positives + 2), 1 / (total - positives + 2)
     targets = np.where(right, high, low)
     share = float(targets.mean())
     constant = 0.0, math.log(share / (1.0 - share))
-    odds = np.array([logit(each) for each in own.tolist()])
+    odds = np.array([logit(confidence) for confidence in own.tolist()])
     if float(np.ptp(odds)) < 1e-9:
         return constant
     middle, width = float(odds.mean()), float(odds.std())
@@ -118,19 +124,19 @@ def reliability(
 ) -> list[ReliabilityBin]:
     """The outputs in BINS bins of equal width of their confidence; empty bins are left out."""
     places = np.clip((confidence * BINS).astype(int), 0, BINS - 1)
-    found = []
-    for place in range(BINS):
-        here = places == place
-        if here.any():
-            found.append(
+    bins = []
+    for number in range(BINS):
+        inside = places == number
+        if inside.any():
+            bins.append(
                 ReliabilityBin(
-                    int(here.sum()), float(confidence[here].mean()), float(right[here].mean())
+                    int(inside.sum()), float(confidence[inside].mean()), float(right[inside].mean())
                 )
             )
-    return found
+    return bins
 
 
 def calibration_error(bins: Sequence[ReliabilityBin]) -> float:
     """The expected calibration error: the mean of |confidence - share of right| over outputs."""
-    total = sum(each.outputs for each in bins)
-    return sum(each.outputs * abs(each.confidence - each.right) for each in bins) / total
+    total = sum(one.outputs for one in bins)
+    return sum(one.outputs * abs(one.confidence - one.right) for one in bins) / total

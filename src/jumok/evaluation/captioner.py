@@ -35,8 +35,6 @@ class Pointed:
 
     Attributes:
         files: the images' names, as in `gold`.
-        sizes: those of each image.
-        gold: the nouns, and the boxes of what they name.
     """
 
     files: Sequence[str]
@@ -54,21 +52,21 @@ class Pointed:
                     yield NounAttention(attention, noun.boxes, height, width)
 
 
-def choose_reading(
+def choose_pointing_setting(
     captioner: Captioner, pictures: Sequence[Tensor], texts: Sequence[str], pointed: Pointed
 ) -> AlignmentSetting:
     """The layer, step and head that point correctly most often, over reference captions.
 
-    Heads differ: in one model of two layers with four heads, one head pointed at 88 % of the
-    objects, and the mean of its layer at 43 %.
+    In one model of two layers with four heads, one head pointed at 88 % of the objects, and the
+    mean of its layer at 43 %.
     """
-    count = heads_of(captioner.model)
-    readings = [
+    count = heads_of(captioner._model)
+    settings = [
         AlignmentSetting(layer, at_input, head)
-        for layer, site in enumerate(captioner.model.cross_sites)
+        for layer, site in enumerate(captioner._model.cross_sites)
         for at_input, head in product((False, True), (None, *range(count[site])))
     ]
 
-    seen = captioner.look_at(readings, pictures, texts)
-    right = [sum(points(look) for look in pointed.looks(texts, maps)) for maps in seen]
-    return readings[right.index(max(right))]
+    maps_of_settings = captioner.look_at(settings, pictures, texts)
+    hits = [sum(points(noun) for noun in pointed.looks(texts, maps)) for maps in maps_of_settings]
+    return settings[hits.index(max(hits))]

@@ -10,8 +10,7 @@ import torch.nn.functional as F
 
 from jumok.bundle.card import Score
 from jumok.data.texts.batches import LabelledBatch
-from jumok.evaluation.bootstrap import RESAMPLES, SEED, interval
-from jumok.evaluation.intervals import wilson
+from jumok.evaluation.intervals import RESAMPLES, SEED, interval, wilson
 from jumok.models.classifier import TextClassifier
 
 Numbers = npt.NDArray[np.int64]
@@ -49,7 +48,6 @@ class ClassifiedExamples:
 
     @classmethod
     def of(cls, truth: Sequence[int], given: Sequence[int]) -> "ClassifiedExamples":
-        """Makes it from plain numbers."""
         return cls(np.array(truth, dtype=np.int64), np.array(given, dtype=np.int64))
 
     def scores(
@@ -84,24 +82,23 @@ class ClassifiedExamples:
 
 
 @torch.no_grad()
-def judge_labels(model: TextClassifier, batches: Iterable[LabelledBatch]) -> ClassifiedExamples:
+def predict_labels(model: TextClassifier, batches: Iterable[LabelledBatch]) -> ClassifiedExamples:
     """Predicts the most probable label of every text. The model must be in evaluation mode."""
-    truth, given, loss = [], [], 0.0
+    truth, predicted, loss = [], [], 0.0
     for batch in batches:
         device = model.output.weight.device
         allowed = None if batch.allowed is None else batch.allowed.to(device)
         logits = model(batch.tokens.to(device), allowed).float().cpu()
         truth.append(batch.labels)
-        given.append(logits.argmax(dim=1))
+        predicted.append(logits.argmax(dim=1))
         loss += float(F.cross_entropy(logits, batch.labels, reduction="sum"))
-    labels, found = (torch.cat(part).numpy() for part in (truth, given))
-    return ClassifiedExamples(labels, found, loss / len(labels))
+    labels, predictions = (torch.cat(part).numpy() for part in (truth, predicted))
+    return ClassifiedExamples(labels, predictions, loss / len(labels))
 
 
 def confusion_lines(labelled: ClassifiedExamples, labels: Sequence[str]) -> list[str]:
-    """A line for each label: how many examples were predicted as which, and the recall's interval.
-
-    The interval is Wilson's 95 %; see `jumok.evaluation.intervals`.
+    """A line for each label: how many examples were predicted as which, and Wilson's 95 % interval
+    of the recall.
     """
     lines = []
     for index, (label, row) in enumerate(zip(labels, labelled.confusion(len(labels)), strict=True)):
@@ -109,7 +106,7 @@ def confusion_lines(labelled: ClassifiedExamples, labels: Sequence[str]) -> list
             lines.append(f"{label}: no example")
             continue
         low, high = wilson(int(row[index]), total)
-        found = [f"{other} {count:,}" for other, count in zip(labels, row, strict=True) if count]
+        counts = [f"{other} {count:,}" for other, count in zip(labels, row, strict=True) if count]
         share = f"{row[index] / total:.1%}, 95 %: {100 * low:.1f} to {100 * high:.1f}"
-        lines.append(f"{label}: predicted as {', '.join(found)}; right {share}")
+        lines.append(f"{label}: predicted as {', '.join(counts)}; right {share}")
     return lines

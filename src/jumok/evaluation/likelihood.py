@@ -13,7 +13,7 @@ class Likelihood:
 
     Attributes:
         log_probability: the sum over all tokens: natural logarithm.
-        tokens: the number of tokens, ENDs included.
+        tokens: ENDs included.
     """
 
     log_probability: float
@@ -26,7 +26,6 @@ class Likelihood:
 
     @property
     def perplexity(self) -> float:
-        """exp(loss): the perplexity."""
         return exp(self.loss)
 
 

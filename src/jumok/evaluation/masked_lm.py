@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from jumok.bundle.card import Score
 from jumok.data.texts.batches import MaskedBatch
-from jumok.evaluation.bootstrap import RESAMPLES, SEED, interval
+from jumok.evaluation.intervals import RESAMPLES, SEED, interval
 from jumok.models.masked import MaskedLanguageModel
 
 Sums = npt.NDArray[np.float64]
@@ -21,7 +21,7 @@ class MaskedAccuracy:
     """Sums over the predictions in each text.
 
     Attributes:
-        nats: the sum of the masked tokens' negative log-probabilities.
+        nats: of the masked tokens' negative log-probabilities.
         right: how often the most probable token is the masked one.
         guesses: the number of masked tokens.
     """
@@ -32,19 +32,16 @@ class MaskedAccuracy:
 
     @property
     def loss(self) -> float:
-        """Nats a masked token."""
         return float(self.nats.sum() / self.guesses.sum())
 
     @property
     def accuracy(self) -> float:
-        """The percentage of correct predictions."""
+        """In percent."""
         return float(100.0 * self.right.sum() / self.guesses.sum())
 
     def scores(self, signature: str, on: str, resamples: int = RESAMPLES) -> tuple[Score, ...]:
-        """Loss and accuracy with their 95 % intervals, by bootstrap over the texts.
-
-        Args:
-            resamples: 0 leaves the intervals out.
+        """Accuracy and loss with their 95 % intervals, by bootstrap over the texts; 0 `resamples`:
+        none.
         """
         signature = f"{signature}|bs:{resamples}|seed:{SEED}" if resamples else signature
 

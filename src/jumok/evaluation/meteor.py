@@ -1,18 +1,14 @@
 """METEOR by its authors' program, version 1.5, which needs Java and supports English.
 
-It matches words by stem, synonym and paraphrase from tables of 60 MB, so the original program is
-used. Source: Denkowski and Lavie 2014, "Meteor Universal".
+It matches words by stem, synonym and paraphrase from tables of 60 MB.
+Source: Denkowski and Lavie 2014, "Meteor Universal".
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from shutil import which
 from typing import Protocol, runtime_checkable
 
-from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports("METEOR", extra="meteor"):
-    from pycocoevalcap.meteor import meteor
+from jumok.errors import ConfigError, optional_import
 
 
 @runtime_checkable  # the tests check annotations while they run
@@ -29,9 +25,7 @@ class MeteorProgram(Protocol):
 def meteor_score(
     outputs: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]
 ) -> float:
-    """METEOR of all images' captions together, given as words, from 0 to 1.
-
-    Matches are summed over the corpus before the score is computed: it is not the mean of the
+    """METEOR of all images' captions together, given as words, from 0 to 1; not the mean of the
     images' scores.
 
     Raises:
@@ -40,9 +34,11 @@ def meteor_score(
     program = meteor_program()
     # The program takes an empty line for the end of its input: a caption of no words is one of a
     # word that no reference has.
-    written = {number: [" ".join(each) or "∅"] for number, each in enumerate(outputs)}
-    wanted = {number: [" ".join(each) for each in group] for number, group in enumerate(references)}
-    score, _ = program().compute_score(wanted, written)
+    written = {number: [" ".join(words) or "∅"] for number, words in enumerate(outputs)}
+    expected = {
+        number: [" ".join(words) for words in group] for number, group in enumerate(references)
+    }
+    score, _ = program().compute_score(expected, written)
     return float(score)
 
 
@@ -53,6 +49,9 @@ def meteor_program() -> Callable[[], MeteorProgram]:
         MissingExtraError: the program is not installed.
         ConfigError: there is no Java to run it.
     """
+    with optional_import("METEOR", extra="meteor"):
+        from pycocoevalcap.meteor import meteor
+
     program = meteor.Meteor
     if which("java") is None:
         raise ConfigError(

@@ -1,9 +1,8 @@
 """Pointing accuracy: does a word attend to the object that it names?
 
-For every noun of a caption there is a map of attention over the image's grid, and gold boxes. The
-noun *points* correctly if the centre of its highest cell lies in one of the boxes. The share of its
-attention inside the boxes shows how sharp the map is; for uniform attention that would be the
-boxes' share of the image, which is reported too.
+A noun of a caption *points* correctly if the centre of its highest cell lies in one of its gold
+boxes. The share of its attention inside the boxes shows how sharp the map is; for uniform attention
+that would be the boxes' share of the image, which is reported too.
 
 Source: the pointing game of Zhang et al. 2016, "Top-down Neural Attention by Excitation Backprop",
 section 4.2, with a tolerance of 15 pixels around the box; here the signature states the tolerance.
@@ -30,8 +29,7 @@ class NounAttention:
 
     Attributes:
         attention: over the grid's cells, from the top left; not negative, of any sum.
-        boxes: those of the named objects, in pixels; none where there is no such object, which
-            counts as a miss.
+        boxes: those of the named objects, in pixels; none counts as a miss.
         height, width: those of the image, in the boxes' pixels.
     """
 
@@ -41,24 +39,23 @@ class NounAttention:
     width: int
 
 
-def score_pointing(looks: Iterable[NounAttention], tolerance: float = 0.0) -> list[Score]:
+def score_pointing(nouns: Iterable[NounAttention], tolerance: float = 0.0) -> list[Score]:
     """Pointing accuracy, the attention inside the boxes, and that of uniform attention; all in
     percent of the nouns or of their attention.
 
     Args:
-        tolerance: how far outside a box, in pixels, the centre of the highest cell may lie. A
-            grid whose cells are larger than the objects needs half a cell, or a cell that
-            covers the object may count as a miss.
+        tolerance: how far outside a box, in pixels, the centre of the highest cell may lie: where
+            cells are larger than the objects, half a cell.
 
     Raises:
         DataError: there is no noun.
     """
     hits, inside, even = [], [], []
-    for look in looks:
-        shares = cover(look)
-        total = float(look.attention.sum())
-        hits.append(points(look, tolerance))
-        inside.append(float((look.attention * shares).sum()) / total if total > 0 else 0.0)
+    for noun in nouns:
+        shares = cover(noun)
+        total = float(noun.attention.sum())
+        hits.append(points(noun, tolerance))
+        inside.append(float((noun.attention * shares).sum()) / total if total > 0 else 0.0)
         even.append(float(shares.mean()))
     if not hits:
         raise DataError(
@@ -73,29 +70,29 @@ def score_pointing(looks: Iterable[NounAttention], tolerance: float = 0.0) -> li
     ]
 
 
-def points(look: NounAttention, tolerance: float = 0.0) -> bool:
+def points(noun: NounAttention, tolerance: float = 0.0) -> bool:
     """Whether the centre of the highest cell is in a box, or within `tolerance` pixels of it."""
-    rows, columns = look.attention.shape
-    row, column = divmod(int(look.attention.argmax()), columns)
-    y, x = (row + 0.5) * look.height / rows, (column + 0.5) * look.width / columns
+    rows, columns = noun.attention.shape
+    row, column = divmod(int(noun.attention.argmax()), columns)
+    y, x = (row + 0.5) * noun.height / rows, (column + 0.5) * noun.width / columns
     return any(
         left - tolerance <= x < right + tolerance and top - tolerance <= y < bottom + tolerance
-        for left, top, right, bottom in look.boxes
+        for left, top, right, bottom in noun.boxes
     )
 
 
-def cover(look: NounAttention) -> Float[np.ndarray, "rows columns"]:
+def cover(noun: NounAttention) -> Float[np.ndarray, "rows columns"]:
     """The share of every cell's area that lies in the boxes, 0 to 1."""
-    inside: Bool[np.ndarray, "height width"] = np.zeros((look.height, look.width), dtype=bool)
-    for left, top, right, bottom in look.boxes:
+    inside: Bool[np.ndarray, "height width"] = np.zeros((noun.height, noun.width), dtype=bool)
+    for left, top, right, bottom in noun.boxes:
         inside[max(0, top) : bottom, max(0, left) : right] = True
-    rows, columns = look.attention.shape
+    rows, columns = noun.attention.shape
     # Cells may end between pixels: areas are differences of an interpolated running sum.
-    total = np.zeros((look.height + 1, look.width + 1))
+    total = np.zeros((noun.height + 1, noun.width + 1))
     total[1:, 1:] = inside.cumsum(0).cumsum(1)
-    total = _between(total, np.linspace(0, look.height, rows + 1))
-    total = _between(total.T, np.linspace(0, look.width, columns + 1)).T
-    area = look.height * look.width / (rows * columns)
+    total = _between(total, np.linspace(0, noun.height, rows + 1))
+    total = _between(total.T, np.linspace(0, noun.width, columns + 1)).T
+    area = noun.height * noun.width / (rows * columns)
     shares: np.ndarray = np.diff(np.diff(total, axis=0), axis=1) / area
     return shares
 
@@ -118,9 +115,9 @@ class NamedBoxes(NamedTuple):
 class Gold:
     """The nouns of captions, of reference captions and of those that a model wrote.
 
-    A reference caption of the same image has its own gold nouns. In any other caption, a word is a
-    noun if it names objects in a reference caption, and it refers to all objects of that kind in
-    the image; where the image has none of them, it counts as a miss.
+    A reference caption has its own gold nouns. In any other caption, a word is a noun if it names
+    objects in a reference caption, and it refers to all objects of that kind in the image; where
+    the image has none of them, it counts as a miss.
 
     Args:
         boxes: as `read_boxes` returns them.
@@ -168,13 +165,17 @@ class Gold:
                 NamedBoxes(noun.word, tuple(known.boxes[thing] for thing in noun.things))
                 for noun in known.nouns[index]
             ]
-        found = []
+        named = []
         for index, word in enumerate(caption.split(" ")):
             kind = self._kinds.get(_bare(word))
             if kind is not None:
                 boxes = zip(known.kinds, known.boxes, strict=True)
-                found.append(NamedBoxes(index, tuple(box for each, box in boxes if each == kind)))
-        return found
+                named.append(
+                    NamedBoxes(
+                        index, tuple(box for kind_of_box, box in boxes if kind_of_box == kind)
+                    )
+                )
+        return named
 
     def _of(self, file: str) -> Boxes:
         if file not in self._boxes:

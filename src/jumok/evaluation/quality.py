@@ -16,25 +16,25 @@ LOWER_IS_BETTER = ("loss", "perplexity", "bits per byte")
 
 def faults_of(quality: MeasuredQuality) -> Sequence[str]:
     """The limits that the model exceeds, with its figures; none: the model is good enough."""
-    found = []
+    faults = []
     for before, after in zip(quality.before, quality.after, strict=True):
         if before.known and not after.known:
-            found.append(f"{after.name} is not a number")
+            faults.append(f"{after.name} is not a number")
         if before.name == "perplexity" and after.value > before.value * (1 + MOST_RISE):
             rise = after.value / before.value - 1
-            found.append(
+            faults.append(
                 f"{before.name} rose by {rise:.1%}, from {before.value:.3f} to {after.value:.3f} "
                 f"(at most {MOST_RISE:.0%})"
             )
         drop = before.value - after.value
         if before.name not in LOWER_IS_BETTER and drop > MOST_DROP:
-            found.append(
+            faults.append(
                 f"{before.name} fell by {drop:.2f}, from {before.value:.2f} to {after.value:.2f} "
                 f"(at most {MOST_DROP})"
             )
     if quality.equal < LEAST_EQUAL:
-        found.append(
+        faults.append(
             f"{quality.equal:.2%} of {quality.tokens:,} {quality.unit} are equal (at least "
             f"{LEAST_EQUAL:.0%})"
         )
-    return found
+    return faults

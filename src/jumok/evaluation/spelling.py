@@ -30,12 +30,12 @@ def score_spelling(hypotheses: Sequence[str], references: Sequence[str]) -> list
             got=f"{len(hypotheses):,} lines",
             do="give two files of the same lines in the same order",
         )
-    found, right = ([_plain(text) for text in texts] for texts in (hypotheses, references))
+    outputs, right = ([_plain(text) for text in texts] for texts in (hypotheses, references))
     length = sum(map(len, right))
     if not length:
         raise DataError("there is nothing to compare with.", do="give at least one reference")
-    same = sum(one == other for one, other in zip(found, right, strict=True))
-    edits = sum(edit_distance(one, other) for one, other in zip(found, right, strict=True))
+    same = sum(one == other for one, other in zip(outputs, right, strict=True))
+    edits = sum(edit_distance(one, other) for one, other in zip(outputs, right, strict=True))
     return [
         Score("accuracy", 100 * same / len(right), signature="lines|case:mixed|nfc"),
         Score("character accuracy", 100 * (1 - edits / length), signature="1-CER|case:mixed|nfc"),
@@ -43,17 +43,17 @@ def score_spelling(hypotheses: Sequence[str], references: Sequence[str]) -> list
 
 
 def edit_distance(left: str, right: str) -> int:
-    """The edit distance: the fewest insertions, deletions and replacements of characters.
+    """The fewest insertions, deletions and replacements of characters.
 
     Source: Levenshtein 1966; Wagner and Fischer 1974.
     """
     above = list(range(len(right) + 1))
     for row, character in enumerate(left, start=1):
-        here = [row]
+        row_costs = [row]
         for column, other in enumerate(right, start=1):
             replaced = above[column - 1] + (character != other)
-            here.append(min(replaced, above[column] + 1, here[-1] + 1))
-        above = here
+            row_costs.append(min(replaced, above[column] + 1, row_costs[-1] + 1))
+        above = row_costs
     return above[-1]
 
 

@@ -1,7 +1,6 @@
 """BLEU, chrF and TER by sacreBLEU, each with its signature and a 95 % interval.
 
-BLEU depends on the tokenizer: one checkpoint scores 27.5 to 29.0 under four scorers. So a Score
-always has sacreBLEU's signature, and only scores with equal signatures may be compared.
+BLEU depends on the tokenizer: one checkpoint scores 27.5 to 29.0 under four scorers.
 """
 
 from collections.abc import Sequence
@@ -35,8 +34,8 @@ def score_text(
 ) -> list[Score]:
     """Corpus scores of translations against one reference each.
 
-    The interval is sacreBLEU's: the middle 95 % of `resamples` bootstrap samples of the sentences
-    (its seed is 12345, which the signature states), given as mean ± half the width.
+    The interval is sacreBLEU's: the middle 95 % of `resamples` bootstrap samples of the sentences,
+    given as mean ± half the width.
 
     Args:
         target_language: a code such as "ko", which chooses the tokenizer.
@@ -95,10 +94,7 @@ def bleu_tokenizer(language: str) -> str:
 
 
 def tokenizer_note(language: str) -> str:
-    """A note that the word tokenizer of this language is not installed; otherwise empty.
-
-    Without it BLEU is over characters, and only the signature shows the difference.
-    """
+    """A note that the word tokenizer of this language is not installed; otherwise empty."""
     code = language_code(language)
     if code in ("ko", "ja") and bleu_tokenizer(language) == "char":
         package = "jumok[ko]" if code == "ko" else "sacrebleu[ja]"
@@ -138,6 +134,5 @@ def _metric(
 def _plain(
     metric: BLEU | CHRF | TER, hypotheses: Sequence[str], references: Sequence[str]
 ) -> Score:
-    """The score without an interval."""
     result = metric.corpus_score(list(hypotheses), [list(references)])
     return Score(result.name, float(result.score), signature=metric.get_signature().format())

@@ -20,7 +20,7 @@ import torch
 
 from jumok.bundle.card import Score
 from jumok.data.files.reading import read_lines
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from jumok.inspection.heads.ranks import spearman
 from jumok.systems.words import WordSpace
 
@@ -56,11 +56,7 @@ def score_words(space: WordSpace, file: Path) -> list[Score]:
 
 
 def read_questions(file: Path) -> Questions:
-    """Analogies or pairs with human scores.
-
-    Raises:
-        DataError: a line of another kind than the file's first lines.
-    """
+    """Analogies or pairs with human scores."""
     questions = Questions(file, [], [], [])
     section = None
     for number, line in enumerate(read_lines(file), start=1):
@@ -82,10 +78,10 @@ def read_questions(file: Path) -> Questions:
                 if section is not None
                 else "two words and a number, or ': family' and four words a line",
                 got=repr(line[:60]),
-                place=Place(file, number),
+                place=Location(file, number),
             )
     if not questions.words:
-        raise DataError("there is no question in this file.", place=Place(file))
+        raise DataError("there is no question in this file.", place=Location(file))
     return questions
 
 

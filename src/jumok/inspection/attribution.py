@@ -16,10 +16,8 @@ The share of the source, against the prefix, is
 
     sum over source words of |m| / sum over source words and prefix of |m|
 
-for a measure m of both. Voita et al. (2021) propagate relevance down through the layers so that
-the relevance of source and prefix has the same sum for every token. Nothing is propagated here:
-the shares are of gradients or of occlusion, whose sum differs from token to token, so that only the
-ratio can be compared. The two methods ask the same question.
+for a measure m of both. Relevance is not propagated as by Voita et al. (2021): the shares are of
+gradients or of occlusion, whose sum differs from token to token, so only the ratio can be compared.
 
 For an image, a word is a cell of the grid that the decoder reads.
 
@@ -28,7 +26,7 @@ Quantifying attention flow in Transformers, section 4; share: Voita et al. 2021,
 source and target contributions to predictions in neural machine translation.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -36,7 +34,12 @@ import numpy.typing as npt
 import torch
 
 from jumok.inspection.findings import Attributions
-from jumok.inspection.gradients_and_occlusion import ForcedTarget, gradients, occlude_words
+from jumok.inspection.gradients_and_occlusion import (
+    ForcedTarget,
+    Groups,
+    gradients,
+    occlude_words,
+)
 from jumok.inspection.heads.ranks import rank_correlations
 from jumok.inspection.rollout import Layers, attended_by, decoder_flow, decoder_rollout
 from jumok.inspection.trace import Axis, Site
@@ -47,10 +50,7 @@ Measure = Mapping[str, Matrix]
 """By axis: (tokens written, tokens or words of the axis)."""
 
 SHARED = ("product", "slope", "blank")
-"""The measures that have a share of the source; that of rollout is constant.
-
-They are gradient x input, the gradient's length, and occlusion.
-"""
+"""The measures that have a share of the source; that of rollout is constant."""
 
 
 def attributions_of(
@@ -65,30 +65,24 @@ def attributions_of(
     mean over its tokens; occlusion covers all tokens of a word at once.
 
     Args:
-        text: the output and its input.
         sites: those of its trace, with all weights.
-        axes: those of its trace.
         also: further measures, by tokens; None: there is none.
-
-    Returns:
-        pieces: those by tokens. words: those by words.
     """
     also = also or {}
     axes = {axis: axes[axis] for axis in text.words}
-    looked = _looked(sites, text)
+    looked = _weight_measures(sites, text)
     sloped = gradients(text)
-    looked["product"] = {axis: _numbers(each.product) for axis, each in sloped.items()}
-    looked["slope"] = {axis: _numbers(each.length) for axis, each in sloped.items()}
+    looked["product"] = {axis: _as_matrix(each.product) for axis, each in sloped.items()}
+    looked["slope"] = {axis: _as_matrix(each.length) for axis, each in sloped.items()}
     pieces = {axis: [[i] for i in range(length)] for axis, length in text.lengths.items()}
     groups = {axis: token_groups(each) for axis, each in axes.items()}
-    alone = occlude_words(text, pieces)
-    together = _occluded(text, groups, alone)
-    by_piece = looked | {"blank": {axis: _numbers(each) for axis, each in alone.items()}}
+    alone, together = _occluded(text, pieces, groups)
+    by_piece = looked | {"blank": {axis: _as_matrix(each) for axis, each in alone.items()}}
     by_piece |= also
     written = _written_words(axes[text.own])
-    by_word = {name: _grouped(measure, groups) for name, measure in looked.items()}
-    by_word["blank"] = {axis: _numbers(each) for axis, each in together.items()}
-    by_word |= {name: _grouped(measure, groups) for name, measure in also.items()}
+    by_word = {name: _sum_groups(measure, groups) for name, measure in looked.items()}
+    by_word["blank"] = {axis: _as_matrix(each) for axis, each in together.items()}
+    by_word |= {name: _sum_groups(measure, groups) for name, measure in also.items()}
     of_words = {
         name: {
             axis: np.stack([matrix[steps].mean(axis=0) for steps in written])
@@ -98,45 +92,45 @@ def attributions_of(
     }
     words = {axis: groups[axis][: len(each.texts)] for axis, each in axes.items()}
     return {
-        "pieces": _compared(text.own, by_piece, list(range(text.count)), pieces),
-        "words": _compared(text.own, of_words, [steps[0] for steps in written], words),
+        "pieces": _compare_measures(text.own, by_piece, list(range(text.count)), pieces),
+        "words": _compare_measures(text.own, of_words, [steps[0] for steps in written], words),
     }
 
 
-def _occluded(
-    text: ForcedTarget, groups: Mapping[str, list[list[int]]], alone: Mapping[str, Tensor]
-) -> dict[str, Tensor]:
-    """Occlusion by words. A word of one token, as every cell of an image, is not occluded twice.
+def _occluded(text: ForcedTarget, *groupings: Groups) -> Iterator[dict[str, Tensor]]:
+    """Occlusion by each grouping; what is a group in several is occluded once."""
+    distinct = {
+        axis: list(dict.fromkeys(tuple(group) for groups in groupings for group in groups[axis]))
+        for axis in text.words
+    }
+    effects = occlude_words(text, distinct)
+    columns = {
+        axis: dict(zip(groups, effects[axis].unbind(dim=1), strict=True))
+        for axis, groups in distinct.items()
+    }
+    for groups in groupings:
+        yield {
+            axis: torch.stack([columns[axis][tuple(group)] for group in of_axis], dim=1)
+            for axis, of_axis in groups.items()
+        }
 
-    Args:
-        alone: occlusion by tokens.
-    """
-    longer = {axis: [each for each in of_axis if len(each) > 1] for axis, of_axis in groups.items()}
-    further = occlude_words(text, longer) if any(longer.values()) else {}
-    found = {}
-    for axis, of_axis in groups.items():
-        others = iter(further[axis].unbind(dim=1) if longer[axis] else ())
-        columns = [alone[axis][:, each[0]] if len(each) == 1 else next(others) for each in of_axis]
-        found[axis] = torch.stack(columns, dim=1)
-    return found
 
-
-def _looked(sites: Sequence[Site], text: ForcedTarget) -> dict[str, Measure]:
+def _weight_measures(sites: Sequence[Site], text: ForcedTarget) -> dict[str, Measure]:
     """The measures that are computed from the weights, for the steps that wrote a token."""
     layers = Layers.of(sites)
     over = [site for site in sites if site.part == ("cross" if layers.cross else "decoder")]
     last = max(over, key=lambda site: site.layer)
-    found = {"weights": {last.keys: attended_by(last)}}
+    measures = {"weights": {last.keys: attended_by(last)}}
     if last.norms is not None:
-        found["norms"] = {last.keys: last.norms.astype(np.float64)}
+        measures["norms"] = {last.keys: last.norms.astype(np.float64)}
     # An RNN has one attention, not a stack of layers to follow.
     if layers.decoder:
         for name, follow in (("rollout", decoder_rollout), ("flow", decoder_flow)):
             read, known = follow(layers)
-            found[name] = {text.own: known} | ({} if read is None else {last.keys: read})
+            measures[name] = {text.own: known} | ({} if read is None else {last.keys: read})
     return {
         name: {axis: matrix[: text.count] for axis, matrix in measure.items()}
-        for name, measure in found.items()
+        for name, measure in measures.items()
     }
 
 
@@ -161,7 +155,7 @@ def _written_words(target: Axis) -> list[list[int]]:
     return words
 
 
-def _grouped(measure: Measure, groups: Mapping[str, Sequence[Sequence[int]]]) -> Measure:
+def _sum_groups(measure: Measure, groups: Mapping[str, Sequence[Sequence[int]]]) -> Measure:
     """A column for each group: the sum of its tokens' columns."""
     return {
         axis: np.stack([matrix[:, list(group)].sum(axis=1) for group in groups[axis]], axis=1)
@@ -169,7 +163,7 @@ def _grouped(measure: Measure, groups: Mapping[str, Sequence[Sequence[int]]]) ->
     }
 
 
-def _compared(
+def _compare_measures(
     own: str,
     measures: Mapping[str, Measure],
     steps: Sequence[int],
@@ -217,6 +211,6 @@ def mean_ranks(ranks: Sequence[Matrix]) -> Matrix:
     return mean
 
 
-def _numbers(tensor: Tensor) -> Matrix:
+def _as_matrix(tensor: Tensor) -> Matrix:
     numbers: Matrix = tensor.double().cpu().numpy()
     return numbers

@@ -1,4 +1,4 @@
-"""The changes under which a model works in this context, in words, so that traces can name them."""
+"""Context-local names of a model's changes, for traces."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

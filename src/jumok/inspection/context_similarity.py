@@ -46,10 +46,7 @@ def context_similarity(trace: Trace, other: Trace) -> dict[str, ContextSimilarit
 
 
 def axis_of(trace: Trace, stack: str) -> str | None:
-    """The axis whose tokens a stack reads: one side of a translation, or the only text.
-
-    None: it reads no text, but the cells of an image.
-    """
+    """The axis whose tokens a stack reads; None: it reads the cells of an image."""
     return next((name for name in AXES.get(stack, ()) if name in trace.axes), None)
 
 

@@ -66,7 +66,6 @@ def choose(
             queries; without a part in the source first, then in the target.
         part: "encoder", "decoder", "cross" or "image"; None: by the side that has the word.
         layer: from 0; None: that of the alignment setting, or the last one.
-        head: from 0, the head whose weights are compared; None: any.
         at_input: True: an output word's row is that of the step that reads it; False: of the step
             that writes it; None: as in the model's alignment setting.
 
@@ -74,8 +73,8 @@ def choose(
         DataError: no such token. ModelError: no such part or layer.
     """
     parts = [part] if part else ["encoder", "cross", "decoder", "image"]
-    for wanted in parts:
-        sites = [site for site in trace.sites if site.part == wanted]
+    for candidate in parts:
+        sites = [site for site in trace.sites if site.part == candidate]
         if not sites:
             continue
         site = _at_layer(trace, sites, layer)
@@ -110,11 +109,7 @@ def _at_layer(trace: Trace, sites: list[Site], layer: int | None) -> Site:
 
 
 def rows_of(trace: Trace, site: Site, word: str, *, at_input: bool | None = None) -> list[int]:
-    """All rows of a word, a token, or a row's number from 1; empty where there is none.
-
-    Args:
-        at_input: as in `choose`. It does not affect a row's number.
-    """
+    """All rows of a word, a token, or a row's number from 1; empty where there is none."""
     axis = trace.axes[site.queries]
     tokens = [readable(token) for token in axis.tokens]
     if at_input is None:
@@ -144,8 +139,8 @@ def row_name(trace: Trace, site: Site, row: int) -> str:
         return f"row {row + 1}: {tokens[row]}"
     written = tokens[row + 1 :][:1] or [readable(step.token) for step in trace.steps[row:][:1]]
     # A language model only scores its prompt; it does not write it.
-    given = row < trace.findings.prompt
-    then = f", {'next comes' if given else 'writes'} {written[0]}" if written else ""
+    in_prompt = row < trace.findings.prompt
+    then = f", {'next comes' if in_prompt else 'writes'} {written[0]}" if written else ""
     return f"step {row + 1}: has read {tokens[row]}{then}"
 
 
@@ -188,11 +183,11 @@ def explain(trace: Trace, site: Site, row: int, head: int | None = None) -> Expl
     most = max(scores.max(), sink)
     powers, rest = np.exp(scores - most), float(np.exp(sink - most))
     weights = powers / (powers.sum() + rest)
-    given = weights * np.linalg.norm(site.value[head], axis=-1)
+    norms = weights * np.linalg.norm(site.value[head], axis=-1)
     keys = [readable(token) for token in trace.axes[site.keys].tokens]
     looks = tuple(
         KeyTerms(key, *map(float, numbers))
-        for key, *numbers in zip(keys, products, scores, weights, given, strict=True)
+        for key, *numbers in zip(keys, products, scores, weights, norms, strict=True)
     )
     query = readable(trace.axes[site.queries].tokens[row])
     off = float(np.abs(weights - site.weights[head, row]).max())

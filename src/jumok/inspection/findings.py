@@ -1,8 +1,7 @@
 """The findings of a trace: what is known of an input besides the weights of its attention.
 
-Each is the result of an analysis: the search tree, the effect of every head, attributions, layers.
-All are typed, and none is changed once it is made. A trace file and the page hold them as JSON,
-which `findings_json` writes and `read_findings` reads.
+All are typed and immutable. A trace file and the page hold them as JSON (`findings_json`,
+`read_findings`).
 """
 
 from collections.abc import Mapping
@@ -13,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import PlainValidator, TypeAdapter
 
-from jumok.alignment.gold import GoldLinks
 from jumok.alignment.setting import AlignmentSetting
+from jumok.alignment.words import GoldLinks
 
 JUDGED = {"extra": "forbid", "arbitrary_types_allowed": True}
 """How pydantic validates what is read from a file (`jumok.inspection.trace_file`)."""
@@ -22,16 +21,12 @@ JUDGED = {"extra": "forbid", "arbitrary_types_allowed": True}
 DIGITS = 6
 """The significant digits of an array's numbers in JSON."""
 
-SMALLEST = 1e-30
+JSON_SMALLEST = 1e-30
 """Numbers that are smaller by six digits are 0 in JSON."""
 
 
 def _array(given: Any) -> npt.NDArray[np.float64]:
-    """The numbers of nested lists; null is NaN.
-
-    Raises:
-        ValueError: the lists are of several lengths, or hold something else than numbers.
-    """
+    """The numbers of nested lists; null is NaN."""
     if not isinstance(given, np.ndarray | list | tuple):
         raise ValueError("numbers should be a list")
     return np.array(given, dtype=np.float64)
@@ -51,7 +46,6 @@ class SearchNode:
 
     Attributes:
         parent: the node before it; -1 at the first token.
-        piece: the token as text.
         log_probability: that of the token (natural). total: that of the hypothesis up to it.
         fate: stayed in the beam, ended with END, or neither.
     """
@@ -212,11 +206,6 @@ class TraceFindings:
         search: the search tree; empty if nothing was searched, because the output was given.
         ablation: by attention module (heads, steps): the change of each chosen token's
             log-probability when that head alone is ablated.
-        attribution: two results, one by tokens and one by words.
-        layers: the prediction after each layer, the change of each word's vector, and the position
-            encodings.
-        similarity: by the path of a stack, the comparison with another sentence.
-        gold: links that are known to be right.
         own_output: what the model writes by itself, where it was given the output of another.
     """
 
@@ -258,7 +247,7 @@ def read_findings(plain: Mapping[str, Any]) -> TraceFindings:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        return _listed(value)
+        return _json_list(value)
     if is_dataclass(value):
         given = {each.name: getattr(value, each.name) for each in fields(value)}
         return {name: _plain(each) for name, each in given.items() if each is not None}
@@ -271,18 +260,18 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _rounded(array: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _significant_digits(array: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """The numbers with `DIGITS` significant digits; what is not finite is 0."""
     known = np.nan_to_num(array, posinf=0.0, neginf=0.0)
-    scale = 10.0 ** (DIGITS - 1 - np.floor(np.log10(np.clip(np.abs(known), SMALLEST, None))))
+    scale = 10.0 ** (DIGITS - 1 - np.floor(np.log10(np.clip(np.abs(known), JSON_SMALLEST, None))))
     rounded: npt.NDArray[np.float64] = np.rint(known * scale) / scale
     return rounded
 
 
-def _listed(array: npt.NDArray[np.float64]) -> list[Any]:
+def _json_list(array: npt.NDArray[np.float64]) -> list[Any]:
     """Nested lists; what is not finite is None."""
     finite = np.isfinite(array)
-    numbers: npt.NDArray[Any] = _rounded(array)
+    numbers: npt.NDArray[Any] = _significant_digits(array)
     if not finite.all():
         numbers = numbers.astype(object)
         numbers[~finite] = None

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from jumok.bundle.fingerprint import fingerprint_in
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 
 if TYPE_CHECKING:
     from jumok.inspection.trace import Trace
@@ -31,12 +31,7 @@ def same_model(one: str, other: str) -> bool:
 
 
 def check_model(trace: "Trace", of: Fingerprinted | Path | str, file: Path | None = None) -> None:
-    """Raises a BundleError where the trace is not of this model.
-
-    Args:
-        of: the model, or the folder of its bundle.
-        file: where the trace was read from.
-    """
+    """Raises a BundleError where the trace is not of this model."""
     wanted = fingerprint_in(of) if isinstance(of, Path | str) else of.fingerprint
     if same_model(trace.fingerprint, wanted):
         return
@@ -47,7 +42,7 @@ def check_model(trace: "Trace", of: Fingerprinted | Path | str, file: Path | Non
         got=f"a trace of {trace.model!r}, with the fingerprint {trace.fingerprint or 'unknown'}",
         do="give the model that it was recorded with, or record it again with this one: "
         "jumok look MODEL TEXT --save trace.npz",
-        place=None if file is None else Place(file),
+        place=None if file is None else Location(file),
     )
 
 

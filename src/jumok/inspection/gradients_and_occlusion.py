@@ -36,7 +36,7 @@ from jumok.shapes import Float, Int, States, Tensor, UInt8
 ROWS = 32
 """Rows in one forward pass: a row for each token, or for each occluded word."""
 
-AT_ONCE = 256
+LOGIT_STATES = 256
 """States whose logits are held at a time: the processor's cache has room for these."""
 
 
@@ -90,14 +90,12 @@ class ForcedTarget:
     def _chosen(
         self, states: Float[Tensor, "steps dim"], written: Int[Tensor, " steps"]
     ) -> Float[Tensor, " steps"]:
-        """The log-probability of one token for each state; a few states at a time, because the
-        logits of all are many."""
-        pairs = zip(states.split(AT_ONCE), written.split(AT_ONCE), strict=True)
-        found = [
+        pairs = zip(states.split(LOGIT_STATES), written.split(LOGIT_STATES), strict=True)
+        chosen = [
             self.logits(some).float().log_softmax(dim=-1).gather(1, tokens[:, None])[:, 0]
             for some, tokens in pairs
         ]
-        return torch.cat(found)
+        return torch.cat(chosen)
 
 
 def written_from(
@@ -133,7 +131,6 @@ def written_alone(
     """A text of a language model.
 
     Args:
-        hidden: the states after every prefix.
         tokens: START and all tokens; the model scores each but the first.
     """
     with torch.inference_mode(False):
@@ -155,7 +152,6 @@ def written_over(
     """A caption, whose decoder reads every cell of the image's grid.
 
     Args:
-        picture: pixels or features, a batch of one.
         target: START and the tokens. written: the tokens and END.
     """
     assert isinstance(model.writer, GridWriter)
@@ -172,7 +168,7 @@ def written_over(
     return ForcedTarget(words, lengths, "target", written, states, model.decoder.output)
 
 
-def _log_probabilities(
+def _written_log_probabilities(
     model: CaptionerModel,
     memory: Memory,
     target: Int[Tensor, "1 target"],
@@ -204,7 +200,7 @@ def gradients(text: ForcedTarget) -> dict[str, Gradients]:
 
     A row of the batch is differentiated for each token, so that one backward pass gives them all.
     """
-    found: dict[str, list[tuple[Tensor, Tensor]]] = {axis: [] for axis in text.words}
+    pairs_by_axis: dict[str, list[tuple[Tensor, Tensor]]] = {axis: [] for axis in text.words}
     for first in range(0, text.count, ROWS):
         rows = min(ROWS, text.count - first)
         read: dict[str, Tensor] = {}
@@ -216,10 +212,10 @@ def gradients(text: ForcedTarget) -> dict[str, Gradients]:
             slope = gradient.float()
             product = (vectors.detach().float() * slope).sum(dim=-1)
             unread = 0, text.lengths[axis] - slope.shape[1]  # what comes later has gradient 0
-            found[axis].append((F.pad(product, unread), F.pad(slope.norm(dim=-1), unread)))
+            pairs_by_axis[axis].append((F.pad(product, unread), F.pad(slope.norm(dim=-1), unread)))
     return {
         axis: Gradients(*(torch.cat(parts) for parts in zip(*pairs, strict=True)))
-        for axis, pairs in found.items()
+        for axis, pairs in pairs_by_axis.items()
     }
 
 
@@ -247,7 +243,7 @@ def occlude_words(text: ForcedTarget, groups: Groups) -> dict[str, Float[Tensor,
     """
     (whole,) = text.score(1)
     steps = torch.arange(len(whole), device=whole.device)
-    found = {}
+    drops = {}
     for axis, of_axis in groups.items():
         own = axis == text.own
         begins = [min(group) if own else 0 for group in of_axis]
@@ -256,16 +252,18 @@ def occlude_words(text: ForcedTarget, groups: Groups) -> dict[str, Float[Tensor,
         for at in range(0, len(order), ROWS):
             some = order[at : at + ROWS]
             first = min(begins[some[0]], len(whole))  # no step before reads any of them
-            edits = {text.words[axis]: _Kept(_mask(text, axis, [of_axis[each] for each in some]))}
+            edits = {
+                text.words[axis]: _Kept(_kept_tokens(text, axis, [of_axis[each] for each in some]))
+            }
             with edited_words(edits):
                 without = text.score(len(some), first, own)
             columns[some, first:] = whole[first:] - without
         unread = torch.tensor(begins, device=whole.device)[:, None] > steps
-        found[axis] = columns.masked_fill(unread, 0.0).T  # (groups written) -> (written groups)
-    return found
+        drops[axis] = columns.masked_fill(unread, 0.0).T  # (groups written) -> (written groups)
+    return drops
 
 
-def _mask(
+def _kept_tokens(
     text: ForcedTarget, axis: str, groups: Sequence[Sequence[int]]
 ) -> Float[Tensor, "groups length 1"]:
     """For each group a row with 0 at its tokens."""
@@ -294,7 +292,7 @@ def occlude_patches(
     rows, columns = model.grid
     height, width = picture.shape[2:]
     ground = picture[0].flatten(1).median(dim=1).values[:, None, None]
-    (whole,) = _log_probabilities(model, model.encode(picture), target, written)
+    (whole,) = _written_log_probabilities(model, model.encode(picture), target, written)
     changes = []
     for begin in range(0, rows * columns, ROWS):
         check_cancelled()
@@ -305,7 +303,9 @@ def occlude_patches(
             down = slice(row * height // rows, (row + 1) * height // rows)
             across = slice(column * width // columns, (column + 1) * width // columns)
             painted[number, :, down, across] = ground
-        changes.append(whole - _log_probabilities(model, model.encode(painted), target, written))
+        changes.append(
+            whole - _written_log_probabilities(model, model.encode(painted), target, written)
+        )
     return torch.cat(changes).T  # (cells written) -> (written cells)
 
 

@@ -10,8 +10,7 @@ Source: nostalgebraist 2020, interpreting GPT: the logit lens; Elhage et al. 202
 framework for Transformer circuits, "the residual stream".
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -19,7 +18,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from jumok.inspection.findings import Numbers, Predictions, StackLayers
-from jumok.inspection.hooks.intercept import hooked
+from jumok.inspection.hooks.recording import RecordedPass
 from jumok.inspection.trace import Array
 from jumok.layers.block import Stack
 from jumok.layers.embedding import Embedding
@@ -29,7 +28,7 @@ from jumok.models.decoder import TransformerDecoder
 from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Float, Int, Tensor
 
-BEST = 5
+LENS_TOKENS = 5
 
 Logits = Callable[[Float[Tensor, "positions dim"]], Float[Tensor, "positions vocabulary"]]
 
@@ -84,12 +83,14 @@ def lens_predictions(
     stream = stream if written is None else stream[:, : len(written)]
     tokens, probabilities, chosen = [], [], []
     for layer in stream:  # one at a time: the vocabulary is large
-        found = logits(norm(layer)).float().softmax(dim=-1)
-        values, places = found.topk(min(BEST, found.shape[1]), dim=1)
+        distribution = logits(norm(layer)).float().softmax(dim=-1)
+        values, places = distribution.topk(min(LENS_TOKENS, distribution.shape[1]), dim=1)
         tokens.append(places)
         probabilities.append(values)
         if written is not None:
-            chosen.append(found.gather(1, torch.tensor(written, device=found.device)[:, None]))
+            chosen.append(
+                distribution.gather(1, torch.tensor(written, device=distribution.device)[:, None])
+            )
     return LensPredictions(
         torch.stack(tokens),
         torch.stack(probabilities),
@@ -104,57 +105,48 @@ def moved(
     return F.cosine_similarity(stream.float(), words.float()[None], dim=-1)
 
 
-@contextmanager
-def watch_words(model: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """Keeps the embeddings of the words that each stack reads, before positions are added.
-
-    Yields (positions dim) by the stack's path, for the batch's first row.
-    """
-    words: dict[str, Tensor] = {}
-
-    def hear(stack: str, module: Embedding) -> Callable[[tuple[Tensor, ...]], None]:
-        def keep(given: tuple[Tensor, ...]) -> None:
-            words[stack] = F.embedding(given[0][0], module.table).detach()
-
-        return keep
-
-    with ExitStack() as watching:
-        for path, module in model.named_modules():
-            if isinstance(module, Embedding):
-                watching.enter_context(hooked(module, hear(path.rpartition(".")[0], module)))
-        yield words
+def _words_read(model: nn.Module, recorded: RecordedPass) -> dict[str, Tensor]:
+    """The embeddings of the words that each stack read, before positions are added: (positions dim)
+    by the stack's path, for the batch's first row."""
+    words = {}
+    for path, module in model.named_modules():
+        if isinstance(module, Embedding):
+            stack = path.rpartition(".")[0]
+            words[stack] = F.embedding(recorded.read_by(stack)[0], module.table).detach()
+    return words
 
 
 def layer_facts(
     model: nn.Module,
+    recorded: RecordedPass,
     streams: Mapping[str, Array],
-    words: Mapping[str, Tensor],
     written: Sequence[int],
-    pieces: Callable[[Sequence[int]], Sequence[str]] | None,
+    pieces: Callable[[Sequence[int]], Sequence[str]],
 ) -> dict[str, StackLayers]:
     """The layer analysis of each stack, by its path.
 
     A stack that reads no words is left out. (For RNNs see `jumok.inspection.hooks.recurrent`.)
 
     Args:
-        pieces: from ids to tokens; None: no predictions are computed.
+        streams: those of the recorded pass, of its first row.
     """
     facts: dict[str, StackLayers] = {}
+    words = _words_read(model, recorded)
     for stack, array in streams.items():
         if stack not in words:
             continue
         stream = torch.from_numpy(array).to(words[stack])
         facts[stack] = StackLayers(rounded(moved(stream, words[stack])))
         logits = reader_of(model, stack)
-        if logits is not None and pieces is not None:
+        if logits is not None:
             norm = last_norm(model, stack)
             every = isinstance(model.get_submodule(stack), TransformerDecoder)
-            found = lens_predictions(logits, norm, stream, written if every else None)
+            predictions = lens_predictions(logits, norm, stream, written if every else None)
             facts[stack] = replace(
                 facts[stack],
                 read="post" if isinstance(norm, nn.Identity) else "pre",
-                best=named_predictions(found, pieces),
-                written=None if found.written is None else rounded(found.written),
+                best=named_predictions(predictions, pieces),
+                written=None if predictions.written is None else rounded(predictions.written),
             )
     return facts
 

@@ -6,8 +6,6 @@ pairs. Rotary positions rotate queries and keys: the curve is the mean cosine of
 them, which is the factor on the product of two equal vectors. ALiBi adds a bias to the scores: the
 curve of each head is e^bias, the factor on a weight before the row is normalised.
 
-An RNN needs none of these: it reads one word after another.
-
 Source: Vaswani et al. 2017, section 3.5; Su et al. 2021, section 3.4.3; Press et al. 2022.
 """
 
@@ -36,7 +34,7 @@ from jumok.positions.rotary import RotaryPositions
 from jumok.positions.sinusoidal import SinusoidalPositions
 from jumok.shapes import Float, Tensor
 
-MOST = 64
+MOST_POSITIONS = 64
 """The most positions that are shown."""
 
 KINDS = {
@@ -55,7 +53,7 @@ def position_facts(model: nn.Module) -> dict[str, StackPositions]:
     before: dict[str, StackPositions] = {}
     for path, module in model.named_modules():
         if isinstance(module, RecurrentEncoder | RecurrentDecoder):
-            facts[path] = StackPositions(_order(module))
+            facts[path] = StackPositions(_direction(module))
         if not isinstance(module, Stack):
             continue
         stack = path.rpartition(".")[0]
@@ -73,18 +71,18 @@ def positions_of(embedding: nn.Module, blocks: Stack) -> StackPositions:
     if isinstance(embedding, Embedding) and embedding.positions is not None:
         encoding = embedding.positions.encoding
         table = table_of(encoding)
-        return _drawn(KINDS.get(type(encoding), "other"), table, alike(table))
+        return _stack_positions(KINDS.get(type(encoding), "other"), table, alike(table))
     attention = next(iter(blocks)).self_attention
     assert isinstance(attention, MultiHeadAttention)
     rotary = next((p for p in attention.process_keys if isinstance(p, RotaryPositions)), None)
     if rotary is not None:
-        angles = turned(rotary, MOST)
+        angles = turned(rotary, MOST_POSITIONS)
         curve = {"mean": angles.mean(dim=1)}
-        return _drawn("rotary", angles, curve, "distance", "pair of dimensions")
+        return _stack_positions("rotary", angles, curve, "distance", "pair of dimensions")
     if isinstance(attention.bias, AlibiPositions):
-        left = remaining(attention.bias, attention.heads, MOST)
+        left = remaining(attention.bias, attention.heads, MOST_POSITIONS)
         heads = {f"head {head}": curve for head, curve in enumerate(left.T, start=1)}
-        return _drawn("alibi", left, heads, "distance", "head")
+        return _stack_positions("alibi", left, heads, "distance", "head")
     # positions from outside of jumok, which it cannot draw
     entered = [getattr(part, "enters", None) for part in (*attention.process_keys, attention.bias)]
     return StackPositions("other" if any(entered) else "none")
@@ -92,9 +90,13 @@ def positions_of(embedding: nn.Module, blocks: Stack) -> StackPositions:
 
 def table_of(encoding: VectorPositions) -> Float[Tensor, "positions dim"]:
     """The vectors of the first positions, in float32."""
-    length = min(MOST, len(encoding.table)) if isinstance(encoding, LearnedPositions) else MOST
+    length = (
+        min(MOST_POSITIONS, len(encoding.table))
+        if isinstance(encoding, LearnedPositions)
+        else MOST_POSITIONS
+    )
     if isinstance(encoding, BinaryPositions):
-        length = min(MOST, 2**encoding.width)
+        length = min(MOST_POSITIONS, 2**encoding.width)
     if isinstance(encoding, FractionPositions):
         places = encoding(0, length, torch.tensor([length]))[0]
     else:
@@ -115,10 +117,7 @@ def alike(table: Float[Tensor, "positions dim"]) -> dict[str, Float[Tensor, " di
 
 
 def turned(rotary: RotaryPositions, length: int) -> Float[Tensor, "distances pairs"]:
-    """The cosine of the angle by which each pair of dimensions is rotated, by distance.
-
-    It is the first element of the rotated vector (1, 0).
-    """
+    """The cosine of the angle by which each pair of dimensions is rotated, by distance."""
     ones = torch.zeros(1, 1, length, rotary.dim)
     ones[..., 0::2] = 1.0
     return rotary(ones, 0)[0, 0, :, 0::2]
@@ -131,7 +130,7 @@ def remaining(alibi: AlibiPositions, heads: int, length: int) -> Float[Tensor, "
     return bias.flip(1).exp().T
 
 
-def _order(stack: RecurrentEncoder | RecurrentDecoder) -> str:
+def _direction(stack: RecurrentEncoder | RecurrentDecoder) -> str:
     directions = [each.backwards for each in stack.modules() if isinstance(each, RecurrentLayer)]
     return "recurrent-both" if any(directions) else "recurrent"
 
@@ -142,17 +141,17 @@ def _equal(one: StackPositions, other: StackPositions) -> bool:
     return np.array_equal(one.picture, other.picture)
 
 
-def _drawn(
+def _stack_positions(
     kind: str,
     picture: Float[Tensor, "rows columns"],
     curves: Mapping[str, Float[Tensor, " distances"]],
     rows: str = "position",
     columns: str = "dimension",
 ) -> StackPositions:
-    named = {name: _numbers(curve) for name, curve in curves.items()}
-    return StackPositions(kind, None, _numbers(picture), rows, columns, named)
+    named = {name: _four_decimals(curve) for name, curve in curves.items()}
+    return StackPositions(kind, None, _four_decimals(picture), rows, columns, named)
 
 
-def _numbers(tensor: Tensor) -> Numbers:
+def _four_decimals(tensor: Tensor) -> Numbers:
     numbers: Numbers = tensor.double().cpu().numpy().round(4)
     return numbers

@@ -28,11 +28,7 @@ class Recording:
 
     @classmethod
     def load(cls, file: Path | str) -> "Recording":
-        """The recording that `save` wrote.
-
-        Raises:
-            BundleError: as in `jumok.load_trace`.
-        """
+        """The recording that `save` wrote."""
         return cls(load_traces(file))
 
     @property
@@ -43,7 +39,7 @@ class Recording:
             ModelError: nothing was recorded.
         """
         if not self.traces:
-            raise _nothing()
+            raise _nothing_recorded()
         return self.traces[0]
 
     def save(self, file: Path | str) -> None:
@@ -54,11 +50,11 @@ class Recording:
             ModelError: nothing was recorded.
         """
         if not self.traces:
-            raise _nothing()
+            raise _nothing_recorded()
         write_traces(Path(file), self.traces)
 
 
-def _nothing() -> ModelError:
+def _nothing_recorded() -> ModelError:
     return ModelError(
         "nothing was recorded.",
         do="use the model inside the block of jumok.record, and read the recording after it; with "

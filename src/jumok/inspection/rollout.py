@@ -78,7 +78,6 @@ def encoder_rollout(encoder: Sequence[Matrix], source: int) -> Matrix:
 
     Args:
         encoder: the weights, the lowest layer first; none for an encoder without attention.
-        source: the number of positions.
     """
     known = np.eye(source)
     for weights in encoder:
@@ -154,5 +153,5 @@ class _Pipes:
     def flows(self, tops: Nodes, bottoms: Nodes) -> Matrix:
         """Adds edges from each node of the one level to each node of the other."""
         edges = (np.concatenate(each) for each in (self.tails, self.heads, self.capacities))
-        found = max_flows(*(torch.from_numpy(each) for each in (*edges, tops, bottoms)))
-        return found.double().numpy()
+        values = max_flows(*(torch.from_numpy(each) for each in (*edges, tops, bottoms)))
+        return values.double().numpy()

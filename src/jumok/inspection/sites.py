@@ -1,24 +1,19 @@
-"""The sites of a trace: each attention module with its role, the sequences that it connects, and
-what it computed.
+"""Sites of a trace: each attention module, the sequences that it connects, and what it computed."""
 
-Whatever observed the modules, a single pass (`inspection/hooks/capture.py`) or a recording of any
-use (`jumok/tracing`), its sites are made here.
-"""
-
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
-from jumok.alignment.norms import changes_outputs, contribution_norms, output_weight
+from jumok.alignment.norms import contribution_norms, has_output_process, output_weight
 from jumok.attention.convolution import PixelAttention
-from jumok.attention.observe import Observable, role_of
+from jumok.attention.observe import Attention, Observable, role_of
 from jumok.attention.role import Part
 from jumok.errors import ModelError
-from jumok.inspection.trace import Array, Mask, Site
-from jumok.shapes import Tensor
+from jumok.inspection.trace import Array, Level, Mask, Site
+from jumok.shapes import Float, Tensor
 
 
 class Sequences(NamedTuple):
@@ -54,7 +49,6 @@ def of_writers(source: str = "source", reader: Part = "encoder") -> SequencesOf:
     """For an encoder and a decoder.
 
     Args:
-        source: the axis of the encoder's input.
         reader: the part of the encoder's self-attention: "image" where cells attend to cells.
     """
     return by_part(
@@ -76,33 +70,40 @@ class SitePlace:
     keys: str
 
 
-@runtime_checkable  # the tests check annotations while they run
-class Scored(Protocol):
-    """The facts of a call that are the same for all of its queries and keys."""
+@dataclass(frozen=True)
+class AttentionCall:
+    """A recorded call of an attention module: see `Attention`. No vectors at level "weights"."""
+
+    weights: Float[Tensor, "rows heads query key"]
+    kind: str
+    scale: float | None
+    energy: Tensor | None
+    bias: Tensor | None
+    allowed: Tensor | None
+    sink: Tensor | None
+    factors: Tensor | None
+    vectors: tuple[Tensor, Tensor, Tensor] | None
+
+    @classmethod
+    def of(cls, attention: Attention, level: Level) -> "AttentionCall":
+        """The call without its graph."""
+        facts: dict[str, Any] = {
+            name: fact.detach() if isinstance(fact, Tensor) else fact
+            for name, fact in vars(attention).items()
+        }
+        vectors = facts.pop("query"), facts.pop("key"), facts.pop("value")
+        return cls(**facts, vectors=None if level == "weights" else vectors)
 
     @property
-    def kind(self) -> str: ...
-
-    @property
-    def scale(self) -> float | None: ...
-
-    @property
-    def energy(self) -> Tensor | None: ...
-
-    @property
-    def sink(self) -> Tensor | None: ...
-
-    @property
-    def factors(self) -> Tensor | None: ...
+    def full_bias(self) -> Float[Tensor, "rows heads query key"]:
+        """The bias of every weight; all rows and heads may share it."""
+        assert self.bias is not None
+        return self.bias.expand_as(self.weights)
 
 
 @dataclass(frozen=True)
 class SiteBuilder:
-    """Makes the sites of one model.
-
-    Attributes:
-        sequences: what its sites connect.
-    """
+    """Makes the sites of one model."""
 
     model: nn.Module
     sequences: SequencesOf
@@ -124,10 +125,36 @@ class SiteBuilder:
         assert isinstance(module, Observable)
         return module.window
 
+    def whole(
+        self,
+        name: str,
+        calls: Sequence[AttentionCall],
+        row: int = 0,
+        queries: int | None = None,
+        keys: int | None = None,
+    ) -> Site:
+        """The site with what it computed for one row of a batch, in calls that follow one another.
+
+        Args:
+            queries, keys: how many of them are real; None: all.
+        """
+        last = calls[-1]
+        weights = torch.cat([call.weights[row] for call in calls], dim=1)[:, :queries, :keys]
+        vectors = bias = None
+        if last.vectors is not None:
+            query = torch.cat([call.vectors[0][row] for call in calls if call.vectors], dim=1)
+            key, value = (numpy_of(each[row, :, :keys]) for each in last.vectors[1:])
+            vectors = numpy_of(query[:, :queries]), key, value
+        if last.bias is not None:
+            biases = torch.cat([call.full_bias[row] for call in calls], dim=1)
+            bias = numpy_of(biases[:, :queries, :keys])
+        allowed = _mask(calls, row, queries, keys)
+        return self.site(name, last, numpy_of(weights), vectors, bias, allowed)
+
     def site(
         self,
         name: str,
-        call: Scored,
+        call: AttentionCall,
         weights: Array,
         vectors: Vectors | None,
         bias: Array | None,
@@ -136,7 +163,6 @@ class SiteBuilder:
         """The site with what it computed for one input.
 
         Args:
-            call: one of its calls.
             weights, vectors, bias, allowed: as in `Site`; norms need the vectors.
         """
         place = self.place(name)
@@ -163,11 +189,33 @@ class SiteBuilder:
         )
 
     def _norms(self, name: str, weights: Array, value: Array) -> Array | None:
-        if changes_outputs(self.model, name):
+        if has_output_process(self.model, name):
             return None
         output = output_weight(self.model, name)
         arrays = torch.from_numpy(weights), torch.from_numpy(value)
         return numpy_of(contribution_norms(*arrays, output))
+
+
+def _mask(
+    calls: Sequence[AttentionCall], row: int, queries: int | None, keys: int | None
+) -> Mask | None:
+    """(query key); None where every key is permitted. Masks are the same for all heads."""
+    rows = [
+        call.allowed[row if len(call.allowed) > 1 else 0, 0].expand(call.weights.shape[2], -1)
+        for call in calls
+        if call.allowed is not None
+    ]
+    if not rows:
+        return None
+    mask: Mask = torch.cat(rows)[:queries, :keys].cpu().numpy()
+    return None if mask.all() else mask
+
+
+def sites_at(sites: Sequence[Site], level: Level) -> tuple[Site, ...]:
+    """The part of the sites that the level keeps."""
+    if level != "weights":
+        return tuple(sites)
+    return tuple(replace(site, query=None, key=None, value=None) for site in sites)
 
 
 def residual_gate_of(model: nn.Module, site: str) -> float | None:

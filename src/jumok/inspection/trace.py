@@ -13,22 +13,23 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
-from typing import ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.attention.role import Part
 from jumok.data.files.atomic import atomic_file
+from jumok.errors import optional_import
 from jumok.inspection.changes import changes_here
 from jumok.inspection.findings import JUDGED, TraceFindings, findings_json
 from jumok.inspection.page.picture import TracePicture
 from jumok.inspection.walk import Walk
-from jumok.late import late_imports
-from jumok.places import resolve
+from jumok.places import import_string
 
-with late_imports("a trace as a table of pandas", extra="research"):
+if TYPE_CHECKING:
     import pandas
+
 
 Array = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
@@ -90,12 +91,9 @@ class Site:
     """One attention module.
 
     Attributes:
-        name: its path in the model, such as "decoder.blocks.2.cross_attention".
         kind: the score function: "scaled-dot", ...; "convolution": over pixels.
         part: encoder self-attention, decoder self-attention, cross-attention, or self-attention
             over the pixels of an image.
-        layer: from 0.
-        queries, keys: names of the axes.
         weights: (heads query key), before dropout; each row sums to 1, where there is no sink.
         norms: (query key), the norm of each key's attended value for each query: the sum over the
             heads of weight x value x output projection. None where the outputs of heads are changed
@@ -174,28 +172,21 @@ class Trace:
     """The computation of one model for one sentence or one image.
 
     Attributes:
-        model: its name.
-        task: the model's task: "translation", "captioning", "language-model", ...
         level: "weights" only, "qk" with the vectors, or "full" with the streams too.
-        text, output: the input (for an image, its name) and the output.
         axes: by name: "source" and "target"; "text"; "picture"; "grid 8x8".
         steps: one for each written token, each gap, or the label.
         picture: the image as the model read it; None: the model reads none.
         streams: at level "full" the residual stream of each stack of blocks, by its path in the
-            model ("encoder", "decoder"): (layers + 1, positions, dim). Row 0 is the embedding, row
+            model: (layers + 1, positions, dim). Row 0 is the embedding, row
             i the stream after block i; in a pre-norm model no norm is applied to it, in a
             post-norm model the block's last norm. The positions are those of the stack's own axis.
             For an RNN the states of its layers
             (`jumok.inspection.hooks.recurrent.RecurrentStates`); `jumok.record` keeps none.
-        findings: the results of the analyses: search tree, ablations, attributions, layers, ...
         tree: for a recorded search, a trace of every hypothesis that was in the beam, discarded
             ones included: the target's axis is a tree (`Axis.parents`), and each of its tokens has
             one row at every site.
-        fingerprint: that of the model (`jumok.bundle.fingerprint`): names need not be unique.
-            Empty where it is not known.
         index: the index of this input among all recorded texts or images, from 0.
-        changes: the changes of the model in this trace, by `jumok.changed` and `jumok.patched`
-            ("head off: cross 2.3"): it is then not what the model of this fingerprint computes.
+        changes: those by `jumok.changed` and `jumok.patched` ("head off: cross 2.3").
         walk: the vectors around the attention modules, for the page; not saved in files.
     """
 
@@ -281,6 +272,9 @@ class Trace:
         Raises:
             MissingExtraError: pandas is not installed.
         """
+        with optional_import("a trace as a table of pandas", extra="research"):
+            import pandas
+
         frames = [pandas.DataFrame(self._columns(site)) for site in self.sites]
         return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
 
@@ -328,7 +322,7 @@ class Trace:
         self, include: Container[str] | None = None, exclude: Container[str] | None = None
     ) -> dict[str, object]:
         """The page, as a notebook displays it."""
-        return resolve(PAGE)(self)._repr_mimebundle_(include, exclude)
+        return import_string(PAGE)(self)._repr_mimebundle_(include, exclude)
 
 
 def write_traces(file: Path, traces: Sequence[Trace]) -> None:

@@ -1,6 +1,6 @@
 """Loading a trace from its file; everything in the file is checked before it is used.
 
-Traces often come from other machines, so a file may be truncated, edited or malicious. The total
+A file may be truncated, edited or malicious. The total
 size is checked before anything is unpacked, and each array's header before memory is allocated for
 it; pydantic validates the types, and shapes and indices are compared.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 from jumok.inspection.findings import SearchTree
 from jumok.inspection.fingerprints import Fingerprinted, check_model
 from jumok.inspection.trace import (
@@ -40,10 +40,10 @@ ALWAYS_UNPACKED = 64 << 20
 MOST_UNPACKED = 100
 """A trace may unpack to this many times its file's size; with almost all masked, it is 20 times."""
 
-DEEPEST = 2
+DEEPEST_TRACE = 2
 """The deepest nesting of traces: a trace contains that of its search."""
 
-HEADER = re.compile(
+ARRAY_HEADER = re.compile(
     r"\{'descr': '([<|][fb][1248])', 'fortran_order': (True|False), 'shape': (\([\d, ]*\)), \}\s*"
 )
 READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -85,20 +85,20 @@ def load_traces(file: Path | str) -> list[Trace]:
         raise BundleError(
             "this is not a trace." if there else "there is no such trace.",
             got="a folder, or something else that is not a file" if there else None,
-            place=Place(path),
+            place=Location(path),
         )
     try:
-        return _checked(path)
+        return _read_traces(path)
     except FAULTS as error:
         raise BundleError(
             "this is not a trace, or it is truncated or edited.",
-            got=_said(error),
+            got=_fault_text(error),
             do="record it again: jumok look MODEL TEXT --save trace.npz",
-            place=Place(path),
+            place=Location(path),
         ) from error
 
 
-def _checked(path: Path) -> list[Trace]:
+def _read_traces(path: Path) -> list[Trace]:
     with zipfile.ZipFile(path) as archive:
         _check_members(archive.infolist(), path)
         head = json.loads(archive.read(HEAD))
@@ -112,22 +112,22 @@ def _checked(path: Path) -> list[Trace]:
             expected=f"format {FORMAT}",
             got=f"format {str(head['format'])[:60]}",
             do="record it again with this jumok" if older else "pip install --upgrade jumok",
-            place=Place(path),
+            place=Location(path),
         )
     digest = head.pop("digest")
     arrays = {name.removesuffix(".npy"): _array(name, part) for name, part in parts.items()}
     first = {name: value for name, value in head.items() if name != "also"}
     others = ((ALSO.format(number), other) for number, other in enumerate(head["also"]))
     traces = [
-        TypeAdapter(Trace).validate_python(_with_arrays(each, arrays, prefix, DEEPEST))
+        TypeAdapter(Trace).validate_python(_with_arrays(each, arrays, prefix, DEEPEST_TRACE))
         for prefix, each in (("", first), *others)
     ]
     if arrays:
         raise ValueError(f"{next(iter(arrays))} belongs to nothing in it")
     for trace in traces:
-        _check(trace)
+        _check_trace(trace)
         if trace.tree is not None:
-            _check(trace.tree)
+            _check_trace(trace.tree)
     if digest != digest_of(head, parts):
         raise ValueError("its digest is not that of what is in it")
     return traces
@@ -145,7 +145,7 @@ def _check_members(members: list[zipfile.ZipInfo], path: Path) -> None:
             expected=f"at most {most:,} bytes from a file of {packed:,}",
             got=f"{unpacked:,} bytes",
             do="do not use it; record the trace again: jumok look MODEL TEXT --save trace.npz",
-            place=Place(path),
+            place=Location(path),
         )
 
 
@@ -154,15 +154,12 @@ def _array(name: str, part: bytes) -> Array | Mask:
 
     The header is parsed here, in exactly the form that numpy writes: numpy's own reader allocates
     memory for any header.
-
-    Raises:
-        ValueError: not an array of numbers, or not of the length in its header.
     """
     stream = io.BytesIO(part)
     if np.lib.format.read_magic(stream) != (1, 0):
         raise ValueError(f"{name} is of another version of numpy's format")
     length = int.from_bytes(stream.read(2), "little")
-    header = HEADER.fullmatch(stream.read(length).decode("latin-1"))
+    header = ARRAY_HEADER.fullmatch(stream.read(length).decode("latin-1"))
     if header is None:
         raise ValueError(f"{name} is no array of numbers")
     kind, shape = np.dtype(header[1]), tuple(map(int, re.findall(r"\d+", header[3])))
@@ -194,7 +191,7 @@ def _with_arrays(
     return values
 
 
-def _check(trace: Trace) -> None:
+def _check_trace(trace: Trace) -> None:
     """Raises ValueError where the parts of a trace do not fit together."""
     for name, axis in trace.axes.items():
         _check_axis(name, axis)
@@ -230,7 +227,7 @@ def _check_axis(name: str, axis: Axis) -> None:
 def _check_site(site: Site, axes: Mapping[str, Axis]) -> None:
     queries, keys = len(axes[site.queries].tokens), len(axes[site.keys].tokens)
     heads = len(site.weights) if site.weights is not None and site.weights.ndim else 0
-    wanted: dict[str, tuple[int | None, ...]] = {
+    shapes: dict[str, tuple[int | None, ...]] = {
         "weights": (heads or None, queries, keys),
         "norms": (queries, keys),
         "bias": (heads, queries, keys),
@@ -242,13 +239,13 @@ def _check_site(site: Site, axes: Mapping[str, Axis]) -> None:
         "key": (heads, keys, None),
         "value": (heads, keys, None),
     }
-    for name, shape in wanted.items():
+    for name, shape in shapes.items():
         array = getattr(site, name)
         if array is None and name != "weights":
             continue
-        found = () if array is None else array.shape
-        if len(found) != len(shape) or any(
-            size is not None and size != real for size, real in zip(shape, found, strict=True)
+        actual = () if array is None else array.shape
+        if len(actual) != len(shape) or any(
+            size is not None and size != real for size, real in zip(shape, actual, strict=True)
         ):
             raise ValueError(f"the {name} of {site.name} do not fit its tokens, {queries, keys}")
 
@@ -267,7 +264,7 @@ def _check_search(search: SearchTree) -> None:
         width = leaf.weights.shape[1]
 
 
-def _said(error: BaseException) -> str:
+def _fault_text(error: BaseException) -> str:
     """The error in one line."""
     if isinstance(error, ValidationError):
         fault = error.errors(include_url=False)[0]

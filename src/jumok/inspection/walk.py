@@ -1,9 +1,9 @@
-"""What surrounds the attention modules of a pass: the vectors that one word goes through.
+"""The vectors around the attention modules of a pass, for the page's walk through one word.
 
-A site of a trace has the queries, keys, values and weights of an attention module. A walk has the
+A site has an attention module's queries, keys, values and weights. A walk has the
 rest of the way: the state that the query is projected from, what the output projection makes of the
 weighted sums, the residual stream, the norm, the feed-forward layer, and for each prediction the
-number that turns logits into log-probabilities. The page shows it step by step ("The walk").
+number that turns logits into log-probabilities.
 """
 
 from collections.abc import Mapping
@@ -37,10 +37,7 @@ class SiteWalk:
             read, the state after the step, the input of its readout, and the output h.
         norm: the class of the norms, such as "LayerNorm"; empty where there is none.
         post: whether the stream is the norm of the sum (post-norm), and not the sum (pre-norm).
-        biased: whether the projections have biases.
         processes: the classes of what the queries are put through after their projection.
-        cap: the soft cap of the scores; None: they are not capped.
-        scale: the factor of the products before the cap; None: that of the site.
     """
 
     __pydantic_config__: ClassVar[dict[str, object]] = JUDGED
@@ -59,7 +56,6 @@ class Walk:
     """The ways through all attention modules of a pass.
 
     Attributes:
-        sites: by the module's path in the model.
         normalizers: for each row of logits, the logarithm of the sum of their exponentials: a logit
             is the log-probability plus this number. None: nothing is predicted.
         entries: how many logits a row has.

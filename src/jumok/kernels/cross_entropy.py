@@ -28,11 +28,7 @@ from jumok.kernels.card.sizes import logit_rows
 from jumok.kernels.context import Context
 from jumok.kernels.training.gradients import adds_up
 from jumok.kernels.training.linear import whole_rows
-from jumok.late import late_imports
 from jumok.shapes import Float, Int, Tensor
-
-with late_imports():
-    from jumok.kernels.card import loss as card
 
 NO_TARGET = -100
 """The target of a row that has none, as in torch: it has no loss, and no gradient."""
@@ -192,7 +188,9 @@ def _loss_and_gradient(
     if logits.device.type == "cpu" and _outside(targets, vocabulary).any():
         _refuse(targets, vocabulary)
     if weight is None and serving.serves(logits):
-        return card.row_losses(logits, targets, smoothing)
+        from jumok.kernels.card.loss import row_losses
+
+        return row_losses(logits, targets, smoothing)
     summed, gradient = _row_losses(logits[:rows], targets, smoothing, weight)
     logits[:rows] = gradient
     logits[rows:] = 0

@@ -1,7 +1,7 @@
 /* The hot loops of a training step on one core, over float32 or bfloat16 tensors.
  *
  * Every function has a readable twin in torch beside its wrapper (attention.py, heads.py, residual.py,
- * cross_entropy.py, activation.py, recurrent.py, step.py, noise.py), and a test that they agree. Arithmetic
+ * cross_entropy.py, activation.py, recurrent.py, noise.py), and a test that they agree. Arithmetic
  * is float32 whatever the tensors hold. Vectors are the compiler's own (gcc and clang): no instruction
  * of one machine stands in here, but for bfloat16 products where the processor has them. There
  * are no threads: callers run several training steps side by side.
@@ -12,7 +12,6 @@
 
 #include "vectors.h"
 #include "flow.h"
-#include "digest.h"
 
 #define NAME_(name, type) name##_##type
 #define NAME(name, type) NAME_(name, type)
@@ -171,6 +170,5 @@ void F(dropout)(const TYPE *x, TYPE *y, int64_t size, int64_t threshold, int64_t
 #include "heads.h"
 #include "loss.h"
 #include "recurrent.h"
-#include "step.h"
 
 #endif

@@ -1,4 +1,4 @@
-"""Linear layers: for training, with few shapes; for inference, with copies of weights laid out."""
+"""Linear layers, and their kernels for training."""
 
 import math
 from collections.abc import Sequence
@@ -10,9 +10,7 @@ from torch import nn
 from jumok.kernels import native
 from jumok.kernels.activation import soft_cap
 from jumok.kernels.card import serving
-from jumok.kernels.packed import AT_WORK, Look, Stamp, can_be_packed
-from jumok.kernels.plain import plain
-from jumok.kernels.step_part import StepPart
+from jumok.kernels.plain import is_unpatched
 from jumok.kernels.training import linear as training_linear
 from jumok.shapes import Float, Tensor
 
@@ -32,7 +30,7 @@ def linear_relu(
     states: Float[Tensor, "*axes inner"], layer: "Linear"
 ) -> Float[Tensor, "*axes outer"] | None:
     """max(x W^T + b, 0) in one pass; None: there is no kernel."""
-    on_card = serving.serves(states) and layer.bias is not None and plain(layer, Linear)
+    on_card = serving.serves(states) and layer.bias is not None and is_unpatched(layer, Linear)
     if not on_card or not _trained(states, layer.weight):
         return None
     return training_linear.linear(states, layer.weight, layer.bias, bent=True)
@@ -42,7 +40,7 @@ def linears(
     states: Float[Tensor, "*axes inner"], layers: Sequence[nn.Module]
 ) -> list[Float[Tensor, "*axes _"]]:
     """What each of the layers gives for the same states."""
-    known = [layer for layer in layers if isinstance(layer, Linear) and plain(layer, Linear)]
+    known = [layer for layer in layers if isinstance(layer, Linear) and is_unpatched(layer, Linear)]
     if len(known) == len(layers) and all(_trained(states, layer.weight) for layer in known):
         pairs = [(layer.weight, layer.bias) for layer in known]
         return list(training_linear.linears(states, pairs))
@@ -57,7 +55,7 @@ def _trained(states: Tensor, weight: Tensor) -> bool:
     return on_cpu or (serving.serves(states) and weight.requires_grad)
 
 
-class Linear(nn.Linear, StepPart):
+class Linear(nn.Linear):
     """y = x W^T + b, with Xavier's uniform initialisation and biases of zero; b may be missing.
 
     Attributes:
@@ -70,9 +68,6 @@ class Linear(nn.Linear, StepPart):
 
     def forward(self, states: Float[Tensor, "*axes inner"]) -> Float[Tensor, "*axes outer"]:
         """x W^T + b."""
-        packed = packed_weight(self, states)
-        if packed is not None:
-            return packed_linear(states, packed, self.bias)
         return linear(states, self.weight, self.bias)
 
     def reset_parameters(self) -> None:
@@ -82,11 +77,6 @@ class Linear(nn.Linear, StepPart):
             self.weight.uniform_(-bound, bound)
             if self.bias is not None:
                 self.bias.zero_()
-
-    def step_weights(self) -> "Linear | None":
-        """The layer itself, if its weight is a tensor that can be copied."""
-        weight = self._parameters.get("weight")
-        return self if weight is not None and native.serves(weight) else None
 
 
 class Projection(nn.Module):
@@ -103,57 +93,8 @@ class Projection(nn.Module):
 
     def forward(self, states: Float[Tensor, "*axes dim"]) -> Float[Tensor, "*axes vocabulary"]:
         """The dot product of each state with each row of the table, capped if there is a cap."""
-        packed = packed_weight(self, states)
-        logits = F.linear(states, self.weight) if packed is None else packed_linear(states, packed)
+        logits = F.linear(states, self.weight)
         return logits if self.cap is None else soft_cap(logits, self.cap)
-
-
-def packed_linear(
-    states: Float[Tensor, "*axes inner"],
-    weight: Tensor,
-    bias: Float[Tensor, " outer"] | None = None,
-) -> Float[Tensor, "*axes outer"]:
-    """x W^T + b, for a weight that oneDNN has laid out.
-
-    The gain over `linear` at 32 rows is 1.2 to 2 in float32 and more in bfloat16.
-    """
-    return torch.ops.mkldnn._linear_pointwise(states, weight, bias, "none", [], "")
-
-
-def packed_weight(layer: Linear | Projection, states: Tensor) -> Tensor | None:
-    """The layer's weight in oneDNN's fastest layout; None if the plain one is to be used.
-
-    The plain one is used if gradients may be needed, in training, and outside of `Packs.at_work`,
-    where copies of the weights cannot be trusted (`jumok.kernels.packed`).
-    """
-    packs = AT_WORK.get()
-    if packs is None or torch.is_grad_enabled() or layer.training:
-        return None
-    copy = packs.copy_of(layer, _Packed.made_of)
-    # A weight that is computed at every call (pruning, adapters) has no valid copy.
-    weight = layer._parameters.get("weight")
-    if copy is None or not copy.stamp.is_true(weight):
-        packs.drop(layer)
-        return None
-    return copy.packed if states.dtype == copy.stamp.tensor.dtype else None
-
-
-class _Packed:
-    """A layer's weight in another layout; one more copy of it in memory."""
-
-    def __init__(self, layer: nn.Module, weight: Tensor) -> None:
-        self._layer = layer
-        self.stamp = Stamp.of(weight)
-        self.packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None)
-
-    @classmethod
-    def made_of(cls, layer: nn.Module) -> "_Packed | None":
-        weight = layer._parameters.get("weight")
-        return None if weight is None or not can_be_packed(weight) else cls(layer, weight)
-
-    def is_true(self, look: Look | None) -> bool:
-        """Whether the layer still has this weight, and it was not written to."""
-        return self.stamp.is_true(self._layer._parameters.get("weight"), look)
 
 
 def prepare_for_inference(model: nn.Module, dtype: torch.dtype) -> nn.Module:

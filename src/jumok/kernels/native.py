@@ -20,9 +20,7 @@ SOURCES = tuple(
         "heads.h",
         "loss.h",
         "recurrent.h",
-        "step.h",
         "flow.h",
-        "digest.h",
     )
 )
 SUFFIXES = {torch.float32: "f32", torch.bfloat16: "bf16"}

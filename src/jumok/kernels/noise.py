@@ -13,11 +13,7 @@ from typing import TypeVar
 import torch
 
 from jumok.kernels.card import serving
-from jumok.late import late_imports
 from jumok.shapes import Bool, Float, Int, Tensor
-
-with late_imports():
-    from jumok.kernels.card import dropout as card
 
 _WORD = 0xFFFFFFFF
 _GOLDEN = 0x9E3779B9
@@ -65,7 +61,9 @@ class DropoutMask:
     def apply(self, states: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
         """Zeroes the dropped elements and scales the kept ones by 1 / (1 - p)."""
         if serving.serves(states):
-            return card.dropout(states, self)
+            from jumok.kernels.card.dropout import dropout
+
+            return dropout(states, self)
         return self.apply_plainly(states)
 
     def apply_plainly(self, states: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
@@ -103,7 +101,7 @@ class Noise:
         """While entered, the masks of a new sequence have these seeds, as tensors.
 
         For kernels that a GPU records: numbers are recorded with them, and what is in the memory of
-        the GPU is read each time (`training/devices/recorded.py`).
+        the GPU is read each time (`training/devices/cuda_graphs.py`).
         """
         calls, self._seeds, self._calls = self._calls, seeds, 0
         try:

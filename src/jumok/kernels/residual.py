@@ -9,12 +9,8 @@ from jumok.kernels import native
 from jumok.kernels.card import serving
 from jumok.kernels.context import Context
 from jumok.kernels.noise import DropoutMask
-from jumok.kernels.plain import plain
-from jumok.late import late_imports
+from jumok.kernels.plain import is_unpatched
 from jumok.shapes import States, Tensor
-
-with late_imports():
-    from jumok.kernels.card import norm as card
 
 KnownNorm = nn.LayerNorm | nn.RMSNorm
 
@@ -22,9 +18,11 @@ KnownNorm = nn.LayerNorm | nn.RMSNorm
 def knows(norm: object) -> TypeGuard[KnownNorm]:
     """Whether `add_norm` does what a call of this norm would do."""
     if isinstance(norm, nn.LayerNorm):
-        return plain(norm, nn.LayerNorm) and norm.weight is not None and norm.bias is not None
+        return (
+            is_unpatched(norm, nn.LayerNorm) and norm.weight is not None and norm.bias is not None
+        )
     if isinstance(norm, nn.RMSNorm):
-        return plain(norm, nn.RMSNorm) and norm.weight is not None and norm.eps is not None
+        return is_unpatched(norm, nn.RMSNorm) and norm.weight is not None and norm.eps is not None
     return False
 
 
@@ -36,8 +34,11 @@ def add_norm(
     assert epsilon is not None, "the kernel knows it"
     if stream.shape[-1] % native.LANES == 0 and native.serves(stream, update, norm.weight):
         return _AddNorm.apply(stream, update, norm.weight, bias, epsilon, drop)
-    if serving.serves(stream) and stream.shape[-1] <= card.WIDEST:
-        return card.add_norm(stream, update, norm.weight, bias, epsilon, drop)
+    if serving.serves(stream):
+        from jumok.kernels.card import norm as card
+
+        if stream.shape[-1] <= card.WIDEST:
+            return card.add_norm(stream, update, norm.weight, bias, epsilon, drop)
     return add_norm_plainly(stream, update, norm, drop)
 
 

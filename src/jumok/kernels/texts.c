@@ -319,5 +319,3 @@ void digest_texts(const uint8_t *bytes, int64_t size, uint64_t *digests) {
         begin += length + 1;
     }
 }
-
-#include "languages.h"

@@ -14,9 +14,8 @@ import numpy.typing as npt
 
 from jumok.kernels.libraries.building import built
 
-SOURCES = tuple(Path(__file__).with_name(name) for name in ("texts.c", "languages.h"))
+SOURCES = (Path(__file__).with_name("texts.c"),)
 CLASSES = 8
-FUNCTIONS = 16
 BEHIND = bytes(8)
 """What has to follow the last line break of UTF-8: words are read eight bytes at a time."""
 ENDING = 10
@@ -214,21 +213,6 @@ class WordTable:
         latest = np.full(len(self), -1, dtype=np.int64)
         call("count_known", codes, len(codes), lower, self._structure, latest, counts)
         return counts
-
-    def most_likely(
-        self, texts: bytes, count: int, model: ctypes.Structure
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-        """The most probable label of each text, and its probability, by a model whose words these
-        are.
-
-        Args:
-            texts: UTF-8, each text with its line break, and at most 480 bytes.
-            count: of the texts.
-            model: `LinearModel` of languages.h.
-        """
-        labels, shares = np.empty(count, np.int32), np.empty(count, np.float32)
-        call("identify_texts", texts, len(texts), self._structure, model, labels, shares)
-        return labels, shares
 
     def _enlarge(self, room: int) -> None:
         """Makes room for so many words, and sixteen bytes of each."""

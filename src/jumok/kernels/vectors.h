@@ -137,9 +137,7 @@ static inline float one_bf16(const uint16_t *p) {
     return x;
 }
 
-/* sum + x panel, where a panel holds as many neighbours of each element as PAIR says, side by side */
-#define PAIR_f32 1
-#define PAIR_bf16 2
+/* sum + x panel; of bfloat16 a panel holds two neighbours of each element, side by side */
 static inline floats times_f32(floats sum, const float *x, const float *panel) {
     return sum + *x * load_f32(panel);
 }

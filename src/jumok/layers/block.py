@@ -20,7 +20,6 @@ from jumok.attention.masks import AttentionMask
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.variants.linear_state import LinearState
 from jumok.attention.variants.value_residual import FirstValues
-from jumok.layers.block_step import in_one_call
 from jumok.layers.interfaces import FeedForward, Residual
 from jumok.shapes import Float, Int, States, Tensor
 
@@ -73,9 +72,6 @@ class Block(nn.Module):
             first: the values of this pass's first block, for value residuals.
         """
         if state is not None:
-            fast = None if allowed is not None else in_one_call(self, stream)
-            if fast is not None and isinstance(state.past, KeyValueCache):
-                return fast(stream, normed, state.past, state.memory, memory_allowed)
             return self._step(stream, normed, allowed, memory_allowed, state, first)
         found = self.self_attention(normed, normed, allowed, **_of_first_layer(first))
         stream, normed = self.after_self(stream, found)
@@ -150,7 +146,7 @@ class Stack(nn.ModuleList):
             state = None if states is None else states[number]
             computed_again = self.recompute and self.training and state is None
             given = (stream, normed, allowed, memory, memory_allowed, state, first)
-            stream, normed = again(block, given) if computed_again else block(*given)
+            stream, normed = checkpointed(block, given) if computed_again else block(*given)
         return normed
 
     def start(self, memory: Float[Tensor, "batch source dim"] | None) -> list[BlockState]:
@@ -163,7 +159,7 @@ def _of_first_layer(first: FirstValues | None) -> dict[str, FirstValues]:
     return {} if first is None else {"first": first}
 
 
-def again(block: Block, given: tuple[Any, ...]) -> tuple[States, States]:
+def checkpointed(block: Block, given: tuple[Any, ...]) -> tuple[States, States]:
     """The block's outputs. What its gradient needs is computed a second time, with the same masks
     of dropout.
     """

@@ -10,8 +10,8 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import nn
 
-from jumok.attention.here import Here
 from jumok.attention.masks import Documents
+from jumok.attention.overrides import ContextAttribute
 from jumok.attention.role import Part
 from jumok.kernels.noise import Noise
 from jumok.kernels.training.embedding import embedded
@@ -55,7 +55,7 @@ class Embedding(nn.Module):
             is the only way to intervene in a word (`inspection/hooks/intervene.py`).
     """
 
-    edit: Here[StateEdit | None] = Here()
+    edit: ContextAttribute[StateEdit | None] = ContextAttribute()
 
     def __init__(
         self,

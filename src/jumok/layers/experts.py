@@ -19,7 +19,7 @@ from functools import partial
 import torch
 from torch import nn
 
-from jumok.attention.heard import Ear, listening_to_each, tell
+from jumok.attention.events import Listener, emit, listening_to_each
 from jumok.kernels.linear import Linear
 from jumok.layers.interfaces import FeedForward
 from jumok.shapes import Float, Int, States, Tensor
@@ -80,7 +80,7 @@ class Balance:
 
 
 @contextmanager
-def balance_heard(model: nn.Module) -> Iterator[Balance]:
+def record_balance(model: nn.Module) -> Iterator[Balance]:
     """The balance of the passes that the model makes inside the block."""
     balance = Balance()
 
@@ -88,7 +88,7 @@ def balance_heard(model: nn.Module) -> Iterator[Balance]:
         balance.found.append((mixture.balance, balance_of(routing)))
 
     mixtures = (each for each in model.modules() if isinstance(each, MixtureOfExperts))
-    with listening_to_each((each, ROUTED, Ear(partial(hear, each))) for each in mixtures):
+    with listening_to_each((each, ROUTED, Listener(partial(hear, each))) for each in mixtures):
         yield balance
 
 
@@ -123,7 +123,7 @@ class MixtureOfExperts(nn.Module):
         rows = states.flatten(0, 1)
         probabilities = self.router(rows).float().softmax(dim=-1)
         best, chosen = probabilities.topk(self.used, dim=-1)
-        tell(self, ROUTED, Routing(probabilities, chosen))
+        emit(self, ROUTED, Routing(probabilities, chosen))
         weights = (best / best.sum(dim=-1, keepdim=True)).to(rows.dtype)
         made = torch.zeros_like(rows)
         for number, expert in enumerate(self.experts):

@@ -9,9 +9,7 @@ from torch import nn
 from jumok.kernels.activation import dropout, relu_dropout
 from jumok.kernels.linear import Linear, linear_relu
 from jumok.kernels.noise import DropoutMask
-from jumok.kernels.plain import plain
-from jumok.kernels.step import FeedForwardWeights
-from jumok.kernels.step_part import StepPart, weights_for_step
+from jumok.kernels.plain import is_unpatched
 from jumok.layers.dropout import Dropout
 from jumok.shapes import States
 
@@ -40,7 +38,7 @@ ACTIVATIONS = {
 }
 
 
-class PlainFeedForward(nn.Module, StepPart):
+class PlainFeedForward(nn.Module):
     """W_2 activation(W_1 x + b_1) + b_2.
 
     Args:
@@ -60,7 +58,7 @@ class PlainFeedForward(nn.Module, StepPart):
 
     def forward(self, states: States) -> States:
         """The states, each transformed on its own."""
-        if not plain(self.dropout, Dropout):
+        if not is_unpatched(self.dropout, Dropout):
             return self.outer(self.dropout(self.activation(self.inner(states), None)))
         drop = self.dropout.draw()
         if self.activation is relu_dropout:
@@ -68,10 +66,3 @@ class PlainFeedForward(nn.Module, StepPart):
             if bent is not None:
                 return self.outer(dropout(bent, drop))
         return self.outer(self.activation(self.inner(states), drop))
-
-    def step_weights(self) -> FeedForwardWeights | None:
-        """Both layers, if the kernel has the activation between them."""
-        inner, outer = weights_for_step(self.inner, Linear), weights_for_step(self.outer, Linear)
-        if self.activation is not relu_dropout or inner is None or outer is None:
-            return None
-        return FeedForwardWeights(inner, outer)

@@ -7,7 +7,7 @@ from torch import nn
 
 from jumok.kernels.activation import silu_gate
 from jumok.kernels.linear import Linear, linears
-from jumok.kernels.plain import plain
+from jumok.kernels.plain import is_unpatched
 from jumok.layers.dropout import Dropout
 from jumok.layers.feedforward import ACTIVATIONS, silu_dropout
 from jumok.shapes import States
@@ -38,6 +38,6 @@ class GatedFeedForward(nn.Module):
     def forward(self, states: States) -> States:
         """The states, each transformed on its own."""
         gate, inner = linears(states, (self.gate, self.inner))
-        if self.activation is silu_dropout and plain(self.dropout, Dropout):
+        if self.activation is silu_dropout and is_unpatched(self.dropout, Dropout):
             return self.outer(silu_gate(gate, inner, self.dropout.draw()))
         return self.outer(self.dropout(self.activation(gate, None) * inner))

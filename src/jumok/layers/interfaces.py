@@ -1,8 +1,7 @@
 """The parts of a block that can be exchanged: norms, feed-forward layers, residual connections.
 
 Each is a protocol: a module that can be called like this is such a part. Their names in recipes are
-in `jumok/parts.py`. A part whose work the kernel for single steps of decoding can do gives it its
-weights (`kernels/step_part.py`); all others are called.
+in `jumok/parts.py`.
 """
 
 from typing import Protocol, runtime_checkable

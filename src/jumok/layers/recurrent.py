@@ -18,7 +18,7 @@ from torch import nn
 
 from jumok.kernels import recurrent as kernel
 from jumok.kernels.linear import Linear
-from jumok.kernels.plain import plain
+from jumok.kernels.plain import is_unpatched
 from jumok.layers.dropout import Dropout
 from jumok.shapes import Allowed, Float, Int, States, Tensor
 
@@ -66,7 +66,11 @@ class Cell(nn.Module):
         """
         if inputs.ndim == 2:
             return self.advance(self.input(inputs), state)
-        if torch.is_grad_enabled() and plain(self.input, Linear) and plain(self.state, Linear):
+        if (
+            torch.is_grad_enabled()
+            and is_unpatched(self.input, Linear)
+            and is_unpatched(self.state, Linear)
+        ):
             return self.read(inputs, state)
         projected = self.input(inputs)
         seen = []

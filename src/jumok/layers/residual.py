@@ -10,15 +10,13 @@ Xiong et al. 2020 (pre-norm); lecture 000.
 from torch import nn
 
 from jumok.kernels import residual as kernel
-from jumok.kernels.plain import plain
-from jumok.kernels.step import ResidualWeights
-from jumok.kernels.step_part import StepPart
+from jumok.kernels.plain import is_unpatched
 from jumok.layers.dropout import Dropout
 from jumok.layers.interfaces import Norm
 from jumok.shapes import States
 
 
-class PreNorm(nn.Module, StepPart):
+class PreNorm(nn.Module):
     """stream + dropout(update), and the norm of that for the part that comes next."""
 
     def __init__(self, norm: Norm, dropout: Dropout) -> None:
@@ -27,19 +25,14 @@ class PreNorm(nn.Module, StepPart):
         self.dropout = dropout
 
     def forward(self, stream: States, update: States) -> tuple[States, States]:
-        """Gives (stream, normed)."""
-        return self._added(stream, update)
+        """Gives (stream, normed).
 
-    def _added(self, stream: States, update: States) -> tuple[States, States]:
-        """In one pass if there is a kernel, unless a hook wants to see its parts at work."""
-        if kernel.knows(self.norm) and plain(self.dropout, Dropout):
+        In one pass if there is a kernel, unless a hook wants to see its parts at work.
+        """
+        if kernel.knows(self.norm) and is_unpatched(self.dropout, Dropout):
             return kernel.add_norm(stream, update, self.norm, self.dropout.draw())
         total = stream + self.dropout(update)
         return total, self.norm(total)
-
-    def step_weights(self) -> ResidualWeights | None:
-        """The norm, if the kernel has it."""
-        return ResidualWeights.of(self.norm, post=False)
 
 
 class PostNorm(PreNorm):
@@ -47,8 +40,5 @@ class PostNorm(PreNorm):
 
     def forward(self, stream: States, update: States) -> tuple[States, States]:
         """Gives (normed, normed)."""
-        _, normed = self._added(stream, update)
+        _, normed = super().forward(stream, update)
         return normed, normed
-
-    def step_weights(self) -> ResidualWeights | None:
-        return ResidualWeights.of(self.norm, post=True)

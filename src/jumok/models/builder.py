@@ -10,7 +10,6 @@ from typing import Any
 from torch import nn
 
 from jumok.attention.interfaces import (
-    AttentionSizes,
     HeadParts,
     HeadProcess,
     OutputProcess,
@@ -30,8 +29,9 @@ from jumok.layers.experts import MixtureOfExperts
 from jumok.layers.interfaces import FeedForward
 from jumok.layers.positions import AddedPositions, ConcatenatedPositions, Positions
 from jumok.layers.residual import PostNorm, PreNorm
-from jumok.parts import resolve
-from jumok.positions.interfaces import Entrance, PositionSizes
+from jumok.parts import builder_of
+from jumok.positions.interfaces import PositionSizes
+from jumok.specs import Entrance
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class BlockBuilder:
 
     def norm(self) -> nn.Module:
         """A norm of the stream."""
-        norm: nn.Module = resolve("norm", self.config.norm_kind)(
+        norm: nn.Module = builder_of("norm", self.config.norm_kind)(
             self.config.dim, self.config.norm_epsilon
         )
         return norm
@@ -90,7 +90,7 @@ class BlockBuilder:
 
     def _feedforward(self) -> FeedForward:
         config = self.config
-        made: FeedForward = resolve("feedforward", config.feedforward_kind)(
+        made: FeedForward = builder_of("feedforward", config.feedforward_kind)(
             config.dim,
             config.feedforward,
             config.activation,
@@ -98,26 +98,6 @@ class BlockBuilder:
             config.bias,
         )
         return made
-
-    @property
-    def _head_dim(self) -> int:
-        return self.config.head_dim or self.config.dim // self.config.heads
-
-    @property
-    def _sizes(self) -> AttentionSizes:
-        config, head_dim = self.config, self._head_dim
-        return AttentionSizes(
-            config.dim,
-            config.heads,
-            config.kv_heads or config.heads,
-            head_dim,
-            config.value_dim or head_dim,
-            config.bias,
-            config.norm_epsilon,
-            config.latent_dim or 2 * head_dim,
-            config.query_latent_dim or 0,
-            config.turned_dim,
-        )
 
     def _self_attention(self, role: Role) -> MultiHeadAttention:
         config = self.config
@@ -133,9 +113,9 @@ class BlockBuilder:
             ValueResidual(role.layer) if config.value_residual else None,
             config.window_of(role.layer),
         )
-        kind = resolve("attention", config.attention_kind)
+        kind = builder_of("attention", config.attention_kind)
         attention: MultiHeadAttention = kind.of(
-            self._sizes, parts, self.noise, config.attention_dropout, role
+            self.config.sizes, parts, self.noise, config.attention_dropout, role
         )
         return attention
 
@@ -145,23 +125,23 @@ class BlockBuilder:
             self._score(), self._processes(), self._processes(), self._output_processes()
         )
         dropout = self.config.attention_dropout
-        return MultiHeadAttention.of(self._sizes, parts, self.noise, dropout, role)
+        return MultiHeadAttention.of(self.config.sizes, parts, self.noise, dropout, role)
 
     def _output_processes(self) -> list[OutputProcess]:
-        sizes = self._sizes
-        kinds = [resolve("output_process", name) for name in self.config.process_output]
+        sizes = self.config.sizes
+        kinds = [builder_of("output_process", name) for name in self.config.process_output]
         return [kind(sizes.heads, sizes.value_dim, sizes.dim) for kind in kinds]
 
     def _score(self) -> ScoreFunction:
-        config, head_dim = self.config, self._head_dim
-        score: ScoreFunction = resolve("score", config.score)(head_dim, head_dim, config.heads)
+        config, head_dim = self.config, self.config.sizes.head_dim
+        score: ScoreFunction = builder_of("score", config.score)(head_dim, head_dim, config.heads)
         return score if config.score_cap is None else SoftCapScore(score, config.score_cap)
 
     def _processes(self) -> list[HeadProcess]:
         """The processes of queries, or of keys: each has its own."""
         config = self.config
-        kinds = [resolve("head_process", name) for name in config.process_heads]
-        return [kind(self._head_dim, config.norm_epsilon) for kind in kinds]
+        kinds = [builder_of("head_process", name) for name in config.process_heads]
+        return [kind(config.sizes.head_dim, config.norm_epsilon) for kind in kinds]
 
     def _residual(self) -> Callable[[], PreNorm]:
         kind = PreNorm if self.config.norm == "pre" else PostNorm
@@ -170,11 +150,12 @@ class BlockBuilder:
     def _encoding(self, enters: Entrance) -> Any:
         """The encoding of positions, if it enters there; otherwise None."""
         config = self.config
-        kind = None if config.positions == "none" else resolve("positions", config.positions)
+        kind = None if config.positions == "none" else builder_of("positions", config.positions)
         if kind is None or kind.enters != enters:
             return None
         length, base = config.max_length, config.rotary_base
-        return kind.of(PositionSizes(config.dim, config.heads, config.turned_dim, length, base))
+        turned = config.sizes.rotary_dim
+        return kind.of(PositionSizes(config.dim, config.heads, turned, length, base))
 
     def _positions(self) -> Positions | None:
         encoding = self._encoding("vectors")

@@ -13,9 +13,9 @@ Object Detection with Transformers" (blocks over a grid of convolutions); lectur
 import torch.nn.functional as F
 from torch import nn
 
-from jumok.attention.heard import heard
-from jumok.attention.here import Here
+from jumok.attention.events import observable
 from jumok.attention.masks import mask_of_keys
+from jumok.attention.overrides import ContextAttribute
 from jumok.config.captioner import (
     CaptionerConfig,
     CnnConfig,
@@ -80,7 +80,7 @@ class CaptionerModel(SequenceToSequence):
                 packs=not config.decoder.knows_row,
             )
 
-    @heard
+    @observable
     def encode(self, pictures: Tensor, allowed: Allowed | None = None) -> Memory:
         """Reads every image once.
 
@@ -136,7 +136,7 @@ class GridWriter(nn.Module):
             in cells use it.
     """
 
-    edit: Here[StateEdit | None] = Here()
+    edit: ContextAttribute[StateEdit | None] = ContextAttribute()
 
     def __init__(self, width: int, dim: int, grid: tuple[int, int]) -> None:
         super().__init__()

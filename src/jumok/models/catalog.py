@@ -1,6 +1,5 @@
-"""Every architecture by the class of its [model] section."""
+"""Builds every architecture from its [model] section."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from torch import nn
@@ -23,7 +22,6 @@ from jumok.models.image_classifier import ImageClassifier
 from jumok.models.masked import MaskedLanguageModel
 from jumok.models.recurrent import RecurrentModel
 from jumok.models.size import check_memory
-from jumok.narrowing import taking
 
 
 @dataclass(frozen=True)
@@ -39,32 +37,6 @@ class DataSizes:
     labels: int = 0
 
 
-CATALOG: dict[type[ModelSection], Callable[[ModelSection, DataSizes], nn.Module]] = {
-    TransformerConfig: taking(
-        TransformerConfig, lambda config, sizes: Transformer(config, sizes.vocabulary)
-    ),
-    RecurrentConfig: taking(
-        RecurrentConfig, lambda config, sizes: RecurrentModel(config, sizes.vocabulary)
-    ),
-    CaptionerConfig: taking(
-        CaptionerConfig, lambda config, sizes: CaptionerModel(config, sizes.vocabulary)
-    ),
-    CausalConfig: taking(
-        CausalConfig, lambda config, sizes: CausalLanguageModel(config, sizes.vocabulary)
-    ),
-    MaskedConfig: taking(
-        MaskedConfig, lambda config, sizes: MaskedLanguageModel(config, sizes.vocabulary)
-    ),
-    TextClassifierConfig: taking(
-        TextClassifierConfig,
-        lambda config, sizes: TextClassifier(config, sizes.vocabulary, sizes.labels),
-    ),
-    ImageClassifierConfig: taking(
-        ImageClassifierConfig, lambda config, sizes: ImageClassifier(config, sizes.labels)
-    ),
-}
-
-
 def build(config: ModelSection, sizes: DataSizes, most: int | None = None) -> nn.Module:
     """The untrained model that a recipe's [model] section describes.
 
@@ -75,16 +47,25 @@ def build(config: ModelSection, sizes: DataSizes, most: int | None = None) -> nn
         ModelError: the model would need more.
     """
     check_memory(config, sizes.vocabulary, sizes.labels, most)
-    known = CATALOG.get(type(config))
-    return _build_of_plugin(config, sizes) if known is None else known(config, sizes)
-
-
-def _build_of_plugin(config: ModelSection, sizes: DataSizes) -> nn.Module:
-    """The model of a kind that was registered."""
-    for kind in KINDS.values():
+    for kind in KINDS.values():  # of plugins, whose sections may be derived from jumok's
         if kind.build is not None and type(config) in sections_of(kind.entry("recipe")):
             model: nn.Module = kind.entry("build")(config, sizes)
             return model
+    match config:
+        case TransformerConfig():
+            return Transformer(config, sizes.vocabulary)
+        case RecurrentConfig():
+            return RecurrentModel(config, sizes.vocabulary)
+        case CaptionerConfig():
+            return CaptionerModel(config, sizes.vocabulary)
+        case CausalConfig():
+            return CausalLanguageModel(config, sizes.vocabulary)
+        case MaskedConfig():
+            return MaskedLanguageModel(config, sizes.vocabulary)
+        case TextClassifierConfig():
+            return TextClassifier(config, sizes.vocabulary, sizes.labels)
+        case ImageClassifierConfig():
+            return ImageClassifier(config, sizes.labels)
     raise ModelError(
         "nothing builds this kind of model.",
         got=config.kind,

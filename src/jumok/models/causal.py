@@ -9,7 +9,7 @@ Source: Radford et al. 2018 and 2019 (GPT, GPT-2); the look-ahead mask: lectures
 
 from torch import nn
 
-from jumok.attention.heard import heard
+from jumok.attention.events import observable
 from jumok.attention.masks import Documents
 from jumok.config.causal import CausalConfig
 from jumok.kernels.noise import Noise
@@ -43,7 +43,7 @@ class CausalLanguageModel(nn.Module):
         table = self.decoder.embedding.table
         return Memory(table.new_empty(batch, 0, table.shape[1]))
 
-    @heard
+    @observable
     def hidden(
         self,
         tokens: Int[Tensor, "batch length"],

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from jumok.attention.heard import heard
+from jumok.attention.events import observable
 from jumok.attention.masks import AttentionMask, Documents, mask_of_keys
 from jumok.kernels.linear import Projection
 from jumok.layers.block import BlockState, reorder_blocks
@@ -59,7 +59,7 @@ class TransformerDecoder(nn.Module):
         self.blocks = parts.stack("decoder", layers, cross=cross)
         self.output = Projection(output, cap)
 
-    @heard
+    @observable
     def hidden(
         self,
         memory: Memory | None,
@@ -86,7 +86,7 @@ class TransformerDecoder(nn.Module):
         """The scores of every entry of the vocabulary."""
         return self.output(hidden)
 
-    @heard
+    @observable
     def forward(
         self,
         memory: Memory | None,
@@ -110,13 +110,13 @@ class TransformerDecoder(nn.Module):
         state.position += new
         return self.logits(normed), state
 
-    @heard
+    @observable
     def start(self, memory: Memory) -> TransformerState:
         """The first state; projects the Memory's keys and values once for all steps."""
         rows = torch.arange(memory.states.shape[0], device=memory.states.device)
         return TransformerState(self.blocks.start(memory.states), memory.allowed, rows)
 
-    @heard
+    @observable
     def step(
         self, tokens: Int[Tensor, " batch"], state: TransformerState
     ) -> tuple[Float[Tensor, "batch vocabulary"], TransformerState]:
@@ -124,7 +124,7 @@ class TransformerDecoder(nn.Module):
         logits, state = self(None, tokens[:, None], state)
         return logits[:, 0], state
 
-    @heard
+    @observable
     def read_all(
         self, tokens: Int[Tensor, "batch new"], state: TransformerState
     ) -> tuple[Float[Tensor, "batch new vocabulary"], TransformerState]:
@@ -132,7 +132,7 @@ class TransformerDecoder(nn.Module):
         logits, state = self(None, tokens, state)
         return logits, state
 
-    @heard
+    @observable
     def reorder(self, state: TransformerState, rows: Int[Tensor, " rows"]) -> TransformerState:
         """Row i becomes the old row rows[i]."""
         memory_rows = state.memory_rows[rows]

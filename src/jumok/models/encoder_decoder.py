@@ -8,7 +8,7 @@ Source: Vaswani et al. 2017; lectures 000 to 004.
 
 from torch import nn
 
-from jumok.attention.heard import heard
+from jumok.attention.events import observable
 from jumok.attention.masks import AttentionMask, Documents, mask_of_keys
 from jumok.config import TransformerConfig
 from jumok.kernels.noise import Noise
@@ -44,7 +44,7 @@ class Transformer(SequenceToSequence):
             parts, config.decoder_layers, table, output, cap=config.logit_cap
         )
 
-    @heard
+    @observable
     def encode(
         self,
         tokens: Int[Tensor, "batch source"],

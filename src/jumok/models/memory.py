@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+import torch
 from torch import nn
 
 from jumok.attention.masks import Documents
@@ -93,6 +94,19 @@ class PrefillDecoder(Decoder[State], Protocol[State]):
         The same as a step for each column.
         """
         ...
+
+
+def read(
+    decoder: Decoder[State], tokens: Int[Tensor, "batch new"], state: State
+) -> tuple[Float[Tensor, "batch new vocabulary"], State]:
+    """The logits after each token: in one pass where the decoder can, otherwise step by step."""
+    if tokens.shape[1] > 1 and isinstance(decoder, PrefillDecoder):
+        return decoder.read_all(tokens, state)
+    columns = []
+    for column in tokens.unbind(1):
+        logits, state = decoder.step(column, state)
+        columns.append(logits)
+    return columns[0][:, None] if len(columns) == 1 else torch.stack(columns, dim=1), state
 
 
 @runtime_checkable

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from jumok.attention.heard import heard
+from jumok.attention.events import observable
 from jumok.attention.interfaces import ScoreFunction
 from jumok.attention.role import Part, Role
 from jumok.attention.scored import ScoredAttention
@@ -32,7 +32,7 @@ from jumok.models.recurrent_decoder import (
     LuongDecoder,
     RecurrentDecoder,
 )
-from jumok.parts import resolve
+from jumok.parts import builder_of
 from jumok.shapes import Allowed, Float, Int, Tensor
 
 
@@ -56,7 +56,7 @@ class RecurrentModel(SequenceToSequence):
         self.encoder = parts.encoder(source_table)
         self.decoder = parts.decoder(table, output)
 
-    @heard
+    @observable
     def encode(self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None) -> Memory:
         """Reads the source once. `allowed` is True where a token is real; None where all are."""
         if not self.one_vector:
@@ -169,7 +169,7 @@ class RecurrentParts:
         dim = self.config.dim
         if self.config.coverage:
             return CoverageScore(dim, dim)
-        score: ScoreFunction = resolve("score", self.config.attention)(dim, dim, 1)
+        score: ScoreFunction = builder_of("score", self.config.attention)(dim, dim, 1)
         return score
 
     def _reader(self, width: int) -> RecurrentLayer:

@@ -2,12 +2,12 @@
 
     first state       s_t = f(s_{t-1}, y_{t-1}), and the Memory is where s_0 comes from
     every step        s_t = f(s_{t-1}, y_{t-1}, c), with one context c for the whole sequence
-    Bahdanau's order  c_t = look(s_{t-1});  s_t = f(s_{t-1}, y_{t-1}, c_t)
-    Luong's order     s_t = f(s_{t-1}, y_{t-1});  c_t = look(s_t)
-    input feeding     s_t = f(s_{t-1}, y_{t-1}, h_{t-1});  c_t = look(s_t)
+    Bahdanau's order  c_t = attend(s_{t-1});  s_t = f(s_{t-1}, y_{t-1}, c_t)
+    Luong's order     s_t = f(s_{t-1}, y_{t-1});  c_t = attend(s_t)
+    input feeding     s_t = f(s_{t-1}, y_{t-1}, h_{t-1});  c_t = attend(s_t)
     GNMT's order      as Luong's, and a layer above keeps c_t: u_t = g(u_{t-1}, [s_t, c_t])
 
-`look` is attention over the Memory. The output of a step is h_t = tanh(W [s_t, ...]), from which
+`attend` is attention over the Memory. The output of a step is h_t = tanh(W [s_t, ...]), from which
 the next word is predicted. The first state is tanh(W m), with m the mean of the Memory.
 
 Source: Sutskever et al. 2014; Cho et al. 2014; Bahdanau et al. 2015; Luong et al. 2015,
@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from jumok.attention.heard import heard
+from jumok.attention.events import observable
 from jumok.attention.scored import ScoredAttention
 from jumok.kernels.linear import Linear, Projection
 from jumok.layers.dropout import Dropout
@@ -113,7 +113,7 @@ class RecurrentDecoder(nn.Module):
         self.dropout = parts.dropout
         self.output = parts.output
 
-    @heard
+    @observable
     def hidden(
         self, memory: Memory, tokens: Int[Tensor, "batch target"]
     ) -> Float[Tensor, "batch target shown"]:
@@ -121,7 +121,7 @@ class RecurrentDecoder(nn.Module):
         seen = self.cells(self.embedding(tokens), self.start(memory).cells)
         return self.show(seen)
 
-    @heard
+    @observable
     def forward(
         self,
         memory: Memory | None,
@@ -140,14 +140,14 @@ class RecurrentDecoder(nn.Module):
         shown, state = self.advance(self.embedding(tokens)[:, 0], state)
         return self.output(shown)[:, None], state
 
-    @heard
+    @observable
     def start(self, memory: Memory) -> RecurrentState:
         """The first states, and the Memory's keys once for all steps."""
         rows = torch.arange(len(memory.states), device=memory.states.device)
         cells = torch.tanh(self.first(memory.mean())).view(-1, *self.cells.shape)
         return RecurrentState(cells, memory, rows)
 
-    @heard
+    @observable
     def step(
         self, tokens: Int[Tensor, " batch"], state: RecurrentState
     ) -> tuple[Float[Tensor, "batch vocabulary"], RecurrentState]:
@@ -160,7 +160,7 @@ class RecurrentDecoder(nn.Module):
         state = replace(state, cells=self.cells.step(word, state.cells))
         return self.show(state.seen), state
 
-    @heard
+    @observable
     def reorder(self, state: RecurrentState, rows: Int[Tensor, " rows"]) -> RecurrentState:
         """Row i becomes the old row rows[i]."""
         return state.select(rows)
@@ -186,7 +186,7 @@ class RecurrentDecoder(nn.Module):
 class ContextDecoder(RecurrentDecoder):
     """An RNN with the same context vector at every step: the mean of the Memory."""
 
-    @heard
+    @observable
     def hidden(
         self, memory: Memory, tokens: Int[Tensor, "batch target"]
     ) -> Float[Tensor, "batch target shown"]:
@@ -214,13 +214,13 @@ class AttentionDecoder(RecurrentDecoder):
         self.attention = attention
         self.covers = covers
 
-    @heard
+    @observable
     def start(self, memory: Memory) -> RecurrentState:
         state = super().start(memory)
         covered = memory.states.new_zeros(memory.states.shape[:2]) if self.covers else None
         return replace(state, keys=self.attention.keys(memory.states), covered=covered)
 
-    def look(
+    def attend(
         self, query: Float[Tensor, "batch dim"], state: RecurrentState
     ) -> tuple[Float[Tensor, "batch memory_dim"], RecurrentState]:
         """The context vector of one query a row, and the state with the updated coverage."""
@@ -241,7 +241,7 @@ class AttentionDecoder(RecurrentDecoder):
 class BahdanauDecoder(AttentionDecoder):
     """Attends with the previous state, then reads the word and the context vector."""
 
-    @heard
+    @observable
     def hidden(
         self, memory: Memory, tokens: Int[Tensor, "batch target"]
     ) -> Float[Tensor, "batch target shown"]:
@@ -262,7 +262,7 @@ class BahdanauDecoder(AttentionDecoder):
         self, word: Word, state: RecurrentState
     ) -> tuple[Float[Tensor, "batch memory_dim"], RecurrentState]:
         """The context vector of the previous state, and the state after reading it and the word."""
-        context, state = self.look(state.seen, state)
+        context, state = self.attend(state.seen, state)
         cells = self.cells.step(torch.cat([word, context], dim=-1), state.cells)
         return context, replace(state, cells=cells)
 
@@ -279,17 +279,17 @@ class GatedDecoder(BahdanauDecoder):
         super().__init__(parts, attention, covers)
         self.gate = gate
 
-    def look(
+    def attend(
         self, query: Float[Tensor, "batch dim"], state: RecurrentState
     ) -> tuple[Float[Tensor, "batch memory_dim"], RecurrentState]:
-        found, state = super().look(query, state)
+        found, state = super().attend(query, state)
         return torch.sigmoid(self.gate(query)) * found, state
 
 
 class LuongDecoder(AttentionDecoder):
     """Reads the word, then attends with the new state: the RNN does not depend on the context."""
 
-    @heard
+    @observable
     def hidden(
         self, memory: Memory, tokens: Int[Tensor, "batch target"]
     ) -> Float[Tensor, "batch target shown"]:
@@ -314,7 +314,7 @@ class LuongDecoder(AttentionDecoder):
 
     def advance(self, word: Word, state: RecurrentState) -> tuple[Shown, RecurrentState]:
         state = replace(state, cells=self.cells.step(word, state.cells))
-        context, state = self.look(state.seen, state)
+        context, state = self.attend(state.seen, state)
         return self.show(state.seen, context), state
 
 
@@ -340,7 +340,7 @@ class GNMTDecoder(LuongDecoder):
         """One step: the lowest layer attends, and all above read its context vector."""
         first, *above = self.cells
         cells = [first.step(word, state.cells[:, 0])]
-        found, state = self.look(cells[0][:, 0], state)
+        found, state = self.attend(cells[0][:, 0], state)
         for layer, cell in enumerate(above, start=1):
             cells.append(cell.step(self.beside(cells[-1][:, 0], found), state.cells[:, layer]))
         state = replace(state, cells=torch.stack(cells, dim=1))
@@ -357,13 +357,13 @@ class GNMTDecoder(LuongDecoder):
 class FeedingDecoder(AttentionDecoder):
     """Luong's order, with h of the previous step as a further input."""
 
-    @heard
+    @observable
     def hidden(
         self, memory: Memory, tokens: Int[Tensor, "batch target"]
     ) -> Float[Tensor, "batch target shown"]:
         return self.one_by_one(memory, tokens)
 
-    @heard
+    @observable
     def start(self, memory: Memory) -> RecurrentState:
         shown = memory.states.new_zeros(len(memory.states), self.output.weight.shape[1])
         return replace(super().start(memory), shown=shown)
@@ -371,6 +371,6 @@ class FeedingDecoder(AttentionDecoder):
     def advance(self, word: Word, state: RecurrentState) -> tuple[Shown, RecurrentState]:
         assert state.shown is not None
         cells = self.cells.step(torch.cat([word, state.shown], dim=-1), state.cells)
-        context, state = self.look(cells[:, -1, 0], replace(state, cells=cells))
+        context, state = self.attend(cells[:, -1, 0], replace(state, cells=cells))
         shown = self.show(state.seen, context)
         return shown, replace(state, shown=shown)

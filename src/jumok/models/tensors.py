@@ -1,36 +1,23 @@
-"""The tensors of a Transformer, or of a causal language model, by its config, without building it.
+"""The tensors of models that write text, by their configs, without building them.
 
 Nothing here imports torch.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jumok.config.causal import CausalConfig
+from jumok.config.recurrent import GATES, STATES, RecurrentConfig
+from jumok.config.section import ModelSection
 from jumok.config.stack import StackConfig
 from jumok.config.transformer import TransformerConfig
-
-Shape = tuple[int, ...]
-
-KNOWN = {
-    "score": ("dot", "scaled-dot", "bilinear", "cosine"),
-    "score_cap": (None,),
-    "sinks": (False,),
-    "attention_kind": ("heads",),
-    "value_residual": (False,),
-    "experts": (None,),
-    "norm_kind": ("layer", "rms"),
-    "feedforward_kind": ("plain", "gated"),
-    "positions": (
-        "index", "fraction", "binary", "sinusoidal", "learned", "rotary", "alibi", "none",
-    ),
-}  # fmt: skip
-PROCESSES = {"process_heads": {"qk-norm"}, "process_output": {"head-scale"}}
-"""The parts whose tensors are known here."""
+from jumok.specs import AttentionSpec, Shapes, linear, under
 
 TABLES = "encoder.embedding.table", "decoder.embedding.table", "decoder.output.weight"
 TIED = {"all": (TABLES,), "target": (TABLES[1:],), "none": ()}
 """The names of one tensor, by `tied`."""
+
+HEADS = AttentionSpec()
+"""Usual heads, which attend to a Memory in every model."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +28,20 @@ class Tensors:
         tied: groups of names that are one tensor, of which a bundle needs only one.
     """
 
-    shapes: dict[str, Shape]
+    shapes: Shapes
     tied: tuple[tuple[str, ...], ...]
 
 
+def is_described(config: ModelSection) -> bool:
+    """Whether all parts of the model say what they are."""
+    return all(spec is not None for _, _, spec in config.parts())
+
+
 def tensors_of(config: TransformerConfig, vocabulary: int) -> Tensors | None:
-    """The tensors of the model of this config; None if one of its parts is not known here."""
-    if not _known(config):
+    """The tensors of the model of this config; None if one of its parts does not say them."""
+    if not is_described(config):
         return None
-    shapes: dict[str, Shape] = dict.fromkeys(TABLES, (vocabulary, config.dim))
+    shapes: Shapes = dict.fromkeys(TABLES, (vocabulary, config.dim))
     shapes |= _stack(config, "encoder", config.encoder_layers, cross=False)
     shapes |= _stack(config, "decoder", config.decoder_layers, cross=True)
     return Tensors(shapes, TIED[config.tied])
@@ -57,88 +49,112 @@ def tensors_of(config: TransformerConfig, vocabulary: int) -> Tensors | None:
 
 def causal_tensors_of(config: CausalConfig, vocabulary: int) -> Tensors | None:
     """The same of a causal language model."""
-    if not _known(config):
+    if not is_described(config):
         return None
-    shapes: dict[str, Shape] = dict.fromkeys(TABLES[1:], (vocabulary, config.dim))
+    shapes: Shapes = dict.fromkeys(TABLES[1:], (vocabulary, config.dim))
     shapes |= _stack(config, "decoder", config.layers, cross=False)
     return Tensors(shapes, TIED["target" if config.tied else "none"])
 
 
-def _known(config: StackConfig) -> bool:
-    """Whether the tensors of all parts are known here."""
-    values = config.model_dump()
-    return all(values[key] in known for key, known in KNOWN.items()) and all(
-        known.issuperset(values[key]) for key, known in PROCESSES.items()
+def _stack(config: StackConfig, side: str, layers: int, *, cross: bool) -> Shapes:
+    positions, shapes = config.specs.positions, Shapes()
+    if positions.learned:
+        shapes["embedding.positions.encoding.table"] = config.max_length, config.dim
+    if config.positions_join == "concatenate":
+        inputs = config.dim + positions.width(config.dim, config.max_length)
+        shapes |= linear("embedding.positions.join", inputs, config.dim)
+    if config.norm == "pre":
+        shapes |= under("first_norm", config.specs.norm.tensors(config.dim))
+    for layer in range(layers):
+        shapes |= under(f"blocks.{layer}", block(config, cross=cross, layer=layer))
+    return under(side, shapes)
+
+
+def block(config: StackConfig, *, cross: bool, layer: int = 0) -> Shapes:
+    """One block; with attention to a Memory if `cross`."""
+    norm = config.specs.norm.tensors(config.dim)
+    shapes = under("self_attention", self_attention(config, layer)) | under("after_self.norm", norm)
+    if cross:
+        shapes |= under("cross_attention", cross_attention(config))
+        shapes |= under("after_cross.norm", norm)
+    return (
+        shapes | under("feedforward", feedforward(config)) | under("after_feedforward.norm", norm)
     )
 
 
-def _stack(config: StackConfig, side: str, layers: int, *, cross: bool) -> dict[str, Shape]:
-    shapes: dict[str, Shape] = {}
-    if config.positions == "learned":
-        shapes[f"{side}.embedding.positions.encoding.table"] = config.max_length, config.dim
-    if config.positions_join == "concatenate":
-        join = f"{side}.embedding.positions.join"
-        shapes[f"{join}.weight"] = config.dim, config.dim + _place_width(config)
-        shapes[f"{join}.bias"] = (config.dim,)
-    if config.norm == "pre":
-        shapes |= _norm(config, f"{side}.first_norm")
-    for layer in range(layers):
-        shapes |= _block(config, f"{side}.blocks.{layer}", cross)
+def self_attention(config: StackConfig, layer: int = 0) -> Shapes:
+    """The self-attention of a layer."""
+    shapes = config.specs.attention.tensors(config.sizes) | _parts_of_heads(config)
+    if config.sinks:
+        shapes["sink.score"] = (config.heads,)
+    if config.value_residual and layer:  # the first layer has nothing to mix
+        shapes["value_residual.mix"] = (2,)
     return shapes
 
 
-def _block(config: StackConfig, name: str, cross: bool) -> dict[str, Shape]:
-    shapes = _attention(config, f"{name}.self_attention") | _norm(config, f"{name}.after_self.norm")
-    if cross:
-        shapes |= _attention(config, f"{name}.cross_attention")
-        shapes |= _norm(config, f"{name}.after_cross.norm")
-    inside = config.dim, config.feedforward
-    for layer in ("inner", "gate") if config.feedforward_kind == "gated" else ("inner",):
-        shapes |= _linear(config, f"{name}.feedforward.{layer}", *inside)
-    shapes |= _linear(config, f"{name}.feedforward.outer", *reversed(inside))
-    return shapes | _norm(config, f"{name}.after_feedforward.norm")
+def cross_attention(config: StackConfig) -> Shapes:
+    """The attention to a Memory."""
+    return HEADS.tensors(config.sizes) | _parts_of_heads(config)
 
 
-def _attention(config: StackConfig, name: str) -> dict[str, Shape]:
-    head = config.head_dim or config.dim // config.heads
-    value, shared = config.value_dim or head, config.kv_heads or config.heads
-    shapes: dict[str, Shape] = {
-        **_linear(config, f"{name}.query", config.dim, config.heads * head),
-        **_linear(config, f"{name}.key", config.dim, shared * head),
-        **_linear(config, f"{name}.value", config.dim, shared * value),
-        **_linear(config, f"{name}.output", config.heads * value, config.dim),
-    }
-    if config.score == "bilinear":
-        shapes |= {f"{name}.score.key.weight": (head, head), f"{name}.score.key.bias": (head,)}
-    elif config.score == "cosine":
-        shapes[f"{name}.score.sharpness"] = (config.heads,)
-    for number in range(len(config.process_heads)):
+def _parts_of_heads(config: StackConfig) -> Shapes:
+    specs, sizes = config.specs, config.sizes
+    score = "score" if config.score_cap is None else "score.score"
+    shapes = under(score, specs.score.tensors(sizes.head_dim, sizes.heads))
+    for number, process in enumerate(specs.head_processes):
         for what in ("queries", "keys"):
-            shapes[f"{name}.process_{what}.{number}.weight"] = (head,)
-    for number in range(len(config.process_output)):
-        shapes[f"{name}.process_output.{number}.gain"] = (config.heads,)
+            shapes |= under(f"process_{what}.{number}", process.tensors(sizes.head_dim))
+    for number, gate in enumerate(specs.output_processes):
+        shapes |= under(f"process_output.{number}", gate.tensors(sizes))
     return shapes
 
 
-def _place_width(config: StackConfig) -> int:
-    """The width of a place's vector."""
-    if config.positions in ("index", "fraction"):
-        return 1
-    if config.positions == "binary":
-        return max(1, (config.max_length - 1).bit_length())
-    return config.dim
+def feedforward(config: StackConfig) -> Shapes:
+    """The feed-forward layer, or the experts and their router."""
+    one = config.specs.feedforward.tensors(config.dim, config.feedforward, config.bias)
+    if config.experts is None:
+        return one
+    shapes = linear("router", config.dim, config.experts, bias=False)
+    for number in range(config.experts):
+        shapes |= under(f"experts.{number}", one)
+    return shapes
 
 
-def _linear(config: StackConfig, name: str, inputs: int, outputs: int) -> dict[str, Shape]:
-    bias: dict[str, Shape] = {f"{name}.bias": (outputs,)} if config.bias else {}
-    return {f"{name}.weight": (outputs, inputs)} | bias
+def recurrent_tensors(config: RecurrentConfig, vocabulary: int) -> Tensors | None:
+    """The same of an RNN."""
+    if not is_described(config):
+        return None
+    shapes: Shapes = dict.fromkeys(TABLES, (vocabulary, config.embedding))
+    return Tensors(shapes | readers(config) | writer(config), TIED[config.tied])
 
 
-def _norm(config: StackConfig, name: str) -> dict[str, Shape]:
-    return {f"{name}.{key}": (config.dim,) for key in _norm_keys(config)}
+def readers(config: RecurrentConfig) -> Shapes:
+    """The cells of an RNN's encoder."""
+    ways, shapes = ("forwards", "backwards")[: 1 + config.bidirectional], Shapes()
+    for layer in range(config.encoder_layers):
+        inputs = config.dim if layer else config.embedding
+        for way in ways:
+            cell = _cell(config, inputs, config.dim // len(ways))
+            shapes |= under(f"encoder.readers.{layer}.{way}", cell)
+    return shapes
 
 
-def _norm_keys(config: StackConfig) -> Iterator[str]:
-    yield "weight"
-    if config.norm_kind == "layer":
-        yield "bias"
+def writer(config: RecurrentConfig) -> Shapes:
+    """The decoder of an RNN, without its tables."""
+    shapes = linear("readout", sum(config.readout_inputs), config.embedding)
+    shapes |= linear("first", config.dim, config.decoder_layers * STATES[config.cell] * config.dim)
+    for layer in range(config.decoder_layers):
+        widths = config.upper_inputs if layer else config.word_inputs
+        shapes |= under(f"cells.cells.{layer}", _cell(config, sum(widths), config.dim))
+    if config.gate:
+        shapes |= linear("gate", config.dim, 1)
+    if config.looks:
+        shapes |= under("attention.score", config.score.tensors(config.dim, 1))
+    if config.coverage:
+        shapes["attention.score.coverage"] = (config.dim,)
+    return under("decoder", shapes)
+
+
+def _cell(config: RecurrentConfig, inputs: int, dim: int) -> Shapes:
+    gates = GATES[config.cell] * dim
+    return linear("input", inputs, gates) | linear("state", dim, gates)

@@ -7,21 +7,19 @@ Source: the idea of the count: Korthikanti et al. 2022, "Reducing activation rec
 Transformer models", section 4.1.
 """
 
-from collections.abc import Callable
+from functools import singledispatch
 
 from jumok.config import Config
 from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
 from jumok.config.captions import CaptionDataConfig
 from jumok.config.causal import CausalConfig
 from jumok.config.families import CaptionConfig
-from jumok.config.masked import EncoderConfig, MaskedConfig, TextClassifierConfig
+from jumok.config.masked import EncoderConfig
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.config.recurrent import GATES, RecurrentConfig
-from jumok.config.section import ModelSection
 from jumok.config.stack import StackConfig
 from jumok.config.transformer import TransformerConfig
-from jumok.models.size import head_dims
-from jumok.narrowing import taking
+from jumok.models.tensors import HEADS
 from jumok.planning.blocks import LANES, fuses, keys_seen, multiplied
 from jumok.planning.products import Lengths
 
@@ -36,7 +34,13 @@ def kept_numbers(config: Config, lengths: Lengths, fused: bool = True) -> float:
         fused: whether the attention weights are recomputed in the backward pass, as fused kernels
             do if none of the weights are dropped.
     """
-    return _KEPT[type(config.model)](config.model, config, lengths, fused)
+    return _kept_by(config.model, config, lengths, fused)
+
+
+@singledispatch
+def _kept_by(model: object, config: Config, lengths: Lengths, fused: bool) -> float:
+    """The numbers kept by a model, by the class of its section."""
+    raise NotImplementedError
 
 
 def _attention(config: StackConfig, keys: float, fused: bool) -> float:
@@ -45,31 +49,19 @@ def _attention(config: StackConfig, keys: float, fused: bool) -> float:
     Args:
         keys: that each query attends to.
     """
-    head_dim, value_dim = head_dims(config)
-    heads, shared = config.heads, _shared(config)
-    queries, states = heads * (head_dim + 2 * value_dim), shared * (head_dim + value_dim)
-    if config.attention_kind == "latent":
-        compressed = 3 * (config.query_latent_dim or 0)
-        made = 3 * (config.latent_dim or 2 * head_dim) + config.turned_dim
-        states = heads * (head_dim + value_dim) + compressed + made
-    elif config.attention_kind == "differential":  # values of pairs, their norm and difference
-        queries, states = heads * (head_dim + 6 * value_dim), shared * (head_dim + 2 * value_dim)
-    elif config.attention_kind == "linear":  # features, of which an exponential is kept
-        queries, states = queries + heads * head_dim, states + shared * head_dim
+    sizes, specs = config.sizes, config.specs
+    shared = _kv_heads(config)
+    kept = specs.attention.kept_numbers(sizes, shared)
     if config.sinks and multiplied(config):
-        wider = LANES - head_dim % LANES
-        queries, states = queries + heads * wider, states + shared * wider
+        kept += (sizes.heads + shared) * (LANES - sizes.head_dim % LANES)
     if config.value_residual:
-        states += shared * value_dim
-    looked = _scores(config, keys, fused)
-    return queries + states + _processed(config, 1.0) + looked + _added(config)
+        kept += shared * sizes.value_dim
+    return kept + _processed(config, 1.0) + _scores(config, keys, fused) + _added(config)
 
 
-def _shared(config: StackConfig, *, cross: bool = False) -> int:
+def _kv_heads(config: StackConfig, *, cross: bool = False) -> int:
     """The heads of keys and values that are kept: copies for each head where scores are drawn."""
-    if multiplied(config, cross=cross):
-        return config.kv_heads or config.heads
-    return config.heads
+    return config.sizes.kv_heads if multiplied(config, cross=cross) else config.heads
 
 
 def _cross(config: StackConfig, keys: float, states: float, fused: bool) -> float:
@@ -78,24 +70,23 @@ def _cross(config: StackConfig, keys: float, states: float, fused: bool) -> floa
     Args:
         states: the keys and values that are computed for each query.
     """
-    head_dim, value_dim = head_dims(config)
-    shared = _shared(config, cross=True)
-    heads = config.heads * (head_dim + 2 * value_dim) + states * shared * (head_dim + value_dim)
+    sizes, shared = config.sizes, _kv_heads(config, cross=True)
+    of_states = states * shared * (sizes.head_dim + sizes.value_dim)
+    heads = HEADS.kept_numbers(sizes, 0) + of_states
     looked = _scores(config, keys, fused, cross=True)
     return heads + _processed(config, states) + looked + _added(config)
 
 
 def _processed(config: StackConfig, states: float) -> float:
     """The heads' vectors before they are processed, and the factors of outputs."""
-    (head_dim, value_dim), heads = head_dims(config), config.heads
-    vectors = (heads + states * (config.kv_heads or heads)) * head_dim
-    before = 2 * vectors * (len(config.process_heads) + (config.score == "cosine"))
-    if config.score == "bilinear":
-        before += states * (config.kv_heads or heads) * head_dim
-    outputs = config.process_output
-    factors = heads * outputs.count("head-gate")
-    factors += heads * value_dim * outputs.count("element-gate")
-    return before + factors + heads * value_dim * len(outputs)
+    sizes, specs = config.sizes, config.specs
+    keys = states * sizes.kv_heads
+    kept = specs.score.kept + sum(process.kept for process in specs.head_processes)
+    before = (sizes.heads + keys) * sizes.head_dim * kept
+    if specs.score.product and "key" in specs.score.layers:
+        before += keys * sizes.head_dim
+    factors = sum(gate.gates(sizes) for gate in specs.output_processes)
+    return before + factors + sizes.heads * sizes.value_dim * len(specs.output_processes)
 
 
 def _scores(config: StackConfig, keys: float, fused: bool, *, cross: bool = False) -> float:
@@ -105,20 +96,19 @@ def _scores(config: StackConfig, keys: float, fused: bool, *, cross: bool = Fals
     kept = keys * (4 if config.attention_dropout else 2)
     if config.score_cap is not None:
         kept += keys
-    if config.score == "additive":  # a hidden layer for each pair
-        kept += keys * head_dims(config)[0]
+    if not config.specs.score.product:  # a hidden vector for each pair
+        kept += keys * config.sizes.head_dim
     return config.heads * kept
 
 
 def _added(config: StackConfig) -> float:
     """The stream and its norm after one sublayer, and the mask of its dropout."""
-    vectors = 2 + (config.norm_kind == "rms") + (config.dropout > 0)
-    return vectors * config.dim
+    return (1 + config.specs.norm.kept + (config.dropout > 0)) * config.dim
 
 
 def _feedforward(config: StackConfig) -> float:
     """The feed-forward layer and the residual connection after it, for each position."""
-    inner = (3 if config.feedforward_kind == "gated" else 1) + (config.activation != "relu")
+    inner = config.specs.feedforward.kept + (config.activation != "relu")
     inner += 2 * (config.feedforward_dropout > 0)
     kept = inner * config.feedforward
     if config.experts is not None:  # what each one reads and writes, and the router's choices
@@ -168,6 +158,7 @@ def _embedded(config: StackConfig) -> float:
     return (1 + (config.dropout > 0)) * config.dim
 
 
+@_kept_by.register
 def _transformer(model: TransformerConfig, config: Config, lengths: Lengths, fused: bool) -> float:
     encoder = _stack(model, model.encoder_layers, lengths.source, fused, causal=False)
     memory = lengths.source, lengths.ratio
@@ -177,16 +168,19 @@ def _transformer(model: TransformerConfig, config: Config, lengths: Lengths, fus
     return embedded + _kept(config, (lengths.ratio, model, encoder), (1.0, model, decoder))
 
 
+@_kept_by.register
 def _causal(model: CausalConfig, config: Config, lengths: Lengths, fused: bool) -> float:
     blocks = _stack(model, model.layers, lengths.target, fused, causal=True)
     return _embedded(model) + _kept(config, (1.0, model, blocks))
 
 
+@_kept_by.register
 def _encoder(model: EncoderConfig, config: Config, lengths: Lengths, fused: bool) -> float:
     blocks = _stack(model, model.layers, lengths.target, fused, causal=False)
     return _embedded(model) + _kept(config, (1.0, model, blocks))
 
 
+@_kept_by.register
 def _recurrent(model: RecurrentConfig, _: Config, lengths: Lengths, __: bool) -> float:
     encoder = CELL_NUMBERS[model.cell] * model.dim * model.encoder_layers
     return lengths.ratio * encoder + _writer(model, lengths.source)
@@ -198,13 +192,13 @@ def _writer(model: RecurrentConfig, keys: float) -> float:
     words = 5 * model.embedding
     if not model.looks:
         return cells + words
-    additive = model.attention == "additive" or model.coverage
-    looks = 4 * model.dim + keys * (model.dim if additive else 2)
+    looks = 4 * model.dim + keys * (2 if model.score.product else model.dim)
     # Attention before the cell's step: the steps are computed one by one, gate by gate.
     apart = GATES[model.cell] * model.dim if model.order == "bahdanau" else 0
     return cells + words + looks + apart
 
 
+@_kept_by.register
 def _captioner(model: CaptionerConfig, config: Config, lengths: Lengths, fused: bool) -> float:
     assert isinstance(config, CaptionConfig)
     encoder, decoder = model.encoder, model.decoder
@@ -247,6 +241,7 @@ def _convolutions(
     return kept + 2 * rows * columns * channels[-1]
 
 
+@_kept_by.register
 def _image(model: ImageClassifierConfig, _: Config, __: Lengths, fused: bool) -> float:
     rows, columns = -(-model.height // model.patch), -(-model.width // model.patch)
     kept = _convolutions(model.channels, model.blocks, model.dropout, rows, columns)
@@ -259,14 +254,3 @@ def _image(model: ImageClassifierConfig, _: Config, __: Lengths, fused: bool) ->
             kept += cells * 4 * width
         rows, columns = -(-rows // 2), -(-columns // 2)
     return kept
-
-
-_KEPT: dict[type[ModelSection], Callable[[ModelSection, Config, Lengths, bool], float]] = {
-    TransformerConfig: taking(TransformerConfig, _transformer),
-    RecurrentConfig: taking(RecurrentConfig, _recurrent),
-    CaptionerConfig: taking(CaptionerConfig, _captioner),
-    CausalConfig: taking(CausalConfig, _causal),
-    MaskedConfig: taking(MaskedConfig, _encoder),
-    TextClassifierConfig: taking(TextClassifierConfig, _encoder),
-    ImageClassifierConfig: taking(ImageClassifierConfig, _image),
-}

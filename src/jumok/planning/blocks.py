@@ -6,7 +6,8 @@ other paths compute all scores, and mask them.
 """
 
 from jumok.config.stack import StackConfig
-from jumok.models.size import block_weights, head_dims
+from jumok.models.tensors import HEADS
+from jumok.specs import matrices
 
 LANES = 16
 """With a sink the kernels get heads of a multiple of this width (`kernels/native.py`)."""
@@ -23,7 +24,8 @@ def keys_seen(config: StackConfig, layers: int, length: float, *, causal: bool) 
 
 def skips(config: StackConfig) -> bool:
     """Whether keys beyond a window are left out, instead of multiplied and masked."""
-    added = config.sinks or config.positions == "alibi" or config.attention_dropout > 0
+    biased = config.specs.positions.enters == "scores"
+    added = config.sinks or biased or config.attention_dropout > 0
     return multiplied(config) and not added
 
 
@@ -33,8 +35,8 @@ def multiplied(config: StackConfig, *, cross: bool = False) -> bool:
     Args:
         cross: in attention to a Memory, which is that of usual heads in every model.
     """
-    plain = config.score != "additive" and config.score_cap is None
-    return plain and (cross or config.attention_kind != "linear")
+    plain = config.specs.score.product and config.score_cap is None
+    return plain and (cross or config.specs.attention.softmax)
 
 
 def fuses(config: StackConfig, *, cross: bool = False) -> bool:
@@ -42,10 +44,10 @@ def fuses(config: StackConfig, *, cross: bool = False) -> bool:
 
     None does if weights are dropped, nor if heads share keys and have values of another width.
     """
-    head_dim, value_dim = head_dims(config)
-    other = not cross and (config.sinks or config.attention_kind == "differential")
-    shared = config.kv_heads not in (None, config.heads)
-    unequal = shared and (other or head_dim != value_dim)
+    sizes = config.sizes
+    other = not cross and (config.sinks or config.specs.attention.values > 1)
+    shared = sizes.kv_heads != sizes.heads
+    unequal = shared and (other or sizes.head_dim != sizes.value_dim)
     return multiplied(config, cross=cross) and not (unequal or config.attention_dropout)
 
 
@@ -55,14 +57,12 @@ def self_attention(config: StackConfig, keys: float) -> float:
     Args:
         keys: that each query is multiplied with.
     """
-    weights, (head_dim, value_dim) = block_weights(config), head_dims(config)
-    compared = 0 if config.score == "additive" else head_dim
-    if config.attention_kind == "differential":
-        value_dim = 2 * value_dim
+    specs, sizes = config.specs, config.sizes
+    compared = sizes.head_dim * specs.score.product
     if config.sinks and multiplied(config):
-        compared, keys = head_dim + LANES - head_dim % LANES, keys + 1.0
-    attended = 2.0 * keys * config.heads * (compared + value_dim)
-    projected = 2.0 * (weights.attention + weights.gates)
+        compared, keys = sizes.head_dim + LANES - sizes.head_dim % LANES, keys + 1.0
+    attended = 2.0 * keys * config.heads * (compared + specs.attention.values * sizes.value_dim)
+    projected = 2.0 * (matrices(specs.attention.tensors(sizes)) + _gates(config))
     return projected + _score(config, 1.0) + attended
 
 
@@ -73,23 +73,30 @@ def cross_attention(config: StackConfig, keys: float, states: float) -> float:
         keys: that each query is multiplied with.
         states: of the Memory, for each query: keys and values are computed for them.
     """
-    weights, (head_dim, value_dim) = block_weights(config), head_dims(config)
-    of_queries = config.dim * config.heads * (head_dim + value_dim)
-    projected = 2.0 * (of_queries + weights.gates + states * (weights.cross - of_queries))
-    compared = 0 if config.score == "additive" else head_dim
-    attended = 2.0 * keys * config.heads * (compared + value_dim)
+    sizes, weights = config.sizes, HEADS.tensors(config.sizes)
+    of_states = matrices(weights, "key") + matrices(weights, "value")
+    of_queries = matrices(weights) - of_states + _gates(config)
+    projected = 2.0 * (of_queries + states * of_states)
+    compared = sizes.head_dim * config.specs.score.product
+    attended = 2.0 * keys * config.heads * (compared + sizes.value_dim)
     return projected + _score(config, states) + attended
+
+
+def _gates(config: StackConfig) -> int:
+    """The weights of the gates on the heads' outputs."""
+    return sum(matrices(gate.tensors(config.sizes)) for gate in config.specs.output_processes)
 
 
 def _score(config: StackConfig, states: float) -> float:
     """FLOP of the score's own matrices, for each query; `states` as in `cross_attention`."""
-    queries = config.heads * (config.score == "additive")
-    keys = (config.kv_heads or config.heads) * (config.score in ("additive", "bilinear"))
-    return 2.0 * (queries + states * keys) * head_dims(config)[0] ** 2
+    layers, sizes = config.specs.score.layers, config.sizes
+    vectors = sizes.heads * ("query" in layers) + states * sizes.kv_heads * ("key" in layers)
+    return 2.0 * vectors * sizes.head_dim**2
 
 
 def feedforward(config: StackConfig) -> float:
     """FLOP of the feed-forward layer for each position: of the router, and the experts it uses."""
-    weights = block_weights(config)
-    used = config.experts_used if config.experts is not None else 1
-    return 2.0 * (weights.router + used * weights.expert)
+    one = config.specs.feedforward.tensors(config.dim, config.feedforward, config.bias)
+    if config.experts is None:
+        return 2.0 * matrices(one)
+    return 2.0 * (config.dim * config.experts + config.experts_used * matrices(one))

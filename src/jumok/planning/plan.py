@@ -182,9 +182,10 @@ def plan(config: Config, cluster: Cluster, assumed: Assumptions) -> Plan:
     shares = _shares(config, cluster, processes)
     sent = exchange(model.parameters, size, shares, processes)
     update = computing + optimizer + sent.seconds
-    steps = float(training.steps)
+    limits = [float(training.step_limit)] if training.step_limit is not None else []
     if training.minutes is not None:
-        steps = 60.0 * training.minutes / update
+        limits.append(60.0 * training.minutes / update)
+    steps = min(limits)
     memory, micro_batch = _memory(config, model, cluster, processes, assumed)
     capacity = USABLE * card.memory * (cluster.count / processes.count)
     room = capacity - (memory.total - memory.activations)

@@ -8,8 +8,8 @@ those beyond a window. What blocks multiply is in `blocks.py`.
 Source: Chowdhery et al. 2022 (PaLM), appendix B, has the same definition for decoders.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import singledispatch
 
 from jumok.config import Config
 from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
@@ -18,26 +18,19 @@ from jumok.config.causal import CausalConfig
 from jumok.config.families import CaptionConfig, MaskedLanguageModelConfig
 from jumok.config.masked import EncoderConfig, MaskedConfig, TextClassifierConfig
 from jumok.config.pictures import ImageClassifierConfig
-from jumok.config.recurrent import GATES, PARTS, RecurrentConfig
+from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection
 from jumok.config.stack import StackConfig
 from jumok.config.training import TrainingConfig, TranslationTrainingConfig
 from jumok.config.transformer import TransformerConfig
 from jumok.errors import ConfigError
-from jumok.models.size import TABLES, block_weights
-from jumok.narrowing import taking
-from jumok.planning.blocks import cross_attention, feedforward, keys_seen, self_attention
+from jumok.models import tensors
+from jumok.models.size import TABLES
+from jumok.planning import blocks
+from jumok.specs import matrices
 
 LABELS = 10
 """Labels of a classifier, which only the data knows; their number hardly matters."""
-KNOWN = {
-    "attention_kind": ("heads", "differential", "latent", "linear"),
-    "score": ("dot", "scaled-dot", "cosine", "bilinear", "additive"),
-    "process_heads": ("qk-norm",),
-    "process_output": ("head-scale", "head-gate", "element-gate"),
-    "feedforward_kind": ("plain", "gated"),
-}
-"""By key of a stack the parts whose products are counted here: those of jumok, not of plugins."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +83,11 @@ def parts_of(config: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
         ConfigError: the kind of model or one of its parts is a plugin's, its sizes are in another
             model, or it has no blocks that could be computed again.
     """
-    counted = _COUNTED.get(type(config.model))
-    if counted is None:
+    if type(config.model) not in _counted.registry:
+        known = [kind for kind in _counted.registry if issubclass(kind, ModelSection)]
         raise ConfigError(
             "the products of this kind of model are not known.",
-            expected=", ".join(str(kind.model_fields["kind"].default) for kind in _COUNTED),
+            expected=", ".join(str(kind.model_fields["kind"].default) for kind in known),
             got=config.model.kind,
         )
     if isinstance(config.model, TextClassifierConfig) and config.model.pretrained is not None:
@@ -104,34 +97,38 @@ def parts_of(config: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
             do="plan the recipe with its sizes: model.dim, model.layers, ...",
         )
     _check_parts(config.model)
-    found = counted(config.model, config, vocabulary, lengths)
+    parts = _counted(config.model, config, vocabulary, lengths)
     if not config.training.recompute:
-        return [replace(part, again=0.0) for part in found]
-    if not any(part.again for part in found):
+        return [replace(part, again=0.0) for part in parts]
+    if not any(part.again for part in parts):
         raise ConfigError(
             "training.recompute computes blocks again, and this model has none.",
             got="training.recompute = true",
             do="leave it out; a lower training.tokens_per_micro_batch needs less memory, too",
         )
-    return found
+    return parts
+
+
+@singledispatch
+def _counted(model: object, config: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
+    """The parts of a model, by the class of its section."""
+    raise NotImplementedError
 
 
 def _check_parts(model: ModelSection) -> None:
-    """Checks that no part of the model's blocks is a plugin's.
+    """Checks that every part of the model has a record, which a plugin's may not have.
 
     Raises:
         ConfigError: its products are not known.
     """
-    stack = getattr(model, "decoder", model)
-    for key, known in KNOWN.items() if isinstance(stack, StackConfig) else ():
-        value = getattr(stack, key)
-        for name in (value,) if isinstance(value, str) else value:
-            if name not in known:
-                raise ConfigError(
-                    "the products of this part are not known.",
-                    expected=", ".join(known),
-                    got=f"{key} = {name}",
-                )
+    for key, name, spec in model.parts():
+        if spec is None:
+            raise ConfigError(
+                "the products of this part are not known.",
+                got=f"{key} = {name}",
+                do="give its record where it is registered: "
+                "jumok.register(ROLE, NAME, PART, spec=...)",
+            )
 
 
 def readings_of(training: TrainingConfig) -> int:
@@ -159,22 +156,21 @@ def _stack(
         positions: of the stack for each target.
         causal: whether a token sees only those before it.
     """
-    weights = block_weights(config)
-    keys = keys_seen(config, layers, length, causal=causal)
-    attention = sum(self_attention(config, each) for each in keys)
-    found = feedforward(config)
+    keys = blocks.keys_seen(config, layers, length, causal=causal)
+    attention = positions * sum(blocks.self_attention(config, seen) for seen in keys)
+    inner = layers * positions * blocks.feedforward(config)
+    weights = [matrices(part(config)) for part in (tensors.self_attention, tensors.feedforward)]
     return [
-        _block_part(f"{name}: attention", layers * weights.own, positions * attention),
-        _block_part(
-            f"{name}: feed-forward", layers * weights.feedforward, layers * positions * found
-        ),
+        _block_part(f"{name}: attention", layers * weights[0], attention),
+        _block_part(f"{name}: feed-forward", layers * weights[1], inner),
     ]
 
 
 def _cross(config: StackConfig, layers: int, keys: float, positions: float) -> Part:
     """Attention of a decoder to the Memory, which has `positions` for each target."""
-    forward = layers * cross_attention(config, keys, positions)
-    return _block_part("decoder: cross-attention", layers * block_weights(config).looking, forward)
+    forward = layers * blocks.cross_attention(config, keys, positions)
+    weights = layers * matrices(tensors.cross_attention(config))
+    return _block_part("decoder: cross-attention", weights, forward)
 
 
 def _logits(vocabulary: int, width: int, tables: int, share: float = 1.0) -> Part:
@@ -185,14 +181,15 @@ def _logits(vocabulary: int, width: int, tables: int, share: float = 1.0) -> Par
 
 def _learned(config: StackConfig) -> list[Part]:
     """Position vectors, if they are learned."""
-    found = []
+    parts = []
     if config.positions == "learned":
-        found.append(Part("positions", config.max_length * config.dim, 0.0, 0.0))
+        parts.append(Part("positions", config.max_length * config.dim, 0.0, 0.0))
     if config.positions_join == "concatenate":
-        found.append(_part("positions", 2 * config.dim**2, 4.0 * config.dim**2))
-    return found
+        parts.append(_part("positions", 2 * config.dim**2, 4.0 * config.dim**2))
+    return parts
 
 
+@_counted.register
 def _transformer(
     model: TransformerConfig, _: Config, vocabulary: int, lengths: Lengths
 ) -> list[Part]:
@@ -206,11 +203,13 @@ def _transformer(
     ]
 
 
+@_counted.register
 def _causal(model: CausalConfig, _: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
     blocks = _stack("blocks", model, model.layers, lengths.target, 1.0, causal=True)
     return [*blocks, _logits(vocabulary, model.dim, 1 if model.tied else 2), *_learned(model)]
 
 
+@_counted.register
 def _masked(model: MaskedConfig, config: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
     assert isinstance(config, MaskedLanguageModelConfig)
     share = config.masking.share
@@ -223,6 +222,7 @@ def _masked(model: MaskedConfig, config: Config, vocabulary: int, lengths: Lengt
     ]
 
 
+@_counted.register
 def _texts(model: TextClassifierConfig, _: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
     labels = LABELS * model.dim
     return [
@@ -237,40 +237,34 @@ def _encoder(model: EncoderConfig, lengths: Lengths) -> list[Part]:
     return _stack("blocks", model, model.layers, lengths.target, 1.0, causal=False)
 
 
+@_counted.register
 def _recurrent(model: RecurrentConfig, _: Config, vocabulary: int, lengths: Lengths) -> list[Part]:
-    gates, ratio = GATES[model.cell], lengths.ratio
-    reads = model.embedding + (model.encoder_layers - 1) * model.dim
-    each = model.dim // (1 + model.bidirectional)
-    encoder = gates * model.dim * (reads + model.encoder_layers * each)
-    tables = TABLES[model.tied]
+    encoder, ratio = matrices(tensors.readers(model)), lengths.ratio
     return [
         _part("encoder: cells", encoder, ratio * 2.0 * encoder),
         *_writer(model, lengths.source, lengths.target, ratio),
-        _logits(vocabulary, model.embedding, tables),
+        _logits(vocabulary, model.embedding, TABLES[model.tied]),
     ]
 
 
 def _writer(model: RecurrentConfig, source: float, target: float, ratio: float) -> list[Part]:
     """The cells of an RNN decoder, its attention and its readout."""
-    gates, dim = GATES[model.cell], model.dim
-    widths = [sum(model.word_inputs), *[sum(model.upper_inputs)] * (model.decoder_layers - 1)]
-    cells = sum(gates * dim * (width + dim) for width in widths)
-    first = model.decoder_layers * PARTS[model.cell] * dim**2
-    readout = sum(model.readout_inputs) * model.embedding
-    found = [
+    names = "cells", "first", "readout", "attention.score.query", "attention.score.key"
+    shapes = tensors.writer(model)
+    cells, first, readout, queries, keys = (matrices(shapes, f"decoder.{each}") for each in names)
+    parts = [
         _part("decoder: cells", cells + first, 2.0 * (cells + first / target)),
         _part("decoder: readout", readout, 2.0 * readout),
     ]
     if not model.looks:
-        return found
-    queries = dim**2 if model.attention == "additive" or model.coverage else 0
-    keys = dim**2 if queries or model.attention == "bilinear" else 0
-    # An additive score is computed element by element; others are products, as the sum of values.
-    products = 1 if queries else 2
-    forward = 2.0 * (queries + ratio * keys + products * source * dim)
-    return [*found, _part("decoder: cross-attention", queries + keys, forward)]
+        return parts
+    # A score that is no product is computed element by element; the sum of values is one.
+    products = (1 + model.score.product) * source * model.dim
+    forward = 2.0 * (queries + ratio * keys + products)
+    return [*parts, _part("decoder: cross-attention", queries + keys, forward)]
 
 
+@_counted.register
 def _captioner(
     model: CaptionerConfig, config: Config, vocabulary: int, lengths: Lengths
 ) -> list[Part]:
@@ -278,38 +272,38 @@ def _captioner(
     encoder, decoder, dim = model.encoder, model.decoder, model.decoder.dim
     images = 1.0 / (lengths.target * _captions(config.data))
     cells, grid = encoder.grid[0] * encoder.grid[1], model.memory == "grid"
-    found = []
+    parts = []
     if isinstance(encoder, CnnConfig):
         side = encoder.size // encoder.patch
-        found += _convolutions(encoder.channels, encoder.blocks, 3, encoder.patch, side, side)
+        parts += _convolutions(encoder.channels, encoder.blocks, 3, encoder.patch, side, side)
     if grid:
         written = encoder.width * dim
-        found.append(_part("cells to states", written, 2.0 * written * cells))
+        parts.append(_part("cells to states", written, 2.0 * written * cells))
         reader, layers = model.reader.stack(dim), model.reader.layers
-        found += _stack("cells", reader, layers, cells, cells, causal=False)
+        parts += _stack("cells", reader, layers, cells, cells, causal=False)
     else:
         share = max(1, dim // 4)
         joined = share * cells * 2 * dim + 2 * dim * dim
         squeezed = encoder.width * share
         forward = 2.0 * (squeezed * cells + joined)
-        found.append(_part("cells to one vector", squeezed + joined, forward))
-    found = [
+        parts.append(_part("cells to one vector", squeezed + joined, forward))
+    parts = [
         replace(
             each,
             forward=images * each.forward,
             backward=images * each.backward,
             again=images * each.again,
         )
-        for each in found
+        for each in parts
         if each.weights
     ]
     keys = cells if grid else 1
     if isinstance(decoder, RnnDecoderConfig):
         recurrent = decoder.recurrent(looks=grid)
         written_by = _writer(recurrent, keys, lengths.target, keys / lengths.target)
-        return [*found, *written_by, _logits(vocabulary, decoder.embedding, 1)]
+        return [*parts, *written_by, _logits(vocabulary, decoder.embedding, 1)]
     return [
-        *found,
+        *parts,
         *_stack("decoder", decoder, decoder.layers, lengths.target, 1.0, causal=True),
         _cross(decoder, decoder.layers, keys, images * keys),
         _logits(vocabulary, dim, 1),
@@ -328,42 +322,32 @@ def _convolutions(
     """The convolutions over one image, of which the first stage has these rows and columns."""
     stem = colours * (2 * patch + 1) ** 2 * channels[0]
     forward = 2.0 * rows * columns * stem
-    found = [Part("convolutions: first", stem, forward, forward)]  # pixels need no gradient
+    parts = [Part("convolutions: first", stem, forward, forward)]  # pixels need no gradient
     inner = None
     for number, width in enumerate(channels, 1):
         weights = blocks * 18 * width**2
         if inner is not None:
             rows, columns = -(-rows // 2), -(-columns // 2)
             weights += 9 * inner * width
-        found.append(
+        parts.append(
             _part(f"convolutions: stage {number}", weights, 2.0 * rows * columns * weights)
         )
         inner = width
-    return found
+    return parts
 
 
+@_counted.register
 def _image(model: ImageClassifierConfig, *_: object) -> list[Part]:
     rows, columns = -(-model.height // model.patch), -(-model.width // model.patch)
-    found = _convolutions(model.channels, model.blocks, model.colours, model.patch, rows, columns)
+    parts = _convolutions(model.channels, model.blocks, model.colours, model.patch, rows, columns)
     for stage, width in enumerate(model.channels, 1):
         cells = rows * columns
         if stage in model.attention_after:
             forward = cells * (8.0 * width**2 + 4.0 * cells * width)
-            found.append(_part(f"attention after stage {stage}", 4 * width**2, forward))
+            parts.append(_part(f"attention after stage {stage}", 4 * width**2, forward))
         if stage in model.mixing_after:
             forward = 8.0 * cells * width**2
-            found.append(_part(f"mixing after stage {stage}", 4 * width**2, forward))
+            parts.append(_part(f"mixing after stage {stage}", 4 * width**2, forward))
         rows, columns = -(-rows // 2), -(-columns // 2)
     labels = LABELS * model.channels[-1]
-    return [*found, _part("labels", labels, 2.0 * labels)]
-
-
-_COUNTED: dict[type[ModelSection], Callable[[ModelSection, Config, int, Lengths], list[Part]]] = {
-    TransformerConfig: taking(TransformerConfig, _transformer),
-    RecurrentConfig: taking(RecurrentConfig, _recurrent),
-    CaptionerConfig: taking(CaptionerConfig, _captioner),
-    CausalConfig: taking(CausalConfig, _causal),
-    MaskedConfig: taking(MaskedConfig, _masked),
-    TextClassifierConfig: taking(TextClassifierConfig, _texts),
-    ImageClassifierConfig: taking(ImageClassifierConfig, _image),
-}
+    return [*parts, _part("labels", labels, 2.0 * labels)]

@@ -6,23 +6,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jumok.errors import ModelError
+from jumok.errors import ModelError, optional_import
 from jumok.inspection.explain import readable
 from jumok.inspection.findings import Attributions, Numbers
 from jumok.inspection.trace import Trace
-from jumok.late import late_imports
 from jumok.plot.board import Unit
 from jumok.plot.maps import draw_over, pixels_of
 from jumok.plot.paper import INK, MUTED, colour_bar, draw_map, finish, new_figure, shade
 
-with late_imports("drawing figures", extra="plot"):
+with optional_import("drawing figures", extra="plot"):
     from matplotlib import patches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-NAMES = {
+MEASURE_NAMES = {
     "weights": "attention",
     "norms": "norm of the attended value",
     "rollout": "rollout",
@@ -32,13 +31,13 @@ NAMES = {
     "blank": "occlusion",
     "patch": "pixel occlusion",
 }
-TALL = 0.24
+ROW_HEIGHT = 0.24
 """Height of a bar, in inches."""
 
 ACROSS = 4
 """The number of maps in a row."""
 
-LEAST = 0.005
+LEAST_FRAMED = 0.005
 """A negative share smaller than this is not framed."""
 
 
@@ -49,10 +48,6 @@ def mattered(trace: Trace, word: int | str = 0, *, unit: Unit = "words") -> "Fig
     the largest share; framed cells made the word less probable. Below the bars or maps are the
     rank correlations for this word and their mean over all words, and for each word the share of
     the source against the prefix.
-
-    Args:
-        word: of the output, from 0, or as it is written.
-        unit: by words or by tokens.
 
     Raises:
         ModelError: no such word, or a trace without attributions.
@@ -65,31 +60,31 @@ def mattered(trace: Trace, word: int | str = 0, *, unit: Unit = "words") -> "Fig
         )
     own, read = trace.axes[facts.own], trace.axes[facts.read]
     written = list(own.texts) if unit == "words" else [readable(step.token) for step in trace.steps]
-    row = _number(word, written)
+    row = _word_number(word, written)
     end = row + 1 if facts.own == facts.read else None
     columns = list(read.texts if unit == "words" else map(readable, read.tokens))[:end]
     if unit == "words" and any(facts.read in each for each in facts.rest.values()):
         columns.append("rest")  # what is no word: START, END
     shared = bool(facts.shares)
     lines = ceil(len(facts.measures) / ACROSS)
-    tall = TALL * len(columns) + 0.9 if read.grid is None else 2.1 * lines + 0.5
+    tall = ROW_HEIGHT * len(columns) + 0.9 if read.grid is None else 2.1 * lines + 0.5
     heights = [tall, 3.1, 2.0][: 3 if shared else 2]
     figure = new_figure(1.35 * len(facts.measures) + 1.2, sum(heights))
     grid = figure.add_gridspec(len(heights), 1, height_ratios=heights)
     parts = [figure.add_subfigure(grid[place]) for place in range(len(heights))]
     if read.grid is None:
-        _bars(parts[0], facts, row, columns)
+        _share_bars(parts[0], facts, row, columns)
     else:
-        _maps(parts[0], trace, facts, row, read.grid)
+        _share_maps(parts[0], trace, facts, row, read.grid)
     parts[0].suptitle(f"Attribution of {written[row]}: shares of each measure, %", fontsize=11)
     _ranks(parts[1], facts, row, written[row])
     if shared:
         what = "source" if read.grid is None else "picture"
-        _shares(parts[2].subplots(), facts.shares, written, row, what)
+        _source_shares(parts[2].subplots(), facts.shares, written, row, what)
     return finish(figure)
 
 
-def _number(word: int | str, written: list[str]) -> int:
+def _word_number(word: int | str, written: list[str]) -> int:
     """The number of the word that is meant."""
     if isinstance(word, str) and word in written:
         return written.index(word)
@@ -103,7 +98,7 @@ def _number(word: int | str, written: list[str]) -> int:
     return number
 
 
-def _bars(figure: "SubFigure", facts: Attributions, row: int, columns: list[str]) -> None:
+def _share_bars(figure: "SubFigure", facts: Attributions, row: int, columns: list[str]) -> None:
     panels = figure.subplots(1, len(facts.measures), sharey=True)
     for axes, (name, measure) in zip(panels, facts.measures.items(), strict=True):
         left = facts.rest.get(name, {}).get(facts.read)
@@ -121,17 +116,16 @@ def _bars(figure: "SubFigure", facts: Attributions, row: int, columns: list[str]
                 axes.text(abs(share), place, text, va="center", fontsize=8)
         axes.set_xlim(0, 130)
         axes.set_ylim(len(columns) - 0.5, -0.5)
-        axes.set_title(NAMES[name], fontsize=9, loc="left")
+        axes.set_title(MEASURE_NAMES[name], fontsize=9, loc="left")
         axes.set_xticks([])
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
     panels[0].set_yticks(range(len(columns)), columns, fontsize=9)
 
 
-def _maps(
+def _share_maps(
     figure: "SubFigure", trace: Trace, facts: Attributions, row: int, grid: tuple[int, int]
 ) -> None:
-    """A map over the image for each measure."""
     shares = {name: _shares_of(measure[facts.read]) for name, measure in facts.measures.items()}
     most = max(float(np.abs(each).max()) for each in shares.values())
     picture = None if trace.picture is None else pixels_of(trace.picture)
@@ -143,8 +137,8 @@ def _maps(
     for axes, (name, of_measure) in zip(panels.flat, shares.items(), strict=False):
         values = of_measure[row].reshape(grid)
         image = draw_over(axes, picture, np.abs(values), most)
-        axes.set_title(NAMES[name], fontsize=9, loc="left")
-        for y, x in np.argwhere(values <= -LEAST):
+        axes.set_title(MEASURE_NAMES[name], fontsize=9, loc="left")
+        for y, x in np.argwhere(values <= -LEAST_FRAMED):
             corner = (x * width / columns, y * height / rows)
             wide, high = width / columns, height / rows
             axes.add_patch(
@@ -161,7 +155,7 @@ def _shares_of(values: Numbers) -> Numbers:
 
 def _ranks(figure: "SubFigure", facts: Attributions, row: int, word: str) -> None:
     """Rank correlations as a table; those below 0 have the shade of 0."""
-    names = [NAMES[name] for name in facts.measures]
+    names = [MEASURE_NAMES[name] for name in facts.measures]
     panels = figure.subplots(1, 2)
     tables = {f"Rank correlation for {word}": facts.ranks[row], "Mean": facts.mean_ranks}
     for axes, (title, values) in zip(panels, tables.items(), strict=True):
@@ -179,14 +173,14 @@ def _ranks(figure: "SubFigure", facts: Attributions, row: int, word: str) -> Non
     bar.outline.set_visible(False)
 
 
-def _shares(
+def _source_shares(
     axes: "Axes", shares: Mapping[str, Numbers], written: list[str], row: int, what: str
 ) -> None:
     width = 0.8 / len(shares)
     for number, (name, share) in enumerate(shares.items()):
         places = np.arange(len(written)) + (number - (len(shares) - 1) / 2) * width
         heights = 100 * share
-        axes.bar(places, heights, width * 0.92, color=shade(number + 2), label=NAMES[name])
+        axes.bar(places, heights, width * 0.92, color=shade(number + 2), label=MEASURE_NAMES[name])
     axes.axvspan(row - 0.5, row + 0.5, color=MUTED, alpha=0.12, linewidth=0, zorder=0)
     axes.set_ylim(0, 100)
     axes.set_xticks(range(len(written)), written, fontsize=9, rotation=30, ha="right")

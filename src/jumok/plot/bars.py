@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-TALL = 0.26
+BAR_HEIGHT = 0.26
 """Height of a bar, in inches."""
 
 
@@ -31,9 +31,7 @@ def row(
     """One row: the scores before the softmax, the weights after it, and each key's norm.
 
     Args:
-        query: the row, from 0.
         part, layer: as in `alignment`.
-        head: from 0.
 
     Raises:
         ModelError: no such part, layer, head or row; a trace that kept weights only.
@@ -42,26 +40,26 @@ def row(
     rows = len(trace.axes[site.queries].tokens)
     if not 0 <= query < rows:
         raise ModelError("there is no such row.", expected=f"1 to {rows}", got=str(query + 1))
-    found = explain(trace, site, query, head)
-    keys = [look.key for look in found.looks]
+    explained = explain(trace, site, query, head)
+    keys = [look.key for look in explained.looks]
     panels = {
         f"score: {'v · tanh(q + k)' if site.energy is not None else 'q · k'} × {site.scale:.4g}": [
-            look.score for look in found.looks
+            look.score for look in explained.looks
         ],
-        "weight: softmax of the scores": [look.weight for look in found.looks],
-        "norm of the attended value: | weight × value |": [look.given for look in found.looks],
+        "weight: softmax of the scores": [look.weight for look in explained.looks],
+        "norm of the attended value: | weight × value |": [look.given for look in explained.looks],
     }
-    figure = new_figure(9.6, TALL * len(keys) + 1.3)
+    figure = new_figure(9.6, BAR_HEIGHT * len(keys) + 1.3)
     for number, (axes, (title, values)) in enumerate(
         zip(figure.subplots(1, 3, sharey=True), panels.items(), strict=True)
     ):
-        _bars(axes, keys if number == 0 else [], values, "{:.3f}")
+        _bar_panel(axes, keys if number == 0 else [], values, "{:.3f}")
         axes.set_title(title, fontsize=9, loc="left")
         for place, value in enumerate(values):
             if not np.isfinite(value):
                 axes.text(0, place, " hidden by the mask", va="center", fontsize=8, color=MUTED)
     figure.suptitle(
-        f"{found.query}: {title_of(site)}, layer {site.layer + 1}, head {head + 1}",
+        f"{explained.query}: {title_of(site)}, layer {site.layer + 1}, head {head + 1}",
         fontsize=11,
         color=INK,
     )
@@ -92,9 +90,9 @@ def switches(trace: Trace) -> "Figure":
         for head in range(len(ablation[site.name]))
     ]
     values = [float(change) for site in sites for change in ablation[site.name].sum(axis=1)]
-    figure = new_figure(6.4, TALL * len(names) + 1.1)
+    figure = new_figure(6.4, BAR_HEIGHT * len(names) + 1.1)
     axes = figure.subplots()
-    _bars(axes, names, values, "{:.2f}")
+    _bar_panel(axes, names, values, "{:.2f}")
     axes.axvline(0, color=MUTED, linewidth=0.8)
     axes.set_xlabel("change of the log-probability (nats) when this head alone is off")
     return finish(figure)
@@ -110,7 +108,7 @@ def choices(trace: Trace) -> "Figure":
         raise ModelError("this trace has no steps: nothing was written.")
     across = min(4, len(trace.steps))
     down = ceil(len(trace.steps) / across)
-    figure = new_figure(2.7 * across, (TALL * len(trace.steps[0].best) + 0.75) * down)
+    figure = new_figure(2.7 * across, (BAR_HEIGHT * len(trace.steps[0].best) + 0.75) * down)
     panels = figure.subplots(down, across, squeeze=False)
     for axes in panels.flat:
         axes.set_axis_off()
@@ -118,7 +116,7 @@ def choices(trace: Trace) -> "Figure":
     for number, (axes, step) in enumerate(zip(panels.flat, trace.steps, strict=False), start=1):
         axes.set_axis_on()
         values = [exp(value) for _, value in step.best]
-        bars = _bars(axes, [readable(token) for token, _ in step.best], values, "{:.2f}")
+        bars = _bar_panel(axes, [readable(token) for token, _ in step.best], values, "{:.2f}")
         for bar, (token, _) in zip(bars, step.best, strict=True):
             bar.set_facecolor(dark if token == step.token else pale)
         axes.set_xlim(0, 1.25)
@@ -127,7 +125,7 @@ def choices(trace: Trace) -> "Figure":
     return finish(figure)
 
 
-def _bars(axes: "Axes", names: list[str], values: list[float], form: str) -> list:  # type: ignore[type-arg]
+def _bar_panel(axes: "Axes", names: list[str], values: list[float], form: str) -> list:  # type: ignore[type-arg]
     """A bar for each value, the first at the top, with its number at its end."""
     places = range(len(values))
     lengths = [value if np.isfinite(value) else 0.0 for value in values]

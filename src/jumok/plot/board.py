@@ -172,8 +172,8 @@ def board(
             if rest and sunk
             else shown
         )
-    out = _membership(queries, range(shift, len(queries.tokens) + shift), mean=True)
-    into = _membership(keys, range(len(keys.tokens)), mean=False)
+    out = _word_membership(queries, range(shift, len(queries.tokens) + shift), mean=True)
+    into = _word_membership(keys, range(len(keys.tokens)), mean=False)
     merged: Array = (out @ values @ into.T).astype(np.float32)
     shown = Map(queries.texts, keys.texts, merged)
     if not rest or not (sunk or None in keys.words):
@@ -190,18 +190,13 @@ def on_scale(shown: Map, scale: Scale, rest: bool = False) -> Map:
 
 
 def _rest(shown: Map, out: Array, left: Array) -> Map:
-    """The map with a last column.
-
-    Args:
-        out: (rows, queries), the mean over the rows of each word.
-        left: (queries), what each query pays to no word and to no position.
-    """
+    """The map with a last column."""
     column: Array = (out @ left)[:, None].astype(np.float32)
     values: Array = np.concatenate((shown.values, column), axis=1)
     return replace(shown, columns=(*shown.columns, "rest"), values=values)
 
 
-def _membership(axis: Axis, places: range, mean: bool) -> Array:
+def _word_membership(axis: Axis, places: range, mean: bool) -> Array:
     """(words rows), 1 where the row is a token of the word, otherwise 0."""
     index = np.array([-1 if word is None else word for word in axis.words])
     of_row = [index[place] if place < len(index) else -1 for place in places]

@@ -29,10 +29,6 @@ def curves(*runs: Path | str, over: Over = "steps") -> "Figure":
     The training loss is the thin line: it includes dropout and label smoothing, so it may end above
     the validation loss.
 
-    Args:
-        runs: the folders of the runs.
-        over: the horizontal axis.
-
     Raises:
         DataError: a folder is not that of a run.
         MissingExtraError: matplotlib is not installed.

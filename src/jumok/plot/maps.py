@@ -11,11 +11,10 @@ from rich.cells import cell_len
 
 from jumok.alignment.words import Link
 from jumok.attention.role import Part
-from jumok.errors import ModelError
+from jumok.errors import ModelError, optional_import
 from jumok.inspection.explain import readable
 from jumok.inspection.page.picture import TracePicture
 from jumok.inspection.trace import Array, Trace
-from jumok.late import late_imports
 from jumok.plot import paper
 from jumok.plot.board import (
     Head,
@@ -35,7 +34,7 @@ from jumok.plot.board import (
 )
 from jumok.plot.paper import CELL, GOLD, INK, colour_bar, draw_map, finish, new_figure
 
-with late_imports("drawing figures", extra="plot"):
+with optional_import("drawing figures", extra="plot"):
     from matplotlib import patches
     from PIL import Image
 
@@ -50,7 +49,7 @@ LETTER = 0.085
 NUMBERED = 40
 """The most rows or columns at which a cell has room for its number."""
 
-NAMED = 100
+MOST_LABELLED = 100
 """With more rows or columns than this, only every second, third, ... one is labelled."""
 
 LEAST = 0.04
@@ -77,9 +76,7 @@ def alignment(
     Args:
         part: the kind of attention; None: cross-attention, or the first that the model has.
         layer: from 0; None: that of the alignment setting, or the last.
-        head: from 0; the mean of all, or the largest. None: that of the alignment setting.
         value: the weights, or the norms of the attended values as shares of the row's sum.
-        unit: words or tokens.
         reading: a target word's row is that of the step that writes it or of the one that reads
             it; None: that of the model's alignment setting.
         gold: gold links (source word, target word), which are framed. None: those in the trace,
@@ -113,12 +110,7 @@ def head(
     head: int = 0,
     unit: Unit = "pieces",
 ) -> "Figure":
-    """One head, token by token, START and END included: row i is the step that reads token i.
-
-    Args:
-        part, layer, unit: as in `alignment`.
-        head: from 0.
-    """
+    """One head, token by token, START and END included: row i is the step that reads token i."""
     site = chosen_site(trace, part, layer)
     shown = board(trace, site, matrix(site, head), unit, "reads")
     title = f"{title_of(site)}, layer {site.layer + 1}, {head_name(site, head)}"
@@ -217,15 +209,11 @@ def draw_over(
 def _one(
     shown: Map, title: str, bar: str, gold: Mapping[str, Iterable[Link]] | None = None
 ) -> "Figure":
-    """One map, as large as its words need, with numbers where there is room.
-
-    Args:
-        gold: the links to frame, by line style.
-    """
+    """One map, as large as its words need, with numbers where there is room."""
     rows, columns = len(shown.rows), len(shown.columns)
     longest = max(rows, columns)
     cell = CELL if longest <= NUMBERED else max(LEAST, CELL * NUMBERED / longest)
-    every = ceil(longest / NAMED)
+    every = ceil(longest / MOST_LABELLED)
     size = 10 if longest <= NUMBERED else 10 * min(1.0, every * cell / CELL * 1.6)
     letter = LETTER * size / 10
     left, above = (letter * max(map(cell_len, words)) for words in (shown.rows, shown.columns))

@@ -1,4 +1,4 @@
-"""What every figure needs: matplotlib, the page's colours, and a font that has the letters."""
+"""Matplotlib for every figure: the page's colours, and a font that has the letters."""
 
 import json
 import re
@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy.typing as npt
 
 from jumok.data.files.atomic import atomic_file
-from jumok.errors import ConfigError, DataError
+from jumok.errors import ConfigError, DataError, optional_import
 from jumok.inspection.page.source import source_folder
-from jumok.late import late_imports
 
-with late_imports("drawing figures", extra="plot"):
+with optional_import("drawing figures", extra="plot"):
     import matplotlib
     from matplotlib import colors, font_manager, text
     from matplotlib import figure as matplotlib_figure
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.image import AxesImage
 
-SUFFIXES = (".svg", ".pdf", ".png")
+FIGURE_SUFFIXES = (".svg", ".pdf", ".png")
 HANGUL = re.compile(r"[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff]")
 HANGUL_FILES = (
     "NanumBarunGothic", "NanumGothic", "NotoSansCJK", "NotoSansKR", "malgun",
@@ -41,9 +40,9 @@ CELL = 0.42
 def stops(table: Literal["STOPS", "DIVERGING"] = "STOPS") -> tuple[tuple[int, int, int], ...]:
     """Five colours on light paper, the page's own table: of 0 to 1, or of -1 to 1."""
     script = (source_folder() / "surface.js").read_text(encoding="utf-8")
-    found = re.search(rf"\bconst {table} = {{\s+light: (\[\[[\d, \[\]]+\]\])", script)
-    assert found, "web/surface.js keeps the colours"
-    return tuple(tuple(colour) for colour in json.loads(found[1]))
+    match = re.search(rf"\bconst {table} = {{\s+light: (\[\[[\d, \[\]]+\]\])", script)
+    assert match, "web/surface.js keeps the colours"
+    return tuple(tuple(colour) for colour in json.loads(match[1]))
 
 
 def shade(place: int) -> tuple[float, ...]:
@@ -161,9 +160,11 @@ def save(figure: "Figure", file: Path | str) -> None:
         ConfigError: another kind of file. DataError: the file cannot be written.
     """
     path = Path(file)
-    if path.suffix not in SUFFIXES:
+    if path.suffix not in FIGURE_SUFFIXES:
         raise ConfigError(
-            "a figure is written as SVG, PDF or PNG.", expected=" ".join(SUFFIXES), got=str(file)
+            "a figure is written as SVG, PDF or PNG.",
+            expected=" ".join(FIGURE_SUFFIXES),
+            got=str(file),
         )
     # The same figure gives the same file: no date, no random names.
     dated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}

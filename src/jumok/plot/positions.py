@@ -43,7 +43,7 @@ def positions(trace: Trace, stack: str | None = None) -> "Figure":
         ModelError: the trace has no position encodings, or not of this stack.
         MissingExtraError: matplotlib is not installed.
     """
-    name, place = _chosen(trace, stack)
+    name, place = _chosen_stack(trace, stack)
     image = place.picture
     assert image is not None
     most = (np.abs(image).max() or 1.0) if place.kind in OWN_SCALE else 1.0
@@ -62,17 +62,13 @@ def positions(trace: Trace, stack: str | None = None) -> "Figure":
     left.set_ylabel(place.rows, color=MUTED)
     bar = figure.colorbar(drawn, ax=left, shrink=0.8, aspect=24)
     bar.outline.set_visible(False)
-    _curves(right, place)
+    _plot_curves(right, place)
     figure.suptitle(f"position encoding of the {name}: {place.kind}", fontsize=11, color=INK)
     return finish(figure)
 
 
-def _chosen(trace: Trace, stack: str | None) -> tuple[str, StackPositions]:
-    """The name of the stack and its encoding, which may be that of another stack.
-
-    Raises:
-        ModelError: there is none.
-    """
+def _chosen_stack(trace: Trace, stack: str | None) -> tuple[str, StackPositions]:
+    """The name of the stack and its encoding, which may be that of another stack."""
     layers = trace.findings.layers
     places = {} if layers is None else layers.positions
     if not places:
@@ -96,7 +92,7 @@ def _chosen(trace: Trace, stack: str | None) -> tuple[str, StackPositions]:
     return name, known[name]
 
 
-def _curves(axes: "Axes", place: StackPositions) -> None:
+def _plot_curves(axes: "Axes", place: StackPositions) -> None:
     """The mean with the range of all pairs, or a curve for each head."""
     curves = place.curves
     along = range(len(next(iter(curves.values()))))

@@ -11,11 +11,9 @@ the sizes of a model.
 """
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from jumok.shapes import Float, Tensor
-
-Entrance = Literal["vectors", "heads", "scores"]
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
-"""The answers to the live page: a request in JSON gets a trace in JSON."""
+"""Answers to the live page: JSON requests, JSON traces."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeGuard
 
-from jumok.errors import DataError, JumokError, Place
+from jumok.errors import DataError, JumokError, Location
 from jumok.inspection.hooks.intervene import Change, RowEdit
 from jumok.inspection.page.document import payload
 from jumok.inspection.page.walk import WalkFocus
@@ -22,38 +22,34 @@ def answers(sides: Comparison, pictures: ServedPictures | None = None) -> Answer
 
     def answer(asked: Mapping[str, object], heed: Callable[[], None]) -> dict[str, object]:
         given = None if pictures is None else pictures.chosen(asked.get("picture"))
-        text, change = given or _text(asked.get("text")), _change(asked)
+        text, change = given or _text_field(asked.get("text")), _change(asked)
         worth, words, tree = (bool(asked.get(name)) for name in ("worth", "words", "tree"))
         walk = _focus(asked.get("walk"))
-        wanted = Analyses(worth, words, tree, bool(asked.get("layers")), heed, walk is not None)
-        prefix = _pieces(asked.get("prefix"))
+        analyses = Analyses(worth, words, tree, bool(asked.get("layers")), heed, walk is not None)
+        prefix = _tokens_of(asked.get("prefix"))
         both = bool(asked.get("both"))
-        against = str(asked.get("against") or "") if both or wanted.layers else ""
+        against = str(asked.get("against") or "") if both or analyses.layers else ""
         try:
             trace, other = sides.look(
-                text, against, change=change, prefix=prefix, extras=wanted, alone=not both
+                text, against, change=change, prefix=prefix, extras=analyses, alone=not both
             )
         except JumokError as error:
             if pictures is not None and error.place is not None:
-                error.place = Place(pictures.name_of(error.place.file))
+                error.place = Location(pictures.name_of(error.place.file))
             raise
-        found = payload(trace, walk) | ({"other": payload(other)} if other is not None else {})
-        written = _pieces(asked.get("written"))
+        document = payload(trace, walk) | ({"other": payload(other)} if other is not None else {})
+        written = _tokens_of(asked.get("written"))
         if change and written:
             # The log-probability of each token of the old output under the changed model.
             forced = sides.traced(text, written, change=change, extras=NOTHING)
-            found["forced"] = [step.log_probability for step in forced.steps]
-        return found
+            document["forced"] = [step.log_probability for step in forced.steps]
+        return document
 
     return answer
 
 
-def _text(asked: object) -> str:
-    """The text that the page sent.
-
-    Raises:
-        DataError: it is not a text.
-    """
+def _text_field(asked: object) -> str:
+    """The text that the page sent."""
     if not isinstance(asked, str):
         raise DataError("the request has no text.", expected='{"text": "..."}', got=repr(asked))
     return asked
@@ -79,30 +75,28 @@ def _change(asked: Mapping[str, object]) -> Change:
     if isinstance(row, dict) and isinstance(row.get("site"), str):
         query, head, weights = (row.get(name) for name in ("query", "head", "weights"))
         if _whole(query) and (head is None or _whole(head)) and isinstance(weights, list):
-            rows.append(RowEdit(row["site"], query, tuple(_weights(weights)), head))
-    return Change(_heads(asked.get("off")), tuple(_pieces(asked.get("blank"))), tuple(rows))
+            rows.append(RowEdit(row["site"], query, tuple(_row_weights(weights)), head))
+    return Change(
+        _ablated_heads(asked.get("off")), tuple(_tokens_of(asked.get("blank"))), tuple(rows)
+    )
 
 
-def _weights(asked: list[object]) -> list[float]:
-    """The numbers of the list.
-
-    Raises:
-        DataError: a number is too large.
-    """
+def _row_weights(asked: list[object]) -> list[float]:
+    """The numbers of the list."""
     try:
         return [float(each) for each in asked if isinstance(each, int | float)]
     except OverflowError as error:
         raise DataError("a weight is too large.", do="give shares that sum to 1") from error
 
 
-def _pieces(asked: object) -> list[int]:
+def _tokens_of(asked: object) -> list[int]:
     """The tokens, or positions, that the page names; empty where this is no list of integers."""
     if isinstance(asked, list) and all(map(_whole, asked)):
         return asked
     return []
 
 
-def _heads(asked: object) -> dict[str, list[int]]:
+def _ablated_heads(asked: object) -> dict[str, list[int]]:
     """The heads that the page ablates, by site; invalid entries are ignored."""
     if not isinstance(asked, dict):
         return {}

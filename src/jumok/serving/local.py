@@ -1,5 +1,8 @@
 """A server for one page on this machine: access, sizes of requests and time limits.
 
+It is the standard library's: `jumok look` opens a page without the extra `serve`, and without its
+imports.
+
 Any web page that a user visits can send requests to 127.0.0.1, and an attacker can make a host name
 of theirs point there. So a request must name exactly this address (Host, and Origin where there is
 one) and contain the token of the link that was printed.
@@ -24,21 +27,18 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from jumok.errors import JumokError
+from jumok.serving.clients import ClientDisconnected, is_foreign
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 Heed = Callable[[], None]
-"""The cancellation check: raises `NobodyWaits` once the page has closed the connection."""
+"""The cancellation check: raises `ClientDisconnected` once the page has closed the connection."""
 
 Answer = Callable[[Mapping[str, object], Heed], dict[str, object]]
 
 Receive = Callable[[str, bytes], dict[str, str]]
 """Takes the name and the bytes of a file that the page sends; returns how to request it."""
-
-
-class NobodyWaits(Exception):  # noqa: N818 - not an error
-    """The page has closed the connection: it was closed, or has sent a newer request."""
 
 
 MOST_BYTES = 64 * 1024
@@ -90,7 +90,7 @@ class LocalServer(ThreadingHTTPServer):
     Args:
         page: makes the page's HTML, given the token.
         answer: from the JSON that the page posts to the JSON of the response. One at a time; the
-            second argument is called regularly, and raises `NobodyWaits` to abort the work.
+            second argument is called regularly, and raises `ClientDisconnected` to abort the work.
         port: 0 takes a free one.
         receive: takes the files that the page sends; None: it sends none.
         host: a further allowed name of the server, with its port where a browser names one: that
@@ -166,6 +166,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._send(HTTPStatus.OK, "text/html", self.server.page(self.server.token).encode())
 
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
     def do_POST(self) -> None:
         if self._refused(self.headers.get("X-Token", "")):
             return
@@ -200,11 +203,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _receive(self, receive: Receive, content: bytes) -> None:
         try:
-            found = receive(unquote(self.headers.get("X-Name", "")), content)
+            receipt = receive(unquote(self.headers.get("X-Name", "")), content)
         except JumokError as error:
             self._fault(HTTPStatus.UNPROCESSABLE_ENTITY, error)
             return
-        self._send(HTTPStatus.OK, "application/json", json.dumps(found).encode())
+        self._send(HTTPStatus.OK, "application/json", json.dumps(receipt).encode())
 
     def _answer(self, asked: Mapping[str, object]) -> None:
         """Computes the answer unless the page closes the connection.
@@ -216,8 +219,8 @@ class _Handler(BaseHTTPRequestHandler):
         with server.turn:
             try:
                 self._heed()
-                found = server.worker.submit(server.answer, asked, self._heed).result()
-            except NobodyWaits:
+                trace = server.worker.submit(server.answer, asked, self._heed).result()
+            except ClientDisconnected:
                 self.close_connection = True
                 return
             except JumokError as error:
@@ -228,21 +231,17 @@ class _Handler(BaseHTTPRequestHandler):
                 failed = JumokError(wrong, do="report this, please")
                 self._fault(HTTPStatus.INTERNAL_SERVER_ERROR, failed)
                 return
-        self._send(HTTPStatus.OK, "application/json", json.dumps(found).encode())
+        self._send(HTTPStatus.OK, "application/json", json.dumps(trace).encode())
 
     def _heed(self) -> None:
-        """Checks whether the page has closed the connection; it sends nothing while it waits.
-
-        Raises:
-            NobodyWaits: it has.
-        """
+        """Checks whether the page has closed the connection; it sends nothing while it waits."""
         readable, _, _ = select.select([self.connection], [], [], 0)
         try:
             gone = bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
         except ConnectionError:
             gone = True
         if gone:
-            raise NobodyWaits
+            raise ClientDisconnected
 
     def _refused(self, token: str) -> bool:
         """Whether the request was refused: a wrong token, host or origin gets an error."""
@@ -252,6 +251,7 @@ class _Handler(BaseHTTPRequestHandler):
         if server.host:
             origins.add(f"https://{server.host}")  # a proxy may send HTTP/1.0
         here = host in server.hosts and origin in (None, *origins)
+        here = here and not is_foreign(self.headers.get, self.command, origins)
         if here and hmac.compare_digest(token.encode(), server.token.encode()):
             return False
         self.close_connection = True
@@ -269,7 +269,7 @@ class _Handler(BaseHTTPRequestHandler):
         return True
 
     def _fault(self, status: HTTPStatus, error: JumokError) -> None:
-        if self.command == "GET":  # read by the user, not by the page
+        if self.command in ("GET", "HEAD"):  # read by the user, not by the page
             self._send(status, "text/plain", f"{error}\n".encode())
             return
         self._send(status, "application/json", json.dumps({"error": parts_of(error)}).encode())
@@ -283,7 +283,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("X-Content-Type-Options", "nosniff")
             self.send_header("Referrer-Policy", "no-referrer")  # the link has the token in it
             self.end_headers()
-            self.wfile.write(body)
+            if self.command != "HEAD":
+                self.wfile.write(body)
         except ConnectionError:
             self.close_connection = True  # the page was closed in the meantime
 

@@ -1,4 +1,4 @@
-"""The images of a live page: the first one, one named by its path, or one that the page sent.
+"""The images of a live page.
 
 A file that the page sends is kept in a temporary folder; the page chooses only the last part of its
 path. The folder is removed when the server stops. Whether the file is an image, its size and
@@ -14,7 +14,7 @@ from shutil import rmtree
 from tempfile import TemporaryDirectory
 from threading import Lock
 
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 SENT = "sent:"
 """The prefix of the name of an image that the page sent; other names are paths."""
@@ -45,7 +45,7 @@ class ServedPictures:
         """
         key = SENT + hashlib.sha256(content).hexdigest()[:16]
         folder = Path(self._folder.name) / key.removeprefix(SENT)
-        file = folder / _plain(name)
+        file = folder / _safe_name(name)
         with self._turn:
             try:
                 folder.mkdir(exist_ok=True)
@@ -54,7 +54,7 @@ class ServedPictures:
                 raise DataError(
                     "the image cannot be stored.",
                     got=error.strerror,
-                    place=Place(file.name),
+                    place=Location(file.name),
                     known=("faultNotStored",),
                 ) from error
             self._sent.pop(key, None)
@@ -102,7 +102,7 @@ class ServedPictures:
         self._folder.cleanup()
 
 
-def _plain(name: str) -> str:
+def _safe_name(name: str) -> str:
     """The file's name without folders, shortened, with safe characters only."""
     last = PurePosixPath(name.replace("\\", "/")).name
     return re.sub(r"[^\w.()+ -]", "_", last)[-60:].lstrip(". ") or "picture"

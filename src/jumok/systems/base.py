@@ -1,4 +1,4 @@
-"""What all systems share: which models they hold, and how these may be used.
+"""The base class of all systems.
 
 A system may be used by any number of threads at once. Its models are ordinary torch modules: they
 may be inspected, changed, hooked or trained, and the next call of the system computes with what
@@ -7,28 +7,23 @@ they are then. Importing this imports no torch: the native engine needs none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import wraps
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from operator import is_
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Concatenate, Generic, ParamSpec, SupportsIndex, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeVar
 
-from jumok.bundle.fingerprint import Origin, fingerprint_of, together
+from jumok.bundle.fingerprint import Origin, digest_of, fingerprint_of, together
 from jumok.bundle.reading import Bundle, Precision
 from jumok.errors import BundleError, ConfigError
-from jumok.late import late_imports
 from jumok.systems.device import EngineName, EnginePrecision, PrecisionName
 
-with late_imports():
-    import torch
-    from torch import nn
-
-    from jumok.kernels import digest as kernels_digest
-    from jumok.kernels import packed
+if TYPE_CHECKING:
+    from torch.nn import Module
 
 GIVEN, ROWS, FOUND = "given", "rows", "found"
-"""The events that a system reports while it works (`jumok.attention.heard.tell`): how many texts
+"""The events that a system reports while it works (`jumok.attention.events.emit`): how many texts
 or images a call was given; for each row of the batch that is read next, which of them it is; and,
 for each row, what a search ended with."""
 
@@ -36,31 +31,39 @@ Facts = dict[str, object]
 """Plain JSON."""
 
 Part = TypeVar("Part")
-Given = ParamSpec("Given")
-Made = TypeVar("Made")
 
 
-class Shown(Generic[Part]):
-    """A part of a system that holds its models. Code that gets it may change them."""
+class Contents(NamedTuple):
+    """Everything that models consist of, except the numbers in their parameters.
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._key = f"_{name}"
+    Attributes:
+        parts: modules, their classes, attributes, children and hooks.
+        buffers: the digest of tensors that are no parameters, such as tables of positions.
+    """
 
-    @overload
-    def __get__(self, system: None, kind: type) -> Shown[Part]: ...
+    parts: list[object]
+    buffers: str
 
-    @overload
-    def __get__(self, system: System, kind: type) -> Part: ...
+    @classmethod
+    def of(cls, models: Sequence[Module]) -> Contents:
+        """What these models consist of now."""
+        parts: list[object] = []
+        for module in chain.from_iterable(model.modules() for model in models):
+            parts += [module, type(module)]
+            for name, value in vars(module).items():
+                parts += [name, value]
+                if isinstance(value, dict):  # children, parameters, hooks
+                    for key, each in value.items():
+                        # a hook with `acts` is one of jumok, for one context
+                        if getattr(each, "acts", None) is None:
+                            parts += [key, each]
+        return cls(parts, digest_of(chain.from_iterable(model.buffers() for model in models)))
 
-    def __get__(self, system: System | None, kind: type) -> Shown[Part] | Part:
-        if system is None:
-            return self
-        system._handed_out()
-        part: Part = system.__dict__[self._key]
-        return part
-
-    def __set__(self, system: System, part: Part) -> None:
-        system.__dict__[self._key] = part
+    def holds(self, models: Sequence[Module]) -> bool:
+        """Whether these models consist of the same objects."""
+        now = Contents.of(models)
+        same = len(now.parts) == len(self.parts) and all(map(is_, now.parts, self.parts))
+        return same and now.buffers == self.buffers
 
 
 class System:
@@ -74,7 +77,7 @@ class System:
     task: str
     name: str = "model"
     _origins: tuple[Origin, ...] = ()
-    _loaded: tuple[kernels_digest.Digest, ...] | None = None
+    _exposed: Contents | None = None
     _options: Mapping[str, object] = MappingProxyType({})
     _precision: Precision = "fp32"
 
@@ -82,16 +85,16 @@ class System:
     def fingerprint(self) -> str:
         """The fingerprint of its models (`jumok.bundle.fingerprint`).
 
-        It is computed once for models that were loaded from bundles, as long as they were not
-        changed since. Models that were made in memory may be in training; theirs is computed at
-        every call.
+        It is read once for models that were loaded from bundles, and compared with theirs once
+        other code has had them. Models that were made in memory may be in training; theirs is
+        computed at every call.
 
         Raises:
             BundleError: a bundle was written again after it was loaded.
         """
-        if self._origins and (self._loaded is None or self._loaded == _digests(self.modules())):
+        if self._has_loaded_weights():
             return together(origin.fingerprint for origin in self._origins)
-        return together(map(fingerprint_of, self.modules()))
+        return together(map(fingerprint_of, self._modules()))
 
     @property
     def computed_by(self) -> dict[str, str]:
@@ -146,122 +149,59 @@ class System:
             *folders, device=device, precision="fp32" if precision == "auto" else precision
         )
 
-    def modules(self) -> Sequence[nn.Module]:
-        """The models that work together."""
+    def modules(self) -> Sequence[Module]:
+        """The models that work together. Code that has them may change them."""
+        return self.expose(self._modules())
+
+    def _modules(self) -> Sequence[Module]:
+        """The same, for code that does not change them."""
         raise NotImplementedError
 
-    def at_work(self) -> AbstractContextManager[None]:
-        """Its models compute without gradients inside the block, as fast as they can."""
-        return self.torch_at_work()
+    def expose(self, part: Part) -> Part:
+        """A part of the system for other code, which may change it from now on."""
+        if self._exposed is None:
+            self._exposed = Contents.of(self._modules())
+        return part
 
-    @contextmanager
-    def torch_at_work(self) -> Iterator[None]:
-        """The same for its models on torch, where a system may also compute without torch.
+    def _has_loaded_weights(self) -> bool:
+        """Whether the weights of its models are those of the bundles."""
+        if not self._origins or self._exposed is None:
+            return bool(self._origins)
+        models = self._modules()
+        return len(models) == len(self._origins) and all(
+            origin.holds(model) for origin, model in zip(self._origins, models, strict=True)
+        )
 
-        Modules that are not hooked or trained compute with copies of their weights
-        (`jumok.kernels.packed`), which are checked first.
-        """
-        with torch.no_grad(), self._packs.at_work():
-            yield
-
-    def each_at_work(self, things: Iterator[Part]) -> Iterator[Part]:
-        """The same things, each computed at work; the code between them runs outside.
-
-        The bytes of the weights are checked once, before the first thing.
-        """
-        thorough = True
-        while True:
-            with torch.no_grad(), self._packs.at_work(thorough):
-                try:
-                    thing = next(things)
-                except StopIteration:
-                    return
-            thorough = False
-            yield thing
-
-    @property
-    def _packs(self) -> packed.Packs:
-        found: packed.Packs = self.__dict__.setdefault("_copies", packed.Packs())
-        return found
-
-    def _handed_out(self) -> None:
-        """Notes that the models are requested, unless the system itself does so at its work."""
-        packs = self._packs
-        if packs.watched or packed.AT_WORK.get() is packs:
-            return
-        packs.watched = True
-        if self._origins:
-            self._loaded = _digests(self.modules())
+    def _is_as_loaded(self) -> bool:
+        """Whether its models are what was loaded: the same modules, hooks, settings and weights."""
+        if self._exposed is not None and not self._exposed.holds(self._modules()):
+            return False
+        try:
+            return self._has_loaded_weights()
+        except BundleError:  # it was written again: there is nothing to compare with
+            return False
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[object, ...]:
-        """Pickled as its folders and the options of `load`, if no other code has had the models;
+        """Pickled as its folders and the options of `load`, if its models are as they were loaded;
         otherwise with its weights.
         """
-        if self._origins and self._untouched:
+        if self._is_as_loaded():
             folders = tuple(str(origin.folder.resolve()) for origin in self._origins)
             return _loaded_again, (type(self), folders, dict(self._options))
         return super().__reduce_ex__(protocol)
 
-    @property
-    def _untouched(self) -> bool:
-        """Whether no other code has had the models."""
-        return not self._packs.watched
-
     def __getstate__(self) -> dict[str, object]:
-        """Adds digests of the models: where the copy is used the bundle may be missing.
-
-        Leaves out the native engine, which has addresses of this process, and which is not used any
-        more once other code has had the models.
-        """
-        state: dict[str, object] = {**self.__dict__, "_engine": None}
-        if self._origins:
-            with suppress(BundleError):  # it may be missing here, too
-                _ = self.fingerprint
-            state["_loaded"] = self._loaded or _digests(self.modules())
-        return state
+        """Of changed models: without the bundles, and without the native engine."""
+        return {**self.__dict__, "_engine": None, "_origins": (), "_exposed": None}
 
 
 AnySystem = TypeVar("AnySystem", bound=System)
 
 
-def at_work(
-    method: Callable[Concatenate[AnySystem, Given], Made],
-) -> Callable[Concatenate[AnySystem, Given], Made]:
-    """A method of a system, during which its models are at work."""
-
-    @wraps(method)
-    def call(self: AnySystem, *given: Given.args, **named: Given.kwargs) -> Made:
-        with self.at_work():
-            return method(self, *given, **named)
-
-    return call  # type: ignore[return-value]  # self has no name for who calls
-
-
-def torch_at_work(
-    method: Callable[Concatenate[AnySystem, Given], Made],
-) -> Callable[Concatenate[AnySystem, Given], Made]:
-    """A method of a system, during which its models are at work on torch."""
-
-    @wraps(method)
-    def call(self: AnySystem, *given: Given.args, **named: Given.kwargs) -> Made:
-        with self.torch_at_work():
-            return method(self, *given, **named)
-
-    return call  # type: ignore[return-value]  # self has no name for who calls
-
-
-def _digests(models: Sequence[nn.Module]) -> tuple[kernels_digest.Digest, ...]:
-    """Digests of everything that the models compute with."""
-    return tuple(
-        kernels_digest.digest(tensor) for model in models for tensor in model.state_dict().values()
-    )
-
-
 def loaded_from(
     system: AnySystem, bundles: Sequence[Bundle], device: str, precision: EnginePrecision
 ) -> AnySystem:
-    """The system, with a record of where its models come from; only it refers to them so far."""
-    system._packs.watched = False
+    """The system, with a record of where its models come from."""
     system._precision = "fp32" if precision == "auto" else precision
     return known_origin(system, bundles, device=device, precision=precision)
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from pydantic import BaseModel, Field, ValidationError
@@ -18,18 +18,16 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
-from jumok.attention.heard import tell
-from jumok.bundle.header import read_header
-from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle
-from jumok.bundle.theirs import TOKENIZER as THEIRS
-from jumok.bundle.theirs import refuse_other_kinds
+from jumok.attention.events import emit
+from jumok.bundle.huggingface import TOKENIZER as THEIRS
+from jumok.bundle.huggingface import refuse_other_kinds
+from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle, read_header
 from jumok.config.masked import MaskedConfig
 from jumok.config.section import Count
 from jumok.data.pairs.batches import fill
 from jumok.data.tokenizer import writable
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location, optional_import
 from jumok.kernels.noise import Noise
-from jumok.late import late_imports
 from jumok.layers.block import Block
 from jumok.layers.embedding import embedding_table
 from jumok.layers.feedforward import PlainFeedForward
@@ -38,13 +36,13 @@ from jumok.models.encoder_decoder import TransformerEncoder
 from jumok.models.masked import text_encoder
 from jumok.models.size import numbers_in
 from jumok.shapes import Bool, Float, Int, Tensor
-from jumok.systems.base import GIVEN, ROWS, Facts, Shown, System, at_work
+from jumok.systems.base import GIVEN, ROWS, Facts, System
 from jumok.systems.device import PrecisionName, choose_device, dtype_of
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.words import WordSpace
 
-with late_imports("reading a Hugging Face tokenizer", extra="huggingface"):
-    import tokenizers
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -79,17 +77,16 @@ class Bert(System):
     """
 
     task = "bert"
-    model: Shown[BertModel] = Shown()
 
     def __init__(
         self,
         name: str,
         encoder: TransformerEncoder,
-        tokenizer: "tokenizers.Tokenizer",
+        tokenizer: "Tokenizer",
         max_tokens: int,
     ) -> None:
         self.name = name
-        self.model = BertModel(encoder)
+        self._model = BertModel(encoder)
         self.tokenizer = tokenizer
         self.max_tokens = max_tokens
 
@@ -110,29 +107,37 @@ class Bert(System):
         """
         if len(folders) != 1:
             raise BundleError("encoders do not work together.", expected="one folder")
-        (given,) = folders
-        folder = given.folder if isinstance(given, Bundle) else Path(given)
-        sizes, encoder, tokenizer = _read(folder)
+        (folder_or_bundle,) = folders
+        folder = (
+            folder_or_bundle.folder
+            if isinstance(folder_or_bundle, Bundle)
+            else Path(folder_or_bundle)
+        )
+        sizes, encoder, tokenizer = _read_folder(folder)
         ready = encoder.eval().to(choose_device(device), dtype_of(precision))
         name = Path(sizes.name_or_path or folder.resolve()).name
         return cls(name, ready, tokenizer, sizes.max_position_embeddings - 2)
 
-    def modules(self) -> Sequence[nn.Module]:
+    @property
+    def model(self) -> BertModel:
+        """Its model, which may be changed."""
+        return self.expose(self._model)
+
+    def _modules(self) -> Sequence[nn.Module]:
         """The encoder."""
-        return [self.model]
+        return [self._model]
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [{"vector": vector.tolist()} for vector in self.sentence_vectors(given)]
 
     def cut(self, text: str) -> Cut:
         """The tokens of a text, and their words."""
-        found = self.tokenizer.encode(writable(text))
-        count = max((word + 1 for word in found.word_ids if word is not None), default=0)
-        spans = filter(None, map(found.word_to_chars, range(count)))
+        encoding = self.tokenizer.encode(writable(text))
+        count = max((word + 1 for word in encoding.word_ids if word is not None), default=0)
+        spans = filter(None, map(encoding.word_to_chars, range(count)))
         texts = tuple(text[start:end] for start, end in spans)
-        return Cut(tuple(found.ids), tuple(found.tokens), tuple(found.word_ids), texts)
+        return Cut(tuple(encoding.ids), tuple(encoding.tokens), tuple(encoding.word_ids), texts)
 
-    @at_work
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32
     ) -> Float[Tensor, "texts dim"]:
@@ -142,9 +147,9 @@ class Bert(System):
         """
         texts = texts_in(texts)
         means = [self._table[:0]]
-        tell(self, GIVEN, len(texts))
+        emit(self, GIVEN, len(texts))
         for start in range(0, len(texts), batch_size):
-            tell(self, ROWS, range(start, min(start + batch_size, len(texts))))
+            emit(self, ROWS, range(start, min(start + batch_size, len(texts))))
             ids = [self._within(self.cut(text)) for text in texts[start : start + batch_size]]
             tokens, lengths = fill(ids)
             real = torch.arange(tokens.shape[1]) < torch.from_numpy(lengths)[:, None]
@@ -152,7 +157,6 @@ class Bert(System):
             means.append(mean_of_real(states, real))
         return torch.cat(means)
 
-    @at_work
     def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
         """The words of a text, and for each the mean of the encoder's states at its tokens."""
         cut = self.cut(text_of(text, "text"))
@@ -174,7 +178,7 @@ class Bert(System):
 
     @property
     def _table(self) -> Float[Tensor, "subwords dim"]:
-        return self.model.encoder.embedding.table.detach().float().cpu()
+        return self._model.encoder.embedding.table.detach().float().cpu()
 
     def _within(self, cut: Cut) -> list[int]:
         """The ids, cut to the maximum length, with [SEP] last."""
@@ -184,8 +188,8 @@ class Bert(System):
     def _states(
         self, tokens: Int[Tensor, "texts length"], real: Bool[Tensor, "texts length"]
     ) -> Float[Tensor, "texts length dim"]:
-        device = self.model.encoder.embedding.table.device
-        return self.model.encoder(tokens.to(device), real.to(device)).float().cpu()
+        device = self._model.encoder.embedding.table.device
+        return self._model.encoder(tokens.to(device), real.to(device)).float().cpu()
 
 
 class _Sizes(BaseModel):
@@ -203,13 +207,8 @@ class _Sizes(BaseModel):
     name_or_path: str = Field("", alias="_name_or_path")
 
 
-def _read(folder: Path) -> tuple[_Sizes, TransformerEncoder, "tokenizers.Tokenizer"]:
-    """The config, the encoder with its weights, and the tokenizer.
-
-    Raises:
-        BundleError: a file is missing or damaged, or holds another kind of model.
-        MissingExtraError: the library that reads the tokenizer is not installed.
-    """
+def _read_folder(folder: Path) -> tuple[_Sizes, TransformerEncoder, "Tokenizer"]:
+    """The config, the encoder with its weights, and the tokenizer."""
     refuse_other_kinds(folder, "bert")
     file = folder / CONFIG
     try:
@@ -225,12 +224,12 @@ def _read(folder: Path) -> tuple[_Sizes, TransformerEncoder, "tokenizers.Tokeniz
         copy_bert(load_file(file), encoder)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise BundleError(
-            "this BERT cannot be read.", got=_said(error), place=Place(file)
+            "this BERT cannot be read.", got=_fault_line(error), place=Location(file)
         ) from None
     return sizes, encoder, tokenizer
 
 
-def _said(error: Exception) -> str:
+def _fault_line(error: Exception) -> str:
     """What is wrong, in one line."""
     if isinstance(error, ValidationError):
         faults = error.errors(include_url=False, include_input=False)
@@ -246,7 +245,10 @@ def _check_size(section: MaskedConfig, sizes: _Sizes, file: Path) -> None:
         raise ValueError(f"{stored:,} numbers, and {CONFIG} describes about {needed:,}")
 
 
-def _tokenizer(file: Path, pieces: int) -> "tokenizers.Tokenizer":
+def _tokenizer(file: Path, pieces: int) -> "Tokenizer":
+    with optional_import("reading a Hugging Face tokenizer", extra="huggingface"):
+        import tokenizers
+
     read = tokenizers.Tokenizer.from_file
     try:
         found = read(str(file))
@@ -299,11 +301,11 @@ def copy_bert(tensors: Mapping[str, Tensor], encoder: TransformerEncoder) -> Non
     places.copy_(tensors[f"{table}position_embeddings.weight"] + of_type)
     _copy(tensors, f"{table}LayerNorm", encoder.embedding.get_submodule("norm"))
     for number, block in enumerate(encoder.blocks):
-        for theirs, ours in _parts(block).items():
+        for theirs, ours in _layer_parts(block).items():
             _copy(tensors, f"{prefix}encoder.layer.{number}.{theirs}", ours)
 
 
-def _parts(block: Block) -> dict[str, nn.Module]:
+def _layer_parts(block: Block) -> dict[str, nn.Module]:
     """The parts of a block, by their names in a layer of BERT."""
     assert isinstance(block.feedforward, PlainFeedForward)
     parts = {

@@ -1,4 +1,4 @@
-"""What a captioner returns for an image."""
+"""Captions of images, with their attention maps."""
 
 from dataclasses import dataclass
 from math import fsum
@@ -64,7 +64,7 @@ class Caption:
         return fsum(self.token_log_probabilities)
 
     def facts(self) -> Facts:
-        """All of it as plain JSON."""
+        """As plain JSON."""
         return {
             "text": self.text,
             "score": self.score,

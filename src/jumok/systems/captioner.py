@@ -1,7 +1,6 @@
-"""A captioning model as a callable object: it describes images."""
+"""Image captioning system."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -12,28 +11,29 @@ import torch
 from jumok.alignment.extract import cross_attentions
 from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import merge_words
-from jumok.attention.heard import tell
+from jumok.attention.events import emit
 from jumok.bundle.reading import Bundle
 from jumok.config.captioner import CaptionerConfig, CnnConfig
 from jumok.data.captions.store import InputReader, feature_reader, pixel_reader
 from jumok.data.files.images import content_of
 from jumok.data.tokenizer import END, START, Tokenizer, normalize, plain_words
 from jumok.decoding import DecodingOptions, Hypothesis, decode
+from jumok.decoding.options import FOR_CAPTIONS
 from jumok.engine.captioner import native_decoder
 from jumok.engine.native import NativeModel
 from jumok.errors import DataError, ModelError
 from jumok.models.captioner import CaptionerModel as Model
 from jumok.models.memory import Memory
 from jumok.shapes import Tensor
-from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, known_origin, torch_at_work
+from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, known_origin
 from jumok.systems.caption import Caption, Looks
-from jumok.systems.device import EngineName, EnginePrecision, PrecisionName
+from jumok.systems.device import EngineName, EnginePrecision, PrecisionName, precision_name
 from jumok.systems.given import pictures_in, texts_in
 from jumok.systems.loading import load_one, load_tokenizer, read_bundles, reading_of
 from jumok.systems.native.beside_torch import BesideTorch
+from jumok.systems.native.models import lacking, weights_of
 from jumok.systems.translation.on_engine import choose_engine, hypotheses_of, precision_of, serves
 
-DEFAULTS = DecodingOptions()
 FEATURE_AXES = 2  # cells and their width; pixels have three
 
 
@@ -49,7 +49,6 @@ class Captioner(BesideTorch[NativeModel]):
     """
 
     task = "captioning"
-    model: Shown[Model] = Shown()
 
     def __init__(
         self,
@@ -67,7 +66,7 @@ class Captioner(BesideTorch[NativeModel]):
                 expected=f"{model.decoder.vocabulary_size} subwords",
                 got=f"{tokenizer.size} subwords",
             )
-        self.model, self.tokenizer, self.reader = model, tokenizer, reader
+        self._model, self.tokenizer, self.reader = model, tokenizer, reader
         self.max_tokens, self.language, self.reading = max_tokens, language, reading
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
@@ -111,19 +110,29 @@ class Captioner(BesideTorch[NativeModel]):
             language=bundle.config.target_language,
             reading=reading_of(bundle.config),
         )
-        if choice.native:
-            weights = {name: each.numpy() for name, each in model.state_dict().items()}
-            system._engine = native_decoder(config, weights, known)
-        system._packs.watched = False  # only the system refers to its model so far
         system._precision = known
+        if choice.native:
+            system._engine = native_decoder(config, weights_of(model), known)
         return known_origin(system, [bundle], device=device, precision=precision, engine=engine)
 
-    def at_work(self) -> AbstractContextManager[None]:
-        """Torch computes in any case: it reads the images."""
-        return self.torch_at_work()
+    def search_natively(self, config: CaptionerConfig, dtype: torch.dtype) -> bool:
+        """Lets the native engine search, with a copy of the decoder's weights as they are now.
 
-    def modules(self) -> Sequence[Model]:
-        return [self.model]
+        For a model in memory that is not changed any more. False: the engine does not serve it.
+        """
+        if lacking(config) or next(self._model.parameters()).device.type != "cpu":
+            return False
+        self._precision = precision_name(dtype)
+        self._engine = native_decoder(config, weights_of(self._model), self._precision)
+        return True
+
+    @property
+    def model(self) -> Model:
+        """Its model, which may be changed."""
+        return self.expose(self._model)
+
+    def _modules(self) -> Sequence[Model]:
+        return [self._model]
 
     @property
     def reads_features(self) -> bool:
@@ -138,11 +147,11 @@ class Captioner(BesideTorch[NativeModel]):
         """
         return torch.from_numpy(self.reader.read(content_of(file), str(file)))
 
-    @torch_at_work
+    @torch.inference_mode()
     def caption(
         self,
         pictures: Sequence[Path | str | np.ndarray | Tensor],
-        options: DecodingOptions = DEFAULTS,
+        options: DecodingOptions = FOR_CAPTIONS,
         *,
         beam: int | None = None,
         nbest: int | None = None,
@@ -153,13 +162,11 @@ class Captioner(BesideTorch[NativeModel]):
 
         Args:
             pictures: files, or what `read` returns.
-            options: everything about decoding.
-            beam, nbest: replace those of `options` if given.
+            beam, nbest: replace those of `options`.
             looks: also return the attention weights of each word, computed in one more pass.
-            batch_size: images in a batch.
 
         Raises:
-            DataError: an image cannot be read, or one image was given instead of a list.
+            DataError: an image cannot be read, or not a list of images.
             ConfigError: options contradict each other.
         """
         pictures_in(pictures)
@@ -170,10 +177,10 @@ class Captioner(BesideTorch[NativeModel]):
             maximum_length=min(options.maximum_length, self.max_tokens),
         )
         captions: list[Caption] = []
-        tell(self, GIVEN, len(pictures))
+        emit(self, GIVEN, len(pictures))
         for start in range(0, len(pictures), batch_size):
             batch = [self._input(each) for each in pictures[start : start + batch_size]]
-            tell(self, ROWS, range(start, start + len(batch)))
+            emit(self, ROWS, range(start, start + len(batch)))
             # Every batch has samples of its own, which are the same whenever it is decoded again.
             captions += self._captions(batch, replace(options, seed=options.seed + start), looks)
         return captions
@@ -181,7 +188,7 @@ class Captioner(BesideTorch[NativeModel]):
     def caption_files(
         self,
         files: Iterable[Path],
-        options: DecodingOptions = DEFAULTS,
+        options: DecodingOptions = FOR_CAPTIONS,
         *,
         looks: bool = False,
         batch_size: int = 32,
@@ -209,13 +216,12 @@ class Captioner(BesideTorch[NativeModel]):
             return self.read(Path(picture))
         return torch.from_numpy(picture) if isinstance(picture, np.ndarray) else picture
 
-    @torch.inference_mode()
     def _captions(
         self, batch: Sequence[Tensor], options: DecodingOptions, looks: bool
     ) -> Iterator[Caption]:
         memory = self._memory(batch)
         hypotheses = self._search(memory, options)
-        tell(self, FOUND, hypotheses)
+        emit(self, FOUND, hypotheses)
         written = [(row, each.tokens) for row, of_row in enumerate(hypotheses) for each in of_row]
         maps: Iterator[Looks] | None = None
         if looks and self.reading:
@@ -232,10 +238,10 @@ class Captioner(BesideTorch[NativeModel]):
         engine = self.engine if searched else None
         if engine is not None:
             memories = list(memory.states.float().numpy())
-            longest = [options.limits().longest_of(len(each)) for each in memories]
+            longest = [options.limits.longest_of(len(each)) for each in memories]
             if engine.positions is None or max(longest, default=0) < engine.positions:
-                return hypotheses_of(engine, memories, options)
-        return decode(self.model.decoder, memory, options)
+                return hypotheses_of([engine], memories, options)
+        return decode(self._model.decoder, memory, options)
 
     def _caption(self, hypothesis: Hypothesis, looks: Looks | None) -> Caption:
         return Caption(
@@ -250,7 +256,6 @@ class Captioner(BesideTorch[NativeModel]):
         # Bytes may decode to a line break, and a caption is one line.
         return normalize(self.tokenizer.decode(pieces)).strip()
 
-    @torch_at_work
     @torch.inference_mode()
     def look(
         self,
@@ -277,7 +282,6 @@ class Captioner(BesideTorch[NativeModel]):
             raise ModelError("this model has no attention: it reads the whole image as one vector.")
         return self.look_at([self.reading], pictures, texts, batch_size=batch_size)[0]
 
-    @torch_at_work
     @torch.inference_mode()
     def look_at(
         self,
@@ -291,20 +295,20 @@ class Captioner(BesideTorch[NativeModel]):
         pictures_in(pictures)
         texts = texts_in(texts, "captions")
         looks: list[list[Looks]] = [[] for _ in readings]
-        tell(self, GIVEN, len(pictures))
+        emit(self, GIVEN, len(pictures))
         targets = self.tokenizer.encode_batch(texts)
         for start in range(0, len(pictures), batch_size):
             end = start + batch_size
-            tell(self, ROWS, range(start, min(end, len(pictures))))
+            emit(self, ROWS, range(start, min(end, len(pictures))))
             memory = self._memory([self._input(each) for each in pictures[start:end]])
-            found = self._looks(memory, list(enumerate(targets[start:end])), readings)
-            for kept, new in zip(looks, found, strict=True):
+            batch_looks = self._looks(memory, list(enumerate(targets[start:end])), readings)
+            for kept, new in zip(looks, batch_looks, strict=True):
                 kept += new
         return looks
 
     def _memory(self, pictures: Sequence[Tensor]) -> Memory:
-        device = next(self.model.parameters()).device
-        return self.model.encode(torch.stack(list(pictures)).to(device))
+        device = next(self._model.parameters()).device
+        return self._model.encode(torch.stack(list(pictures)).to(device))
 
     def _looks(
         self,
@@ -320,7 +324,7 @@ class Captioner(BesideTorch[NativeModel]):
             [[START, *pieces, *[END] * (longest - len(pieces))] for _, pieces in written],
             device=device,
         )
-        for weights in cross_attentions(self.model, memory.select(rows), tokens, readings):
+        for weights in cross_attentions(self._model, memory.select(rows), tokens, readings):
             yield [
                 self._looks_of(seen[: len(pieces)], pieces)
                 for seen, (_, pieces) in zip(weights.float().cpu(), written, strict=True)
@@ -329,9 +333,9 @@ class Captioner(BesideTorch[NativeModel]):
     def _looks_of(self, seen: Tensor, pieces: Sequence[int]) -> Looks:
         words, of_piece = self.words_of(pieces)
         if not words:
-            return Looks((), seen.new_zeros(0, *self.model.grid))
+            return Looks((), seen.new_zeros(0, *self._model.grid))
         cells = range(seen.shape[1])
-        return Looks(words, merge_words(seen, cells, of_piece).unflatten(1, self.model.grid))
+        return Looks(words, merge_words(seen, cells, of_piece).unflatten(1, self._model.grid))
 
     def words_of(self, pieces: Sequence[int]) -> tuple[tuple[str, ...], list[int]]:
         """The words that plain spaces separate, and for each token the index of its word.

@@ -1,17 +1,15 @@
-"""From the folder of a model to its system: a loaded bundle as a callable object."""
+"""Opening and loading of models from their folders."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar, overload
+from typing import overload
 
+from jumok.bundle.huggingface import READS, TOKENIZER, detect_huggingface
 from jumok.bundle.reading import Bundle, read_bundle
-from jumok.bundle.theirs import READS, TOKENIZER, theirs
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 from jumok.kinds import KINDS, Kind
-from jumok.systems.base import System
+from jumok.systems.base import AnySystem, System
 from jumok.systems.device import EngineName, EnginePrecision
-
-SomeSystem = TypeVar("SomeSystem", bound=System)
 
 
 @dataclass(frozen=True)
@@ -64,23 +62,23 @@ class OpenedModel:
         for part in self.parts:
             folder = part.folder if isinstance(part, Bundle) else part
             its = KINDS[_task_of(part)].verb
-            found = None if isinstance(part, Bundle) else theirs(part)
-            if found is not None and its != verb:
+            huggingface = None if isinstance(part, Bundle) else detect_huggingface(part)
+            if huggingface is not None and its != verb:
                 raise BundleError(
-                    f"jumok cannot {verb} with {found.named}: only its encoder is read.",
+                    f"jumok cannot {verb} with {huggingface.named}: only its encoder is read.",
                     do=READS,
-                    place=Place(folder),
+                    place=Location(folder),
                 )
             if its != verb:
                 raise BundleError(
                     f"this model cannot {verb}.",
-                    place=Place(folder),
+                    place=Location(folder),
                     do=f"it was trained for something else: jumok {its} {folder}",
                 )
 
 
-def open_model(*folders: Path | str) -> OpenedModel:
-    """Reads everything of the models but their weights.
+def open_model(*folders: Bundle | Path | str) -> OpenedModel:
+    """Reads everything of the models but their weights; a bundle that was read is not read again.
 
     A folder may also hold a pretrained BERT in Hugging Face's format (`jumok.systems.bert`).
 
@@ -90,7 +88,7 @@ def open_model(*folders: Path | str) -> OpenedModel:
     """
     if not folders:
         raise BundleError("there is no model to load.", do="give the folder of a bundle")
-    parts = tuple(map(_opened, map(Path, folders)))
+    parts = tuple(map(_open_part, folders))
     for part in parts:
         _task_of(part)
     return OpenedModel(_task_of(parts[0]), parts)
@@ -109,12 +107,12 @@ def load(
 @overload
 def load(
     *folders: Path | str,
-    kind: type[SomeSystem],
+    kind: type[AnySystem],
     device: str = ...,
     precision: EnginePrecision = ...,
     engine: EngineName = ...,
     threads: int = ...,
-) -> SomeSystem: ...
+) -> AnySystem: ...
 
 
 def load(
@@ -139,8 +137,8 @@ def load(
             "fp32".
         engine: "auto" is the native engine where it serves the model: on a CPU it is several times
             faster than torch, and in "fp32" gives the same answers. The models on torch are loaded
-            when they are first read (`model.models`, `model.modules()`, `jumok.record`), and from
-            then on torch computes, with every hook and change.
+            when they are first read (`model.models`, `model.modules()`, `jumok.record`); torch
+            computes once they are hooked or changed, with every hook and change.
         threads: of the native engine; 0: one for each core.
 
     Raises:
@@ -155,13 +153,15 @@ def load(
             "this bundle holds another kind of model.",
             expected=kind.__name__,
             got=found.__name__,
-            place=Place(Path(folders[0])),
+            place=Location(Path(folders[0])),
         )
     return opened.load(device, precision, engine, threads)
 
 
-def _opened(folder: Path) -> Bundle | Path:
-    return folder if (folder / TOKENIZER).is_file() else read_bundle(folder)
+def _open_part(folder: Bundle | Path | str) -> Bundle | Path:
+    if isinstance(folder, Bundle):
+        return folder
+    return Path(folder) if (Path(folder) / TOKENIZER).is_file() else read_bundle(Path(folder))
 
 
 def _task_of(part: Bundle | Path) -> str:
@@ -171,7 +171,7 @@ def _task_of(part: Bundle | Path) -> str:
     if part.config.task not in KINDS:
         raise BundleError(
             "this jumok does not know what the bundle is for.",
-            place=Place(part.folder),
+            place=Location(part.folder),
             expected=", ".join(KINDS),
             got=part.config.task,
             do="pip install --upgrade jumok",

@@ -1,4 +1,4 @@
-"""What a classifier predicts for one input, an image or a text."""
+"""Predictions of image and text classifiers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Texts as vectors: an encoder's states, averaged over a sentence or over a word's tokens.
+"""Sentence and word embeddings: means of an encoder's states.
 
 Importing it imports no torch: a translator that runs on the native engine is a `SourceReader`, too.
 """
@@ -6,26 +6,24 @@ Importing it imports no torch: a translator that runs on the native engine is a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from jumok.attention.heard import tell
+from jumok.attention.events import emit
 from jumok.data.tokenizer import SPACE, Tokenizer, normalize, plain_words
 from jumok.errors import ModelError
-from jumok.late import late_imports
-from jumok.systems.base import GIVEN, ROWS, Shown, System, torch_at_work
+from jumok.systems.base import GIVEN, ROWS, System
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.translation.segments import cut_lines
 
-with late_imports():
+if TYPE_CHECKING:
     import torch
-    from torch import nn
+    from torch.nn import Module
 
-    from jumok import shapes
-    from jumok.data.files import vectors as files_vectors
-    from jumok.data.pairs import batches
-    from jumok.layers import embedding as layers_embedding
-    from jumok.models import memory as models_memory
-    from jumok.systems import words as system_words
+    from jumok.data.files.vectors import Vectors
+    from jumok.data.pairs.batches import SourceBatch
+    from jumok.models.memory import SequenceToSequence
+    from jumok.shapes import Float
+    from jumok.systems.words import WordSpace
 
 
 @runtime_checkable
@@ -34,17 +32,15 @@ class Embedder(Protocol):
 
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32
-    ) -> shapes.Float[torch.Tensor, "texts dim"]:
+    ) -> Float[torch.Tensor, "texts dim"]:
         """One vector for each text; `batch_size` texts are read together."""
         ...
 
-    def word_vectors(
-        self, text: str
-    ) -> tuple[tuple[str, ...], shapes.Float[torch.Tensor, "words dim"]]:
+    def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[torch.Tensor, "words dim"]]:
         """The words of a text, separated by plain spaces, and a vector for each in its context."""
         ...
 
-    def word_space(self) -> system_words.WordSpace:
+    def word_space(self) -> WordSpace:
         """The words that are one token, with their vectors in the embedding table, before any
         context."""
         ...
@@ -56,29 +52,33 @@ class GivenVectors:
     An Embedder. A sentence is the mean of its words that have vectors.
     """
 
-    def __init__(self, vectors: files_vectors.Vectors) -> None:
+    def __init__(self, vectors: Vectors) -> None:
+        import torch
+
         self._matrix = torch.from_numpy(vectors.matrix)
-        self._space = system_words.WordSpace(vectors.words, self._matrix)
+        from jumok.systems.words import WordSpace
+
+        self._space = WordSpace(vectors.words, self._matrix)
 
     def sentence_vectors(
         self,
         texts: Sequence[str],
         batch_size: int = 32,  # noqa: ARG002  (batches do not make a look-up faster)
-    ) -> shapes.Float[torch.Tensor, "texts dim"]:
+    ) -> Float[torch.Tensor, "texts dim"]:
         """For each text the mean of its words' vectors; zeros if no word has one."""
         found = [self.word_vectors(text)[1] for text in texts]
         sums = [vectors.sum(0) / max(len(vectors), 1) for vectors in found]
+        import torch
+
         return torch.stack(sums) if sums else self._matrix[:0]
 
-    def word_vectors(
-        self, text: str
-    ) -> tuple[tuple[str, ...], shapes.Float[torch.Tensor, "words dim"]]:
+    def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[torch.Tensor, "words dim"]]:
         """The words of a text that have vectors, and these vectors."""
         found = [(word, self._space.row(word)) for word in plain_words(normalize(text))]
         known = [(word, row) for word, row in found if row is not None]
         return tuple(word for word, _ in known), self._matrix[[row for _, row in known]]
 
-    def word_space(self) -> system_words.WordSpace:
+    def word_space(self) -> WordSpace:
         """All words of the file."""
         return self._space
 
@@ -93,26 +93,32 @@ class SourceReader(System):
             their segments averaged.
     """
 
-    models: Shown[list[models_memory.SequenceToSequence]]
     tokenizer: Tokenizer
     max_tokens: int
 
+    @property
+    def _models(self) -> Sequence[SequenceToSequence]:
+        raise NotImplementedError
+
     def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
-        """Reads texts for `jumok.states_of`, without writing any."""
+        """Reads texts for `jumok.states_of`."""
         self.sentence_vectors(texts, batch_size)
 
-    @torch_at_work
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32
-    ) -> shapes.Float[torch.Tensor, "texts dim"]:
+    ) -> Float[torch.Tensor, "texts dim"]:
         """For each text the mean of the encoder's states, END's included; zeros without a word."""
         texts = texts_in(texts)
         parts = cut_lines(texts, self.tokenizer, self.max_tokens)
-        tell(self, GIVEN, len(texts))
+        emit(self, GIVEN, len(texts))
+        import torch
+
         vectors: list[torch.Tensor] = []
         lines, counts = [], torch.zeros(len(texts), 1)
-        for batch in batches.source_batches([part.ids for part in parts], sentences=batch_size):
-            tell(self, ROWS, [parts[row].line for row in batch.rows])
+        from jumok.data.pairs.batches import source_batches
+
+        for batch in source_batches([part.ids for part in parts], sentences=batch_size):
+            emit(self, ROWS, [parts[row].line for row in batch.rows])
             for row, states in zip(batch.rows, self._states(batch), strict=True):
                 real = states[: len(parts[row].ids) + 1]
                 vectors.append(real.sum(0))
@@ -124,19 +130,20 @@ class SourceReader(System):
             sums.index_add_(0, torch.tensor(lines), torch.stack(vectors))
         return sums / counts.clamp(min=1)
 
-    @torch_at_work
-    def word_vectors(
-        self, text: str
-    ) -> tuple[tuple[str, ...], shapes.Float[torch.Tensor, "words dim"]]:
+    def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[torch.Tensor, "words dim"]]:
         """The words of a text, and for each the mean of the encoder's states at its tokens.
 
         Raises:
             ModelError: the encoder writes one vector for a whole sentence (an RNN's last state).
         """
         words = plain_words(normalize(text_of(text, "text")))
+        import torch
+
         sums, counts = torch.zeros(len(words), self._width()), torch.zeros(len(words), 1)
+        from jumok.data.pairs.batches import source_batches
+
         for part in cut_lines([text], self.tokenizer, self.max_tokens):
-            (batch,) = batches.source_batches([part.ids], sentences=1)
+            (batch,) = source_batches([part.ids], sentences=1)
             rows = part.first_word + torch.tensor(self.tokenizer.words(part.ids))
             # a token that decodes to a space opens a word that the text does not have
             rows.clamp_(max=len(words) - 1)
@@ -150,19 +157,23 @@ class SourceReader(System):
             counts.index_add_(0, rows, torch.ones(len(rows), 1))
         return tuple(words), sums / counts.clamp(min=1)
 
-    def word_space(self) -> system_words.WordSpace:
+    def word_space(self) -> WordSpace:
         """The words that are one token, with their vectors in the embedding table."""
-        return own_space(self.models[0], self.tokenizer)
+        return own_space(self._models[0], self.tokenizer)
 
-    def _states(self, batch: batches.SourceBatch) -> shapes.Float[torch.Tensor, "batch length dim"]:
-        device = next(self.models[0].parameters()).device
+    def _states(self, batch: SourceBatch) -> Float[torch.Tensor, "batch length dim"]:
+        device = next(self._models[0].parameters()).device
         allowed = None if batch.allowed is None else batch.allowed.to(device)
+        import torch
+
         with torch.inference_mode():
-            return self.models[0].encode(batch.tokens.to(device), allowed).states.float().cpu()
+            return self._models[0].encode(batch.tokens.to(device), allowed).states.float().cpu()
 
     def _width(self) -> int:
         """The width of the encoder's states."""
-        (nothing,) = batches.source_batches([[]], sentences=1)
+        from jumok.data.pairs.batches import source_batches
+
+        (nothing,) = source_batches([[]], sentences=1)
         return self._states(nothing).shape[2]
 
 
@@ -172,8 +183,12 @@ def whole_words(tokenizer: Tokenizer) -> dict[int, str]:
     return {id: piece[1:] for id, piece in pieces if piece.startswith(SPACE) and piece != SPACE}
 
 
-def own_space(model: nn.Module, tokenizer: Tokenizer) -> system_words.WordSpace:
+def own_space(model: Module, tokenizer: Tokenizer) -> WordSpace:
     """The whole words of the vocabulary, with their rows in the model's first embedding table."""
-    table = next(m.table for m in model.modules() if isinstance(m, layers_embedding.Embedding))
+    from jumok.layers.embedding import Embedding
+
+    table = next(m.table for m in model.modules() if isinstance(m, Embedding))
     words = whole_words(tokenizer)
-    return system_words.WordSpace(list(words.values()), table.detach()[list(words)].float().cpu())
+    from jumok.systems.words import WordSpace
+
+    return WordSpace(list(words.values()), table.detach()[list(words)].float().cpu())

@@ -1,4 +1,4 @@
-"""Checks of what a system is given: a list of texts, and not one text."""
+"""Checks of a system's inputs."""
 
 from collections.abc import Iterable
 
@@ -17,22 +17,22 @@ def texts_in(texts: Iterable[str], what: str = "texts") -> list[str]:
     if isinstance(texts, str | bytes | bytearray):
         raise DataError(
             f"one text was given where a list of {what} is expected.",
-            expected=f"a list of {what}, such as [{_shown(texts)}]",
-            got=_shown(texts),
+            expected=f"a list of {what}, such as [{_abbreviated(texts)}]",
+            got=_abbreviated(texts),
             do="put it into a list, also where it is the only one",
         )
     if not isinstance(texts, Iterable):
-        raise DataError(f"a list of {what} is expected.", got=_shown(texts))
-    found = list(texts)
-    for number, text in enumerate(found, start=1):
+        raise DataError(f"a list of {what} is expected.", got=_abbreviated(texts))
+    listed = list(texts)
+    for number, text in enumerate(listed, start=1):
         if not isinstance(text, str):
             raise DataError(
                 f"number {number} of the {what} is not a text.",
                 expected="a str",
-                got=_shown(text),
+                got=_abbreviated(text),
                 do="decode bytes, and leave out what is empty" if text is not None else "",
             )
-    return found
+    return listed
 
 
 def text_of(text: str, what: str) -> str:
@@ -42,7 +42,7 @@ def text_of(text: str, what: str) -> str:
         DataError: something else was given.
     """
     if not isinstance(text, str):
-        raise DataError(f"the {what} is not a text.", expected="a str", got=_shown(text))
+        raise DataError(f"the {what} is not a text.", expected="a str", got=_abbreviated(text))
     return text
 
 
@@ -55,13 +55,13 @@ def pictures_in(pictures: object) -> None:
     if isinstance(pictures, str | bytes) or not isinstance(pictures, Iterable):
         raise DataError(
             "one image was given where a list of images is expected.",
-            expected=f"a list of images, such as [{_shown(pictures)}]",
-            got=_shown(pictures),
+            expected=f"a list of images, such as [{_abbreviated(pictures)}]",
+            got=_abbreviated(pictures),
             do="put it into a list, also where it is the only one",
         )
 
 
-def _shown(thing: object) -> str:
+def _abbreviated(thing: object) -> str:
     """A thing in the few words that a message has room for; unprintable texts are escaped."""
     shown = ascii(thing) if isinstance(thing, str) and not thing.isprintable() else repr(thing)
     return shown if len(shown) <= 60 else f"{shown[:57]}..."

@@ -1,4 +1,4 @@
-"""A trained image classifier as a callable object."""
+"""Image classification system."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,17 +6,16 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from jumok.attention.heard import tell
-from jumok.bundle.described import section_of
+from jumok.attention.events import emit
 from jumok.bundle.reading import Bundle
 from jumok.bundle.weights import load_model
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.data.files.images import Pixels, read_image
 from jumok.data.pictures.batches import as_tensor
 from jumok.data.pictures.corpus import Fitted, Shape
-from jumok.errors import BundleError, Place
+from jumok.errors import BundleError, Location
 from jumok.models.image_classifier import ImageClassifier
-from jumok.systems.base import GIVEN, ROWS, Facts, Shown, System, at_work, loaded_from
+from jumok.systems.base import GIVEN, ROWS, Facts, System, loaded_from
 from jumok.systems.classification import Classification, ranked
 from jumok.systems.device import PrecisionName, choose_device, dtype_of
 from jumok.systems.given import pictures_in
@@ -34,12 +33,11 @@ class ImageClassification(System):
     """
 
     task = "image-classification"
-    models: Shown[tuple[ImageClassifier, ...]] = Shown()
 
     def __init__(
         self, models: Sequence[ImageClassifier], labels: Sequence[str], shape: Shape
     ) -> None:
-        self.models, self.labels, self.shape = tuple(models), tuple(labels), shape
+        self._models, self.labels, self.shape = tuple(models), tuple(labels), shape
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [each.facts() for each in self.classify(given)]
@@ -66,7 +64,7 @@ class ImageClassification(System):
                 raise BundleError(
                     "these models do not go together.",
                     expected="the same labels, and images of the same size",
-                    place=Place(bundle.folder),
+                    place=Location(bundle.folder),
                 )
             model = load_model(bundle, str(where)).to(dtype_of(precision))
             assert isinstance(model, ImageClassifier)  # by its section
@@ -75,26 +73,31 @@ class ImageClassification(System):
             cls(models, bundles[0].config.labels, shapes[0]), bundles, device, precision
         )
 
-    def modules(self) -> Sequence[ImageClassifier]:
-        return self.models
+    @property
+    def models(self) -> tuple[ImageClassifier, ...]:
+        """Its models, which may be changed."""
+        return self.expose(self._models)
 
-    @at_work
+    def _modules(self) -> Sequence[ImageClassifier]:
+        return self._models
+
+    @torch.no_grad()
     def classify(
         self, pictures: Sequence[PictureInput], batch_size: int = 64
     ) -> list[Classification]:
         """The label of each image, in their order.
 
         Raises:
-            DataError: an image cannot be read, or one image was given instead of a list.
+            DataError: an image cannot be read, or not a list of images.
         """
         pictures_in(pictures)
-        tell(self, GIVEN, len(pictures))
+        emit(self, GIVEN, len(pictures))
         fitted = [self.fit(picture) for picture in pictures]
-        found: list[Classification] = []
+        classifications: list[Classification] = []
         for start in range(0, len(fitted), batch_size):
-            tell(self, ROWS, range(start, min(start + batch_size, len(fitted))))
-            found += self.classify_fitted(np.stack(fitted[start : start + batch_size]))
-        return found
+            emit(self, ROWS, range(start, min(start + batch_size, len(fitted))))
+            classifications += self.classify_fitted(np.stack(fitted[start : start + batch_size]))
+        return classifications
 
     def fit(self, picture: PictureInput) -> Fitted:
         """The image in the models' size and colours.
@@ -105,22 +108,24 @@ class ImageClassification(System):
         pixels = picture if isinstance(picture, np.ndarray) else read_image(Path(picture))
         return self.shape.fit(pixels)
 
-    @at_work
+    @torch.no_grad()
     def classify_fitted(self, pixels: np.ndarray) -> list[Classification]:
         """The labels of these images (image height width colours)."""
-        tensor = as_tensor(pixels).to(self.models[0].output.weight.device)
-        found = torch.stack([model.probabilities(tensor) for model in self.models]).mean(0).cpu()
-        return [ranked(row, self.labels) for row in found]
+        tensor = as_tensor(pixels).to(self._models[0].output.weight.device)
+        probabilities = (
+            torch.stack([model.probabilities(tensor) for model in self._models]).mean(0).cpu()
+        )
+        return [ranked(row, self.labels) for row in probabilities]
 
 
 def _shape_of(bundle: Bundle) -> Shape:
     """The size and colours of images that a bundle's model reads."""
-    config = section_of(bundle)
+    config = bundle.section
     if not isinstance(config, ImageClassifierConfig):
         raise BundleError(
             "this bundle holds another kind of model.",
             expected="an image classifier",
             got=config.kind,
-            place=Place(bundle.folder),
+            place=Location(bundle.folder),
         )
     return Shape(config.height, config.width, config.colours)

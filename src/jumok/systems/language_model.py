@@ -1,4 +1,4 @@
-"""A language model as a callable object: it continues a prompt, and scores texts.
+"""Language model system: it continues prompts and scores texts.
 
 On the native engine, importing and using this imports no torch. The model on torch is loaded when
 it is first needed: for listeners and changes, and for code that asks for it.
@@ -10,43 +10,39 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
-from jumok.attention.heard import tell
+from jumok.attention.events import emit
 from jumok.bundle.reading import CONFIG, TOKENIZER, Bundle
-from jumok.data.texts.certain import certain_text
 from jumok.data.texts.corpus import Rule
-from jumok.data.texts.tokenizer import TextTokenizer, load_text_tokenizer
+from jumok.data.texts.tokenizer import TextTokenizer, certain_text, load_text_tokenizer
 from jumok.data.tokenizer import END, PAD, START, UNKNOWN
 from jumok.decoding import DecodingOptions
+from jumok.decoding.options import FOR_CONTINUATION
+from jumok.decoding.writing import Watch
 from jumok.engine.language import NativeCausal
-from jumok.errors import BundleError, DataError, ModelError, Place
-from jumok.late import late_imports
-from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, Shown, at_work, known_origin
+from jumok.errors import BundleError, DataError, Location, ModelError
+from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, known_origin
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, dtype_of
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.loading import check_size, model_of, only_one, read_bundles
 from jumok.systems.native.beside_torch import BesideTorch
-from jumok.systems.native.language import (
-    NativeWriter,
-    TokenWriter,
-    Watch,
-    WrittenElsewhere,
-    next_tokens,
-    searched,
-)
 from jumok.systems.native.models import native_causal
+from jumok.systems.text_writer import (
+    TokenWriter,
+    WrittenElsewhere,
+    native_writer,
+    searched,
+    tokens_of,
+    without_gradients,
+    writer_of,
+)
 from jumok.systems.translation.on_engine import choose_engine, precision_of
 
-with late_imports():
+if TYPE_CHECKING:
     import torch
 
-    from jumok.decoding import window
-    from jumok.models import causal as models_causal
-    from jumok.models import decoder as models_decoder
-    from jumok.systems import language_on_torch
-
-DEFAULTS = DecodingOptions(beam=1, sample=True)
+    from jumok.models.causal import CausalLanguageModel
 
 
 @dataclass(frozen=True)
@@ -95,11 +91,7 @@ def together(scored: Iterable[TextScore]) -> TextScore:
 
 
 def _rule(documents: str, file: Path) -> Rule:
-    """The rule that a bundle names for what is one document.
-
-    Raises:
-        BundleError: the rule is not known.
-    """
+    """The rule that a bundle names for what is one document."""
     for known in get_args(Rule):
         if documents == known:
             return known
@@ -108,7 +100,7 @@ def _rule(documents: str, file: Path) -> Rule:
         expected=", ".join(get_args(Rule)),
         got=repr(documents),
         do="pip install --upgrade jumok, or get an undamaged copy of the bundle",
-        place=Place(file),
+        place=Location(file),
     )
 
 
@@ -116,8 +108,8 @@ class LanguageModel(BesideTorch[NativeCausal]):
     """A causal language model with its tokenizer.
 
     Attributes:
-        model: on torch. One on the native engine loads it when it is first read, and from then on
-            torch computes, with what the model is then.
+        model: on torch. One on the native engine loads it when it is first read; torch computes
+            once it is hooked or changed, with what it is then.
 
     Args:
         model: in evaluation mode.
@@ -130,12 +122,11 @@ class LanguageModel(BesideTorch[NativeCausal]):
     """
 
     task = "language-model"
-    model: Shown[models_causal.CausalLanguageModel] = Shown()
-    decoder: Shown[window.Window[models_decoder.TransformerState]] = Shown()
+    _held: CausalLanguageModel
 
     def __init__(
         self,
-        model: models_causal.CausalLanguageModel,
+        model: CausalLanguageModel,
         tokenizer: TextTokenizer,
         *,
         context: int,
@@ -148,10 +139,17 @@ class LanguageModel(BesideTorch[NativeCausal]):
                 got=f"{tokenizer.size} subwords",
             )
         self.tokenizer, self.context, self.documents = tokenizer, context, documents
-        self._hold(model)
+        self._held = model
 
-    def _hold(self, model: models_causal.CausalLanguageModel) -> None:
-        self.model, self.decoder = model, window.Window(model.decoder, self.context)
+    @property
+    def model(self) -> CausalLanguageModel:
+        """The model on torch, which the code that has it may change."""
+        return self.expose(self._model)
+
+    @property
+    def _model(self) -> CausalLanguageModel:
+        self._load_on_torch()
+        return self._held
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [{"text": "".join(self.generate(prompt))} for prompt in given]
@@ -199,13 +197,19 @@ class LanguageModel(BesideTorch[NativeCausal]):
         self, bundles: Sequence[Bundle], device: torch.device, dtype: torch.dtype
     ) -> None:
         (bundle,) = bundles
-        self._hold(model_of(bundle, models_causal.CausalLanguageModel, device, dtype))
+        from jumok.models.causal import CausalLanguageModel
 
-    def modules(self) -> Sequence[models_causal.CausalLanguageModel]:
-        return [self.model]
+        self._held = model_of(bundle, CausalLanguageModel, device, dtype)
+
+    def _modules(self) -> Sequence[CausalLanguageModel]:
+        return [self._model]
 
     def generate(
-        self, prompt: str = "", options: DecodingOptions = DEFAULTS, *, max_tokens: int = 256
+        self,
+        prompt: str = "",
+        options: DecodingOptions = FOR_CONTINUATION,
+        *,
+        max_tokens: int = 256,
     ) -> Iterator[str]:
         """The text that follows `prompt`, in parts, each as soon as it is final.
 
@@ -228,7 +232,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
     def generate_tokens(
         self,
         prompt: str = "",
-        options: DecodingOptions = DEFAULTS,
+        options: DecodingOptions = FOR_CONTINUATION,
         *,
         max_tokens: int = 256,
         watch: Watch | None = None,
@@ -240,15 +244,15 @@ class LanguageModel(BesideTorch[NativeCausal]):
                 not in beam search.
         """
         ids, options = self._asked(prompt, options, max_tokens)
-        engine = self._writing_engine(options)
-        if engine is not None:
-            return next_tokens(engine, ids, options, watch)
-        return self._written(ids, options, watch)
+        engine = self.engine
+        if engine is None:
+            return without_gradients(self._on_torch(ids, options, watch))
+        return tokens_of(self._on_engine(engine, ids, options, watch), engine.pass_reader())
 
     def writer(
         self,
         prompt: str = "",
-        options: DecodingOptions = DEFAULTS,
+        options: DecodingOptions = FOR_CONTINUATION,
         *,
         max_tokens: int = 256,
         watch: Watch | None = None,
@@ -260,10 +264,10 @@ class LanguageModel(BesideTorch[NativeCausal]):
             MemoryError: there is not enough memory.
         """
         ids, options = self._asked(prompt, options, max_tokens)
-        engine = self._writing_engine(options)
-        if engine is not None:
-            return NativeWriter(engine, ids, options, watch)
-        return WrittenElsewhere(self._written(ids, options, watch))
+        engine = self.engine
+        if engine is None:
+            return WrittenElsewhere(without_gradients(self._on_torch(ids, options, watch)))
+        return self._on_engine(engine, ids, options, watch)
 
     def _asked(
         self, prompt: str, options: DecodingOptions, max_tokens: int
@@ -275,39 +279,38 @@ class LanguageModel(BesideTorch[NativeCausal]):
             maximum_ratio=None, forbidden=(PAD, UNKNOWN, START),
         )  # fmt: skip
 
-    def _writing_engine(self, options: DecodingOptions) -> NativeCausal | None:
-        """The native engine, if it is there and the text is written token by token."""
-        return self.engine if options.sample or options.beam == 1 else None
-
-    def _written(
-        self, prompt: list[int], options: DecodingOptions, watch: Watch | None
-    ) -> Iterator[int]:
-        """Tokens that torch writes, or that a search finds."""
-        if self.engine is None:
-            return self.each_at_work(self._tokens(prompt, options, watch))
-        return self._found(self.engine, prompt, options)
-
-    def _found(
-        self, engine: NativeCausal, prompt: list[int], options: DecodingOptions
-    ) -> Iterator[int]:
-        yield from searched(engine, prompt, options)[0].tokens[len(prompt) :]
-
-    def _tokens(
-        self, prompt: list[int], options: DecodingOptions, watch: Watch | None
-    ) -> Iterator[int]:
-        given = self.model, self.decoder, prompt, options
+    def _on_engine(
+        self, engine: NativeCausal, prompt: list[int], options: DecodingOptions, watch: Watch | None
+    ) -> TokenWriter:
+        """What writes token by token, or what a search finds."""
         if options.sample or options.beam == 1:
-            yield from language_on_torch.next_tokens_on_torch(*given, watch)
+            return native_writer(engine, prompt, options, watch)
+
+        def tokens() -> Iterator[int]:
+            yield from searched(engine, prompt, options)[0].tokens[len(prompt) :]
+
+        return WrittenElsewhere(tokens())
+
+    def _on_torch(
+        self, prompt: list[int], options: DecodingOptions, watch: Watch | None
+    ) -> Iterator[int]:
+        """Tokens as they are chosen, or what a search finds."""
+        from jumok.decoding.torch_stepper import TorchStepper, decode
+        from jumok.decoding.window import Window
+
+        decoder, nothing = Window(self._model.decoder, self.context), self._model.nothing()
+        if options.sample or options.beam == 1:
+            stepper = TorchStepper(decoder, nothing)
+            yield from tokens_of(writer_of(stepper, prompt, options, watch), None)
             return
-        hypotheses = language_on_torch.searched_on_torch(*given)
-        tell(self, FOUND, hypotheses)
+        hypotheses = decode(decoder, nothing, options, [prompt])
+        emit(self, FOUND, hypotheses)
         yield from hypotheses[0][0].tokens[len(prompt) :]
 
     def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
-        """Reads texts for `jumok.states_of`, without writing any."""
+        """Reads texts for `jumok.states_of`."""
         self.score(texts, batch_size=batch_size)
 
-    @at_work
     def score(self, texts: Sequence[str], *, batch_size: int = 32) -> list[TextScore]:
         """The log-probabilities of given texts, each a document of its own.
 
@@ -327,9 +330,9 @@ class LanguageModel(BesideTorch[NativeCausal]):
             (window for row, ids in enumerate(encoded) for window in self._windows(row, len(ids))),
             key=lambda window: window.end - window.start,
         )
-        tell(self, GIVEN, len(texts))
+        emit(self, GIVEN, len(texts))
         for first in range(0, len(windows), batch_size):
-            tell(self, ROWS, [one.row for one in windows[first : first + batch_size]])
+            emit(self, ROWS, [one.row for one in windows[first : first + batch_size]])
             self._score_windows(windows[first : first + batch_size], encoded, values)
         return [
             TextScore(tuple(ids[1:]), tuple(of_text), len(text.encode()))
@@ -351,11 +354,10 @@ class LanguageModel(BesideTorch[NativeCausal]):
         engine = self.engine
         texts = [encoded[one.row][one.start : one.end + 1] for one in windows]
         if engine is not None:
-            found = [row.tolist() for row in engine.score(texts)]
+            scored = [row.tolist() for row in engine.score(texts)]
         else:
-            with self.torch_at_work():
-                found = language_on_torch.scored_on_torch(self.model, texts)
-        for window, row in zip(windows, found, strict=True):
+            scored = _scored_on_torch(self._model, texts)
+        for window, row in zip(windows, scored, strict=True):
             new = row[window.scored - window.start : window.end - window.start]
             values[window.row][window.scored : window.end] = new
 
@@ -369,3 +371,20 @@ class _Span:
     start: int
     end: int
     scored: int
+
+
+def _scored_on_torch(
+    model: CausalLanguageModel, texts: Sequence[Sequence[int]]
+) -> list[list[float]]:
+    """The log-probability of each token of these texts but the first."""
+    import torch
+
+    device, width = model.decoder.embedding.table.device, max(map(len, texts))
+    # padding follows the tokens that are read, so no query attends to it
+    rows = [[*ids, *[END] * (width - len(ids))] for ids in texts]
+    with torch.inference_mode():
+        tokens = torch.tensor(rows, device=device)
+        logits = model.decoder.logits(model.hidden(tokens[:, :-1])).float()
+        values = logits.log_softmax(2).gather(2, tokens[:, 1:, None])
+    chosen: list[list[float]] = values[..., 0].tolist()
+    return chosen

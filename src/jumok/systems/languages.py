@@ -1,4 +1,4 @@
-"""What must be known about a language to process its text."""
+"""Language codes, and languages without spaces."""
 
 _SHORT = {"zho": "zh", "cmn": "zh", "yue": "zh", "jpn": "ja", "kor": "ko"}
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from jumok.alignment.setting import AlignmentSetting
 from jumok.bundle.card import BundleConfig
 from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import BundleError, DataError, Place
-from jumok.late import late_imports
+from jumok.errors import BundleError, DataError, Location
 from jumok.systems.device import PrecisionName, choose_device, dtype_of
 
-with late_imports():
+if TYPE_CHECKING:
     import torch
-
-    from jumok.bundle import weights
-    from jumok.kernels import linear
 
 Model = TypeVar("Model")
 
@@ -38,7 +34,7 @@ def read_bundles(folders: Sequence[Bundle | Path | str], task: str) -> list[Bund
         if bundle.config.task != task:
             raise BundleError(
                 "this bundle holds another kind of model.",
-                place=Place(bundle.folder),
+                place=Location(bundle.folder),
                 expected=f"one for {task}",
                 got=f"one for {bundle.config.task}",
                 do="jumok.load(FOLDER) takes any kind",
@@ -89,15 +85,19 @@ def model_of(bundle: Bundle, kind: type[Model], device: torch.device, dtype: tor
     Raises:
         BundleError: the bundle is damaged, unsafe, or holds another kind of model.
     """
-    model = weights.load_model(bundle, str(device))
+    from jumok.bundle.weights import load_model
+
+    model = load_model(bundle, str(device))
     if not isinstance(model, kind):
         raise BundleError(
             "this bundle holds another kind of model.",
-            place=Place(bundle.folder),
+            place=Location(bundle.folder),
             expected=kind.__name__,
             got=type(model).__name__,
         )
-    linear.prepare_for_inference(model, dtype)
+    from jumok.kernels.linear import prepare_for_inference
+
+    prepare_for_inference(model, dtype)
     return model
 
 
@@ -111,7 +111,7 @@ def load_tokenizer(bundle: Bundle) -> Tokenizer:
     try:
         tokenizer = Tokenizer.load(file)
     except DataError as error:
-        raise BundleError(error.what, got=error.got, do=UNDAMAGED, place=Place(file)) from error
+        raise BundleError(error.what, got=error.got, do=UNDAMAGED, place=Location(file)) from error
     check_size(bundle, tokenizer.size)
     return tokenizer
 
@@ -124,7 +124,7 @@ def check_size(bundle: Bundle, pieces: int) -> None:
             expected=f"{bundle.config.vocabulary_size:,} subwords, by config.json",
             got=f"{pieces:,} subwords",
             do=UNDAMAGED,
-            place=Place(bundle.folder / TOKENIZER),
+            place=Location(bundle.folder / TOKENIZER),
         )
 
 

@@ -1,4 +1,4 @@
-"""A masked language model as a callable object: it fills gaps and turns text into vectors."""
+"""Masked language model system: it fills gaps and embeds texts."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from jumok.attention.heard import tell
+from jumok.attention.events import emit
 from jumok.bundle.reading import Bundle
 from jumok.data.texts.batches import plain_batches
 from jumok.data.texts.masking import word_starts
@@ -16,14 +16,14 @@ from jumok.errors import DataError, ModelError
 from jumok.layers.pooling import mean_of_real
 from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Bool, Float, Int, Tensor
-from jumok.systems.base import GIVEN, ROWS, Facts, Shown, System, at_work, loaded_from
+from jumok.systems.base import GIVEN, ROWS, Facts, System, loaded_from
 from jumok.systems.device import PrecisionName
 from jumok.systems.embedding import own_space
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.loading import load_one, load_tokenizer
 from jumok.systems.words import WordSpace
 
-GAP = re.compile(r"\[MASK\]|_{3,}")
+GAP_PATTERN = re.compile(r"\[MASK\]|_{3,}")
 """How users write a gap."""
 
 STAND_IN = "\ue000"  # a private-use character: it is in no corpus, so no token spans it
@@ -51,7 +51,7 @@ class Filled:
     gaps: tuple[tuple[Candidate, ...], ...] = ()
 
     def facts(self) -> Facts:
-        """All of it as plain JSON."""
+        """As plain JSON."""
         return asdict(self)
 
 
@@ -63,15 +63,14 @@ class MaskedModel(System):
     """
 
     task = "masked-lm"
-    model: Shown[MaskedLanguageModel] = Shown()
 
     def __init__(self, model: MaskedLanguageModel, tokenizer: Tokenizer, max_tokens: int) -> None:
-        self.model = model
+        self._model = model
         self.tokenizer = tokenizer
         self.max_tokens = max_tokens
         self._opens = torch.from_numpy(word_starts(tokenizer))
         pieces = tokenizer.pieces(range(tokenizer.size))
-        self._text = torch.tensor([_is_text(id, piece) for id, piece in enumerate(pieces)])
+        self._text = torch.tensor([_is_text_token(id, piece) for id, piece in enumerate(pieces)])
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [each.facts() for each in self.fill(given)]
@@ -85,9 +84,6 @@ class MaskedModel(System):
     ) -> "MaskedModel":
         """The bundle in this folder.
 
-        Args:
-            device: "auto" is a GPU if there is one.
-
         Raises:
             BundleError: a bundle is missing, damaged or unsafe, or there are several.
             ConfigError: the device does not exist.
@@ -98,10 +94,14 @@ class MaskedModel(System):
             cls(model, tokenizer, bundle.config.max_tokens), [bundle], device, precision
         )
 
-    def modules(self) -> Sequence[MaskedLanguageModel]:
-        return [self.model]
+    @property
+    def model(self) -> MaskedLanguageModel:
+        """Its model, which may be changed."""
+        return self.expose(self._model)
 
-    @at_work
+    def _modules(self) -> Sequence[MaskedLanguageModel]:
+        return [self._model]
+
     def fill(self, texts: Sequence[str], top: int = 5, batch_size: int = 32) -> list[Filled]:
         """Candidates for every gap, which is written `[MASK]` or `___`; one result a text.
 
@@ -111,11 +111,9 @@ class MaskedModel(System):
 
         Args:
             top: the maximum number of candidates for a gap.
-            batch_size: texts that are read together.
 
         Raises:
-            DataError: gaps are too far apart to be read together, one text was given instead of a
-                list, or an item of the list is not a text.
+            DataError: gaps are too far apart to be read together, or not a list of texts.
             ModelError: `top` is below 1.
         """
         texts = texts_in(texts)
@@ -125,14 +123,16 @@ class MaskedModel(System):
         rows = [row for row, (_, opens) in enumerate(encoded) if opens]
         filled = [Filled(text) for text in texts]
         ids = [self._around_gaps(encoded[row][0]) for row in rows]
-        tell(self, GIVEN, len(texts))
+        emit(self, GIVEN, len(texts))
         for tokens, allowed, places in plain_batches(ids, batch_size):
-            tell(self, ROWS, [rows[place] for place in places])
-            found = iter(self._probabilities(tokens, allowed))
+            emit(self, ROWS, [rows[place] for place in places])
+            probabilities = iter(self._probabilities(tokens, allowed))
             for place in places:
                 row = rows[place]
-                gaps = [self._candidates(next(found), opens, top) for opens in encoded[row][1]]
-                filled[row] = Filled(_filled(texts[row], gaps), tuple(gaps))
+                gaps = [
+                    self._candidates(next(probabilities), opens, top) for opens in encoded[row][1]
+                ]
+                filled[row] = Filled(_with_best(texts[row], gaps), tuple(gaps))
         return filled
 
     def check(self, text: str) -> None:
@@ -140,10 +140,9 @@ class MaskedModel(System):
         self._around_gaps(self.encode(text)[0])
 
     def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
-        """Reads texts for `jumok.states_of`, without writing any."""
+        """Reads texts for `jumok.states_of`."""
         self.sentence_vectors(texts, batch_size)
 
-    @at_work
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32
     ) -> Float[Tensor, "texts dim"]:
@@ -154,14 +153,13 @@ class MaskedModel(System):
         texts = texts_in(texts)
         ids = [each[: self.max_tokens] for each in self.tokenizer.encode_batch(texts)]
         vectors = torch.empty(len(ids), self._table.shape[1])
-        tell(self, GIVEN, len(texts))
+        emit(self, GIVEN, len(texts))
         for tokens, allowed, rows in plain_batches(ids, batch_size):
-            tell(self, ROWS, rows)
+            emit(self, ROWS, rows)
             allowed = None if allowed is None else allowed.to(self._table.device)
             vectors[rows] = mean_of_real(self._states(tokens, allowed), allowed).float().cpu()
         return vectors
 
-    @at_work
     def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
         """The words of a text, and a vector for each: the mean of its tokens' last states.
 
@@ -180,17 +178,17 @@ class MaskedModel(System):
 
     def word_space(self) -> WordSpace:
         """The words that are one token, with their vectors in the embedding table."""
-        return own_space(self.model, self.tokenizer)
+        return own_space(self._model, self.tokenizer)
 
     @property
     def _table(self) -> Float[Tensor, "vocabulary dim"]:
-        return self.model.encoder.embedding.table
+        return self._model.encoder.embedding.table
 
     @torch.inference_mode()
     def _states(
         self, tokens: Int[Tensor, "batch length"], allowed: Bool[Tensor, "batch length"] | None
     ) -> Float[Tensor, "batch length dim"]:
-        return self.model.encoder(tokens.to(self._table.device), allowed)
+        return self._model.encoder(tokens.to(self._table.device), allowed)
 
     @torch.inference_mode()
     def _probabilities(
@@ -200,15 +198,15 @@ class MaskedModel(System):
         device = self._table.device
         allowed = None if allowed is None else allowed.to(device)
         tokens = tokens.to(device)
-        logits = self.model(tokens, allowed, tokens == self.model.mask)
+        logits = self._model(tokens, allowed, tokens == self._model.mask)
         return logits.float().softmax(dim=1).cpu()
 
     def _candidates(
         self, row: Float[Tensor, " vocabulary"], opens_word: bool, top: int
     ) -> tuple[Candidate, ...]:
         """The most probable tokens among those that fit the gap."""
-        values, found = self.fitting(row, opens_word, top)
-        pieces = self.tokenizer.pieces(found.tolist())
+        values, ids = self.fitting(row, opens_word, top)
+        pieces = self.tokenizer.pieces(ids.tolist())
         return tuple(
             Candidate(piece.replace(SPACE, ""), value)
             for piece, value in zip(pieces, values.tolist(), strict=True)
@@ -231,14 +229,14 @@ class MaskedModel(System):
 
     def encode(self, text: str) -> tuple[list[int], list[bool]]:
         """The tokens with MASK for every gap; for each gap whether a word starts there."""
-        ends = [0, *(gap.end() for gap in GAP.finditer(text))]
-        starts = [*(gap.start() for gap in GAP.finditer(text)), len(text)]
+        ends = [0, *(gap.end() for gap in GAP_PATTERN.finditer(text))]
+        starts = [*(gap.start() for gap in GAP_PATTERN.finditer(text)), len(text)]
         ids: list[int] = []
         opens: list[bool] = []
         for number, (end, start) in enumerate(zip(ends, starts, strict=True)):
             between = normalize(text[end:start])
             if number:
-                ids.append(self.model.mask)
+                ids.append(self._model.mask)
             ids += self._continued(between) if number else self.tokenizer.encode(between)
             if number < len(ends) - 1:
                 first = number == 0 and not between.strip()
@@ -254,7 +252,7 @@ class MaskedModel(System):
 
     def _around_gaps(self, ids: list[int]) -> list[int]:
         """At most `max_tokens` of the tokens, every gap among them."""
-        gaps = [place for place, id in enumerate(ids) if id == self.model.mask]
+        gaps = [place for place, id in enumerate(ids) if id == self._model.mask]
         if not gaps or len(ids) <= self.max_tokens:
             return ids
         if gaps[-1] - gaps[0] >= self.max_tokens:
@@ -269,13 +267,13 @@ class MaskedModel(System):
         return ids[start : start + self.max_tokens]
 
 
-def _filled(text: str, gaps: Sequence[Sequence[Candidate]]) -> str:
+def _with_best(text: str, gaps: Sequence[Sequence[Candidate]]) -> str:
     """The text with the best candidate in every gap."""
     best = iter(gap[0].text if gap else "" for gap in gaps)
-    return GAP.sub(lambda _: next(best), text)
+    return GAP_PATTERN.sub(lambda _: next(best), text)
 
 
-def _is_text(id: int, piece: str) -> bool:
+def _is_text_token(id: int, piece: str) -> bool:
     """Whether the subword is text on its own: not a special token, a byte or a lone space."""
     byte = piece.startswith("<0x") and piece.endswith(">") and len(piece) == 6
     return id >= len(SPECIALS) and not byte and piece != SPACE

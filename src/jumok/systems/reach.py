@@ -1,7 +1,6 @@
-"""The length of text that a model can read or write at once."""
+"""Length limits of models."""
 
 from jumok.bundle.reading import Bundle
-from jumok.config.models import model_config
 from jumok.config.section import ModelSection
 from jumok.config.stack import StackConfig
 
@@ -15,7 +14,7 @@ def longest_of(config: ModelSection) -> int | None:
 
 def positions_end(bundle: Bundle) -> int | None:
     """The same for the model in a bundle."""
-    return longest_of(model_config(bundle.config.model))
+    return longest_of(bundle.section)
 
 
 def longest_part(bundle: Bundle) -> int:

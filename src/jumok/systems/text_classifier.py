@@ -1,18 +1,18 @@
-"""A trained text classifier as a callable object."""
+"""Text classification system."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 
-from jumok.attention.heard import tell
+from jumok.attention.events import emit
 from jumok.bundle.reading import Bundle
 from jumok.data.texts.batches import plain_batches
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError
 from jumok.models.classifier import TextClassifier
 from jumok.shapes import Float, Tensor
-from jumok.systems.base import GIVEN, ROWS, Facts, Shown, System, at_work, loaded_from
+from jumok.systems.base import GIVEN, ROWS, Facts, System, loaded_from
 from jumok.systems.classification import Classification, ranked
 from jumok.systems.device import PrecisionName
 from jumok.systems.given import texts_in
@@ -27,7 +27,6 @@ class TextClassification(System):
     """
 
     task = "text-classification"
-    model: Shown[TextClassifier] = Shown()
 
     def __init__(
         self,
@@ -36,7 +35,7 @@ class TextClassification(System):
         tokenizer: Tokenizer,
         max_tokens: int,
     ) -> None:
-        self.model, self.labels = model, tuple(labels)
+        self._model, self.labels = model, tuple(labels)
         self.tokenizer, self.max_tokens = tokenizer, max_tokens
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
@@ -60,16 +59,19 @@ class TextClassification(System):
         system = cls(model, bundle.config.labels, tokenizer, bundle.config.max_tokens)
         return loaded_from(system, [bundle], device, precision)
 
-    def modules(self) -> Sequence[TextClassifier]:
-        return [self.model]
+    @property
+    def model(self) -> TextClassifier:
+        """Its model, which may be changed."""
+        return self.expose(self._model)
 
-    @at_work
+    def _modules(self) -> Sequence[TextClassifier]:
+        return [self._model]
+
     def classify(self, texts: Sequence[str], batch_size: int = 32) -> list[Classification]:
         """The label of each text, in their order; of a long text only the beginning is read.
 
         Raises:
-            DataError: a text has no word, one text was given instead of a list, or an item of the
-                list is not a text.
+            DataError: a text has no word, or not a list of texts.
         """
         texts = texts_in(texts)
         for number, text in enumerate(texts, start=1):
@@ -90,23 +92,22 @@ class TextClassification(System):
             ) from None
 
     def read_texts(self, texts: Sequence[str], batch_size: int) -> None:
-        """Reads texts for `jumok.states_of`, without writing any."""
+        """Reads texts for `jumok.states_of`."""
         self.probabilities(texts, batch_size)
 
-    @at_work
     @torch.inference_mode()
     def probabilities(
         self, texts: Sequence[str], batch_size: int = 32
     ) -> Float[Tensor, "texts labels"]:
         """The probability of every label, for each text."""
         texts = texts_in(texts)
-        device = self.model.encoder.embedding.table.device
+        device = self._model.encoder.embedding.table.device
         ids = [each[: self.max_tokens] for each in self.tokenizer.encode_batch(texts)]
         found = torch.empty(len(ids), len(self.labels))
-        tell(self, GIVEN, len(texts))
+        emit(self, GIVEN, len(texts))
         for tokens, allowed, rows in plain_batches(ids, batch_size):
-            tell(self, ROWS, rows)
+            emit(self, ROWS, rows)
             allowed = None if allowed is None else allowed.to(device)
-            logits = self.model(tokens.to(device), allowed)
+            logits = self._model(tokens.to(device), allowed)
             found[rows] = logits.float().softmax(dim=1).cpu()
         return found

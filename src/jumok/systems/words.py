@@ -1,4 +1,4 @@
-"""Words as vectors: nearest neighbours, and analogies.
+"""Word vectors: nearest neighbours and analogies.
 
 Source: Mikolov et al. 2013 (Linguistic regularities in continuous space word representations);
 lecture 004 (왕 - 남자 + 여자 = 여왕).

@@ -50,7 +50,6 @@ def steps_of(
     """What was chosen at each position, and the alternatives.
 
     Args:
-        pieces: names choices.
         gates: the gate of the context vector at each; None: the model has no such gate.
     """
     values, places = log_probabilities.topk(min(BEST, log_probabilities.shape[1]), dim=1)

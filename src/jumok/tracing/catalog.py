@@ -8,17 +8,15 @@ from typing import Literal, NamedTuple
 import torch
 
 from jumok.decoding import DecodingOptions
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from jumok.inspection.hooks.intervene import UNCHANGED, Change
 from jumok.inspection.trace import Level, Trace
-from jumok.kinds import KINDS
-from jumok.places import resolve
 from jumok.systems.base import System
-from jumok.systems.catalog import load
+from jumok.systems.catalog import OpenedModel, open_model
 from jumok.systems.device import PrecisionName
 from jumok.systems.translation.on_engine import EngineSearcher
-from jumok.tracing.checks import no_attention
-from jumok.tracing.request import EVERYTHING, LEVEL, Analyses, Tracer, TraceRequest
+from jumok.tracing.forced import trace_with, tracer_of
+from jumok.tracing.request import EVERYTHING, LEVEL, Analyses, TraceRequest
 
 
 def trace(
@@ -37,17 +35,13 @@ def trace(
     """Traces what a loaded model attends to in a text or an image, and what it predicts.
 
     Args:
-        system: what `jumok.load` returns.
         given: a text, or the path of an image.
         target: what is to be written or chosen, as a text or as tokens; None: the model's own
             choice.
-        options: how the model searches if it writes; None: the default for its kind.
         level: "qk" keeps queries, keys and values besides the weights; "full" also the streams.
         change: changes to the model meanwhile: heads ablated, words masked, weights set.
         prefix: tokens that the output has to begin with.
         extras: further analyses, and a callable that may cancel the work.
-        name: the model's name in the trace.
-        searcher: see `TraceRequest`.
 
     Raises:
         ConfigError: a target was given to a model without an output layer.
@@ -56,35 +50,26 @@ def trace(
         ModelError: the model has no attention, or not the heads that are named.
     """
     tracer = tracer_of(system)
-    asked = TraceRequest(
+    request = TraceRequest(
         options or tracer.options, target, level, change, prefix, extras, name, searcher
     )
-    with system.at_work(), torch.inference_mode():
-        return tracer.trace(system, str(given), asked)
-
-
-def tracer_of(system: System) -> Tracer[System]:
-    """What traces this kind of model.
-
-    Raises:
-        ModelError: its kind shows nothing.
-    """
-    place = KINDS[system.task].trace
-    if place is None:
-        raise no_attention()
-    found: Tracer[System] = resolve(place)
-    return found
+    with torch.inference_mode():
+        return trace_with(tracer, system, str(given), request)
 
 
 class Family(NamedTuple):
-    """What traces one loaded model (`trace`), its default decoding, what it reads; the system, and
-    its name."""
+    """A loaded system, its tracer (`trace`), its default decoding, and what it reads."""
 
     trace: Callable[..., Trace]
     options: DecodingOptions
     reads: Literal["text", "picture"]
     system: System
-    name: str
+    opened: OpenedModel
+
+    @property
+    def name(self) -> str:
+        """The first model's name."""
+        return self.system.name
 
 
 def load_family(
@@ -96,9 +81,11 @@ def load_family(
         BundleError: a bundle is missing, damaged or unsafe, or its task is not known.
         ConfigError: the device does not exist.
     """
-    system = load(*folders, device=device, precision=precision, engine="torch")
-    reads = KINDS[system.task].reads
-    return Family(partial(trace, system), tracer_of(system).options, reads, system, system.name)
+    opened = open_model(*folders)
+    system = opened.load(device, precision)
+    return Family(
+        partial(trace, system), tracer_of(system).options, opened.kind.reads, system, opened
+    )
 
 
 def check_given(family: Family, given: str) -> None:
@@ -119,7 +106,7 @@ def check_given(family: Family, given: str) -> None:
             got=repr(given[:80]),
             do="give the path of an image",
             known=("faultNoFile",),
-            place=Place(given[:80]),
+            place=Location(given[:80]),
         )
 
 

@@ -38,12 +38,10 @@ def changed(
         with jumok.changed(model, heads_off=["cross 2.3", "encoder 1"]):
             model.translate(["I am a student."])
 
-    Everything that is done with the model in the block is done with the change: translating,
-    scoring, tracing, recording. Other threads use the model unchanged. Blocks may be nested. Each
-    model of an ensemble is changed.
+    The change holds for everything that is done with the model in the block, in this thread only;
+    blocks may be nested. Each model of an ensemble is changed.
 
     Args:
-        model: what `jumok.load` returns, or a torch module with attention of jumok in it.
         heads_off: heads whose output is set to zero before the output projection. "cross 2.3" is
             layer 2, head 3 of the cross-attention, both counted from 1, as `jumok heads` and the
             page name them; "cross 2" is every head of the layer. The kinds are "cross", "encoder",
@@ -66,9 +64,9 @@ def changed(
             named = heads_off and not isinstance(heads_off, Mapping)
             layers = _layers(each) if named or weights else {}  # paths need no names
             change = Change(
-                _heads(heads_off, layers, count),
+                _named_heads(heads_off, layers, count),
                 tuple(words_off),
-                tuple(_rows(weights or {}, layers, count)),
+                tuple(_row_edits(weights or {}, layers, count)),
             )
             stack.enter_context(with_change(each, change, count))
             stack.enter_context(naming(tuple(_in_words(each, change))))
@@ -90,11 +88,9 @@ def patched(
     Like `changed`, for everything that is done in the block, and for this thread only.
 
     Args:
-        model: what `jumok.load` returns, or a torch module with Transformer blocks in it.
         patches: by path. "decoder.blocks.1" is the residual stream after the decoder's second
-            block, (batch new dim) for the positions that are computed together; in decoding that
-            is one for each hypothesis. "decoder.blocks.1.cross_attention" is the output of each
-            head before the output projection, (batch heads new value_dim). The patch is a function
+            block, (batch new dim); in decoding new is 1.
+            "decoder.blocks.1.cross_attention" is the output of each
             of these vectors that returns those to use, or an array for the positions from the
             first, such as `Trace.streams["decoder"][2]` of another run: row 2 is the stream after
             the second block.
@@ -112,9 +108,7 @@ def patched(
 
 
 def _in_words(model: nn.Module, change: Change) -> Iterator[str]:
-    """A change as `Trace.changes` names it: by kind and layer, or by the path of a module without
-    a role; layers, heads and positions are counted from 1.
-    """
+    """A change as `Trace.changes` names it; layers, heads and positions are counted from 1."""
     roles = {site: module.role for site, module in sites(model).items()}
     names = {
         site: f"{role.part} {role.layer + 1}" if role else site for site, role in roles.items()
@@ -132,34 +126,32 @@ def _layers(model: nn.Module) -> Layers:
     return {(role.part, role.layer): site for site, role in roles_of(model).items()}
 
 
-def _heads(named: str | Sequence[str] | Heads, layers: Layers, count: Mapping[str, int]) -> Heads:
+def _named_heads(
+    named: str | Sequence[str] | Heads, layers: Layers, count: Mapping[str, int]
+) -> Heads:
     if isinstance(named, Mapping):
         return named
-    found: dict[str, list[int]] = {}
+    heads_by_site: dict[str, list[int]] = {}
     for name in [named] if isinstance(named, str) else named:
-        site, heads = _found(name, layers, count)
-        found.setdefault(site, []).extend(heads)
-    return found
+        site, heads = _named_site(name, layers, count)
+        heads_by_site.setdefault(site, []).extend(heads)
+    return heads_by_site
 
 
-def _rows(
+def _row_edits(
     weights: Mapping[tuple[str, int], Sequence[float]], layers: Layers, count: Mapping[str, int]
 ) -> Iterator[RowEdit]:
     for (name, query), row in weights.items():
-        site, heads = _found(name, layers, count)
+        site, heads = _named_site(name, layers, count)
         for head in heads:
             yield RowEdit(site, query, tuple(row), head)
 
 
-def _found(name: str, layers: Layers, count: Mapping[str, int]) -> tuple[str, Sequence[int]]:
-    """The path of the attention module, and its heads, that a name stands for.
-
-    Raises:
-        ModelError: no head has this name, or heads of several attention kinds have.
-    """
+def _named_site(name: str, layers: Layers, count: Mapping[str, int]) -> tuple[str, Sequence[int]]:
+    """The path of the attention module, and its heads, that a name stands for."""
     read = NAME.fullmatch(name.strip())
     if read is None:
-        raise _no_such_head(name, layers, count)
+        raise _unknown_head(name, layers, count)
     kind, layer, head = read[1], int(read[2]) - 1, read[3]
     kinds = sorted({part for part, _ in layers})
     if kind is None and len(kinds) > 1:
@@ -170,11 +162,11 @@ def _found(name: str, layers: Layers, count: Mapping[str, int]) -> tuple[str, Se
         )
     site = layers.get((kind or kinds[0], layer))
     if site is None or (head is not None and int(head) > count[site]):
-        raise _no_such_head(name, layers, count)
+        raise _unknown_head(name, layers, count)
     return site, range(count[site]) if head is None else [int(head) - 1]
 
 
-def _no_such_head(name: str, layers: Layers, count: Mapping[str, int]) -> ModelError:
+def _unknown_head(name: str, layers: Layers, count: Mapping[str, int]) -> ModelError:
     """The error that lists every layer's heads: "cross 2.1 to 2.8"."""
     spans = []
     for (part, layer), site in sorted(layers.items()):

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from jumok.inspection.context_similarity import context_similarity
-from jumok.inspection.hooks.capture import sites_at
 from jumok.inspection.hooks.intervene import UNCHANGED, Change
+from jumok.inspection.sites import sites_at
 from jumok.inspection.trace import Level, Trace
 from jumok.tracing.request import NOTHING, Analyses
 
@@ -16,9 +16,7 @@ class Comparison:
     """The models that trace A and B.
 
     Attributes:
-        traced: the first model.
         beside: the second one; None: the first traces both.
-        level: what each trace keeps.
         before: the second model is the first one before it was trained further: it is given the
             output of the first, so that both have the same tokens, and its trace's finding
             `own_output` is what it writes by itself.
@@ -45,10 +43,7 @@ class Comparison:
         Args:
             against: the input of B; empty: that of A, if B is another model.
             target: written instead of the model's own output; by both if their inputs are equal.
-            extras: the analyses of A; of these B gets the layers only.
             alone: B is another model, and is not traced.
-            change: the changes to the model while A is traced.
-            prefix: forced beginning of A's output.
         """
         only = replace(extras, ablation=False, attribution=False, search_tree=False)
         traced = partial(self.traced, given, target, change=change, prefix=prefix, extras=extras)

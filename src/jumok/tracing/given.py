@@ -60,7 +60,6 @@ def trace_of(
             a decoder's later keys are masked if they have no weight.
         tolerance: how much the sum of a row may differ from 1, unless all of it is 0; None: rows
             need not sum to 1.
-        name: the model's name in the trace.
 
     Raises:
         ModelError: the shapes do not fit the tokens, or these are not attention weights.
@@ -74,8 +73,8 @@ def trace_of(
     masks = allowed if isinstance(allowed, Mapping) else dict.fromkeys(parts, allowed)
     sites: list[Site] = []
     for part, layers in parts.items():
-        ends = (own, own) if keys is None else _ends(part, source)
-        sites += sites_of(part, layers_of(layers), axes, ends, _mask(masks.get(part)), tolerance)
+        ends = (own, own) if keys is None else _axis_names(part, source)
+        sites += sites_of(part, layers_of(layers), axes, ends, _as_mask(masks.get(part)), tolerance)
     return Trace(
         model=name,
         task=_task(axes, parts),
@@ -115,7 +114,7 @@ def sites_of(
                 expected=f"heads x {wanted[0]} queries x {wanted[1]} keys",
                 got=" x ".join(map(str, weights.shape)),
             )
-        _check_weights(weights, f"{part} attention, layer {layer + 1}", tolerance)
+        _check_rows(weights, f"{part} attention, layer {layer + 1}", tolerance)
         mask = allowed
         if mask is None and part == "decoder" and looks_back(weights):
             mask = np.tril(np.ones(wanted, dtype=np.bool_))
@@ -138,11 +137,15 @@ def layers_of(attentions: Layers) -> dict[int, Array]:
     """
     if isinstance(attentions, np.ndarray | Tensor) and attentions.ndim == 3:
         attentions = [attentions]  # one layer
-    found = {}
-    for layer, given in enumerate(attentions):
-        if given is None:
+    layers = {}
+    for layer, attention in enumerate(attentions):
+        if attention is None:
             continue
-        weights = numpy_of(given) if isinstance(given, Tensor) else np.asarray(given, np.float32)
+        weights = (
+            numpy_of(attention)
+            if isinstance(attention, Tensor)
+            else np.asarray(attention, np.float32)
+        )
         if weights.ndim == 4:
             if len(weights) != 1:
                 raise ModelError(
@@ -152,10 +155,10 @@ def layers_of(attentions: Layers) -> dict[int, Array]:
                     do="give the weights of one example: [layer[0] for layer in attentions]",
                 )
             weights = weights[0]
-        found[layer] = weights
-    if not found:
+        layers[layer] = weights
+    if not layers:
         raise ModelError("there are no attention weights.", expected="a layer or more")
-    return found
+    return layers
 
 
 def looks_back(weights: Array) -> bool:
@@ -176,7 +179,7 @@ def _by_part(attentions: Layers | Mapping[Part, Layers], has_keys: bool) -> Mapp
     return attentions
 
 
-def _ends(part: Part, source: str) -> tuple[str, str]:
+def _axis_names(part: Part, source: str) -> tuple[str, str]:
     """The axes of the queries and keys where there are a source and a target."""
     queries = "target" if part in ("cross", "decoder") else source
     return queries, "target" if part == "decoder" else source
@@ -195,7 +198,7 @@ def _axis(tokens: Sequence[str] | Axis) -> Axis:
     return Axis(tuple(tokens), tuple(range(len(tokens))), tuple(tokens))
 
 
-def _mask(allowed: Mask | Tensor | None) -> Mask | None:
+def _as_mask(allowed: Mask | Tensor | None) -> Mask | None:
     if allowed is None:
         return None
     mask: Mask = np.asarray(allowed.cpu() if isinstance(allowed, Tensor) else allowed, np.bool_)
@@ -211,7 +214,7 @@ def _task(axes: Mapping[str, Axis], parts: Mapping[Part, object]) -> str:
     return "language-model" if "decoder" in parts else "masked-lm"
 
 
-def _check_weights(weights: Array, named: str, tolerance: float | None) -> None:
+def _check_rows(weights: Array, named: str, tolerance: float | None) -> None:
     if not np.isfinite(weights).all() or weights.min() < 0:
         raise ModelError(
             "these are not attention weights: some are negative or not finite.",

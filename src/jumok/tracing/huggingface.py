@@ -1,7 +1,6 @@
 """`jumok.from_transformers`: the attention of a model of the library transformers, as a trace.
 
-The library is not imported here: the model and its tokenizer are the user's, and are used by the
-methods that all models and tokenizers of transformers have.
+The library is not imported here: the model and its tokenizer are the user's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from jumok.tracing.axes import LogProbabilities, steps_of
 from jumok.tracing.checks import check_length
 from jumok.tracing.given import layers_of, looks_back, sites_of
 
-MOST_WRITTEN = 64
+MOST_GENERATED = 64
 """The default number of tokens that a model of transformers writes."""
 
 EAGER = (
@@ -36,7 +35,7 @@ def from_transformers(
     text: str,
     target: str | None = None,
     *,
-    max_new_tokens: int = MOST_WRITTEN,
+    max_new_tokens: int = MOST_GENERATED,
     name: str = "",
 ) -> Trace:
     """Traces what a model of transformers attends to in a text, for page, figures and tables.
@@ -52,13 +51,10 @@ def from_transformers(
     Args:
         model: a causal model (GPT-2, Llama), an encoder and a decoder (Marian, T5), or an encoder
             (BERT), in evaluation mode and with eager attention.
-        tokenizer: the model's tokenizer.
-        text: what is read; for a causal model the prompt.
         target: the continuation, the output, a token for each gap, or the label; None: what the
             model generates without sampling (with the beam of its generation config), or the most
             probable.
         max_new_tokens: the most tokens that are generated; 0: a causal model only reads.
-        name: the model's name in the trace; "": its own.
 
     Raises:
         DataError: the text has no token or is too long, or the target does not fit.
@@ -78,7 +74,9 @@ def from_transformers(
             "the model is in training mode: its attention weights are those after dropout.",
             do="call model.eval()",
         )
-    reader = _Reader(model, tokenizer, name or config.name_or_path or type(model).__name__)
+    reader = _TransformersReader(
+        model, tokenizer, name or config.name_or_path or type(model).__name__
+    )
     if config.is_encoder_decoder:
         return reader.sequences(text, target, max_new_tokens)
     if model.can_generate():  # type: ignore[operator]
@@ -87,7 +85,7 @@ def from_transformers(
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _TransformersReader:
     """A model of transformers with its tokenizer."""
 
     model: Any
@@ -115,7 +113,7 @@ class _Reader:
             *self._sites("decoder", out.decoder_attentions, axes, ("target", "target")),
             *self._sites("cross", out.cross_attentions, axes, ("target", "source")),
         ]
-        steps = steps_of(self._named, written, _log_probabilities(out.logits)[: len(written)])
+        steps = steps_of(self._named, written, _first_log_probabilities(out.logits)[: len(written)])
         return self._trace("translation", text, self._plain(written), axes, sites, steps)
 
     def causal(self, text: str, target: str | None, most: int) -> Trace:
@@ -131,7 +129,7 @@ class _Reader:
         axes = {"text": self._axis(read)}
         sites = self._sites("decoder", out.attentions, axes, ("text", "text"))
         # The first token is not predicted; it is START where the tokenizer has one.
-        steps = steps_of(self._named, read[1:], _log_probabilities(out.logits)[:-1])
+        steps = steps_of(self._named, read[1:], _first_log_probabilities(out.logits)[:-1])
         output = self._plain(read)[len(self._plain(prompt)) :]
         findings = TraceFindings(prompt=len(prompt) - 1, own_rows=True)
         return self._trace("language-model", text, output, axes, sites, steps, findings)
@@ -162,8 +160,8 @@ class _Reader:
         steps: tuple[Step, ...] = ()
         filled: list[int] = []
         if logits is not None and gaps:
-            found = logits[0, gaps].float().log_softmax(dim=-1)
-            filled = found.argmax(dim=1).tolist()
+            scores = logits[0, gaps].float().log_softmax(dim=-1)
+            filled = scores.argmax(dim=1).tolist()
             if target is not None:
                 filled = self.tokenizer(target, add_special_tokens=False).input_ids
             if len(filled) != len(gaps):
@@ -172,7 +170,7 @@ class _Reader:
                     expected=f"{len(gaps)} tokens",
                     got=f"{len(filled)}: {target!r}",
                 )
-            steps = steps_of(self._named, filled, found)
+            steps = steps_of(self._named, filled, scores)
         places = dict(zip(gaps, filled, strict=False))
         output = self._plain([places.get(place, id) for place, id in enumerate(read)])
         findings = TraceFindings(gaps=tuple(gaps))
@@ -190,10 +188,10 @@ class _Reader:
         labels = [self.model.config.id2label[number] for number in range(logits.shape[1])]
         if target is not None and target not in labels:
             raise DataError("the model has no such label.", expected=", ".join(labels), got=target)
-        found = logits.float().log_softmax(dim=-1)
-        said = int(found.argmax()) if target is None else labels.index(target)
-        steps = steps_of(lambda numbers: [labels[each] for each in numbers], [said], found)
-        return self._trace("text-classification", text, labels[said], axes, sites, steps)
+        scores = logits.float().log_softmax(dim=-1)
+        label = int(scores.argmax()) if target is None else labels.index(target)
+        steps = steps_of(lambda numbers: [labels[each] for each in numbers], [label], scores)
+        return self._trace("text-classification", text, labels[label], axes, sites, steps)
 
     def _encoded(self, text: str) -> list[int]:
         ids: list[int] = self.tokenizer(text).input_ids
@@ -218,15 +216,15 @@ class _Reader:
             input_ids=read, attention_mask=torch.ones_like(read), max_new_tokens=most,
             do_sample=False,
         )  # fmt: skip
-        found: list[int] = made[0].tolist()
-        return found
+        ids_made: list[int] = made[0].tolist()
+        return ids_made
 
     def _run(self, ids: Sequence[int], decoder_input_ids: Tensor | None = None) -> Any:
         read = self._row(ids)
-        given = {} if decoder_input_ids is None else {"decoder_input_ids": decoder_input_ids}
+        decoder = {} if decoder_input_ids is None else {"decoder_input_ids": decoder_input_ids}
         return self.model(
             input_ids=read, attention_mask=torch.ones_like(read), output_attentions=True,
-            return_dict=True, **given,
+            return_dict=True, **decoder,
         )  # fmt: skip
 
     def _row(self, ids: Sequence[int]) -> Tensor:
@@ -322,8 +320,8 @@ class _Reader:
         return self._text([id for id in ids if id not in aside]).strip()
 
     def _text(self, ids: Sequence[int]) -> str:
-        found: str = self.tokenizer.decode(list(ids), clean_up_tokenization_spaces=False)
-        return found
+        text: str = self.tokenizer.decode(list(ids), clean_up_tokenization_spaces=False)
+        return text
 
 
 def _after_start(written: Sequence[int], start: int) -> list[int]:
@@ -331,7 +329,7 @@ def _after_start(written: Sequence[int], start: int) -> list[int]:
     return list(written[1:] if written and written[0] == start else written)
 
 
-def _log_probabilities(logits: Tensor) -> LogProbabilities:
+def _first_log_probabilities(logits: Tensor) -> LogProbabilities:
     """(positions choices)"""
-    found: Tensor = logits[0].float().log_softmax(dim=-1)
-    return found
+    scores: Tensor = logits[0].float().log_softmax(dim=-1)
+    return scores

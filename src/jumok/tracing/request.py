@@ -1,18 +1,14 @@
-"""A request for a trace: what to look at, and which analyses to make besides."""
+"""A request for a trace, and the analyses that it wants besides."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 from jumok.decoding import DecodingOptions
 from jumok.inspection.hooks.intervene import UNCHANGED, Change
-from jumok.inspection.trace import Level, Trace
+from jumok.inspection.trace import Level
 from jumok.systems.translation.on_engine import EngineSearcher
 
-Traced = TypeVar("Traced")
-
 LEVEL: Level = "qk"
-DECODING = DecodingOptions()
 
 
 def carry_on() -> None:
@@ -30,7 +26,6 @@ class Analyses:
         search_tree: the search with all hypotheses, and the attention weights of each.
         layers: the prediction after each layer, how far words have moved, and how the model encodes
             positions.
-        walk: the vectors around the attention modules (`jumok.inspection.walk`).
         check_cancelled: called at every step of a search, and before words are occluded; an
             exception aborts the work.
     """
@@ -67,16 +62,3 @@ class TraceRequest:
     extras: Analyses = EVERYTHING
     name: str = "model"
     searcher: EngineSearcher | None = None
-
-
-@dataclass(frozen=True)
-class Tracer(Generic[Traced]):
-    """What traces one kind of model.
-
-    Attributes:
-        trace: (system, given text or image's path, request) -> Trace.
-        options: how the model searches for its output by default.
-    """
-
-    trace: Callable[[Traced, str, TraceRequest], Trace]
-    options: DecodingOptions = DECODING

@@ -1,165 +1,117 @@
-"""The traces of filling a text's gaps and of classifying it: what its words attend to."""
+"""The traces of filling a text's gaps and of classifying it: what its words attend to.
+
+Nothing is written from left to right, so options and prefix have no effect.
+"""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import torch
 
-from jumok.attention.observe import heads_of
 from jumok.data.tokenizer import END, START
-from jumok.errors import DataError
-from jumok.inspection.hooks.intervene import changed
-from jumok.inspection.sites import Sequences, by_part
-from jumok.inspection.trace import Trace
+from jumok.errors import ConfigError, DataError
+from jumok.inspection.findings import TraceFindings
+from jumok.inspection.trace import Axis
+from jumok.shapes import Float, Tensor
+from jumok.systems.bert import Bert
 from jumok.systems.masked_model import MaskedModel
 from jumok.systems.text_classifier import TextClassification
-from jumok.tracing.axes import LogProbabilities, Names, steps_of, text_axis
+from jumok.tracing.adapters import AT_ITSELF, ModelAdapter, WithMask, reader_adapter
 from jumok.tracing.checks import check_length, check_tokens
-from jumok.tracing.request import Tracer, TraceRequest
-from jumok.tracing.watch import findings_of, look
-
-MASK = "[MASK]"
+from jumok.tracing.forced import ForcedPass, Tracer, device_of
+from jumok.tracing.request import TraceRequest
 
 
-AT_ITSELF = by_part({"encoder": Sequences("text", "text")})
-"""Self-attention over the text: every word to every word."""
+def force_nothing(system: Bert, text: str, request: TraceRequest) -> ForcedPass:
+    """What every token attends to.
+
+    Raises:
+        ConfigError: a target is given.
+        DataError: the text has no word, or is longer than the model reads at once.
+    """
+    if request.target:
+        raise ConfigError(
+            "this model has no output layer.",
+            got=f"{request.target!r}",
+            do="leave the target out",
+        )
+    cut = system.cut(text)
+    check_length(text, cut.ids[1:-1], system.max_tokens, "a shorter text")
+    read = torch.tensor([cut.ids], device=device_of(system._model))
+
+    def run(rows: int) -> Float[Tensor, "rows 0 1"]:
+        return system._model.encoder(read.expand(rows, -1)).new_zeros(rows, 0, 1)
+
+    axes = {"text": Axis(cut.pieces, cut.words, cut.texts)}
+    return ForcedPass(run, text, [], text, axes=axes)
 
 
-def trace_gaps(
-    system: MaskedModel,
-    text: str,
-    asked: TraceRequest,
-) -> Trace:
-    """Traces what every word attends to, and what fills the gaps, written `[MASK]` or `___`.
+def _bert_adapter(system: Bert, name: str) -> ModelAdapter:
+    return ModelAdapter(system._model, "masked-lm", name, lambda *_: {}, sequences=AT_ITSELF)
 
-    A step is a gap; a text without a gap has none.
+
+BERT = Tracer(_bert_adapter, force_nothing, recorded=False)
+
+
+def force_gaps(system: MaskedModel, text: str, request: TraceRequest) -> ForcedPass:
+    """What fills the gaps of a text, written `[MASK]` or `___`: each is a step.
 
     The target is for each gap the token whose probability is wanted, or one text of them; None:
-    the most probable, which `MaskedModel.fill` would use. Nothing is written from left to right, so
-    options and prefix have no effect.
+    the most probable, which `MaskedModel.fill` would use.
 
     Raises:
         DataError: the text has no word, or is longer than the model reads at once; there is not
             one token for each gap.
-        ModelError: there is no such head.
     """
-    model, names = system.model, WithMask(system.tokenizer, system.model.mask)
+    model = system._model
     ids, opens = system.encode(text)
     check_length(text, ids, system.max_tokens)
-    read = torch.tensor([[START, *ids, END]], device=model.encoder.embedding.table.device)
+    read = torch.tensor([[START, *ids, END]], device=device_of(model))
     gaps = [place for place, piece in enumerate(ids, start=1) if piece == model.mask]
 
-    def run() -> LogProbabilities:
-        return model.head(model.encoder(read)[0, gaps]).float().log_softmax(dim=-1)
+    def run(rows: int) -> Float[Tensor, "rows gaps vocabulary"]:
+        states = model.encoder(read.expand(rows, -1))
+        return model.head(states[:, gaps]).float().log_softmax(dim=-1)
 
-    if asked.target is None:
-        with changed(model, asked.change, heads_of(model)):
-            likely = zip(run().exp().cpu(), opens, strict=True)
+    if request.target is None:
+        likely = zip(run(1)[0].exp().cpu(), opens, strict=True)
         filled = [int(system.fitting(row, opens_word, 1)[1]) for row, opens_word in likely]
     else:
-        filled = _given(system, asked.target, len(gaps))
-    looked = look(model, run, AT_ITSELF, filled, asked, names.pieces)
+        filled = _given(system, request.target, len(gaps))
     places = iter(filled)
     whole = [next(places) if piece == model.mask else piece for piece in ids]
-    return Trace(
-        model=asked.name,
-        fingerprint=system.fingerprint,
-        task=system.task,
-        level=asked.level,
-        text=text,
-        output=system.tokenizer.decode(whole),
-        axes={"text": text_axis(names, ids, before=(START,), after=(END,))},
-        sites=looked.watched.sites,
-        walk=looked.walk,
-        streams=looked.watched.streams,
-        steps=steps_of(names.pieces, filled, looked.watched.result),
-        findings=replace(findings_of(filled, looked), gaps=tuple(gaps)),
-    )
+    findings = TraceFindings(written=tuple(filled), gaps=tuple(gaps))
+    return ForcedPass(run, text, filled, system.tokenizer.decode(whole), findings)
 
 
 def _given(system: MaskedModel, target: str | Sequence[int], gaps: int) -> list[int]:
     """The token that is wanted in each gap."""
-    given = system.tokenizer.encode(target) if isinstance(target, str) else list(target)
-    check_tokens(given, system.tokenizer.size)
-    if len(given) != gaps:
+    tokens = system.tokenizer.encode(target) if isinstance(target, str) else list(target)
+    check_tokens(tokens, system.tokenizer.size)
+    if len(tokens) != gaps:
         raise DataError(
-            "every gap needs its token.", expected=f"{gaps} tokens", got=f"{len(given)}: {target}"
+            "every gap needs its token.", expected=f"{gaps} tokens", got=f"{len(tokens)}: {target}"
         )
-    return given
+    return tokens
 
 
-class WithMask:
-    """A tokenizer that can name MASK, too: the row after its last subword, and a word of its
-    own."""
-
-    def __init__(self, names: Names, mask: int) -> None:
-        self._names, self._mask = names, mask
-
-    def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Each id by its name."""
-        return [MASK if id == self._mask else self._names.pieces([id])[0] for id in ids]
-
-    def words(self, ids: Sequence[int]) -> list[int]:
-        """For each id the index of its word, from 0."""
-        words: list[int] = []
-        run: list[int] = []
-        for id in [*ids, self._mask]:
-            if id != self._mask:
-                run.append(id)
-                continue
-            first = words[-1] + 1 if words else 0
-            words += [first + word for word in self._names.words(run)] if run else []
-            words.append(words[-1] + 1 if words else 0)
-            run = []
-        return words[:-1]
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of the ids."""
-        return MASK if list(ids) == [self._mask] else self._names.decode(ids)
-
-
-def trace_text_class(
-    system: TextClassification,
-    text: str,
-    asked: TraceRequest,
-) -> Trace:
-    """Traces what every word attends to when the text is classified. The only step is the label.
+def force_text_class(system: TextClassification, text: str, request: TraceRequest) -> ForcedPass:
+    """The classification of a text. The only step is the label.
 
     Only the beginning of a long text is read, as in `TextClassification.classify`.
 
     The target is the label whose probability is wanted, or [its index]; None: the most probable.
-    Nothing is written, so options and prefix have no effect.
 
     Raises:
         DataError: the text has no word, or there is no such label.
-        ModelError: there is no such head.
     """
-    model, tokenizer = system.model, system.tokenizer
-    ids = tokenizer.encode(text)[: system.max_tokens]
+    ids = system.tokenizer.encode(text)[: system.max_tokens]
     check_length(text, ids, system.max_tokens)
-    read = torch.tensor([[START, *ids, END]], device=model.encoder.embedding.table.device)
+    read = torch.tensor([[START, *ids, END]], device=device_of(system._model))
 
-    def run() -> LogProbabilities:
-        return model(read).float().log_softmax(dim=-1)
+    def run(rows: int) -> Float[Tensor, "rows 1 labels"]:
+        return system._model(read.expand(rows, -1))[:, None].float().log_softmax(dim=-1)
 
-    said = label_of(asked.target, system.labels)
-    looked = look(model, run, AT_ITSELF, said, asked)
-    found = looked.watched.result
-    said = said or [int(found.argmax())]
-    return Trace(
-        model=asked.name,
-        fingerprint=system.fingerprint,
-        task=system.task,
-        level=asked.level,
-        text=text,
-        output=system.labels[said[0]],
-        axes={"text": text_axis(tokenizer, ids, before=(START,), after=(END,))},
-        sites=looked.watched.sites,
-        walk=looked.walk,
-        streams=looked.watched.streams,
-        steps=steps_of(lambda numbers: [system.labels[each] for each in numbers], said, found),
-        findings=findings_of(said, looked),
-    )
+    return ForcedPass(run, text, label_of(request.target, system.labels))
 
 
 def label_of(target: str | Sequence[int] | None, labels: Sequence[str]) -> list[int] | None:
@@ -173,7 +125,17 @@ def label_of(target: str | Sequence[int] | None, labels: Sequence[str]) -> list[
     raise DataError("the model has no such label.", expected=", ".join(labels), got=str(target))
 
 
-GAPS = Tracer(trace_gaps)
+GAPS: Tracer[MaskedModel] = Tracer(
+    lambda system, name: reader_adapter(
+        system._model, system.task, name, WithMask(system.tokenizer, system._model.mask)
+    ),
+    force_gaps,
+)
 
 
-TEXT_CLASS = Tracer(trace_text_class)
+TEXT_CLASS: Tracer[TextClassification] = Tracer(
+    lambda system, name: reader_adapter(
+        system._model, system.task, name, system.tokenizer, system.labels
+    ),
+    force_text_class,
+)

@@ -1,13 +1,11 @@
 """Checkpoints: the state for an exact resume, in a slice for each process and an index.
 
-A slice is a safetensors file with what one process has of each tensor. The index is a JSON file:
-the rest of the run's state, and which file holds which ranges of the tensors, with a digest of
-each. All slices are forced to the disk before the first process renames the index, so a checkpoint
-is complete or not there, even after a `kill -9` or a power cut. The previous one stays as
-`checkpoint.previous.json` with its slices.
+A slice is a safetensors file with what one process has of each tensor; the index is a JSON file
+with the rest of the run's state, the ranges in each slice and its digest. All slices are forced to
+the disk before the first process renames the index, so a checkpoint is complete or not there, even
+after a power cut. The previous one stays as `checkpoint.previous.json`.
 
-Any number of processes can read a checkpoint: each takes the ranges that it owns, and the files
-that it reads are checked against the index.
+Any number of processes can read a checkpoint: each takes the ranges that it owns.
 """
 
 import contextlib
@@ -24,11 +22,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from jumok.data.files.atomic import force_to_disk
-from jumok.errors import BundleError, Place, TrainingError
+from jumok.errors import BundleError, Location, TrainingError
 from jumok.json_types import JsonObject
 from jumok.shapes import Tensor
 from jumok.training.optimization.slices import Range
-from jumok.training.ranks import ALONE, Ranks, told_by_all
+from jumok.training.ranks import SINGLE_PROCESS, Ranks, all_gather_object
 
 CURRENT = "checkpoint.json"
 PREVIOUS = "checkpoint.previous.json"
@@ -48,9 +46,8 @@ class Checkpoint:
     """The state of one process, or of the whole run.
 
     Attributes:
-        tensors: by name.
-        run: the rest of the run's state as JSON values, with the fingerprint of its recipe
-            ("recipe") and its "progress".
+        run: the rest of the state as JSON values, with the fingerprint of its recipe ("recipe")
+            and its "progress".
         ranges: by name, which elements of a row that all processes share a tensor holds one after
             another. A tensor that is not named here is the same in all processes.
     """
@@ -79,37 +76,37 @@ class _Slice:
 
     @classmethod
     def of(cls, values: JsonObject) -> "_Slice":
-        """The entry of an index."""
         ranges = {
             name: [(start, end) for start, end in some] for name, some in values["ranges"].items()
         }
         return cls(values["file"], values["sha256"], ranges)
 
     def has(self, wanted: Wanted) -> bool:
-        """Whether it holds something of what is wanted."""
         return any(
             list(_common(self.ranges[name], wanted(name) or self.ranges[name]))
             for name in self.ranges
         )
 
 
-def save(folder: Path, checkpoint: Checkpoint, ranks: Ranks = ALONE) -> None:
+def save(folder: Path, checkpoint: Checkpoint, ranks: Ranks = SINGLE_PROCESS) -> None:
     """Writes the folder's checkpoint atomically; all processes call it, each with its own state.
 
     Raises:
         TrainingError: a disk is full or refuses; the previous checkpoint is unchanged.
     """
     try:
-        told: JsonObject = {"slice": vars(_write_slice(folder, checkpoint, ranks))}
+        outcome: JsonObject = {"slice": vars(_write_slice(folder, checkpoint, ranks))}
     except (OSError, SafetensorError) as error:
-        told = {"refused": str(error) if ranks.count == 1 else f"rank {ranks.index}: {error}"}
-    every = told_by_all(ranks, told)
-    for each in every:
-        if "refused" in each:
-            raise _not_written(folder, each["refused"])
+        outcome = {"refused": str(error) if ranks.count == 1 else f"rank {ranks.index}: {error}"}
+    outcomes = all_gather_object(ranks, outcome)
+    for rank_outcome in outcomes:
+        if "refused" in rank_outcome:
+            raise _not_written(folder, rank_outcome["refused"])
     if ranks.index == 0:
         try:
-            _write_index(folder, checkpoint.run, [each["slice"] for each in every])
+            _write_index(
+                folder, checkpoint.run, [rank_outcome["slice"] for rank_outcome in outcomes]
+            )
         except OSError as error:
             with contextlib.suppress(OSError):
                 (folder / PARTIAL).unlink(missing_ok=True)
@@ -152,16 +149,13 @@ def _write_index(folder: Path, run: JsonObject, slices: Sequence[JsonObject]) ->
 
 
 def remove_unused(folder: Path) -> None:
-    """Removes the slices that no index names: those of processes that were killed while they saved,
-    and of checkpoints that were replaced. If an index cannot be read, nothing is removed.
-
-    Raises:
-        OSError: the system refuses.
+    """Removes the slices that no index names: of processes that were killed while they saved, and
+    of replaced checkpoints. If an index cannot be read, nothing is removed.
     """
     used = set()
     for path in (folder / CURRENT, folder / PREVIOUS, folder / DAMAGED):
         try:
-            used |= {each["file"] for each in json.loads(path.read_text("utf-8"))["slices"]}
+            used |= {entry["file"] for entry in json.loads(path.read_text("utf-8"))["slices"]}
         except FileNotFoundError:
             continue
         except (ValueError, LookupError, TypeError):
@@ -173,7 +167,7 @@ def remove_unused(folder: Path) -> None:
 
 
 def load(
-    folder: Path, wanted: Wanted | None = None, ranks: Ranks = ALONE
+    folder: Path, wanted: Wanted | None = None, ranks: Ranks = SINGLE_PROCESS
 ) -> tuple[Checkpoint, str | None]:
     """The newest complete checkpoint, and a message for the user if a damaged one was skipped.
 
@@ -188,26 +182,29 @@ def load(
     """
     damage: BundleError | None = None
     for path in list(_candidates(folder)):
-        found, problem = None, None
+        checkpoint, own_damage = None, None
         try:
-            found = read(path, wanted, ranks)
+            checkpoint = read(path, wanted, ranks)
         except BundleError as error:
-            problem = error
-        problems = [each["damage"] for each in told_by_all(ranks, {"damage": _as_json(problem)})]
-        first = [_from_json(each) for each in problems if each]
-        if first or found is None:
-            damage = damage or problem or first[0]
+            own_damage = error
+        reports = [
+            report["damage"]
+            for report in all_gather_object(ranks, {"damage": _as_json(own_damage)})
+        ]
+        damages = [_from_json(report) for report in reports if report]
+        if damages or checkpoint is None:
+            damage = damage or own_damage or damages[0]
             continue
         if damage is None:
-            return found, None
+            return checkpoint, None
         if ranks.index == 0:
             os.replace(folder / CURRENT, folder / DAMAGED)
-        return found, f"{damage.place}: {damage.what} Continuing from {path.name}."
+        return checkpoint, f"{damage.place}: {damage.what} Continuing from {path.name}."
     if damage is not None:
         raise damage
     raise BundleError(
         "there is no checkpoint to resume from.",
-        place=Place(folder),
+        place=Location(folder),
         do="start from the beginning without --resume",
     )
 
@@ -217,16 +214,15 @@ def exists(folder: Path) -> bool:
     return any(True for _ in _candidates(folder))
 
 
-def read(path: Path, wanted: Wanted | None = None, ranks: Ranks = ALONE) -> Checkpoint:
+def read(path: Path, wanted: Wanted | None = None, ranks: Ranks = SINGLE_PROCESS) -> Checkpoint:
     """One checkpoint by its index, its slices checked tensor by tensor.
 
     Args:
         wanted: what this process needs of each tensor; None: everything.
-        ranks: of several, each reads the slices that it needs, and every slice is read by one.
+        ranks: each reads the slices that it needs, and every slice is read by one.
 
     Raises:
-        BundleError: truncated, damaged, a slice is missing or of another checkpoint, or it is of
-            another format.
+        BundleError: it is damaged, incomplete or of another format.
     """
     run, slices = _read_index(path)
     identity = Checkpoint({}, run).identity
@@ -240,13 +236,13 @@ def read(path: Path, wanted: Wanted | None = None, ranks: Ranks = ALONE) -> Chec
             if name not in one.ranges:
                 same.setdefault(name, tensor)
                 continue
-            held = parts.setdefault(name, [((0, 0), tensor[:0])])
+            pieces = parts.setdefault(name, [((0, 0), tensor[:0])])
             needed = one.ranges[name] if wanted is None else wanted(name)
-            for place, where in _common(one.ranges[name], needed or one.ranges[name]):
-                held.append((place, tensor[where].clone()))
+            for piece, window in _common(one.ranges[name], needed or one.ranges[name]):
+                pieces.append((piece, tensor[window].clone()))
     joined = {
-        name: torch.cat([part for _, part in sorted(held, key=lambda each: each[0])])
-        for name, held in parts.items()
+        name: torch.cat([part for _, part in sorted(pieces, key=lambda each: each[0])])
+        for name, pieces in parts.items()
     }
     return Checkpoint(same | joined, run)
 
@@ -260,7 +256,7 @@ def _read_index(path: Path) -> tuple[JsonObject, list[_Slice]]:
             raise _other_format(path, int(content["format"]))
         if _digest_of(content) != content["sha256"]:
             raise _damaged(path, "the checksum of the run state does not match")
-        return content["run"], [_Slice.of(each) for each in content["slices"]]
+        return content["run"], [_Slice.of(entry) for entry in content["slices"]]
     except (OSError, KeyError, ValueError, TypeError, AttributeError) as error:
         raise _damaged(path, str(error)) from error
 
@@ -273,7 +269,7 @@ def _read_slice(index: Path, one: _Slice, identity: JsonObject) -> dict[str, Ten
             got=f"{index.name} names it, with those of the other processes",
             do="put it back: all processes need the same folder; or resume from an older copy, "
             "or start a new run under another name",
-            place=Place(path),
+            place=Location(path),
         )
     try:
         with safe_open(path, framework="pt") as file:
@@ -284,20 +280,19 @@ def _read_slice(index: Path, one: _Slice, identity: JsonObject) -> dict[str, Ten
             text, sums = metadata["of"], metadata["tensors"]
             if _digest(text, sums) != metadata["sha256"]:
                 raise _damaged(path, "the checksum of the slice does not match")
-            found, written = json.loads(text), json.loads(sums)
+            own_identity, written = json.loads(text), json.loads(sums)
     except (SafetensorError, OSError, KeyError, ValueError) as error:
         raise _damaged(path, str(error)) from error
-    if found != identity or metadata["sha256"] != one.sha256:
-        raise _of_another(path, index, found, identity)
-    sums_found = _sums(tensors)
+    if own_identity != identity or metadata["sha256"] != one.sha256:
+        raise _of_another(path, index, own_identity, identity)
+    sums_read = _sums(tensors)
     for name in sorted(written.keys() | tensors.keys()):
-        if sums_found.get(name) != written.get(name):
+        if sums_read.get(name) != written.get(name):
             raise _damaged(path, f"the checksum of {name!r} does not match")
     return tensors
 
 
 def _common(have: Sequence[Range], need: Sequence[Range]) -> Iterator[tuple[Range, slice]]:
-    """The ranges that are both there and needed, and where they are in what is there."""
     at = 0
     for first, end in have:
         for start, last in need:
@@ -313,36 +308,36 @@ def _not_written(folder: Path, got: str) -> TrainingError:
         got=got,
         do="free some space or correct the permissions, then run again with --resume; "
         "the checkpoint before this one is untouched",
-        place=Place(folder),
+        place=Location(folder),
     )
 
 
-def _of_another(path: Path, index: Path, found: JsonObject, wanted: JsonObject) -> BundleError:
-    if found.get("recipe") != wanted["recipe"]:
+def _of_another(path: Path, index: Path, identity: JsonObject, expected: JsonObject) -> BundleError:
+    if identity.get("recipe") != expected["recipe"]:
         got = "a slice of a run with a different recipe"
     else:
-        got = f"a slice of step {found.get('step')}"
-        got += ", written another time" if found == wanted else ""
+        got = f"a slice of step {identity.get('step')}"
+        got += ", written another time" if identity == expected else ""
     return BundleError(
         "a slice does not belong to the checkpoint.",
-        expected=f"the slice of step {wanted['step']} that {index.name} names",
+        expected=f"the slice of step {expected['step']} that {index.name} names",
         got=got,
         do="put the run's own slice back, or resume from an older copy, or start a new run under "
         "another name",
-        place=Place(path),
+        place=Location(path),
     )
 
 
-def _other_format(path: Path, found: int) -> BundleError:
-    newer = found > FORMAT
+def _other_format(path: Path, version: int) -> BundleError:
+    newer = version > FORMAT
     return BundleError(
         f"the checkpoint is of {'a newer' if newer else 'an older'} format.",
         expected=f"format {FORMAT}",
-        got=f"format {found}",
+        got=f"format {version}",
         do="update jumok"
         if newer
         else "finish the run with the jumok version that started it, or start a new run",
-        place=Place(path),
+        place=Location(path),
     )
 
 
@@ -356,7 +351,7 @@ def _damaged(path: Path, reason: str) -> BundleError:
         "the checkpoint is truncated or damaged.",
         got=reason,
         do="resume from an older copy, or start a new run under another name",
-        place=Place(path),
+        place=Location(path),
     )
 
 
@@ -367,15 +362,18 @@ def _as_json(error: BundleError | None) -> JsonObject | None:
     return {"what": error.what, "got": error.got, "do": error.do, "place": place}
 
 
-def _from_json(told: JsonObject) -> BundleError:
-    place = None if told["place"] is None else Place(told["place"])
-    return BundleError(told["what"], got=told["got"], do=told["do"], place=place)
+def _from_json(values: JsonObject) -> BundleError:
+    place = None if values["place"] is None else Location(values["place"])
+    return BundleError(values["what"], got=values["got"], do=values["do"], place=place)
 
 
 def _sums(tensors: Mapping[str, Tensor]) -> dict[str, list[object]]:
-    """For each tensor, by name: dtype, shape and checksum of its bytes."""
     return {
-        name: [str(tensor.dtype), list(tensor.shape), _crc32(tensor)]
+        name: [
+            str(tensor.dtype),
+            list(tensor.shape),
+            zlib.crc32(tensor.contiguous().view(-1).view(torch.uint8).numpy().data),
+        ]
         for name, tensor in tensors.items()
     }
 
@@ -385,10 +383,5 @@ def _digest(identity: str, sums: str) -> str:
 
 
 def _digest_of(content: Mapping[str, object]) -> str:
-    """Of all of an index but the digest itself."""
     rest = {key: value for key, value in content.items() if key != "sha256"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
-
-
-def _crc32(tensor: Tensor) -> int:
-    return zlib.crc32(tensor.contiguous().view(-1).view(torch.uint8).numpy().data)

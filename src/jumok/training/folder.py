@@ -28,7 +28,7 @@ from jumok.config import Config
 from jumok.config.writing import recipe_text
 from jumok.data.files.atomic import sweep, write_durably
 from jumok.data.files.run_log import LOG
-from jumok.errors import BundleError, ConfigError, Place
+from jumok.errors import BundleError, ConfigError, Location
 from jumok.training import checkpoint
 
 CONFIG, TOKENIZER, MODEL = "config.json", "tokenizer.model", "model"
@@ -69,7 +69,6 @@ class Decisions:
     """The values of "auto" on the machine that started the run; a resumed run keeps them.
 
     Attributes:
-        shares: of the micro-batches of a step; another number sums gradients in another order.
         batches: of exact lengths, or of one shape (training.batches).
     """
 
@@ -79,7 +78,7 @@ class Decisions:
 
 
 def start(folder: Path) -> None:
-    """Clears the folder of a new run: removes the files of a run without a checkpoint.
+    """Removes the files of a run without a checkpoint.
 
     Raises:
         ConfigError: a run of this name has a checkpoint or a model, the folder holds something
@@ -88,52 +87,43 @@ def start(folder: Path) -> None:
     refuse_taken(folder)
     _refuse_others(folder)
     try:
-        for made in (SMALLWORLD, SCENES, STEPS, EARLIER):
-            shutil.rmtree(folder / made, ignore_errors=True)
+        for generated in (SMALLWORLD, SCENES, STEPS, EARLIER):
+            shutil.rmtree(folder / generated, ignore_errors=True)
         # The file by which a run is known goes last.
-        for left in (RECIPE, LOG, TOKENIZER, TEST, START, CONFIG):
-            (folder / left).unlink(missing_ok=True)
+        for name in (RECIPE, LOG, TOKENIZER, TEST, START, CONFIG):
+            (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise _cannot_be_made(folder, error) from error
 
 
 def refuse_taken(folder: Path) -> None:
-    """Refuses a run whose name has a checkpoint or a model already.
-
-    Raises:
-        ConfigError: it has.
-    """
+    """Raises a ConfigError if the folder has a checkpoint or a model already."""
     if checkpoint.exists(folder) or (folder / MODEL).exists():
         raise ConfigError(
             "a run of this name exists already.",
             do="continue it: --resume; start another run: --name OTHER; "
             f"or remove it: rm -r {folder}",
-            place=Place(folder),
+            place=Location(folder),
         )
 
 
 def _refuse_others(folder: Path) -> None:
-    """Raises ConfigError if files in the folder may be the user's, such as images to train on."""
-    files = sorted(each.name for each in folder.iterdir() if not each.name.startswith("."))
+    files = sorted(file.name for file in folder.iterdir() if not file.name.startswith("."))
     try:
-        known = "decisions" in json.loads((folder / CONFIG).read_text("utf-8"))
+        is_run = "decisions" in json.loads((folder / CONFIG).read_text("utf-8"))
     except (OSError, ValueError, TypeError):
-        known = False
-    if files and not known:
+        is_run = False
+    if files and not is_run:
         raise ConfigError(
             "this folder exists and is not a run, so nothing is trained in it.",
             got=", ".join(files[:3]) + (", ..." if files[3:] else ""),
             do="start another run: --name OTHER; or choose another folder of runs: --runs FOLDER",
-            place=Place(folder),
+            place=Location(folder),
         )
 
 
 def make(folder: Path) -> None:
-    """Creates the folder if it does not exist.
-
-    Raises:
-        ConfigError: it cannot be created.
-    """
+    """Creates the folder, or raises a ConfigError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -145,26 +135,24 @@ def _cannot_be_made(folder: Path, error: OSError) -> ConfigError:
         "the run's folder cannot be created.",
         got=str(error.strerror),
         do="choose a writable folder: --runs FOLDER",
-        place=Place(folder),
+        place=Location(folder),
     )
 
 
 def tidy(folder: Path) -> None:
     """Removes the partial files of killed processes; only the holder of the lock may do this."""
     for pattern in (f"{checkpoint.PARTIAL}*", checkpoint.UNNAMED):
-        for left in folder.glob(pattern):
-            left.unlink(missing_ok=True)
+        for partial in folder.glob(pattern):
+            partial.unlink(missing_ok=True)
     checkpoint.remove_unused(folder)
-    for place in (folder, folder / STEPS):
-        sweep(place)
+    for parent in (folder, folder / STEPS):
+        sweep(parent)
     if (folder / MODEL).exists():
         shutil.rmtree(previous_folder(folder / MODEL), ignore_errors=True)
 
 
 def write(folder: Path, config: Config, decisions: Decisions) -> None:
-    """Stores the whole recipe and the decisions, for a resume; and the recipe with all overrides,
-    to train from again.
-    """
+    """Stores the whole recipe with the decisions, and the recipe with all overrides."""
     text = (
         f"# The recipe of the run {config.name} with every --set applied. To repeat it:\n"
         f"# jumok train {folder / RECIPE} --name OTHER\n\n"
@@ -186,7 +174,6 @@ def fingerprint(config: Config) -> str:
 
 
 def _is_of_earlier_recipes(key: str, value: object) -> bool:
-    """Whether a key that recipes did not always have has the value that it had then."""
     name = key.rpartition(".")[2]
     return name in LATER_KEYS and value == LATER_KEYS[name]
 
@@ -201,7 +188,7 @@ def read(folder: Path, config: Config) -> Decisions:
     file = folder / CONFIG
     if not file.exists():
         raise BundleError(
-            "there is no run to resume.", do="start one without --resume", place=Place(folder)
+            "there is no run to resume.", do="start one without --resume", place=Location(folder)
         )
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
@@ -211,7 +198,7 @@ def read(folder: Path, config: Config) -> Decisions:
             "the run's config.json is damaged.",
             got=str(error),
             do="start a new run under another name: --name OTHER",
-            place=Place(file),
+            place=Location(file),
         ) from error
     now = flatten(config.model_dump(mode="json"))
     changed = [
@@ -226,7 +213,7 @@ def read(folder: Path, config: Config) -> Decisions:
             "the recipe differs from the one that this run was started with:\n  "
             + "\n  ".join(changed),
             do="undo the changes, or start another run: --name OTHER",
-            place=Place(folder),
+            place=Location(folder),
         )
     return decisions
 

@@ -1,9 +1,9 @@
 """Training a trained model further: its weights are the initial ones, its data may be mixed in.
 
-The run has two tasks of the same kind, each with its own data: the new one of the recipe, and the
-earlier one of the recipe that the model was trained with. Both score every validation, so that the
-run shows what is gained and what is forgotten; the new one decides which model is the best. A batch
-is one update of the new task, and with `start.mix` a smaller one of each.
+The run has two tasks of the same kind: that of the recipe, and that of the recipe that the model
+was trained with. Both score every validation, so that the run shows what is gained and what is
+forgotten; the new one decides which model is the best. With `start.mix`, a batch is a smaller
+update of each.
 """
 
 import copy
@@ -23,11 +23,11 @@ from jumok.config.section import Section
 from jumok.config.writing import recipe_text
 from jumok.data.files.atomic import write_durably
 from jumok.data.planned import Planned
-from jumok.errors import BundleError, ConfigError, DataError, Place
+from jumok.errors import BundleError, ConfigError, DataError, Location
 from jumok.shapes import Tensor
 from jumok.training import checkpoint
 from jumok.training.folder import EARLIER, RECIPE, START
-from jumok.training.start import StartModel, earlier_recipe, refuse_other_sizes
+from jumok.training.start import PretrainedModel, earlier_recipe, refuse_other_sizes
 from jumok.training.task import MicroBatch, Reporter, RunStats, Scores, Task, UpdateSource
 from jumok.training.tasks import catalog
 
@@ -49,10 +49,7 @@ class Labelled(Protocol):
 
 
 class MixedUpdates:
-    """Updates of two sources as one: each has its share of every batch.
-
-    The sources are independent of each other, so the position is that of both.
-    """
+    """Updates of two independent sources as one: each has its share of every batch."""
 
     def __init__(self, new: UpdateSource, earlier: UpdateSource) -> None:
         self._new, self._earlier = new, earlier
@@ -64,7 +61,6 @@ class MixedUpdates:
         return [*next(self._new), *next(self._earlier)]
 
     def planned(self) -> Sequence[Planned[MicroBatch]]:
-        """The next update, its micro-batches not yet collated."""
         return [*self._new.planned(), *self._earlier.planned()]
 
     @property
@@ -72,11 +68,6 @@ class MixedUpdates:
         return {"new": self._new.cursor, "earlier": self._earlier.cursor}
 
     def restore(self, cursor: Mapping[str, object]) -> None:
-        """Restores the position of `cursor`.
-
-        Raises:
-            DataError: it belongs to other data, other batch sizes or another seed.
-        """
         if cursor.keys() != {"new", "earlier"}:
             raise DataError(
                 "the data has changed since training stopped.",
@@ -88,7 +79,6 @@ class MixedUpdates:
 
     @property
     def epoch_steps(self) -> float:
-        """Those of the new data."""
         return self._new.epoch_steps
 
     def share(self) -> float:
@@ -103,7 +93,7 @@ class MixedUpdates:
         return counts[0] / sum(counts)
 
 
-class FurtherTask:
+class FineTuning:
     """A task whose model starts from a trained one.
 
     Args:
@@ -116,7 +106,7 @@ class FurtherTask:
     """
 
     def __init__(
-        self, config: Config, home: Path, start: StartModel, task: Task, earlier: Task | None
+        self, config: Config, home: Path, start: PretrainedModel, task: Task, earlier: Task | None
     ) -> None:
         self._config, self._home, self.start = config, home, start
         self._task, self._earlier = task, earlier
@@ -126,11 +116,7 @@ class FurtherTask:
         self.updates: UpdateSource = self.mixed or task.updates
 
     def build(self) -> nn.Module:
-        """The model with the weights of the trained one; a checkpoint replaces them anyway.
-
-        Raises:
-            BundleError: the trained model is missing, or has changed since the run began.
-        """
+        """The model with the weights of the trained one; a checkpoint replaces them anyway."""
         model = self._task.build()
         if not checkpoint.exists(self._home):
             self._fill(model)
@@ -138,13 +124,13 @@ class FurtherTask:
 
     def _fill(self, model: nn.Module) -> None:
         bundle = read_bundle(_model_of(self._config))
-        if StartModel.of(bundle).fingerprint != self.start.fingerprint:
+        if PretrainedModel.of(bundle).fingerprint != self.start.fingerprint:
             raise BundleError(
                 "the model to start from has changed since the run began.",
                 expected=str(self.start),
-                got=str(StartModel.of(bundle)),
+                got=str(PretrainedModel.of(bundle)),
                 do="start a new run under another name: --name OTHER",
-                place=Place(bundle.folder),
+                place=Location(bundle.folder),
             )
         with torch.random.fork_rng(devices=[]):  # the random state of training is not changed
             weights = load_model(bundle).state_dict()
@@ -155,21 +141,20 @@ class FurtherTask:
         yield f"trained further from {self.start}"
         before, labels = self.start.config.labels, labels_of(self._task)
         if before != labels:
-            known = len(set(before) & set(labels))
+            common = len(set(before) & set(labels))
             yield (
-                f"a new output layer for the labels {', '.join(labels)}: {known} of them start "
+                f"a new output layer for the labels {', '.join(labels)}: {common} of them start "
                 "with the model's weights, the others at random"
             )
         if self.mixed is not None:
             yield f"earlier data: {self.mixed.share():.1%} of a batch"
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
-        """The scores on the new data, with those on the earlier data."""
         # Validation may change the model, for a faster decoding.
-        again = None if self._earlier is None else copy.deepcopy(model)
+        copied = None if self._earlier is None else copy.deepcopy(model)
         scores = self._task.validate(model, dtype)
-        if self._earlier is not None and again is not None:
-            scores = replace(scores, earlier=self._earlier.validate(again, dtype))
+        if self._earlier is not None and copied is not None:
+            scores = replace(scores, earlier=self._earlier.validate(copied, dtype))
         if self.start.scores is None:  # the first validation is before the first step
             self.start = self.start.scored(scores)
             self.start.store(self._home)
@@ -207,26 +192,19 @@ def fill_matching(
             tensor.copy_(weights[name])
 
 
-def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> FurtherTask:
-    """Prepares the data of the recipe and that of the model's earlier training.
-
-    Raises:
-        BundleError: the model is missing or damaged.
-        ConfigError: its sizes are not those of the recipe; or the earlier data is to be mixed in
-            and is not known, or has other labels.
-        DataError: data that cannot be read.
-    """
+def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> FineTuning:
+    """Prepares the data of the recipe and that of the model's earlier training."""
     start = _start_model(config, home)
     earlier = _earlier_config(config, home, start, say)
     share = _mix(config) if earlier is not None else 0.0
     new_config, earlier_config = _shares(config, earlier, share)
     task = catalog.prepare(new_config, home, cache, say)
     if earlier_config is None:
-        return FurtherTask(config, home, start, task, None)
+        return FineTuning(config, home, start, task, None)
     if labels_of(task) != start.config.labels:
         _refuse_mixing_labels(config, start, task)
         say("the earlier data has other labels, so it is not scored")
-        return FurtherTask(config, home, start, task, None)
+        return FineTuning(config, home, start, task, None)
     try:
         old = catalog.prepare(
             earlier_config, home / EARLIER, cache, lambda text: say(f"earlier data: {text}")
@@ -243,24 +221,22 @@ def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> FurtherTa
             got=", ".join(labels_of(old)),
             do="name the recipe that it was trained with: --set start.recipe=FILE",
         )
-    further = FurtherTask(config, home, start, task, old)
+    further = FineTuning(config, home, start, task, old)
     _refuse_other_share(further.mixed, share)
     return further
 
 
 def _refuse_other_share(mixed: MixedUpdates | None, share: float) -> None:
-    """Raises ConfigError if whole images or windows make the share very different."""
-    found = share if mixed is None else mixed.share()
-    if not share / 2 <= found <= 2 * share:
+    actual = share if mixed is None else mixed.share()
+    if not share / 2 <= actual <= 2 * share:
         raise ConfigError(
             f"a batch is too small for a share of {share:.1%}.",
-            got=f"{found:.1%} of the earlier data, as a batch holds whole examples of each",
+            got=f"{actual:.1%} of the earlier data, as a batch holds whole examples of each",
             do="set a larger training.tokens_per_batch, or another start.mix",
         )
 
 
-def _refuse_mixing_labels(config: Config, start: StartModel, task: Task) -> None:
-    """Raises ConfigError if data with other labels is to be mixed in."""
+def _refuse_mixing_labels(config: Config, start: PretrainedModel, task: Task) -> None:
     if _mix(config):
         raise ConfigError(
             "the earlier data has other labels than the new data, so it cannot be mixed in.",
@@ -270,10 +246,9 @@ def _refuse_mixing_labels(config: Config, start: StartModel, task: Task) -> None
         )
 
 
-def sized(config: Config, task: FurtherTask) -> Config:
-    """The recipe with a number of steps that fits the data, and what depends on it.
-
-    Keys that the recipe gives are kept.
+def sized(config: Config, task: FineTuning) -> Config:
+    """The recipe with a number of steps that fits the data, where it gives none, and what depends
+    on it.
     """
     start = task.start
     training, validation = config.training, config.validation
@@ -289,7 +264,6 @@ def sized(config: Config, task: FurtherTask) -> Config:
 
 
 def _filled(section: Filled, **values: object) -> Filled:
-    """The section with these values, except where the recipe gives others."""
     missing = {key: value for key, value in values.items() if key not in section.model_fields_set}
     return section.model_copy(update=missing)
 
@@ -304,22 +278,23 @@ def _mix(config: Config) -> float:
     return config.start.mix
 
 
-def _start_model(config: Config, home: Path) -> StartModel:
-    """What the run has stored of it; a new run stores it, and its tokenizer."""
+def _start_model(config: Config, home: Path) -> PretrainedModel:
     if (home / START).is_file():
-        return StartModel.stored(home)
+        return PretrainedModel.stored(home)
     bundle = read_bundle(_model_of(config))
     refuse_other_sizes(config, bundle)
     if (bundle.folder / TOKENIZER).is_file():
         (home / EARLIER).mkdir(exist_ok=True)
         for folder in (home, home / EARLIER):
             write_durably(folder / TOKENIZER, (bundle.folder / TOKENIZER).read_bytes())
-    start = StartModel.of(bundle)
+    start = PretrainedModel.of(bundle)
     start.store(home)
     return start
 
 
-def _earlier_config(config: Config, home: Path, start: StartModel, say: Reporter) -> Config | None:
+def _earlier_config(
+    config: Config, home: Path, start: PretrainedModel, say: Reporter
+) -> Config | None:
     """The recipe that the model was trained with, stored in the run's folder; None: not known."""
     assert config.start is not None
     file, stored = config.start.recipe, home / EARLIER / RECIPE
@@ -330,7 +305,7 @@ def _earlier_config(config: Config, home: Path, start: StartModel, say: Reporter
                     "the data that the model was trained on is not known, and cannot be mixed in.",
                     expected=f"{RECIPE} in the folder of the model's run",
                     do="name the recipe that it was trained with: --set start.recipe=FILE",
-                    place=Place(config.start.model),
+                    place=Location(config.start.model),
                 )
             say(
                 "the data that the model was trained on is not known, so it is not scored; "
@@ -344,11 +319,7 @@ def _earlier_config(config: Config, home: Path, start: StartModel, say: Reporter
 
 
 def _shares(config: Config, earlier: Config | None, mix: float) -> tuple[Config, Config | None]:
-    """Both recipes with their share of a batch; the earlier one keeps its data and validation.
-
-    Raises:
-        ConfigError: a share is smaller than the smallest batch of its kind.
-    """
+    """Both recipes with their share of a batch; the earlier one keeps its data and validation."""
     if earlier is None:
         return config, None
     training = config.training
@@ -370,7 +341,5 @@ def _shares(config: Config, earlier: Config | None, mix: float) -> tuple[Config,
 
 
 def _batches_of(config: Config, tokens: int) -> TrainingConfig:
-    """The section [training] with smaller batches, which are not divided evenly: both together are
-    a step.
-    """
+    """[training] with smaller batches, which are not divided evenly: both together are a step."""
     return config.training.model_copy(update={"tokens_per_batch": tokens, "shares": 1})

@@ -1,11 +1,8 @@
 """The training step: forward, backward, clip, optimizer, average.
 
 The micro-batches of a step are divided into shares, whose gradients are summed in an order of their
-own; the shares are computed by the threads of one process, or of several. So the number of shares
-decides the bits, and that of threads and processes does not. On a CPU a thread has one core: two
-small products in parallel are faster than one small product split in two. How several processes
-share the weights is `optimization/weights.py`: in slices of a row, or, where a model does not fit a
-card, in rows of every parameter, which have the same values but for rounding.
+own: the number of shares decides the bits, and that of threads and processes does not. On a CPU a
+thread has one core: two small products in parallel are faster than one split in two.
 """
 
 import math
@@ -19,16 +16,16 @@ from torch import nn
 from jumok.config import TrainingConfig
 from jumok.data.pairs.batches import on_device
 from jumok.data.planned import Planned, collated
-from jumok.layers.experts import balance_heard
+from jumok.layers.experts import record_balance
 from jumok.shapes import Float, Tensor
-from jumok.training.devices.ahead import fed
+from jumok.training.devices.cuda_graphs import CudaGraphs, by_cuda
 from jumok.training.devices.memory import memory_explained, recompute
-from jumok.training.devices.recorded import RecordedPasses, by_cuda
+from jumok.training.devices.prefetch import prefetch
 from jumok.training.optimization.sharded import Sharded
 from jumok.training.optimization.sliced import Sliced
 from jumok.training.optimization.slices import Range
-from jumok.training.optimization.weights import ModelReplica, TrainingSetup, Turn, Weights
-from jumok.training.ranks import ALONE, Ranks, ShardingRanks
+from jumok.training.optimization.weights import Assignment, ModelReplica, TrainingSetup, Weights
+from jumok.training.ranks import SINGLE_PROCESS, Ranks, ShardingRanks
 from jumok.training.task import MicroBatch, Objective, UpdateSource
 
 
@@ -58,15 +55,12 @@ class Learner:
 
     Args:
         model: trained in place.
-        objective: the loss to minimize.
-        seed: of the dropout masks, together with the step, so that there is no random state to
-            save.
+        seed: of the dropout masks, together with the step: there is no random state to save.
         precision: of products and activations.
         shares: of the micro-batches of a step, a power of two.
         threads: the number of micro-batches computed in parallel (CPU).
-        ranks: the processes. Their number N is a power of two, and at most that of the shares, of
-            which each computes those with a number of its own modulo N. All of them call the same
-            methods in the same order.
+        ranks: a power of two of them, at most as many as shares, of which each computes those with
+            its own number modulo theirs. All call the same methods in the same order.
         device: on which it trains; None: where the model is.
 
     Attributes:
@@ -82,7 +76,7 @@ class Learner:
         precision: torch.dtype,
         shares: int = 1,
         threads: int = 1,
-        ranks: Ranks = ALONE,
+        ranks: Ranks = SINGLE_PROCESS,
         device: torch.device | None = None,
     ) -> None:
         self._config, self._seed = config, seed
@@ -90,21 +84,21 @@ class Learner:
             recompute(model)
         self._count, self._ranks = shares, ranks
         setup = TrainingSetup(model, objective, config, precision, shares, threads)
-        place = next(model.parameters()).device if device is None else device
+        own_device = next(model.parameters()).device if device is None else device
         self._weights: Weights
         if is_sharded(config, ranks):
             assert isinstance(ranks, ShardingRanks)
-            self._weights = Sharded(setup, ranks, place)
+            self._weights = Sharded(setup, ranks, own_device)
         else:
-            model.to(place)
+            model.to(own_device)
             self._weights = Sliced(setup, ranks)
-        self.recorded: RecordedPasses | None = None
-        if config.cuda_graphs and place.type == "cuda" and not is_sharded(config, ranks):
-            self.recorded = RecordedPasses(by_cuda(place))
+        self.recorded: CudaGraphs | None = None
+        if config.cuda_graphs and own_device.type == "cuda" and not is_sharded(config, ranks):
+            self.recorded = CudaGraphs(by_cuda(own_device))
 
-    def fed(self, updates: UpdateSource) -> UpdateSource:
-        """The updates in the way that keeps the device busy."""
-        return fed(updates, self._weights.device, self._own)
+    def prefetch(self, updates: UpdateSource) -> UpdateSource:
+        """The updates, made ahead where that keeps the device busy."""
+        return prefetch(updates, self._weights.device, self._own)
 
     def update(
         self, batches: Sequence[MicroBatch | Planned[MicroBatch]], step: int, learning_rate: float
@@ -114,20 +108,23 @@ class Learner:
         Args:
             batches: of all processes; each collates its own only.
         """
-        turns = self._turns(batches)
+        assignments = self._assignments(batches)
         own = {index: collated(batches[index]) for index in self._own(batches)}
         tokens, sources = self._total(
-            own[turn.index] for share in turns for turn in share if turn.counts
+            own[assignment.index]
+            for share in assignments
+            for assignment in share
+            if assignment.counts
         )
         with memory_explained(self._config, self._weights.device):
-            sums = self._backward(own, turns, step, 1.0 / tokens)
-        norms = self._weights.sum_up()
+            sums = self._backward(own, assignments, step, 1.0 / tokens)
+        norms = self._weights.sum_gradients()
         # The only numbers of a step that are read: a GPU is waited for once.
         read = torch.cat([sums.T.flatten(), norms.double()]).cpu().tolist()
         # fsum rounds once, so the order of the shares and of the blocks does not matter.
         loss = math.fsum(read[: self._count])
         balance = math.fsum(read[self._count : 2 * self._count])
-        norm = math.sqrt(math.fsum(each * each for each in read[2 * self._count :]))
+        norm = math.sqrt(math.fsum(value * value for value in read[2 * self._count :]))
         finite = math.isfinite(norm) and math.isfinite(loss)
         if finite:
             clip = self._config.clip
@@ -143,9 +140,6 @@ class Learner:
         )
 
     def snapshot(self) -> None:
-        """Adds the current weights to last-k averaging, and collects the average in the first
-        process; called at every validation.
-        """
         self._weights.snapshot()
 
     def averaged(self) -> nn.Module:
@@ -156,75 +150,68 @@ class Learner:
         return self._weights.averaged()
 
     def weights(self) -> dict[str, Tensor]:
-        """The averaged weights by parameter name, in float32; see `averaged`."""
         return self._weights.named()
 
     def state(self) -> dict[str, Tensor]:
-        """What this process has of the state for an exact resume."""
         return self._weights.state()
 
     def ranges(self, name: str) -> list[Range] | None:
-        """What a tensor of the state holds of the row in this process; None: all have the same."""
         return self._weights.ranges(name)
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Restores the result of `state` bit for bit."""
         self._weights.load_state(state)
 
-    def _turns(self, batches: Sequence[MicroBatch | Planned[MicroBatch]]) -> list[list[Turn]]:
-        """What each share of this process computes."""
-        return self._weights.turns(share_out([each.work for each in batches], self._count))
+    def _assignments(
+        self, batches: Sequence[MicroBatch | Planned[MicroBatch]]
+    ) -> list[list[Assignment]]:
+        return self._weights.assign(
+            balance_micro_batches([batch.work for batch in batches], self._count)
+        )
 
     def _own(self, batches: Sequence[MicroBatch | Planned[MicroBatch]]) -> list[int]:
-        """The numbers of the micro-batches that this process computes."""
-        return [*dict.fromkeys(turn.index for share in self._turns(batches) for turn in share)]
+        return [
+            *dict.fromkeys(
+                assignment.index for share in self._assignments(batches) for assignment in share
+            )
+        ]
 
     def _total(self, own: Iterable[MicroBatch]) -> tuple[int, int]:
-        """The targets and the sources of the micro-batches of all processes."""
         targets, sources = 0, 0
         for batch in own:
             targets, sources = targets + batch.targets, sources + batch.sources
         if self._ranks.count == 1:
             return targets, sources
-        every = self._ranks.gather(torch.tensor([targets, sources]))
-        targets, sources = torch.stack(list(every)).sum(dim=0).tolist()
+        counts = self._ranks.all_gather(torch.tensor([targets, sources]))
+        targets, sources = torch.stack(list(counts)).sum(dim=0).tolist()
         return targets, sources
 
     def _backward(
         self,
         batches: Mapping[int, MicroBatch],
-        turns: Sequence[Sequence[Turn]],
+        assignments: Sequence[Sequence[Assignment]],
         step: int,
         scale: float,
     ) -> Float[Tensor, "shares 2"]:
-        """Accumulates the gradients; returns the summed losses and balances of all shares.
-
-        Args:
-            batches: those of this process, by number.
-        """
         device = self._weights.device
 
-        def compute(replica: ModelReplica, turn: Turn) -> Tensor:
-            replica.noise.rekey(self._seed, step, turn.index)
-            batch = on_device(batches[turn.index], device)
+        def compute(replica: ModelReplica, assignment: Assignment) -> Tensor:
+            replica.noise.rekey(self._seed, step, assignment.index)
+            batch = on_device(batches[assignment.index], device)
             passes = partial(self._passes, replica)
             if self.recorded is not None:
                 return self.recorded.compute(replica, batch, scale, passes)
-            sums = passes(batch, scale if turn.counts else 0.0)
-            return sums if turn.counts else torch.zeros_like(sums)
+            sums = passes(batch, scale if assignment.counts else 0.0)
+            return sums if assignment.counts else torch.zeros_like(sums)
 
-        return torch.cat(list(self._ranks.gather(self._weights.backward(turns, compute))))
+        return torch.cat(list(self._ranks.all_gather(self._weights.backward(assignments, compute))))
 
     def _passes(
         self, replica: ModelReplica, batch: MicroBatch, scale: float | Tensor
     ) -> Float[Tensor, "2"]:
-        """The forward and the backward pass of a micro-batch on the device, whose gradients are
-        added up in place; returns its summed loss and balance in float64.
-
-        Args:
-            scale: the factor of the loss.
+        """The forward and the backward pass of a micro-batch, whose gradients are added up in
+        place; returns its summed loss and balance in float64.
         """
-        with balance_heard(replica.model) as balance:
+        with record_balance(replica.model) as balance:
             loss = replica.loss(batch, self._config.label_smoothing)
         sums = torch.zeros(2, dtype=torch.float64, device=loss.device)
         sums[0] += loss.detach()
@@ -240,12 +227,12 @@ def is_sharded(config: TrainingConfig, ranks: Ranks) -> bool:
     return config.sharding == "full" and ranks.count > 1
 
 
-def share_out(work: Sequence[int], shares: int) -> list[list[int]]:
+def balance_micro_batches(work: Sequence[int], shares: int) -> list[list[int]]:
     """The indices of the micro-batches of each share: largest first, always to the share with the
     least work.
 
-    The second half of the shares is filled from its end: a process that computes every second
-    share, or every fourth, has a small one with each large one.
+    The second half of the shares is filled from its end, so that a process that computes every
+    second share, or every fourth, has a small one with each large one.
     """
     divided: list[list[int]] = [[] for _ in range(shares)]
     loads = [0] * shares

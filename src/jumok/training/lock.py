@@ -1,7 +1,7 @@
-"""A run's folder belongs to one process at a time.
+"""The lock of a run's folder: one process trains in it at a time.
 
-The lock belongs to the operating system, so it ends with its process, however that ends. The file
-next to it names the holder, for the error message.
+It belongs to the operating system, so it ends with its process, however that ends. The file next to
+it names the holder, for the error message.
 """
 
 import json
@@ -16,7 +16,7 @@ from platform import node
 from filelock import FileLock, Timeout
 
 from jumok.data.files.atomic import write_durably
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
 
 LOCK, HOLDER = ".lock", ".lock.json"
 # How long the holder is waited for to say who it is, in seconds.
@@ -39,7 +39,7 @@ def held(folder: Path) -> Iterator[None]:
             "another process is training in this folder.",
             got=_holder(folder),
             do="wait until it has ended, stop it, or start another run: --name OTHER",
-            place=Place(folder),
+            place=Location(folder),
         ) from None
     try:
         since = datetime.now().astimezone().isoformat(timespec="seconds")
@@ -53,14 +53,7 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def refuse_several_processes(variables: Mapping[str, str]) -> None:
-    """Refuses a run that torchrun or a similar launcher started with several processes.
-
-    Args:
-        variables: the environment.
-
-    Raises:
-        ConfigError: WORLD_SIZE is more than 1.
-    """
+    """Raises a ConfigError if WORLD_SIZE is more than 1 in the environment `variables`."""
     processes = variables.get("WORLD_SIZE", "1")
     if processes.isdecimal() and int(processes) > 1:
         raise ConfigError(

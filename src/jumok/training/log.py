@@ -11,11 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from jumok.data.files.atomic import write_durably
 from jumok.data.files.run_log import read_log
-from jumok.errors import Place, TrainingError
-from jumok.late import late_imports
-
-with late_imports("training.tensorboard", extra="track"):
-    from torch.utils import tensorboard
+from jumok.errors import Location, TrainingError, optional_import
 
 try:
     import resource
@@ -33,12 +29,12 @@ class StepRecord:
         loss: mean label-smoothed loss, nats per target, since the previous record.
         learning_rate: of the last step.
         gradient_norm: of the last step, before clipping.
-        tokens, source_tokens: targets and sources since the start of the run, without padding.
-        seconds: wall time since the run began, validation and saving included.
+        tokens, source_tokens: targets and sources, without padding.
+        seconds: wall time, validation and saving included.
         step_seconds, cpu_seconds: wall time and processor time of the optimizer steps alone.
         skipped: steps left out because of a loss or gradient that was not finite.
         unit: the name of a target: "tokens", "images".
-        memory: the process's peak resident memory in bytes; None if the system does not report it.
+        memory: peak resident bytes; None: the system does not report it.
         balance: of the experts in the last step (`Update.balance`); None: the model has none.
     """
 
@@ -68,8 +64,7 @@ class ValidationRecord:
         best: whether this is the best so far by the recipe's metric.
         seconds: wall time since the run began.
         took: wall seconds of this validation.
-        earlier: of a model that is trained further, the loss and the figures on the validation data
-            of its earlier training.
+        earlier: of a model that is trained further, loss and figures on its earlier data.
     """
 
     step: int
@@ -178,7 +173,7 @@ class JsonLog:
             "the log could not be written.",
             got=str(error),
             do="free some space or correct the permissions, then run again with --resume",
-            place=Place(self._file.name),
+            place=Location(self._file.name),
         )
 
 
@@ -193,6 +188,9 @@ class TensorBoardLog:
 
     def __init__(self, folder: Path, resumed_at: int) -> None:
         """Makes TensorBoard discard its records of steps after `resumed_at`."""
+        with optional_import("training.tensorboard", extra="track"):
+            from torch.utils import tensorboard
+
         self._writer = tensorboard.SummaryWriter(folder, purge_step=resumed_at + 1)
 
     def step(self, record: StepRecord) -> None:

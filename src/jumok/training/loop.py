@@ -18,7 +18,7 @@ from typing import Literal
 import torch
 
 from jumok.config import Config, TrainingConfig
-from jumok.errors import Place, TrainingError
+from jumok.errors import Location, TrainingError
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.training import checkpoint
@@ -29,7 +29,7 @@ from jumok.training.learner import Learner, Update
 from jumok.training.log import Log, StepRecord, ValidationRecord, peak_memory
 from jumok.training.optimization.schedule import learning_rate
 from jumok.training.precision import one_thread
-from jumok.training.ranks import ALONE, Ranks
+from jumok.training.ranks import SINGLE_PROCESS, Ranks
 from jumok.training.task import DIVERGENCE_ADVICE, RunStats, Scores, Task, finite, label
 
 PATIENCE_WITH_NONFINITE = 5
@@ -40,15 +40,14 @@ LATEST, MOST = 0.1, 0.1
 
 @dataclass
 class Progress:
-    """The progress of a run. All of it is in the checkpoint.
+    """The progress of a run, all of which is in the checkpoint.
 
     Attributes:
         step: optimizer steps made.
         tokens, source_tokens: their tokens, without padding.
         seconds: wall time of the run, validation and saving included.
         step_seconds, cpu_seconds: wall and processor time of the steps alone.
-        best: the best validation so far by the recipe's metric, and its step; None before the
-            first.
+        best: the best validation so far by the recipe's metric; None before the first.
         worse: validations since the best one.
         untrained: why the best model counts as untrained; None: it is trained.
         validated_seconds: `seconds` at the last validation.
@@ -75,31 +74,45 @@ class Progress:
     loss_tokens: int = 0
 
     def share(self, training: TrainingConfig) -> float:
-        """The finished share of the run, 0 to 1: of the minutes, if they are given."""
+        """The finished share of the run, 0 to 1: of its steps or minutes, whichever end first."""
+        return min(max(self._shares(training).values()), 1.0)
+
+    def end(self, training: TrainingConfig) -> str:
+        """The setting that ends the run, such as "training.steps"."""
+        shares = self._shares(training)
+        return max(shares, key=shares.__getitem__)
+
+    def _shares(self, training: TrainingConfig) -> dict[str, float]:
+        shares = {}
+        if training.step_limit is not None:
+            shares["training.steps"] = self.step / training.step_limit
         if training.minutes is not None:
-            return min(self.seconds / (60.0 * training.minutes), 1.0)
-        return min(self.step / training.steps, 1.0)
+            shares["training.minutes"] = self.seconds / (60.0 * training.minutes)
+        return shares
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Why a run stopped, and the signal that stopped it, if any."""
+    """Why a run stopped.
+
+    Attributes:
+        signal: that stopped it, if any.
+        limit: the setting that ended it, "training.steps" or "training.minutes"; "": neither did.
+    """
 
     reason: Literal["finished", "no longer improving", "interrupted"]
     signal: int | None = None
+    limit: str = ""
 
 
 class Loop:
     """One run, from `progress` to its end.
 
     Args:
-        folder: the folder of the checkpoints.
-        task: gives the batches, scores the averaged weights, and writes the bundle of the best
-            ones.
-        dtype: the dtype of decoding in validation: the fastest one on this machine.
+        folder: of the checkpoints.
+        dtype: of decoding in validation: the fastest one on this machine.
         screen: is called after every step.
-        ranks: the processes that train together. The first one validates and writes files; its
-            clock is that of all.
+        ranks: the first one validates and writes files; its clock is that of all.
     """
 
     def __init__(
@@ -110,11 +123,11 @@ class Loop:
         task: Task,
         dtype: torch.dtype,
         screen: Log,
-        ranks: Ranks = ALONE,
+        ranks: Ranks = SINGLE_PROCESS,
     ) -> None:
         self.config, self.folder, self.ranks = config, folder, ranks
         self.learner, self.task, self.dtype, self.screen = learner, task, dtype, screen
-        self.updates = learner.fed(task.updates)
+        self.updates = learner.prefetch(task.updates)
         self.files: Sequence[Log] = ()
         self.progress = Progress()
         self._saved, self._saved_at = 0, 0.0
@@ -134,12 +147,12 @@ class Loop:
                 raise TrainingError(
                     f"the plugin {name} has changed since the run's last checkpoint.",
                     do="restore it, or start a new run under another name: --name OTHER",
-                    place=Place(self.folder),
+                    place=Location(self.folder),
                 )
         known = {field.name for field in fields(Progress)}
         if saved.run["progress"].keys() != known:
-            strange = ", ".join(sorted(saved.run["progress"].keys() ^ known))
-            raise _not_of_this_run(self.folder, f"a different run state: {strange}")
+            differing = ", ".join(sorted(saved.run["progress"].keys() ^ known))
+            raise _not_of_this_run(self.folder, f"a different run state: {differing}")
         if _shapes(self.learner.state()) != _shapes(saved.tensors):
             raise _not_of_this_run(self.folder, "weights of different sizes")
         self.updates.restore(saved.run["cursor"])
@@ -165,7 +178,9 @@ class Loop:
                 self._save()
             while not self._over:
                 self._step()
-                signal = self._received(interrupt.signal)
+                # One that this process or another one has received.
+                signals = self.ranks.all_gather(torch.tensor(interrupt.signal or 0))
+                signal = max(map(int, signals)) or None
                 if progress.step % validation.every == 0 or self._validation_late or self._over:
                     self._validate()
                 due = progress.step - self._saved >= self.config.training.checkpoint_every
@@ -173,7 +188,9 @@ class Loop:
                     self._save()
                 if signal is not None and not self._over:
                     return Outcome("interrupted", signal)
-        return Outcome("no longer improving" if self._out_of_patience else "finished")
+        if self._out_of_patience:
+            return Outcome("no longer improving")
+        return Outcome("finished", limit=progress.end(self.config.training))
 
     @property
     def _over(self) -> bool:
@@ -191,9 +208,7 @@ class Loop:
         return cheap and self._late(progress.validated_seconds)
 
     def _late(self, before: float) -> bool:
-        """Whether, in a run of a given number of minutes, too many of them have passed since
-        `before`.
-        """
+        """Whether, in a run of minutes, too many of them have passed since `before`."""
         minutes = self.config.training.minutes
         return minutes is not None and self.progress.seconds - before >= LATEST * 60.0 * minutes
 
@@ -211,7 +226,12 @@ class Loop:
         update = self.learner.update(self.updates.planned(), step, rate)
         progress.step = step
         progress.step_seconds += time.perf_counter() - wall
-        self._count_time(time.process_time() - cpu)
+        own = torch.tensor(
+            [time.monotonic() - self._began, time.process_time() - cpu], dtype=torch.float64
+        )
+        times, cpus = torch.stack(list(self.ranks.all_gather(own))).T.tolist()
+        progress.seconds = times[0]  # the clock is that of the first rank
+        progress.cpu_seconds += math.fsum(cpus)
         progress.tokens += update.tokens
         progress.source_tokens += update.source_tokens
         if update.skipped:
@@ -223,18 +243,6 @@ class Loop:
             progress.loss_sum += update.loss * update.tokens
             progress.loss_tokens += update.tokens
         self._record(rate, update)
-
-    def _count_time(self, cpu: float) -> None:
-        """Adds the processor time of a step, of all ranks; the clock is that of the first."""
-        own = torch.tensor([time.monotonic() - self._began, cpu], dtype=torch.float64)
-        times, cpus = torch.stack(list(self.ranks.gather(own))).T.tolist()
-        self.progress.seconds = times[0]
-        self.progress.cpu_seconds += math.fsum(cpus)
-
-    def _received(self, signal: int | None) -> int | None:
-        """A signal that this process or another one has received."""
-        all_of_them = self.ranks.gather(torch.tensor(signal or 0))
-        return max(map(int, all_of_them)) or None
 
     def _stop_if_hopeless(self, rate: float) -> None:
         progress = self.progress
@@ -272,13 +280,12 @@ class Loop:
             progress.loss_sum, progress.loss_tokens = 0.0, 0
 
     def _validate(self) -> None:
-        """Validates in the first process; the others wait for what it found."""
         self.learner.snapshot()
         if self.ranks.index:
-            vars(self.progress).update(self.ranks.told(None))
+            vars(self.progress).update(self.ranks.broadcast(None))
         else:
             self._validate_alone()
-            self.ranks.told(asdict(self.progress))
+            self.ranks.broadcast(asdict(self.progress))
 
     def _validate_alone(self) -> None:
         progress, metric = self.progress, self.config.validation.metric
@@ -312,12 +319,11 @@ class Loop:
             log.validation(record)
 
     def _write(self, scores: Scores, best: bool) -> None:
-        """The folders of the bundles of a validation: that of the best one, and its own."""
         progress = self.progress
         facts = RunStats(progress.step, progress.seconds / 60.0)
         kept = self.config.validation.keep == "all"
-        for wanted, name in ((best, MODEL), (kept, f"{STEPS}/{progress.step:06}")):
-            if wanted:
+        for due, name in ((best, MODEL), (kept, f"{STEPS}/{progress.step:06}")):
+            if due:
                 self.task.write(self.folder / name, self.learner.weights(), scores, facts)
 
     def _save(self) -> None:
@@ -336,7 +342,6 @@ class Loop:
 
 
 def _figures(earlier: Scores | None) -> dict[str, float]:
-    """The loss and the figures on the earlier data, by name."""
     if earlier is None:
         return {}
     return {"loss": earlier.loss} | {label(score): score.value for score in earlier.figures}
@@ -345,7 +350,7 @@ def _figures(earlier: Scores | None) -> dict[str, float]:
 def _shapes(state: Mapping[str, Tensor]) -> dict[str, tuple[torch.Size, torch.dtype]]:
     """The properties in which two states must agree, so that one can replace the other.
 
-    The number of snapshots of last-k averaging changes; their shape does not.
+    The number of snapshots of last-k averaging may differ.
     """
     return {
         re.sub(r"^(average\.last)\.\d+$", "master", name): (tensor.shape, tensor.dtype)
@@ -358,5 +363,5 @@ def _not_of_this_run(folder: Path, got: str) -> TrainingError:
         "the checkpoint does not belong to this run.",
         got=got,
         do="restore the run's own checkpoint, or start a new run under another name: --name OTHER",
-        place=Place(folder / checkpoint.CURRENT),
+        place=Location(folder / checkpoint.CURRENT),
     )

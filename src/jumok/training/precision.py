@@ -20,16 +20,15 @@ class Precision:
     reason: str
 
 
-def choose(wanted: Literal["auto", "bf16", "fp32"], device: torch.device) -> Precision:
+def choose(setting: Literal["auto", "bf16", "fp32"], device: torch.device) -> Precision:
     """bf16 where it multiplies at least 1.3 times as fast as fp32, and fp32 otherwise.
 
-    Below 1.3 the casts cost more than the gain. The master weights and the optimizer's moments are
-    fp32 either way.
+    Below 1.3 the casts cost more than the gain. Master weights and moments are fp32 either way.
 
     Raises:
         ConfigError: bf16 on a GPU that has no such products.
     """
-    if wanted == "bf16" and not multiplies_bfloat16(device):
+    if setting == "bf16" and not multiplies_bfloat16(device):
         raise ConfigError(
             "this GPU does not multiply bfloat16.",
             expected="compute capability 8.0 (Ampere) or newer",
@@ -37,9 +36,9 @@ def choose(wanted: Literal["auto", "bf16", "fp32"], device: torch.device) -> Pre
             f"{'.'.join(map(str, torch.cuda.get_device_capability(device)))}",
             do="--set training.precision=fp32; jumok does not train in float16",
         )
-    if wanted == "bf16":
+    if setting == "bf16":
         return Precision(torch.bfloat16, "bfloat16 (set in the recipe)")
-    if wanted == "fp32":
+    if setting == "fp32":
         return Precision(torch.float32, "float32 (set in the recipe)")
     ratio = gain_of_bfloat16(device)
     if ratio >= 1.3:
@@ -59,7 +58,7 @@ def multiplies_bfloat16(device: torch.device) -> bool:
 
 @cache  # a device does not change, and a process may train many models
 def gain_of_bfloat16(device: torch.device) -> float:
-    """How many times as fast as float32 it is multiplied."""
+    """How many times as fast as in float32 a product is."""
     usual = product_seconds(torch.float32, device)
     return usual / product_seconds(torch.bfloat16, device, hopeless=4 * usual)
 
@@ -72,14 +71,11 @@ def product_seconds(
 ) -> float:
     """Seconds for one size x size matrix product: the fastest of seven, after one to warm up.
 
-    A GPU gets larger matrices (4,096, and 512 on a CPU): a small product takes as long as its call.
-    On a CPU it is measured in one thread and by that thread's clock, so that other processes do not
-    matter. The fastest one counts, because disturbances only add time.
+    A GPU gets larger matrices: a small product takes as long as its call. A CPU is measured in one
+    thread and by that thread's clock, so that other processes do not matter.
 
     Args:
         hopeless: seconds; if the first two after the warm-up both take longer, no more are timed.
-            This saves most of the time where a format is emulated, as bfloat16 is on CPUs without
-            instructions for it.
     """
     on_cpu = device.type == "cpu"
     size = size or (512 if on_cpu else 4096)

@@ -1,7 +1,6 @@
-"""The processes that train one model together.
+"""The processes that train one model together, as ranks.
 
-Each is called a rank, as in MPI. Only `torch_ranks.py` knows torch.distributed: a run in one
-process neither imports it nor waits for anyone.
+Only `torch_ranks.py` imports torch.distributed: a run in one process does not wait for it.
 """
 
 import json
@@ -18,43 +17,37 @@ from jumok.shapes import Tensor
 
 @runtime_checkable
 class Ranks(Protocol):
-    """All processes of a run, in which every process calls the same methods in the same order.
+    """All processes of a run; every one calls the same methods in the same order.
 
     Attributes:
         count: of the processes.
         index: of this one, from 0.
-        place: of this one among those of its machine, from 0.
+        local_rank: of this one among those of its machine, from 0.
     """
 
     count: int
     index: int
-    place: int
+    local_rank: int
 
-    def gather(self, own: Tensor) -> Sequence[Tensor]:
-        """The tensors of all ranks, in the order of the ranks; they are of one shape and kind."""
+    def all_gather(self, own: Tensor) -> Sequence[Tensor]:
+        """The tensors of all ranks, in their order; they are of one shape and kind."""
         ...
 
-    def swap(self, other: int, own: Tensor, theirs: Tensor) -> None:
-        """Sends a tensor to another rank, and at the same time receives one from it.
+    def sendrecv(self, other: int, own: Tensor, received: Tensor) -> None:
+        """Sends a tensor to another rank, and at the same time receives one into `received`.
 
         What is empty is neither sent nor waited for.
-
-        Args:
-            theirs: is filled.
         """
         ...
 
-    def told(self, facts: JsonObject | None) -> JsonObject:
+    def broadcast(self, facts: JsonObject | None) -> JsonObject:
         """The facts of the first rank; the others give None."""
         ...
 
 
 @runtime_checkable
 class ShardingRanks(Ranks, Protocol):
-    """Processes that can divide a module's parameters, and bring them together while it computes.
-
-    Each has a part of the rows of every parameter, as `torch.chunk` cuts them.
-    """
+    """Ranks that can divide a module's parameters, by rows as `torch.chunk` cuts them."""
 
     def shard(
         self,
@@ -78,52 +71,44 @@ class ShardingRanks(Ranks, Protocol):
         ...
 
     def connected(self) -> AbstractContextManager[None]:
-        """Inside of it, the end of another process is said as such.
-
-        Raises:
-            TrainingError: another rank has ended.
-        """
+        """While entered, raises a TrainingError where another rank has ended."""
         ...
 
 
-class Alone:
+class SingleProcess:
     """One process."""
 
-    count, index, place = 1, 0, 0
+    count, index, local_rank = 1, 0, 0
 
-    def gather(self, own: Tensor) -> Sequence[Tensor]:
-        """Its own tensor."""
+    def all_gather(self, own: Tensor) -> Sequence[Tensor]:
         return [own]
 
-    def swap(self, other: int, own: Tensor, theirs: Tensor) -> None:
-        """There is no other, so there is nothing to send."""
-        assert not own.numel() + theirs.numel(), f"one process has no rank {other}"
+    def sendrecv(self, other: int, own: Tensor, received: Tensor) -> None:
+        assert not own.numel() + received.numel(), f"one process has no rank {other}"
 
-    def told(self, facts: JsonObject | None) -> JsonObject:
-        """Its own facts."""
+    def broadcast(self, facts: JsonObject | None) -> JsonObject:
         assert facts is not None
         return facts
 
 
-ALONE = Alone()
+SINGLE_PROCESS = SingleProcess()
 
 
-def told_by_all(ranks: Ranks, facts: JsonObject) -> list[JsonObject]:
+def all_gather_object(ranks: Ranks, facts: JsonObject) -> list[JsonObject]:
     """The facts of all ranks, in their order."""
     text = json.dumps(facts).encode()
-    lengths = [int(each) for each in ranks.gather(torch.tensor(len(text)))]
+    lengths = [int(content) for content in ranks.all_gather(torch.tensor(len(text)))]
     padded = torch.zeros(max(lengths), dtype=torch.uint8)
     padded[: len(text)] = torch.frombuffer(bytearray(text), dtype=torch.uint8)
-    texts = zip(ranks.gather(padded), lengths, strict=True)
-    return [json.loads(bytes(each[:length].tolist())) for each, length in texts]
+    texts = zip(ranks.all_gather(padded), lengths, strict=True)
+    return [json.loads(bytes(content[:length].tolist())) for content, length in texts]
 
 
-def halved(parts: Sequence[Tensor], down_to: int = 1) -> list[Tensor]:
+def tree_sum(parts: Sequence[Tensor], down_to: int = 1) -> list[Tensor]:
     """Adds the second half of the parts to the first in float32, again and again.
 
-    The order of the sums depends on the number of parts alone. Part s of a count that is a power
-    of two is added to part s modulo every lower power, so whoever has all parts that are equal
-    modulo `down_to` can add them up without the others.
+    The order of the sums depends on the number of parts alone, and whoever has all parts that are
+    equal modulo `down_to` can add them up without the others.
 
     Args:
         parts: their number is `down_to` times a power of two.

@@ -13,20 +13,20 @@ from jumok.config.causal import CausalConfig
 from jumok.config.families import LanguageModelConfig
 from jumok.data.files.atomic import sweep
 from jumok.data.files.run_log import LOG
-from jumok.errors import ConfigError, Place, TrainingError
+from jumok.errors import ConfigError, Location, TrainingError
 from jumok.systems.device import dtype_of
 from jumok.training import checkpoint, folder
-from jumok.training.devices.own import own_device
+from jumok.training.devices.local import local_device
 from jumok.training.folder import Decisions
-from jumok.training.further import FurtherTask, sized
+from jumok.training.further import FineTuning, sized
 from jumok.training.further import prepare as prepare_further
 from jumok.training.learner import Learner, is_sharded
 from jumok.training.lock import held
 from jumok.training.log import JsonLog, Log, Silent, TensorBoardLog
 from jumok.training.loop import Loop, Outcome, Progress
 from jumok.training.precision import choose
-from jumok.training.ranks import ALONE, Ranks
-from jumok.training.start import StartModel
+from jumok.training.ranks import SINGLE_PROCESS, Ranks
+from jumok.training.start import PretrainedModel
 from jumok.training.task import Reporter, Task
 from jumok.training.tasks.catalog import prepare
 
@@ -36,7 +36,7 @@ PACKABLE = TranslationConfig, LanguageModelConfig
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a run: its folder, and the best model's scores.
+    """The result of a run.
 
     Attributes:
         model: the best model's bundle; None before the first validation.
@@ -48,26 +48,19 @@ class Result:
     outcome: Outcome
     progress: Progress
     config: Config
-    start: StartModel | None = None
+    start: PretrainedModel | None = None
 
 
 def train(
-    config: Config, runs: Path, screen: Log, *, resume: bool = False, ranks: Ranks = ALONE
+    config: Config, runs: Path, screen: Log, *, resume: bool = False, ranks: Ranks = SINGLE_PROCESS
 ) -> Result:
-    """Trains what `config` describes, in the folder runs/NAME.
+    """Trains what `config` describes, in the folder runs/NAME; errors as of `jumok.train`.
 
     Args:
         screen: is called after every step.
         resume: continue from the folder's last checkpoint.
-        ranks: the processes that train together, which all call this. The first one prepares the
-            data, validates, and writes the files; the others read them.
-
-    Raises:
-        ConfigError: the name is taken, another process is training there, the recipe has changed,
-            or a setting is impossible.
-        DataError: a corpus that cannot be read.
-        BundleError: there is no complete checkpoint to resume from, or a bundle cannot be written.
-        TrainingError: divergence, or a disk that refuses.
+        ranks: all call this. The first one prepares the data, validates, and writes the files; the
+            others read them.
     """
     home = runs / config.name
     check_alike(config, ranks)
@@ -86,12 +79,12 @@ def train(
             got=str(error),
             do="free some space or correct the permissions, then run again; "
             "with --resume if there is a checkpoint",
-            place=Place(home),
+            place=Location(home),
         ) from error
 
 
 def _train(config: Config, home: Path, screen: Log, resume: bool, ranks: Ranks) -> Result:
-    device = own_device(config.training.device, ranks)
+    device = local_device(config.training.device, ranks)
     if resume:
         decisions = folder.read(home, config)
     else:
@@ -104,7 +97,7 @@ def _train(config: Config, home: Path, screen: Log, resume: bool, ranks: Ranks) 
     task, config = _prepare(config, decisions, home, screen.say)
     if config.start is not None:
         folder.write(home, config, decisions)  # with the number of steps, which the data decides
-    ranks.told(asdict(decisions))  # the others read what is prepared now
+    ranks.broadcast(asdict(decisions))  # the others read what is prepared now
     loop = assemble(config, home, task, decisions, screen, ranks)
     if resume:
         _go_on(loop, home, screen.say)
@@ -121,14 +114,13 @@ def _train(config: Config, home: Path, screen: Log, resume: bool, ranks: Ranks) 
         for log in files:
             log.close()
     model = home / folder.MODEL
-    start = task.start if isinstance(task, FurtherTask) else None
+    start = task.start if isinstance(task, FineTuning) else None
     return Result(home, model if model.is_dir() else None, outcome, loop.progress, config, start)
 
 
 def _help(config: Config, home: Path, resume: bool, ranks: Ranks) -> Result:
-    """Trains with the first rank, which does everything else."""
     screen = Silent()
-    decisions = Decisions(**ranks.told(None))
+    decisions = Decisions(**ranks.broadcast(None))
     task, config = _prepare(config, decisions, home, screen.say)
     loop = assemble(config, home, task, decisions, screen, ranks)
     if resume:
@@ -153,7 +145,6 @@ def _prepare(
 
 
 def _go_on(loop: Loop, home: Path, say: Reporter) -> None:
-    """Restores the last checkpoint, if there is one, and closes its files."""
     if checkpoint.exists(home):
         saved, damage = checkpoint.load(home, loop.learner.ranges, loop.ranks)
         if damage:
@@ -163,7 +154,7 @@ def _go_on(loop: Loop, home: Path, say: Reporter) -> None:
 
 
 def decide(
-    training: TrainingConfig, device: torch.device, say: Reporter, ranks: Ranks = ALONE
+    training: TrainingConfig, device: torch.device, say: Reporter, ranks: Ranks = SINGLE_PROCESS
 ) -> Decisions:
     """Resolves "auto" on this machine, and reports it."""
     precision = choose(training.precision, device)
@@ -172,7 +163,7 @@ def decide(
     workers = "1 worker thread" if threads == 1 else f"{threads} worker threads"
     processes = f"{ranks.count} processes, each with " if ranks.count > 1 else ""
     say(f"device: {device.type}, {processes}{workers}, {precision.reason}")
-    if not training.shares and shares != (alone := usual_shares(training, device, ALONE)):
+    if not training.shares and shares != (alone := usual_shares(training, device, SINGLE_PROCESS)):
         say(
             f"a step has {shares} shares, one for each process, and not {alone} as in one process: "
             "the last bits differ from those of one (training.shares says how many)"
@@ -187,8 +178,8 @@ def decide(
 def batches_of(config: Config, device: torch.device) -> Literal["exact", "packed"]:
     """The batches that "auto" stands for: of one shape on GPUs, wherever rows can be shared.
 
-    The row of a language model is one window in both; the sentences of a translator share a row
-    only where no scores between them are kept, and none depends on their place in the row.
+    The sentences of a translator share a row only where no scores between them are kept, and none
+    depends on their place in the row.
     """
     if not isinstance(config, PACKABLE) or config.training.batches == "exact":
         return "exact"
@@ -203,8 +194,8 @@ def batches_of(config: Config, device: torch.device) -> Literal["exact", "packed
 
 
 def usual_shares(training: TrainingConfig, device: torch.device, ranks: Ranks) -> int:
-    """The number of shares of a recipe that does not say it: on a CPU as its micro-batches allow,
-    or more if there are more processes, each of which needs one. On a GPU one for each process.
+    """The number of shares where the recipe gives none: on a CPU as its micro-batches allow, on a
+    GPU one, and at least one for each process.
     """
     least = 1 << (ranks.count - 1).bit_length()
     return least if device.type != "cpu" else max(least, training.processor_shares)
@@ -229,17 +220,13 @@ def threads_of(training: TrainingConfig, device: torch.device, shares: int, rank
 
 
 def check_alike(config: Config, ranks: Ranks) -> None:
-    """All ranks must train the same, with the same versions.
-
-    Raises:
-        ConfigError: one differs from the first; the text names it.
-    """
+    """Raises a ConfigError if ranks differ in recipe, versions or kind of device."""
     if ranks.count == 1:
         return
-    kind = own_device(config.training.device, ranks).type
+    kind = local_device(config.training.device, ranks).type
     facts = "\n".join([config.model_dump_json(), version("jumok"), torch.__version__, kind])
     digest = torch.frombuffer(bytearray(hashlib.sha256(facts.encode()).digest()), dtype=torch.uint8)
-    first, *others = ranks.gather(digest)
+    first, *others = ranks.all_gather(digest)
     different = [rank for rank, its in enumerate(others, 1) if not torch.equal(its, first)]
     if different:
         raise ConfigError(
@@ -257,10 +244,10 @@ def assemble(
     task: Task,
     decisions: Decisions,
     screen: Log,
-    ranks: Ranks = ALONE,
+    ranks: Ranks = SINGLE_PROCESS,
 ) -> Loop:
     """The loop of a new run."""
-    device = own_device(config.training.device, ranks)
+    device = local_device(config.training.device, ranks)
     threads = threads_of(config.training, device, decisions.shares, ranks)
     torch.set_num_threads(threads)
     torch.manual_seed(config.seed)

@@ -1,10 +1,9 @@
-"""What processes of one machine send each other, through memory that they share (Linux only).
+"""Exchange between processes of one machine through shared memory (Linux only).
 
-Two processes have a channel: a memory segment for each direction, and a socket, by which each tells
-the other that it has written. A copy in memory is several times as fast as a network connection to
-the same machine (docs/benchmarks/scale.md), and a process that has ended is noticed as soon,
-because its sockets close. Segments and sockets have no names in the file system, so nothing is left
-behind.
+A channel is a memory segment for each direction, and a socket by which each side tells the other
+that it has written. A process that ends is noticed at once, because its sockets close. Segments and
+sockets have no names in the file system, so nothing is left behind. Over gloo, training in bfloat16
+is 9 to 11 % slower (docs/decisions/2026-11-27-own-collectives.md).
 """
 
 import mmap
@@ -20,7 +19,7 @@ from pathlib import Path
 import torch
 
 from jumok.shapes import Shaped, Tensor
-from jumok.training.ranks import Ranks, told_by_all
+from jumok.training.ranks import Ranks, all_gather_object
 
 SLOT = 1 << 20
 """Bytes that are written at once. A segment has two slots: one is read, the other is filled."""
@@ -36,7 +35,6 @@ class Channel:
     """The way to one other process of this machine.
 
     Args:
-        connection: to it.
         outgoing, incoming: descriptors of the segments that this side writes and reads; they may be
             closed afterwards.
     """
@@ -46,19 +44,16 @@ class Channel:
         self._outgoing, self._incoming = _mapped(outgoing), _mapped(incoming)
         self._turn = 0
 
-    def swap(self, own: Tensor, theirs: Tensor) -> None:
+    def sendrecv(self, own: Tensor, incoming: Tensor) -> None:
         """Sends a tensor and receives one; the other side calls it with the same two sizes.
 
-        The other side's next word says that it has read the slot before, which may then be written
-        again. So two slots are enough.
-
         Args:
-            theirs: contiguous; is filled.
+            incoming: contiguous; is filled.
 
         Raises:
             ConnectionError: the other process has ended.
         """
-        sent, received = _bytes_of(own.contiguous()), _bytes_of(theirs)
+        sent, received = _bytes_of(own.contiguous()), _bytes_of(incoming)
         for start in range(0, max(len(sent), len(received)), SLOT):
             part = sent[start : start + SLOT]
             self._outgoing[self._turn, : len(part)] = part
@@ -74,8 +69,7 @@ class Channel:
 def channels(ranks: Ranks, seconds: float) -> Iterator[Mapping[int, Channel]]:
     """The channels to all other processes of this machine, by rank, while entered.
 
-    The processes find out together which these are: they see the same kernel and the same network,
-    and belong to the same user. Elsewhere than on Linux there are none.
+    Elsewhere than on Linux there are none.
 
     Args:
         seconds: in which the others have to answer.
@@ -95,39 +89,39 @@ def channels(ranks: Ranks, seconds: float) -> Iterator[Mapping[int, Channel]]:
                 listener.settimeout(seconds)
             except OSError:  # a sandbox without one of them
                 machine, listener = "", None
-        places = told_by_all(ranks, {"machine": machine, "name": name})
-        near = [rank for rank, each in enumerate(places) if machine and each["machine"] == machine]
-        found: dict[int, Channel] = {}
+        addresses = all_gather_object(ranks, {"machine": machine, "name": name})
+        near = [
+            rank
+            for rank, address in enumerate(addresses)
+            if machine and address["machine"] == machine
+        ]
+        channels_by_rank: dict[int, Channel] = {}
         # Each calls those above it before it answers those below, so no two wait for each other.
         for rank in near:
             if rank > ranks.index:
                 connection = opened.enter_context(socket.socket(socket.AF_UNIX))
                 connection.settimeout(seconds)
-                connection.connect(str(places[rank]["name"]))
-                _, found[rank] = _met(connection, ranks.index)
-        while listener is not None and len(found) < len(near) - 1:
+                connection.connect(str(addresses[rank]["name"]))
+                _, channels_by_rank[rank] = _met(connection, ranks.index)
+        while listener is not None and len(channels_by_rank) < len(near) - 1:
             connection = opened.enter_context(listener.accept()[0])
             connection.settimeout(seconds)
             if _user_of(connection) == os.getuid():  # anyone on this machine may call
                 rank, channel = _met(connection, ranks.index)
-                found[rank] = channel
-        yield found
+                channels_by_rank[rank] = channel
+        yield channels_by_rank
 
 
 def _met(connection: socket.socket, own: int) -> tuple[int, Channel]:
-    """Gives the other side a segment, and takes one from it; the other's rank, and the channel.
-
-    Args:
-        own: the rank of this process.
-    """
+    """Exchanges segments; returns the other's rank, and the channel."""
     outgoing = os.memfd_create("jumok")
     try:
         os.ftruncate(outgoing, 2 * SLOT)
         socket.send_fds(connection, [_RANK.pack(own)], [outgoing])
-        said, segments, _, _ = socket.recv_fds(connection, _RANK.size, 1)
-        if len(said) < _RANK.size or not segments:
+        message, segments, _, _ = socket.recv_fds(connection, _RANK.size, 1)
+        if len(message) < _RANK.size or not segments:
             raise ConnectionResetError("a process of this machine ended before it was met")
-        [rank], [incoming] = _RANK.unpack(said), segments
+        [rank], [incoming] = _RANK.unpack(message), segments
         try:
             channel = Channel(connection, outgoing, incoming)
         finally:
@@ -143,12 +137,10 @@ def _mapped(segment: int) -> Shaped[Tensor, "2 slot"]:
 
 
 def _bytes_of(tensor: Tensor) -> Shaped[Tensor, " bytes"]:
-    """The memory of a contiguous tensor."""
     return tensor.view(-1).view(torch.uint8)
 
 
 def _user_of(connection: socket.socket) -> int:
-    """The user of the process at the other end."""
     owner = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _OWNER.size)
     user: int = _OWNER.unpack(owner)[1]
     return user

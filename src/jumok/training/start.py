@@ -1,8 +1,8 @@
 """Recipes that train a trained model further: the keys that are left out are filled in.
 
-The model's sizes, tokenizer and languages are those of its bundle, and a recipe that contradicts
-them is refused. The other settings are those of the recipe that the model was trained with, as far
-as it is known, with a lower learning rate. `jumok.training.further` trains such a recipe.
+Sizes, tokenizer and languages are those of the bundle, and a recipe that contradicts them is
+refused. The other settings are those of the recipe that the model was trained with, if it is known,
+with a lower learning rate. `jumok.training.further` trains such a recipe.
 """
 
 import json
@@ -13,7 +13,6 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from jumok.bundle.card import BundleConfig
-from jumok.bundle.described import section_of
 from jumok.bundle.fingerprint import Origin
 from jumok.bundle.reading import Bundle, read_bundle
 from jumok.config import Config, StartConfig, load_config, parse_config
@@ -22,8 +21,7 @@ from jumok.config.recipe import load_plugins, overridden, read_recipe
 from jumok.config.section import RecipeContext
 from jumok.data.files.atomic import write_durably
 from jumok.environment import recipe_variables
-from jumok.errors import BundleError, ConfigError, Place
-from jumok.json_types import JsonObject
+from jumok.errors import BundleError, ConfigError, Location
 from jumok.plugins import file_of
 from jumok.shipped import find_recipe
 from jumok.training.folder import RECIPE, START, flatten
@@ -60,12 +58,12 @@ Values = dict[str, object]
 
 
 @dataclass(frozen=True)
-class StartModel:
+class PretrainedModel:
     """What a run stores of the model that it started from, to be resumed without it.
 
     Attributes:
         steps: the optimizer steps that it was trained for.
-        scores: the scores before the first step; None: they have not been computed yet.
+        scores: before the first step; None: not computed yet.
     """
 
     name: str
@@ -75,14 +73,13 @@ class StartModel:
     scores: Scores | None = None
 
     @classmethod
-    def of(cls, bundle: Bundle) -> "StartModel":
-        """That of a bundle."""
+    def of(cls, bundle: Bundle) -> "PretrainedModel":
         card = bundle.card
         return cls(card.name, Origin(bundle).fingerprint, bundle.config, card.steps)
 
     @classmethod
-    def stored(cls, home: Path) -> "StartModel":
-        """That which a run has stored in its folder.
+    def stored(cls, home: Path) -> "PretrainedModel":
+        """The one that a run has stored in its folder.
 
         Raises:
             BundleError: the file is damaged.
@@ -95,16 +92,14 @@ class StartModel:
                 "the run's description of the model that it started from is damaged.",
                 got=str(error)[:200],
                 do="start a new run under another name: --name OTHER",
-                place=Place(file),
+                place=Location(file),
             ) from error
 
     def store(self, home: Path) -> None:
-        """Writes it to the run's folder."""
         text = json.dumps(asdict(self), ensure_ascii=False, indent=2) + "\n"
         write_durably(home / START, text.encode())
 
-    def scored(self, scores: Scores) -> "StartModel":
-        """The same with the scores before the first step."""
+    def scored(self, scores: Scores) -> "PretrainedModel":
         return replace(self, scores=scores)
 
     def __str__(self) -> str:
@@ -149,36 +144,32 @@ def parse(
         raise ConfigError(
             "start.mix and start.recipe need a model to train further.",
             do="give it: --from MODEL, or model = ... in [start]",
-            place=Place(recipe) if recipe else None,
+            place=Location(recipe) if recipe else None,
         )
     try:
         start = StartConfig.model_validate(values["start"], context=context)
     except ValidationError:
         return parse_config(values, (), recipe, variables)  # raises, with all other errors
-    own = runs / str(values.get("name")) / RECIPE if runs else None
-    if own is not None and own.is_file():
-        return parse_config(merged(read_recipe(own), values), (), recipe, variables)
+    resumed = runs / str(values.get("name")) / RECIPE if runs else None
+    if resumed is not None and resumed.is_file():
+        return parse_config(merged(read_recipe(resumed), values), (), recipe, variables)
     load_plugins(values.get("plugins"), context, recipe)  # which the bundle may need
     bundle = read_bundle(start.model)
     file = start.recipe or recipe_of(bundle.folder)
-    section = section_of(bundle)
+    section = bundle.section
     earlier = None if file is None else earlier_recipe(file, section.kind, variables)
     _refuse_other_kind(values, section.kind, bundle)
     _refuse_other_languages(values, bundle)
     _refuse_other_tokenizer(values, earlier, bundle)
-    whole = merged(_defaults(bundle, earlier, file), values)
-    whole["plugins"] = _plugins(whole.get("plugins"), bundle)
-    config = parse_config(whole, (), recipe, variables)
+    completed = merged(_defaults(bundle, earlier, file), values)
+    completed["plugins"] = _plugins(completed.get("plugins"), bundle)
+    config = parse_config(completed, (), recipe, variables)
     refuse_other_sizes(config, bundle)
     return config
 
 
 def earlier_recipe(file: Path, kind: str, variables: Mapping[str, str] | None = None) -> Config:
-    """The recipe that a model of this kind was trained with.
-
-    Raises:
-        ConfigError: it is a recipe of another kind of model, or see `load_config`.
-    """
+    """The recipe that a model of this kind was trained with."""
     config = load_config(file, (), variables)
     if type(config) is not families()[kind]:
         raise ConfigError(
@@ -186,34 +177,33 @@ def earlier_recipe(file: Path, kind: str, variables: Mapping[str, str] | None = 
             expected=f"a recipe of the kind {kind!r}",
             got=f"model.kind = {config.model.kind!r}",
             do="name it: --set start.recipe=FILE",
-            place=Place(file),
+            place=Location(file),
         )
     return config
 
 
 def merged(base: Mapping[str, object], over: Mapping[str, object]) -> Values:
     """Both, with the values of `over` where both have a key; sections are merged."""
-    whole = dict(base)
+    result = dict(base)
     for key, value in over.items():
-        below = whole.get(key)
-        if isinstance(below, Mapping) and isinstance(value, Mapping):
-            whole[key] = merged(below, value)
+        section = result.get(key)
+        if isinstance(section, Mapping) and isinstance(value, Mapping):
+            result[key] = merged(section, value)
         else:
-            whole[key] = value
-    return whole
+            result[key] = value
+    return result
 
 
 def recipe_of(bundle: Path) -> Path | None:
-    """The recipe of the run whose model, or whose model of some step, this bundle is."""
+    """The recipe of the run that this bundle is the model of, or the model of some step."""
     run = bundle.absolute().parent
     return next((home / RECIPE for home in (run, run.parent) if (home / RECIPE).is_file()), None)
 
 
 def _defaults(bundle: Bundle, earlier: Config | None, file: Path | None) -> Values:
-    """The values of the keys that a recipe leaves out."""
     about = bundle.config
-    kind = type(earlier) if earlier else families()[section_of(bundle).kind]
-    before = _given(earlier) if earlier else {}
+    kind = type(earlier) if earlier else families()[bundle.section.kind]
+    before = earlier.model_dump(exclude_unset=True, exclude_none=True) if earlier else {}
     training = {
         key: value
         for key, value in before.get("training", {}).items()
@@ -236,7 +226,7 @@ def _defaults(bundle: Bundle, earlier: Config | None, file: Path | None) -> Valu
     defaults: Values = {
         "start": {} if file is None else {"recipe": str(file).replace("$", "$$")},
         "data": data,
-        "model": section_of(bundle).model_dump(exclude_none=True),
+        "model": bundle.section.model_dump(exclude_none=True),
         "training": training,
         "validation": {"patience": PATIENCE} | validation,
     }
@@ -247,25 +237,19 @@ def _defaults(bundle: Bundle, earlier: Config | None, file: Path | None) -> Valu
 
 
 def _plugins(named: object, bundle: Bundle) -> object:
-    """The plugins of the recipe, and those that the model was trained with."""
     if named is not None and not isinstance(named, list | tuple):
         return named  # validation reports it
-    own = list(named or ())
-    known = {Path(str(file)).name for file in own}
-    needed = (name for name in bundle.config.plugins if name not in known)
-    return [*own, *(str(file_of(name)).replace("$", "$$") for name in needed)]
-
-
-def _given(config: Config) -> JsonObject:
-    """The keys that a recipe gives."""
-    return config.model_dump(exclude_unset=True, exclude_none=True)
+    plugins = list(named or ())
+    names = {Path(str(file)).name for file in plugins}
+    needed = (name for name in bundle.config.plugins if name not in names)
+    return [*plugins, *(str(file_of(name)).replace("$", "$$") for name in needed)]
 
 
 def _refuse_other_kind(values: Mapping[str, object], kind: str, bundle: Bundle) -> None:
     model = values.get("model", {})
-    found = model.get("kind", kind) if isinstance(model, Mapping) else kind
-    if found != kind:
-        raise _contradiction([f"model.kind is {found!r}; the model's is {kind!r}"], bundle)
+    given_kind = model.get("kind", kind) if isinstance(model, Mapping) else kind
+    if given_kind != kind:
+        raise _contradiction([f"model.kind is {given_kind!r}; the model's is {kind!r}"], bundle)
     if isinstance(model, Mapping) and "pretrained" in model:
         raise _contradiction(["model.pretrained would replace the model's encoder"], bundle)
 
@@ -277,12 +261,12 @@ def _refuse_other_languages(values: Values, bundle: Bundle) -> None:
         return
     faults = []
     for key, name in LANGUAGES.get(bundle.config.task, {}).items():
-        own, given = getattr(bundle.config, name), data.get(key)
-        if not own or not given or not isinstance(given, str):
+        language, code = getattr(bundle.config, name), data.get(key)
+        if not language or not code or not isinstance(code, str):
             continue
-        if _language(given) != _language(own):
-            faults.append(f"data.{key} is {given!r}; the model's is {own!r}")
-        data[key] = own
+        if _language(code) != _language(language):
+            faults.append(f"data.{key} is {code!r}; the model's is {language!r}")
+        data[key] = language
     if faults:
         raise _contradiction(faults, bundle)
 
@@ -295,27 +279,24 @@ def _language(code: str) -> str:
 def _refuse_other_tokenizer(
     values: Mapping[str, object], earlier: Config | None, bundle: Bundle
 ) -> None:
-    """Refuses keys of [tokenizer] that are not those of the model's, and word vectors."""
     if "vectors" in values:
         raise _contradiction(["[vectors] would replace the model's embeddings"], bundle)
-    known = flatten(earlier.model_dump(mode="json").get("tokenizer", {})) if earlier else {}
-    given = values.get("tokenizer", {})
+    settings = flatten(earlier.model_dump(mode="json").get("tokenizer", {})) if earlier else {}
+    section = values.get("tokenizer", {})
     faults = []
-    for key, value in given.items() if isinstance(given, Mapping) else ():
-        own = {known.get(key)} | ({bundle.config.vocabulary_size} if key == "size" else set())
-        if key != "sampling_alpha" and value not in own:
+    for key, value in section.items() if isinstance(section, Mapping) else ():
+        allowed = {settings.get(key)} | (
+            {bundle.config.vocabulary_size} if key == "size" else set()
+        )
+        if key != "sampling_alpha" and value not in allowed:
             faults.append(f"tokenizer.{key} is {value!r}; the tokenizer is the model's")
     if faults:
         raise _contradiction(faults, bundle)
 
 
 def refuse_other_sizes(config: Config, bundle: Bundle) -> None:
-    """Checks that the section [model] is the model's, but for dropout.
-
-    Raises:
-        ConfigError: it is not; the text names every key.
-    """
-    own = flatten(section_of(bundle).model_dump(mode="json"))
+    """Raises a ConfigError with every key of [model] that is not the model's, but for dropout."""
+    own = flatten(bundle.section.model_dump(mode="json"))
     now = flatten(config.model.model_dump(mode="json"))
     faults = [
         f"model.{key} is {now.get(key)!r}; the model's is {own.get(key)!r}"
@@ -332,5 +313,5 @@ def _contradiction(faults: Sequence[str], bundle: Bundle) -> ConfigError:
         f"the recipe contradicts the model that is trained further:\n  {lines}",
         do="leave these keys out: the model's sizes, tokenizer and languages are kept; "
         "for others, train a new model without --from and [start]",
-        place=Place(bundle.folder),
+        place=Location(bundle.folder),
     )

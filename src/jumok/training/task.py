@@ -35,7 +35,7 @@ def finite(loss: float) -> float:
     """The loss of a validation, in nats.
 
     Raises:
-        TrainingError: it is not finite, so the output of the model is meaningless.
+        TrainingError: it is not finite.
     """
     if not math.isfinite(loss):
         raise TrainingError(
@@ -106,12 +106,12 @@ class Scores:
 
     Attributes:
         loss: nats per target, without label smoothing.
-        figures: the scores of the model card; for those that a recipe can choose by, higher is
+        figures: the scores of the model card; of those that a recipe can choose by, higher is
             better.
-        confidence: how often outputs of a given confidence are right; None: it was not measured.
         untrained: why the model counts as untrained; None: it is trained.
         earlier: of a model that is trained further, the scores on the validation data of its
             earlier training; None: this data is not known.
+        confidence: None: it was not measured.
     """
 
     loss: float
@@ -124,7 +124,7 @@ class Scores:
         """By the recipe's name of a metric: "loss" (negated: higher is better), "bleu", ..."""
         if metric == "loss":
             return -self.loss
-        return next(each.value for each in self.figures if label(each).lower() == metric)
+        return next(score.value for score in self.figures if label(score).lower() == metric)
 
 
 def label(score: Score) -> str:
@@ -133,7 +133,7 @@ def label(score: Score) -> str:
 
 
 def model_line(model: nn.Module, summary: str) -> str:
-    """A description of the size of a model."""
+    """The number of parameters, for the user."""
     count = sum(parameter.numel() for parameter in model.parameters())
     size = f"{count / 1e6:.1f} M" if count >= 1e6 else f"{count:,}"
     return f"model: {size} parameters; {summary}"
@@ -141,8 +141,11 @@ def model_line(model: nn.Module, summary: str) -> str:
 
 @dataclass(frozen=True)
 class RunStats:
-    """The model card's data of the run: optimizer steps, minutes of wall time, and the model that
-    was trained further, if any.
+    """The model card's data of the run.
+
+    Attributes:
+        minutes: of wall time.
+        started_from: the model that was trained further, if any.
     """
 
     steps: int
@@ -163,11 +166,9 @@ def card_of(
     """The model card of a run that ends today.
 
     Args:
-        name: the recipe's.
         trained_on: one line per corpus.
-        examples: the amount of data, such as "29,000 pairs".
+        examples: such as "29,000 pairs".
         per: the unit of the mean loss, such as "target token".
-        notes: further lines.
     """
     earlier = () if scores.earlier is None else scores.earlier.figures
     return Card(
@@ -198,9 +199,7 @@ class Task(Protocol):
     unit: str
     updates: UpdateSource
 
-    def build(self) -> nn.Module:
-        """The untrained model, on the CPU."""
-        ...
+    def build(self) -> nn.Module: ...
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         """Descriptions for the user before the first step, one line each."""
@@ -212,6 +211,4 @@ class Task(Protocol):
 
     def write(
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats
-    ) -> None:
-        """Writes the bundle."""
-        ...
+    ) -> None: ...

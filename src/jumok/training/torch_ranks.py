@@ -10,18 +10,14 @@ from torch import distributed, nn
 
 from jumok.errors import ConfigError, TrainingError
 from jumok.json_types import JsonObject
-from jumok.late import late_imports
 from jumok.shapes import Tensor
 from jumok.training.shared_memory import Channel, channels
 
-with late_imports():
-    from torch.distributed import device_mesh, fsdp
-
-PATIENCE = timedelta(hours=12)
+TIMEOUT = timedelta(hours=12)
 """Ranks wait for the first one while it prepares data and validates. One that has died is noticed
 at once, because its connections end."""
 
-MEETING = timedelta(minutes=5)
+START_TIMEOUT = timedelta(minutes=5)
 """All ranks have to be started within this time."""
 
 
@@ -29,73 +25,52 @@ class TorchRanks:
     """The processes of torch.distributed's default group.
 
     Args:
-        place: of this process among those of its machine.
-        near: the channels to other processes, by rank, which are faster than the group.
+        channels_by_rank: to other processes of this machine; faster than the group.
     """
 
-    def __init__(self, place: int, near: Mapping[int, Channel]) -> None:
+    def __init__(self, local_rank: int, channels_by_rank: Mapping[int, Channel]) -> None:
         self.count, self.index = distributed.get_world_size(), distributed.get_rank()
-        self.place = place
-        self._near = near
+        self.local_rank = local_rank
+        self._channels = channels_by_rank
 
-    def gather(self, own: Tensor) -> Sequence[Tensor]:
-        """The tensors of all ranks, in the order of the ranks; they are of one shape and kind.
-
-        Raises:
-            TrainingError: another rank has ended.
-        """
+    def all_gather(self, own: Tensor) -> Sequence[Tensor]:
         own = own.contiguous()
-        found = [torch.empty_like(own) for _ in range(self.count)]
-        if own.device.type == "cpu" and len(self._near) == self.count - 1:
-            found[self.index].copy_(own)
+        gathered = [torch.empty_like(own) for _ in range(self.count)]
+        if own.device.type == "cpu" and len(self._channels) == self.count - 1:
+            gathered[self.index].copy_(own)
             for turn in range(self.count):
-                other = (turn - self.index) % self.count  # so all meet in pairs, turn by turn
+                other = (turn - self.index) % self.count  # all meet in pairs, turn by turn
                 if other != self.index:
-                    self.swap(other, own, found[other])
-            return found
-        with self._together():
-            distributed.all_gather(found, own)
-        return found
+                    self.sendrecv(other, own, gathered[other])
+            return gathered
+        with self._named_loss():
+            distributed.all_gather(gathered, own)
+        return gathered
 
-    def swap(self, other: int, own: Tensor, theirs: Tensor) -> None:
-        """Sends a tensor to another rank, and at the same time receives one from it.
-
-        What is empty is neither sent nor waited for.
-
-        Args:
-            theirs: is filled.
-
-        Raises:
-            TrainingError: the other rank has ended.
-        """
-        if own.device.type == "cpu" and other in self._near:
-            with self._together(other):
-                self._near[other].swap(own, theirs)
+    def sendrecv(self, other: int, own: Tensor, received: Tensor) -> None:
+        if own.device.type == "cpu" and other in self._channels:
+            with self._named_loss(other):
+                self._channels[other].sendrecv(own, received)
             return
         sends = [distributed.P2POp(distributed.isend, own.contiguous(), other)]
-        receives = [distributed.P2POp(distributed.irecv, theirs, other)]
-        wanted = (sends if own.numel() else []) + (receives if theirs.numel() else [])
-        if wanted:
-            with self._together(other):
-                for work in distributed.batch_isend_irecv(wanted):
+        receives = [distributed.P2POp(distributed.irecv, received, other)]
+        operations = (sends if own.numel() else []) + (receives if received.numel() else [])
+        if operations:
+            with self._named_loss(other):
+                for work in distributed.batch_isend_irecv(operations):
                     work.wait()
 
-    def told(self, facts: JsonObject | None) -> JsonObject:
-        """The facts of the first rank; the others give None.
-
-        Raises:
-            TrainingError: another rank has ended.
-        """
+    def broadcast(self, facts: JsonObject | None) -> JsonObject:
         text = b"" if facts is None else json.dumps(facts).encode()
         size = torch.tensor([len(text)])
-        with self._together():
+        with self._named_loss():
             distributed.broadcast(size, 0)
             content = torch.zeros(int(size), dtype=torch.uint8)
             if text:
                 content.copy_(torch.frombuffer(bytearray(text), dtype=torch.uint8))
             distributed.broadcast(content, 0)
-        said: JsonObject = json.loads(bytes(content.tolist()))
-        return said
+        received: JsonObject = json.loads(bytes(content.tolist()))
+        return received
 
     def shard(
         self,
@@ -104,11 +79,8 @@ class TorchRanks:
         precision: torch.dtype,
         device: torch.device,
     ) -> None:
-        """Divides the parameters of `whole`, in place, by FSDP2; see `ShardingRanks`.
+        from torch.distributed import fsdp
 
-        Raises:
-            ConfigError: torch is too old.
-        """
         if "set_reduce_scatter_unused_params" not in vars(fsdp.FSDPModule):
             raise ConfigError(
                 'training.sharding = "full" needs a newer torch: in this one the processes would '
@@ -117,6 +89,8 @@ class TorchRanks:
                 got=f"torch {torch.__version__}",
                 do="update torch, or --set training.sharding=slices",
             )
+        from torch.distributed import device_mesh
+
         mesh = device_mesh.init_device_mesh(device.type, (self.count,))
         # The model makes its inputs itself, in the precision of its weights.
         policy = fsdp.MixedPrecisionPolicy(
@@ -130,11 +104,6 @@ class TorchRanks:
 
     @contextmanager
     def connected(self) -> Iterator[None]:
-        """Inside of it, the end of another process is said as such.
-
-        Raises:
-            TrainingError: another rank has ended.
-        """
         try:
             yield
         except RuntimeError as error:
@@ -144,8 +113,7 @@ class TorchRanks:
             raise self._lost(error) from error
 
     @contextmanager
-    def _together(self, other: int | None = None) -> Iterator[None]:
-        """Inside of it, the end of rank `other`, or of any, is said as such."""
+    def _named_loss(self, other: int | None = None) -> Iterator[None]:
         try:
             yield
         except (RuntimeError, ConnectionError) as error:
@@ -161,11 +129,8 @@ class TorchRanks:
 
 
 @contextmanager
-def joined(variables: Mapping[str, str]) -> Iterator[TorchRanks]:
+def process_group(variables: Mapping[str, str]) -> Iterator[TorchRanks]:
     """The ranks that the environment names, as torchrun sets it, while entered.
-
-    Args:
-        variables: the environment: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, LOCAL_RANK.
 
     Raises:
         ConfigError: a variable is missing, or the ranks do not meet.
@@ -184,24 +149,24 @@ def joined(variables: Mapping[str, str]) -> Iterator[TorchRanks]:
     with ExitStack() as opened:
         try:
             # torchrun itself keeps the store; without it the first rank does.
-            kept = variables.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+            agent_store = variables.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
             store = distributed.TCPStore(  # type: ignore[attr-defined]
                 host,
                 port,
-                is_master=rank == 0 and not kept,
-                timeout=MEETING,
+                is_master=rank == 0 and not agent_store,
+                timeout=START_TIMEOUT,
                 wait_for_workers=False,
             )
-            own = distributed.PrefixStore(  # type: ignore[attr-defined]
+            prefixed = distributed.PrefixStore(  # type: ignore[attr-defined]
                 f"jumok {variables.get('TORCHELASTIC_RESTART_COUNT')}", store
             )
-            meet(own, rank, count)
+            wait_for_all(prefixed, rank, count)
             distributed.init_process_group(
-                backends(), store=own, rank=rank, world_size=count, timeout=PATIENCE
+                backends(), store=prefixed, rank=rank, world_size=count, timeout=TIMEOUT
             )
             opened.callback(distributed.destroy_process_group)
-            near = channels(TorchRanks(place, {}), MEETING.total_seconds())
-            ranks = TorchRanks(place, opened.enter_context(near))
+            channels_by_rank = channels(TorchRanks(place, {}), START_TIMEOUT.total_seconds())
+            ranks = TorchRanks(place, opened.enter_context(channels_by_rank))
         except (RuntimeError, OSError) as error:
             raise ConfigError(
                 f"rank {rank} of {count} did not meet the others at {host}, port {port}.",
@@ -218,16 +183,13 @@ def backends() -> str:
     return "cpu:gloo,cuda:nccl" if gpus else "gloo"
 
 
-def meet(store: distributed.Store, rank: int, count: int) -> None:
-    """Waits until all ranks are there.
-
-    Raises:
-        RuntimeError: some are not; the text names them.
-    """
+def wait_for_all(store: distributed.Store, rank: int, count: int) -> None:
+    """Waits until all ranks are there, or raises a RuntimeError that names the missing ones."""
     names = [f"rank {each}" for each in range(count)]
     store.set(names[rank], "here")
     try:
-        store.wait(names, MEETING)
+        store.wait(names, START_TIMEOUT)
     except RuntimeError as error:
         missing = [name for name in names if not store.check([name])]
-        raise RuntimeError(f"waited {MEETING} for {', '.join(missing) or 'the others'}") from error
+        named = ", ".join(missing) or "the others"
+        raise RuntimeError(f"waited {START_TIMEOUT} for {named}") from error

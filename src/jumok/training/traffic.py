@@ -1,4 +1,4 @@
-"""What the processes of a run send each other in a step: arithmetic, without torch.
+"""The bytes that the processes of a run send each other in a step. Imports no torch.
 
 With N equal slices of E elements, each process sends in one step about
 
@@ -12,7 +12,7 @@ summed yet. Neighbours exchange the most, and those N/2 apart the least: E (f + 
 
 from dataclasses import dataclass
 
-from jumok.training.optimization.slices import Slices, in_blocks, meetings
+from jumok.training.optimization.slices import Slices, exchange_steps, in_blocks
 
 FLOAT32, COUNT = 4, 8
 """Bytes of a number in a sum or a norm, and of a number of tokens or a loss."""
@@ -25,8 +25,8 @@ class Traffic:
     Attributes:
         gradients, weights: bytes.
         messages: their number, both together.
-        gathered: bytes of the small facts that all processes gather: tokens, losses, balances of
-            experts and norms.
+        gathered: bytes of tokens, losses, balances of experts and norms, which all processes
+            gather.
         gathers: how many times they do. The loop adds two: the time, and signals.
         by_distance: bytes of gradients and weights, by how far the receiver is from the sender in
             the order of the processes: 1, 2, 4, ...
@@ -51,29 +51,25 @@ def of_step(slices: Slices, index: int, shares: int, weight_bytes: int) -> Traff
     by_distance: dict[int, int] = {}
     # Gradients of one share are sent as they were computed.
     first = weight_bytes if shares == slices.count else FLOAT32
-    met = meetings(index, slices.count)
+    steps = exchange_steps(index, slices.count)
     for window in slices.windows():
         lengths = [end - start for start, end in window]
-        for number, meeting in enumerate(met):
-            elements = sum(lengths[slice(*meeting.given)])
+        for number, step in enumerate(steps):
+            elements = sum(lengths[slice(*step.given)])
             sent = elements * (FLOAT32 if number else first)
-            _add(by_distance, index ^ meeting.other, sent)
+            _add(by_distance, index ^ step.other, sent)
             gradients, messages = gradients + sent, messages + bool(sent)
-    for meeting in met:
-        for start, end in slices.ranges(*meeting.kept):
+    for step in steps:
+        for start, end in slices.ranges(*step.kept):
             sent = (end - start) * weight_bytes
-            _add(by_distance, index ^ meeting.other, sent)
+            _add(by_distance, index ^ step.other, sent)
             weights, messages = weights + sent, messages + bool(sent)
     gathered = 2 * COUNT + 2 * shares // slices.count * COUNT + slices.most_blocks * FLOAT32
     return Traffic(gradients, weights, messages, gathered, 3, by_distance)
 
 
 def even(elements: int, processes: int, shares: int, weight_bytes: int) -> Traffic:
-    """The traffic of one process for AdamW, whose slices are equal.
-
-    Args:
-        elements: weights of the model.
-    """
+    """The traffic of one process for AdamW, whose slices are equal."""
     return of_step(Slices([in_blocks(0, elements)], processes), 0, shares, weight_bytes)
 
 

@@ -7,13 +7,14 @@ import torch
 from transformers import DiffLlamaConfig
 from transformers.models.diffllama.modeling_diffllama import DiffLlamaAttention
 
-from jumok.attention.interfaces import AttentionSizes, HeadParts
+from jumok.attention.interfaces import HeadParts
 from jumok.attention.masks import AttentionMask
 from jumok.attention.observe import Attention, observe
 from jumok.attention.role import Role
 from jumok.attention.variants.differential import DifferentialAttention
 from jumok.config.causal import CausalConfig
 from jumok.kernels.noise import Noise
+from jumok.specs import AttentionSizes
 from tests.attention.variants.huggingface import at_no_position, copy_projections
 from tests.parity.torch_weights import roughen
 

@@ -8,7 +8,7 @@ from transformers.models.deepseek_v2.modeling_deepseek_v2 import (
     DeepseekV2RotaryEmbedding,
 )
 
-from jumok.attention.interfaces import AttentionSizes, HeadParts
+from jumok.attention.interfaces import HeadParts
 from jumok.attention.masks import AttentionMask
 from jumok.attention.observe import Attention, observe
 from jumok.attention.role import Role
@@ -18,6 +18,7 @@ from jumok.errors import ConfigError
 from jumok.kernels.noise import Noise
 from jumok.models.causal import CausalLanguageModel
 from jumok.positions.rotary import RotaryPositions
+from jumok.specs import AttentionSizes
 from tests.parity.torch_weights import roughen
 
 DIM, HEADS, FIXED, TURNED, VALUE, LATENT = 18, 3, 10, 6, 7, 12

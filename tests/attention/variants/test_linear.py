@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from jumok.attention.interfaces import AttentionSizes, HeadParts
+from jumok.attention.interfaces import HeadParts
 from jumok.attention.masks import AttentionMask
 from jumok.attention.observe import observe
 from jumok.attention.role import Role
@@ -14,6 +14,7 @@ from jumok.config.causal import CausalConfig
 from jumok.errors import ModelError
 from jumok.kernels.noise import Noise
 from jumok.models.causal import CausalLanguageModel
+from jumok.specs import AttentionSizes
 from tests.parity.torch_weights import roughen
 
 

@@ -2,8 +2,8 @@
 
 import csv
 import json
-import os
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -13,6 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from jumok.cli.main import app
+from jumok.cli.scale.study import SearchSpace, enqueue, open_study, read_keys, run_name
+from jumok.cli.verbs.scale.sweep import cards_here
 from jumok.errors import ConfigError
 
 DEADLINE = 120
@@ -58,35 +60,54 @@ def sweep(*arguments: object):
 
 def test_a_failed_run_ends_no_other_and_is_repeated_alone(recipe, tmp_path):
     grid = ["--grid", "training.learning_rate=1e-3,1e30", "seed=1", "--output", "out"]
-    quick = ["--set", "training.steps=12", "--jobs", "2", "--threads", "1"]
+    quick = ["--jobs", "2", "--threads", "1"]
     done = sweep(*grid, *quick)
     assert done.exit_code == 1, done.output
     log = tmp_path / "out/logs/learning_rate-1e30-seed-1.txt"
     assert "FAILED: learning_rate-1e30-seed-1 (exit code 2): error: the loss or its" in done.stderr
-    assert f"failed: learning_rate-1e30-seed-1 (exit code 2): {Path('out/logs')}" in done.stderr
+    assert "failed: learning_rate-1e30-seed-1\nout has everything." in done.stderr
     assert "training has diverged" in log.read_text()
     rows = [line.split() for line in done.stdout.splitlines()]
-    assert rows[0] == ["learning_rate", "loss", "spread", "runs", "best", "run"]
+    assert rows[0] == ["training.learning_rate", "loss", "spread", "runs", "best", "run"]
     assert rows[1][0] == "1e-3"
     assert rows[1][2:] == ["-", "1", "learning_rate-1e-3-seed-1"]
 
     # The numbers are those of the run's own log.
-    found = json.loads((tmp_path / "out/results.json").read_text())
     score = best_loss(tmp_path / "out/runs/learning_rate-1e-3-seed-1")
-    assert [group["scores"] for group in found["groups"]] == [[score]]
     with (tmp_path / "out/results.csv").open() as file:
         (row,) = csv.DictReader(file)
     assert (row["training.learning_rate"], float(row["loss"])) == ("1e-3", score)
-    assert "<svg" in (tmp_path / "out/scores.svg").read_text()
-    assert "<svg" in (tmp_path / "out/curves.svg").read_text()
 
     # Finished runs are not repeated, and the grid may have other values of the same keys.
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out/runs").glob("*/log.jsonl")}
-    grid[1] = "training.learning_rate=1e-3"
-    again = sweep(*grid, *quick, "--resume", "--json", "--figure", "none")
+    grid[1:3] = ["training.learning_rate=1e-3", "seed=1,2"]
+    again = sweep(*grid, *quick, "--resume")
     assert again.exit_code == 0, again.output
-    assert len(json.loads(again.stdout.splitlines()[0])["runs"]) == 1
+    assert "1 runs in out" in again.stderr
+    other = best_loss(tmp_path / "out/runs/learning_rate-1e-3-seed-2")
+    mean, spread = statistics.fmean([score, other]), statistics.stdev([score, other])
+    best = f"learning_rate-1e-3-seed-{1 if score < other else 2}"
+    expected = ["1e-3", f"{mean:.3f}", f"{spread:.3f}", "2", best]
+    assert again.stdout.splitlines()[1].split() == expected
     assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_values_are_drawn_and_those_of_a_resumed_sweep_are_others(recipe, tmp_path, monkeypatch):
+    monkeypatch.setenv("JUMOK_RUNS", "elsewhere")
+    drawn = ["training.learning_rate=log:1e-4..1e-2", "seed=1..99", "model.layers=1,2"]
+    drawn += ["--set", "training.steps=2", "--threads", "1", "--jobs", "2"]
+    assert sweep("--grid", *drawn, "--trials", "2").exit_code == 0
+    done = sweep("--grid", *drawn, "--trials", "3", "--resume")
+    assert done.exit_code == 0, done.output
+    with (tmp_path / "elsewhere/recipe-sweep/results.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    rates = [float(row["training.learning_rate"]) for row in rows]
+    assert len(set(rates)) == len(rows) == 3
+    assert all(1e-4 <= rate <= 1e-2 for rate in rates)
+    assert all(1 <= int(row["seed"]) <= 99 for row in rows)
+    drawn[2] += ",3"
+    other = ["--grid", *drawn, "--trials", "4", "--resume"]
+    assert_refused(other, "a list, or its key, was another one before")
 
 
 def best_loss(run: Path) -> float:
@@ -96,7 +117,7 @@ def best_loss(run: Path) -> float:
 
 def test_ctrl_c_stops_runs_with_their_checkpoints_and_resume_continues(recipe, tmp_path):
     command = [sys.executable, "-m", "jumok", "sweep", "recipe.toml", "--grid", "seed=1,2,3"]
-    command += ["--jobs", "1", "--threads", "1", "--figure", "none", "--output", "out"]
+    command += ["--jobs", "1", "--threads", "1", "--output", "out"]
     endless = ["--set", "training.steps=1000000", "--set", "validation.every=1000000"]
     running = subprocess.Popen(
         [*command, *endless], stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -112,7 +133,6 @@ def test_ctrl_c_stops_runs_with_their_checkpoints_and_resume_continues(recipe, t
     finally:
         running.kill()
     assert running.returncode == 128 + signal.SIGINT
-    assert "3 runs are left." in said
     assert "jumok sweep recipe.toml --grid seed=1,2,3" in said
     assert said.rstrip().endswith("--resume")
     assert list((tmp_path / "out/runs/seed-1").glob("checkpoint*.safetensors"))
@@ -123,37 +143,54 @@ def test_ctrl_c_stops_runs_with_their_checkpoints_and_resume_continues(recipe, t
 
 
 def test_another_sweep_in_the_folder_is_refused(recipe, tmp_path):
-    (tmp_path / "out").mkdir()
-    known = {"recipe": "recipe.toml", "digest": "0", "set": [], "keys": ["seed"]}
-    (tmp_path / "out/sweep.json").write_text(json.dumps(known))
-    for arguments, expected in (
-        (["seed=1"], r"another sweep:\n  the recipe recipe.toml has changed"),
-        (["model.dropout=0.1"], r"keys was \['seed'\] and is now \['model.dropout'\]"),
-        (["seed=1", "--set", "model.dropout=0.1"], r"set was \[\] and is now"),
-    ):
-        assert_refused(["--output", "out", "--resume", "--grid", *arguments], expected)
-    (tmp_path / "out/sweep.json").write_text("{")
-    assert_refused(["--output", "out", "--grid", "seed=1"], "description of the sweep is damaged")
+    space = SearchSpace(Path("recipe.toml"), (), {"seed": ["1"]})
+    open_study(tmp_path / "out", space, "loss", False)
+    again = ["--output", "out", "--resume", "--grid"]
+    assert_refused([*again, "model.dropout=0.1"], r"another sweep.*\n.*'seed'.*\n.*'model.dropout'")
+    assert_refused([*again, "seed=1", "--set", "model.dropout=0.1"], r"set \[\].*\n.*dropout=0.1")
+    assert_refused(["--output", "out", "--grid", "seed=1"], "not empty.*\n  do:.*--resume")
+    (tmp_path / "recipe.toml").write_text(RECIPE + "\n")
+    assert_refused([*again, "seed=1"], "another sweep")
+    (tmp_path / "out/study.jsonl").write_text("{")
+    assert_refused([*again, "seed=1"], "the study of the sweep, study.jsonl, is damaged")
     (tmp_path / "other").mkdir()
     (tmp_path / "other/mine.txt").write_text("mine")
-    assert_refused(["--output", "other", "--grid", "seed=1"], "not that of a sweep, so nothing")
+    assert_refused(["--output", "other", "--grid", "seed=1"], "the folder is not empty")
     assert_refused(["--output", "none", "--resume", "--grid", "seed=1"], "no sweep to resume")
+
+
+def test_what_did_not_end_is_tried_again(recipe, tmp_path):
+    """A trial that is running is one of a sweep that was killed."""
+    space = SearchSpace(Path("recipe.toml"), (), {"seed": ["1"]})
+    study = open_study(tmp_path / "out", space, "loss", False)
+    wanted = [{"seed": "1"}, {"seed": "2"}, {"seed": "3"}]
+    assert enqueue(study, wanted, 0) == 3
+    study.tell(study.ask(), 1.0)
+    study.ask()
+    assert enqueue(study, wanted, 0) == 2  # the second anew, and the third
+    assert enqueue(study, [], 9) == 8
+    waiting = [each.user_attrs["values"] for each in study.trials if each.state.name == "WAITING"]
+    assert waiting == [{"seed": "3"}, {"seed": "2"}]
 
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ([], r"the grid is empty\.\n  expected: KEY=VALUE,VALUE"),
-        (["--grid", "seed"], "a key of the grid has no values.*\n.*\n  got:      seed"),
+        ([], "the grid is empty, or a key has no values"),
+        (["--grid", "seed"], "a key has no values.*\n.*\n  got:      seed"),
         (["--grid", "seed=1,,2"], "a value of seed is empty"),
         (["--grid", "seed="], "a value of seed is empty"),
         (["--grid", "seed=1", "seed=2"], "the grid has the key seed twice"),
         (["--grid", "name=a,b"], "a sweep names its runs itself"),
+        (["--grid", "validation.metric=bleu,chrf"], "several metrics cannot be compared"),
         (["--grid", "model.dropuot=0.1"], "model.dropuot: unknown key; did you mean 'dropout'"),
         (["--grid", "model.layers=1,two"], r"model.layers: .*valid integer.*\(got 'two'\)"),
-        (["--grid", "seed=1,1"], r"are the same run\.\n  got:      seed=1, and seed=1"),
-        (["--grid", "model.dropout=0.1,0.10"], "model.dropout=0.1, and model.dropout=0.10"),
-        (["--grid", "seed=" + ",".join(map(str, range(10_001)))], "at most 10,000"),
+        (["--grid", "seed=1,1"], "seed has a value twice"),
+        (["--grid", "seed=" + ",".join(map(str, range(10_001)))], "too many combinations: 10,001"),
+        (["--grid", "seed=1..3"], r"numbers between two ends\.\n  do:       add --trials N"),
+        (["--grid", "seed=3..1", "--trials", "2"], "a range ends above its beginning"),
+        (["--grid", "seed=log:0..1", "--trials", "2"], "with log: begins above 0"),
+        (["--grid", "model.dropout=0.1..2.0", "--trials", "2"], "model.dropout: "),
     ],
 )
 def test_grids_that_cannot_be_followed_are_refused(recipe, tmp_path, arguments, expected):
@@ -168,16 +205,60 @@ def assert_refused(arguments, expected):
         raise error
 
 
-def test_several_metrics_are_refused(recipe, tmp_path):
-    (tmp_path / "recipe.toml").write_text('name = "a"\n[data.smallworld]\npairs = 100\n')
-    assert_refused(
-        ["--grid", "validation.metric=bleu,chrf"], "several metrics.*\n  got:      bleu, chrf"
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("1,2, 3", ["1", "2", "3"]),
+        ("[0.9,0.98],[0.9,0.99]", ["[0.9,0.98]", "[0.9,0.99]"]),
+        ('"a,b",c', ['"a,b"', "c"]),
+        ("{a = [1, 2], b = 3}", ["{a = [1, 2], b = 3}"]),
+    ],
+)
+def test_commas_inside_of_brackets_and_quotes_divide_nothing(text, values):
+    assert read_keys([f"b={text}", "a=3"]) == {"b": values, "a": ["3"]}
+
+
+def test_runs_are_named_by_their_values():
+    assert run_name({"model.dropout": "0.1", "seed": "3"}) == "dropout-0.1-seed-3"
+    both = {"model.encoder.dim": "8", "model.decoder.dim": "9"}
+    assert run_name(both) == "model.encoder.dim-8-model.decoder.dim-9"
+    lists = [run_name({"training.betas": f"[0.9,{last}]"}) for last in (0.98, 0.99)]
+    assert lists[0].startswith("betas-0.9-0.98-")
+    assert lists[0] != lists[1]
+    assert len(run_name({f"key{n}": "value" for n in range(40)})) <= 90
+    # Two values that lose the same letters are still two runs.
+    assert run_name({"a": "x y"}) != run_name({"a": "x/y"})
+
+
+def test_cards_are_those_that_are_visible(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5")
+    assert cards_here("auto") == ["3", "5"]
+    assert cards_here("cpu") == []
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert cards_here("auto") == []
+
+
+def test_a_run_gets_the_card_of_its_slot_and_ends_with_the_sweep(recipe, tmp_path):
+    """The input of a run is a pipe that nothing is written to: it ends when the sweep is killed."""
+    code = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from jumok.cli.scale import study\n"
+        "card = 'os.environ[\"CUDA_VISIBLE_DEVICES\"]'\n"
+        "listen = f'import os; os.read(0, 1); print({card}, \"ended\")'\n"
+        "start = study.subprocess.Popen\n"
+        "def popen(words, **options):\n"
+        "    process = start([sys.executable, '-c', listen], **options)\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "study.subprocess.Popen = popen\n"
+        "folder = Path(sys.argv[1])\n"
+        "space = study.SearchSpace(Path('recipe.toml'), (), {'seed': ['1']})\n"
+        "runs = study.Runs(folder, space, 'loss', 1, ['3', '5'])\n"
+        "runs._train('a', {'seed': '1'}, 1, folder / 'a.txt')"
     )
-
-
-def test_the_folder_is_that_of_all_runs_unless_it_is_named(monkeypatch):
-    from jumok.cli.verbs.scale.sweep import usual_folder
-
-    monkeypatch.setenv("JUMOK_RUNS", "elsewhere")
-    assert usual_folder(Path("a/recipe.toml")) == Path("elsewhere/recipe-sweep")
-    assert os.environ["JUMOK_RUNS"] == "elsewhere"
+    (tmp_path / "recipes").mkdir()
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False, timeout=DEADLINE)
+    log, until = tmp_path / "a.txt", time.monotonic() + DEADLINE
+    while log.read_text() != "5 ended\n" and time.monotonic() < until:
+        time.sleep(0.02)
+    assert log.read_text() == "5 ended\n"

@@ -6,17 +6,15 @@ from pathlib import Path
 from jumok.serving.http.access import own_names
 from jumok.serving.http.models import split_name
 from jumok.serving.http.processes import serve_processes
-from jumok.serving.http.running import Serving
+from jumok.serving.http.server import Serving
 from jumok.serving.http.settings import ServeLimits, ServeSettings
 from jumok.systems.catalog import open_model
 
 LIMITS = ServeLimits(
     body=20_000,
-    head_seconds=0.6,
     body_seconds=0.8,
     idle_seconds=2.0,
-    write_seconds=0.7,
-    connections=50,
+    connections=8,
     queue_requests=1,
 )
 

@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from starlette.datastructures import Headers
 
-from jumok.serving.http.access import check_host, own_names
-from jumok.serving.http.rates import MOST_CLIENTS, Rates
+from jumok.serving.http.access import MOST_CLIENTS, Rates, check_host, check_origin, own_names
 from jumok.serving.http.refusals import RequestRefused
 from tests.serving.http.process import serving
 
@@ -54,6 +54,66 @@ def test_a_server_of_this_machine_answers_to_its_own_names_only():
     check_host(own_names("0.0.0.0", []), "any.example.org")
     assert own_names("0.0.0.0", ["a.org"]) == {"a.org"}
     check_host(own_names("::1", []), "[::1]:80")
+
+
+@pytest.mark.parametrize(
+    ("headers", "allowed"),
+    [
+        ({}, True),  # curl
+        ({"Origin": "http://localhost:1"}, True),
+        ({"Origin": "https://localhost:1", "Sec-Fetch-Site": "same-origin"}, True),
+        ({"Origin": "null", "Sec-Fetch-Site": "same-origin"}, True),
+        ({"Sec-Fetch-Site": "none"}, True),
+        ({"Origin": "http://other.example"}, True),  # of --cors
+        ({"Origin": "http://other.example", "Sec-Fetch-Site": "cross-site"}, True),
+        ({"Origin": "http://evil.example"}, False),
+        ({"Origin": "http://localhost:2", "Sec-Fetch-Site": "same-site"}, False),
+        ({"Origin": "null", "Sec-Fetch-Site": "cross-site"}, False),
+        ({"Origin": "null"}, False),
+        ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}, False),
+        ({"Sec-Fetch-Site": "same-site"}, False),
+    ],
+)
+def test_pages_of_other_origins_may_not_use_the_server(headers, allowed):
+    given = Headers({"Host": "localhost:1"} | headers)
+    for method in ("GET", "POST"):
+        if allowed:
+            check_origin(("http://other.example",), given, method)
+        else:
+            with pytest.raises(RequestRefused, match="start it with --cors") as refused:
+                check_origin(("http://other.example",), given, method)
+            assert refused.value.status == 403
+    check_origin(("*",), given, "POST")
+
+
+def test_a_link_to_the_server_may_be_anywhere():
+    opened = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    check_origin((), Headers(opened | {"Sec-Fetch-Dest": "document"}), "GET")
+    for headers, method in ((opened | {"Sec-Fetch-Dest": "iframe"}, "GET"), (opened, "POST")):
+        with pytest.raises(RequestRefused):
+            check_origin((), Headers(headers), method)
+
+
+def test_a_page_elsewhere_computes_nothing_here(client):
+    """A form and a file are requests that a page may send anywhere without asking first."""
+    evil = {"Origin": "http://evil.example"}
+    form = {"q": "a cat", "source": "en", "target": "ko"}
+    for route, files in (("/translate", None), ("/translate_file", {"file": ("a.txt", b"a cat")})):
+        refused = client.post(route, data=form, files=files, headers=evil)
+        assert refused.status_code == 403, refused.text
+        assert "--cors http://evil.example" in refused.json()["error"]
+    asking = evil | {"Access-Control-Request-Method": "POST"}
+    assert client.options("/v1/translate", headers=asking).status_code == 403
+    own = {"Origin": str(client.base_url).rstrip("/")}
+    assert client.post("/translate", data=form, headers=own).status_code == 200
+
+
+@pytest.mark.parametrize("route", ["/", "/languages", "/v1/models", "/health/live", "/metrics"])
+def test_head_is_answered_as_get_without_a_body(client, route):
+    answer, whole = client.head(route), client.get(route)
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["content-type"] == whole.headers["content-type"]
+    assert client.head("/v1/translate").status_code == client.get("/v1/translate").status_code
 
 
 def test_rates_names_and_texts_at_a_real_server(tiny_bundle, tmp_path):

@@ -170,7 +170,7 @@ def wait_for(url: str, ready: int) -> float:
     return time.monotonic() - begin
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_killed_replica_loses_nothing(url, capsys):
     wait_for(url, 20)
     answer = httpx.post(f"{url}/v1/translate", json={"text": "a cat"}, timeout=60)

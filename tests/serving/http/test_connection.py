@@ -180,57 +180,51 @@ def test_many_refusals_at_once_come_in_order(server, line):
     assert ids == [f"n{number}" for number in range(20)]
 
 
-def test_more_requests_than_a_client_may_send_ahead_end_the_connection(server, line):
-    before = rejected(server, "too_many_pipelined")
-    line.send(head("/health/live", method="GET") * 100)
-    with suppress(ConnectionResetError):
-        line.reader.read()
-    assert rejected(server, "too_many_pipelined") == before + 1
-
-
-def test_a_client_that_sends_slowly_is_cut_at_each_part_of_a_request(server):
-    parts = {
-        "idle": (b"", LIMITS.idle_seconds),
-        "head_too_slow": (b"POST /v1/translate HTTP/1.1\r\nHost", LIMITS.head_seconds),
-    }
-    for reason, (sent, limit) in parts.items():
-        before, line = rejected(server, reason), Line(server)
-        line.send(sent)
-        assert limit - 0.2 < line.closed_after() < limit + SLACK
-        assert rejected(server, reason) == before + 1
-    # empty lines before a request do not extend the time
-    line = Line(server)
-    begin = time.monotonic()
-    with suppress(OSError):
-        while time.monotonic() - begin < LIMITS.idle_seconds + 2 * SLACK:
-            line.send(b"\r\n")
-            time.sleep(0.05)
-    assert LIMITS.idle_seconds - 0.2 < time.monotonic() - begin < LIMITS.idle_seconds + SLACK
-    # a body that does not come has an answer
-    line = Line(server)
+def test_a_body_that_does_not_come_has_an_answer_and_ends_the_connection(server, line):
+    before = rejected(server, "body_too_slow")
     line.send(head("/v1/translate", JSON, "Content-Length: 50"), b"{")
-    status, _, body = line.answer()
+    status, headers, body = line.answer()
     assert (status, json.loads(body)["code"]) == (408, "body_too_slow")
-
-
-def test_a_body_that_comes_slowly_after_its_refusal_is_cut(server):
-    before, line = rejected(server, "body_too_slow"), Line(server)
-    with full(server):
-        status, _, _ = refusal(line, head("/v1/translate", JSON, "Content-Length: 2"), b"{}")
-        line.send(head("/v1/translate", JSON, "Content-Length: 900"), b"{")
-        assert status == line.answer()[0] == 429
-        line.send(b" ")
-        assert line.closed_after() < LIMITS.body_seconds + SLACK
+    assert headers["connection"] == "close"
+    assert line.closed_after() < SLACK
     assert rejected(server, "body_too_slow") == before + 1
+
+
+def test_a_connection_on_which_nothing_more_comes_is_closed(line):
+    line.send(head("/health/live", method="GET"))
+    assert line.answer()[0] == 200
+    assert LIMITS.idle_seconds - 0.2 < line.closed_after() < LIMITS.idle_seconds + SLACK
+
+
+def test_requests_over_the_number_are_refused_in_the_form_of_their_api(server):
+    """Each of the others waits for its body meanwhile; the health is told all the same."""
+    waiting = [Line(server) for _ in range(LIMITS.connections)]
+    for each in waiting:
+        each.send(head("/detect", JSON, "Content-Length: 50"), b"{")
+    told: list[tuple[int, dict[str, str], bytes]] = []
+    for path, method in (("/v1/models", "GET"), ("/languages", "GET"), ("/health/live", "GET")):
+        line = Line(server)
+        line.send(head(path, method=method))
+        told.append(line.answer())
+        line.socket.close()
+    late = [each.answer()[0] for each in waiting]
+    for each in waiting:
+        each.socket.close()
+    assert late == [408] * LIMITS.connections
+    text = f"{LIMITS.connections} requests are being answered, and that is the limit."
+    assert [status for status, _, _ in told] == [429, 429, 200]
+    assert json.loads(told[0][2])["error"]["message"] == text
+    assert json.loads(told[1][2]) == {"error": text}
+    assert told[0][1]["retry-after"] == "1"
 
 
 @pytest.mark.parametrize(
     "sent",
     [
-        head("/health", f"X: {'x' * 70_000}"),
-        head("/health", *(f"a{number}: {'b' * 90}" for number in range(900))),
-        b"GET /" + b"a" * 70_000,
-        head("/health", f"X: {'x' * 70_000}")[:-4],
+        head("/health", f"X: {'x' * 1_000_000}"),
+        head("/health", *(f"a{number}: {'b' * 90}" for number in range(9_000))),
+        b"GET /" + b"a" * 1_000_000,
+        head("/health", f"X: {'x' * 1_000_000}")[:-4],
         head("/detect", "Transfer-Encoding: chunked") + b"0\r\n" + b"A: b\r\n" * 30_000,
         head("/detect", "Transfer-Encoding: chunked") + b"0\r\nA: " + b"b" * 900_000,
     ],
@@ -241,7 +235,7 @@ def test_a_head_or_a_trailer_without_end_is_refused(server, line, sent):
         status, headers, _ = line.answer()
     except (ConnectionResetError, BrokenPipeError, IndexError):
         return  # it was closed before all of it was sent
-    assert status in (400, 431)
+    assert status == 400
     assert headers["connection"] == "close"
 
 
@@ -258,16 +252,4 @@ def test_a_request_for_another_protocol_is_answered_in_this_one(line):
         line.send(b': "a"}', head("/languages", method="GET"))
         assert [line.answer()[0] for _ in range(2)] == [200, 200]
     line.send(head("localhost:80", method="CONNECT"))
-    assert line.answer()[0] == 400
-
-
-def test_an_answer_that_is_not_read_ends_the_connection(server):
-    """The page is larger than what the systems on both sides hold back."""
-    before, line = rejected(server, "answer_not_read"), Line(server)
-    line.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-    until = time.monotonic() + LIMITS.write_seconds + 2 * SLACK
-    with suppress(OSError):
-        while time.monotonic() < until:
-            line.send(head("/", method="GET"))
-            time.sleep(0.01)
-    assert rejected(server, "answer_not_read") == before + 1
+    assert line.answer()[0] == 404

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from jumok.cli.main import app
 from jumok.errors import JumokError
-from jumok.serving.http.running import BROKEN
+from jumok.serving.http.server import BROKEN
 
 ROOT = Path(__file__).parents[3]
 FILES = ("Dockerfile", "compose.yaml", "jumok.service")

@@ -10,12 +10,11 @@ from itertools import pairwise
 
 import pytest
 
+from jumok.cancellation import check_cancelled
 from jumok.errors import DataError
-from jumok.halting import heed
 from jumok.serving.http.engine import NICER, TOGETHER, Engine
-from jumok.serving.http.jobs import OVER, Job, WritingJob
-from jumok.serving.http.meters import Meters
-from jumok.serving.http.queue import AGE_SECONDS, JOIN_SECONDS
+from jumok.serving.http.monitoring import Metrics
+from jumok.serving.http.queue import AGE_SECONDS, JOIN_SECONDS, OVER, Job, WritingJob
 from jumok.serving.http.refusals import RequestRefused
 from jumok.serving.http.settings import ServeLimits
 
@@ -38,7 +37,7 @@ class Recorded:
 
 def engine(fatal: list[BaseException] | None = None, **limits: int) -> Engine:
     faults = [] if fatal is None else fatal
-    made = Engine("m", lambda: None, ServeLimits(**limits), Meters(), faults.append)
+    made = Engine("m", lambda: None, ServeLimits(**limits), Metrics(), faults.append)
     made.start()
     until = time.monotonic() + 30
     while made.state != "ready" and time.monotonic() < until:
@@ -172,7 +171,7 @@ def test_a_failed_batch_is_computed_again_in_halves():
     made.queue.submit([asked])
     assert asked.future.result(30) == ["A", "B", "C"]
     assert work.batches[0] == ["a", "b", "c"]
-    assert made.meters.registry.get_sample_value("jumok_engine_faults_total", {"model": "m"}) == 1
+    assert made.metrics.registry.get_sample_value("jumok_engine_faults_total", {"model": "m"}) == 1
 
 
 def test_three_faults_in_a_row_are_fatal():
@@ -269,7 +268,7 @@ class Searching:
 
     def run(self, given: Sequence[str]) -> list[str]:
         while self.steps < 30_000:
-            heed()
+            check_cancelled()
             self.steps += 1
             self.begun.set()
             time.sleep(0.001)
@@ -291,13 +290,13 @@ def test_a_search_that_nobody_waits_for_ends_at_its_next_step():
     made.queue.submit([after])
     assert after.future.result(30) == ["NEXT"]
     assert work.steps < 30_000
-    ended = made.meters.registry.get_sample_value("jumok_ended_total", {"model": "m"})
+    ended = made.metrics.registry.get_sample_value("jumok_ended_total", {"model": "m"})
     assert ended == 1.0
 
 
 def test_requests_join_what_is_computed_if_the_model_lets_them():
     looked = []
-    made = Engine("m", lambda: None, ServeLimits(), Meters(), lambda error: None)
+    made = Engine("m", lambda: None, ServeLimits(), Metrics(), lambda error: None)
     made.search_together(lambda: looked.append(1))
     made.start()
     while made.state != "ready":
@@ -318,7 +317,7 @@ def test_requests_join_what_is_computed_if_the_model_lets_them():
 
 
 def test_as_many_batches_join_as_there_are_threads_one_after_the_other():
-    made = Engine("m", lambda: None, ServeLimits(batch_tokens=1), Meters(), lambda error: None)
+    made = Engine("m", lambda: None, ServeLimits(batch_tokens=1), Metrics(), lambda error: None)
     made.search_together(lambda: None)
     made.start()
     while made.state != "ready":

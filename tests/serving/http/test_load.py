@@ -5,10 +5,8 @@ are printed there; here is what holds on any machine. All clients are on this ma
 the test.
 """
 
-import asyncio
 import os
 import random
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,16 +20,6 @@ from tests.serving.http.process import ServedProcess, serving
 
 WORDS = 4
 """The most words of a text: nobody trained the model, which writes until it has to stop."""
-
-CUT = 0
-"""The status of a request whose connection was closed, because too many were open."""
-
-DIALECTS = {
-    "/translate": lambda body: body["error"],
-    "/v1/completions": lambda body: body["error"]["message"],
-    "/v1/translate": lambda body: body["detail"],
-}
-"""A route of each dialect, and where its errors have their text."""
 
 needs_proc = pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="memory and files are counted in /proc"
@@ -62,8 +50,8 @@ def test_an_overload_is_refused_with_the_time_to_come_back_and_the_rest_is_answe
     rate = trials.capacity(server.url, 30, together=10, most=WORDS)
     facts = trials.overload(server, rate, seconds=1.0, burst=0.5, most=WORDS)
     counted = facts["twice"]["statuses"], facts["tenfold"]["statuses"]
-    assert set(counted[0]) <= {200, 429, CUT}, facts
-    assert set(counted[1]) <= {200, 429, CUT}, facts
+    assert set(counted[0]) <= {200, 429}, facts
+    assert set(counted[1]) <= {200, 429}, facts
     assert counted[1][429] > 0, facts
     assert min(counted[0][200], counted[1][200]) > 0, facts  # how many: benchmarks, not tests
     least, longest = facts["retry_after"]
@@ -122,49 +110,11 @@ def test_health_is_answered_while_the_longest_searches_run(server):
     assert facts["p99"] < 1_000, facts
 
 
-def test_slow_heads_do_not_hold_up_others_and_are_cut(tiny_bundle, tmp_path):
-    with serving(tmp_path, f"m={tiny_bundle}", "--max-connections", "30") as server:
-        facts = trials.besieged(server.url, 28, seconds=12.0)
-        assert set(facts["health"]["statuses"]) == {200}, facts
-        assert facts["ended"] == {"closed by the server": 28}, facts
-        assert trials.counted(server.url)["queue"] == 0
-        found = server.client().get("/metrics").text
-        assert 'jumok_rejected_total{reason="head_too_slow"} 28.0' in found
-
-
-def test_connections_over_the_number_are_refused_and_far_over_it_cut(tiny_bundle, tmp_path):
-    """Up to twice the number their first request is answered: with a refusal, or their health."""
+def test_slow_heads_do_not_hold_up_others(tiny_bundle, tmp_path):
     with serving(tmp_path, f"m={tiny_bundle}", "--max-connections", "20") as server:
-
-        async def work(target):
-            held = [await asyncio.open_connection(*target.address) for _ in range(20)]
-            await target.ask(trials.HEALTH)  # so that the server has taken all of them
-            refused = [await target.ask(Question(path, {})) for path in DIALECTS]
-            health = await target.ask(trials.HEALTH)
-            held += [await asyncio.open_connection(*target.address) for _ in range(20)]
-            cut = await target.ask(trials.HEALTH)
-            for _, writer in held:
-                writer.close()
-                await writer.wait_closed()
-            while (again := await target.ask(trials.HEALTH)).status == CUT:
-                await asyncio.sleep(0.01)
-            return refused, health, cut, again
-
-        refused, health, cut, again = trials.loaded(server.url, work)
-        assert (health.status, cut.status, again.status) == (200, CUT, 200)
-        text = "More than 20 connections are open, and that is the limit."
-        for reply, told in zip(refused, DIALECTS.values(), strict=True):
-            assert told(reply.json) == text
-            assert reply.status == 429
-            assert reply.headers["retry-after"] == "1"
-            assert reply.headers["connection"] == "close"
-            assert len(reply.headers["x-request-id"]) == 24
-        assert statuses(refused) == {429: 3}
-        found = server.client().get("/metrics").text
-        cuts = re.search(r'rejected_total\{reason="too_many_connections"\} (\d+)', found)
-        assert cuts
-        assert int(cuts[1]) >= 4
-        assert server.log.count('"status": 429') == 3
+        facts = trials.besieged(server.url, 28, seconds=2.0)
+        assert set(facts["health"]["statuses"]) == {200}, facts
+        assert trials.counted(server.url)["queue"] == 0
 
 
 def test_nobody_is_lost_at_the_end(tiny_bundle, tmp_path):

@@ -67,7 +67,7 @@ def test_the_attention_is_that_of_the_layer_and_the_head(client, translator):
     (batch,) = source_batches([translator.tokenizer.encode("the cat sat")], sentences=1)
     (expected,) = cross_attentions(
         translator.models[0],
-        translator.read(batch),
+        *translator.read(batch),
         torch.tensor([[START, *ids]]),
         [AlignmentSetting(1, False, 2)],
     )

@@ -14,7 +14,6 @@ from jumok.cli.main import app
 from jumok.decoding import DecodingOptions
 from jumok.engine.structures import library
 from jumok.errors import ConfigError, MissingExtraError
-from jumok.late import LateModule
 from jumok.serving.http.access import check_address, read_keys
 from jumok.serving.http.models import split_name
 from jumok.systems.language_model import LanguageModel
@@ -123,11 +122,11 @@ def test_a_port_that_is_taken_is_said(served, tiny_bundle):
 
 
 def test_the_extra_is_named_where_it_is_missing(monkeypatch):
-    monkeypatch.delitem(sys.modules, "jumok.serving.http.running", raising=False)
+    monkeypatch.delitem(sys.modules, "jumok.serving.http.server", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    module = LateModule("jumok.serving.http.running", "serving models over HTTP", "serve")
-    with pytest.raises(MissingExtraError, match="needs the extra 'serve'"):
-        module.imported()
+    error = CliRunner().invoke(app, ["serve", "model"]).exception
+    assert isinstance(error, MissingExtraError)
+    assert "needs the extra 'serve'" in str(error)
 
 
 @pytest.mark.skipif(library() is None, reason="needs a C compiler")

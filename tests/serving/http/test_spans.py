@@ -2,8 +2,8 @@
 
 import pytest
 
-from jumok.serving.http.dialects.scripts import likely_languages
-from jumok.serving.http.dialects.spans import spans
+from jumok.serving.http.api.explaining import spans
+from jumok.serving.http.api.scripts import likely_languages
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from itertools import islice
 
 import pytest
 
-from jumok.smallworld.scenes.captions import SceneCaption, captions
-from jumok.smallworld.scenes.drawing import box
-from jumok.smallworld.scenes.scene import scenes
-from jumok.smallworld.scenes.world import COLOURS, KINDS, Background, Group, Scene
+from smallworld.scenes.captions import SceneCaption, captions
+from smallworld.scenes.drawing import box
+from smallworld.scenes.scene import scenes
+from smallworld.scenes.world import COLOURS, KINDS, Background, Group, Scene
 
 PLAIN = Background("plain", (255, 255, 255), (255, 255, 255), 9)
 STAR = Group(1, "small", "blue", "star")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from jumok.errors import MissingExtraError
-from jumok.smallworld.scenes.drawing import box, render
-from jumok.smallworld.scenes.scene import scenes
-from jumok.smallworld.scenes.world import CANVAS, KINDS, Scene
+from smallworld.scenes.drawing import box, render
+from smallworld.scenes.scene import scenes
+from smallworld.scenes.world import CANVAS, KINDS, Scene
 from tests.missing import uninstall
 
 

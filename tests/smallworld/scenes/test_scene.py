@@ -5,11 +5,11 @@ from itertools import combinations, islice
 import pytest
 
 from jumok.errors import ConfigError
-from jumok.smallworld.scenes.drawing import box
-from jumok.smallworld.scenes.layout import LAYOUTS
-from jumok.smallworld.scenes.scene import SPLITS, scenes, split_of
-from jumok.smallworld.scenes.shapes import SHAPES
-from jumok.smallworld.scenes.world import (
+from smallworld.scenes.drawing import box
+from smallworld.scenes.layout import LAYOUTS
+from smallworld.scenes.scene import SPLITS, scenes, split_of
+from smallworld.scenes.shapes import SHAPES
+from smallworld.scenes.world import (
     CANVAS,
     COLOURS,
     CONTAINER,

@@ -8,7 +8,7 @@ import pytest
 from jumok.data.captions.corpus import CaptionCorpus, read_captions
 from jumok.data.files.images import ImageSource
 from jumok.errors import ConfigError
-from jumok.smallworld.scenes import write
+from smallworld.scenes import write
 
 FILES = ("boxes.jsonl", "captions.en.tsv", "captions.ko.tsv", "images.zip")
 

@@ -18,11 +18,12 @@ import torch
 from torch import nn
 
 from jumok.attention.core import merge_heads
-from jumok.attention.interfaces import AttentionSizes, HeadParts
+from jumok.attention.interfaces import HeadParts
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.role import Role
 from jumok.kernels.noise import Noise
 from jumok.shapes import Float, States, Tensor
+from jumok.specs import AttentionSizes
 
 
 class DifferentialAttention(MultiHeadAttention):
@@ -35,7 +36,7 @@ class DifferentialAttention(MultiHeadAttention):
         sizes: its heads, and those of the keys, are even in number.
     """
 
-    changes_outputs = True
+    has_output_process = True
 
     def __init__(
         self, sizes: AttentionSizes, parts: HeadParts, noise: Noise, dropout: float, role: Role
@@ -70,13 +71,13 @@ class DifferentialAttention(MultiHeadAttention):
         ones = torch.ones(self.outputs, device=self.vectors.device)
         return torch.cat((ones, -self.subtracted * ones))
 
-    def paired(
+    def expand_values(
         self, value: Float[Tensor, "batch kv_heads key value_dim"]
     ) -> Float[Tensor, "batch kv_heads key 2*value_dim"]:
         """The values that each head's map is applied to: those of both heads of its pair."""
         return torch.cat(value.chunk(2, dim=1), dim=-1).repeat(1, 2, 1, 1)
 
-    def mixed(
+    def project_output(
         self,
         found: Float[Tensor, "batch heads query _"],
         queries: States,  # noqa: ARG002

@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from jumok.attention.core import split_heads
-from jumok.attention.interfaces import AttentionSizes, HeadParts
+from jumok.attention.interfaces import HeadParts
 from jumok.attention.masks import AttentionMask
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.role import Role
@@ -27,6 +27,7 @@ from jumok.errors import ConfigError
 from jumok.kernels.linear import Linear
 from jumok.kernels.noise import Noise
 from jumok.shapes import Float, States, Tensor
+from jumok.specs import AttentionSizes
 
 FEW = 4
 """Queries up to which the cache is not expanded."""
@@ -87,7 +88,7 @@ class LatentAttention(MultiHeadAttention):
             shared = process(shared, position)
         return self.norm(latent), shared
 
-    def look(
+    def attend(
         self,
         queries: Float[Tensor, "batch query dim"],
         key: Float[Tensor, "batch 1 key latent"],
@@ -107,7 +108,7 @@ class LatentAttention(MultiHeadAttention):
         few = queries.shape[1] <= FEW and not self.observers and self.edit is None
         form = self.absorbed if few else self.expanded
         found = form(fixed, turned, key, value, allowed, position)
-        return self.mixed(found, queries)
+        return self.project_output(found, queries)
 
     def expanded(
         self,
@@ -123,7 +124,7 @@ class LatentAttention(MultiHeadAttention):
         key = torch.cat((key, shared.expand(-1, self.heads, -1, -1)), dim=-1)
         value = split_heads(self.value(latent[:, 0]), self.heads)
         query = torch.cat((fixed, turned), dim=-1)
-        return self.attended(query, key, value, allowed, position)
+        return self.weighted_sum(query, key, value, allowed, position)
 
     def absorbed(
         self,
@@ -137,5 +138,5 @@ class LatentAttention(MultiHeadAttention):
         """With the latents as one key and one value for all heads."""
         asked = fixed @ self.key.weight.unflatten(0, (self.heads, -1))
         query, key = torch.cat((asked, turned), dim=-1), torch.cat((latent, shared), dim=-1)
-        found = self.attended(query, key, latent, allowed, position)
+        found = self.weighted_sum(query, key, latent, allowed, position)
         return found @ self.value.weight.unflatten(0, (self.heads, -1)).transpose(1, 2)

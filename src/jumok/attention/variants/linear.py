@@ -18,7 +18,7 @@ import torch.nn.functional as F
 
 from jumok.attention.cache import KeyValueCache
 from jumok.attention.core import repeat_heads, split_heads
-from jumok.attention.interfaces import AttentionSizes, HeadParts
+from jumok.attention.interfaces import HeadParts
 from jumok.attention.masks import AttentionMask
 from jumok.attention.multihead import KeysValues, MultiHeadAttention
 from jumok.attention.observe import Attention
@@ -28,6 +28,7 @@ from jumok.attention.variants.value_residual import FirstValues
 from jumok.errors import ModelError
 from jumok.kernels.noise import Noise
 from jumok.shapes import Float, States, Tensor
+from jumok.specs import AttentionSizes
 
 
 class LinearAttention(MultiHeadAttention):
@@ -80,7 +81,7 @@ class LinearAttention(MultiHeadAttention):
         if self.observers or self.edit is not None:
             found = self._watched_step(query, key, value, past)
         past.length += queries.shape[1]
-        return self.mixed(found, queries)
+        return self.project_output(found, queries)
 
     def features_of(
         self, query: Float[Tensor, "batch heads query dim"], position: int
@@ -97,7 +98,7 @@ class LinearAttention(MultiHeadAttention):
         key, value = super().keys_values(memory, position, first)
         return F.elu(key) + 1.0, value
 
-    def look(
+    def attend(
         self,
         queries: Float[Tensor, "batch query dim"],
         key: Float[Tensor, "batch kv_heads key head_dim"],
@@ -107,7 +108,7 @@ class LinearAttention(MultiHeadAttention):
     ) -> Float[Tensor, "batch query dim"]:
         """The output for each query, by the weights of all pairs."""
         query = self.features_of(split_heads(self.query(queries), self.heads), position)
-        return self.mixed(self.weighted(query, key, value, allowed, position), queries)
+        return self.project_output(self.weighted(query, key, value, allowed, position), queries)
 
     def weighted(
         self,

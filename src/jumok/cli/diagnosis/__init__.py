@@ -1,1 +1,1 @@
-"""What `jumok doctor` looks at: the compiled code, the installed packages and the machine."""
+"""The checks of `jumok doctor`."""

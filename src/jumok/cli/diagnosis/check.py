@@ -11,8 +11,7 @@ class Check:
     """A line of the table.
 
     Attributes:
-        state: "note": jumok works, but something is slower or missing; "broken": it does not work.
-        found: what is here.
+        state: "note": something is slower or missing; "broken": jumok does not work.
         do: what to do about it; "": nothing.
     """
 

@@ -1,4 +1,4 @@
-"""Which compiled code runs here, and why."""
+"""Checks of the compiled code."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,10 +11,6 @@ from jumok.kernels import texts
 from jumok.kernels.libraries import levels
 from jumok.kernels.libraries.building import Loaded, features, loaded
 from jumok.kernels.libraries.compiler import compilers
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.kernels import native
 
 INSTALL = "install jumok's wheel for this system, or gcc or clang, or: pip install ziglang"
 
@@ -24,14 +20,16 @@ def library_checks() -> Iterator[Check]:
     yield processor()
     yield of_library("engine", structures.SOURCES, "translation runs on PyTorch")
     try:
-        sources = native.SOURCES
+        from jumok.kernels.native import SOURCES
+
+        sources = SOURCES
     except (ImportError, OSError):
         yield Check("kernels", "note", "not looked at: PyTorch cannot be imported")
     else:
         yield of_library("kernels", sources, "training runs on PyTorch")
     yield of_library("texts", texts.SOURCES, "corpora are prepared by NumPy")
-    found = [each.name for each in compilers()]
-    yield Check("compiler", "ok", ", ".join(found) or "none (only needed where no library fits)")
+    names = [each.name for each in compilers()]
+    yield Check("compiler", "ok", ", ".join(names) or "none (only needed where no library fits)")
 
 
 def processor() -> Check:
@@ -56,28 +54,30 @@ def of_library(name: str, sources: Sequence[Path], otherwise: str) -> Check:
         otherwise: what happens without it, slower.
     """
     try:
-        found = loaded(name, sources)
+        native = loaded(name, sources)
     except ConfigError as error:
         return Check(name, "broken", f"none: {error.what}", error.do or "")
-    damaged = next((each for each in found.passed_over if "damaged" in each), "")
+    damaged = next((each for each in native.passed_over if "damaged" in each), "")
     if damaged:
         return Check(
-            name, "broken", f"{origin(found)}; {damaged}", "pip install --force-reinstall jumok"
+            name, "broken", f"{origin(native)}; {damaged}", "pip install --force-reinstall jumok"
         )
-    if found.library is not None:
-        return Check(name, "ok", origin(found))
-    why = "; ".join(found.passed_over)
+    if native.library is not None:
+        return Check(name, "ok", origin(native))
+    why = "; ".join(native.passed_over)
     wanted = cpu() == levels.TORCH
     do = f"unset {levels.VARIABLE}" if wanted else INSTALL
     return Check(name, "note", f"none ({why}): {otherwise}, slower", do)
 
 
-def origin(found: Loaded) -> str:
+def origin(library: Loaded) -> str:
     """The level, and where the library comes from, in words."""
-    match found.origin:
+    match library.origin:
         case "shipped":
-            return f"level {found.level}, shipped with jumok"
+            return f"level {library.level}, shipped with jumok"
         case "compiled":
-            for_this = "this processor" if found.level == levels.NATIVE else f"level {found.level}"
-            return f"compiled here by {found.place} for {for_this}"
+            for_this = (
+                "this processor" if library.level == levels.NATIVE else f"level {library.level}"
+            )
+            return f"compiled here by {library.place} for {for_this}"
     return "none"

@@ -1,4 +1,4 @@
-"""The machine: its memory and disk, the cache folder, a browser, and fonts."""
+"""Checks of memory, disk, the cache folder, a browser, and fonts."""
 
 import os
 import shutil
@@ -9,11 +9,7 @@ from pathlib import Path
 from jumok.cli import browser
 from jumok.cli.diagnosis.check import Check
 from jumok.environment import cache_folder
-from jumok.errors import MissingExtraError
-from jumok.late import late_imports
-
-with late_imports("looking for fonts", extra="plot"):
-    from jumok.plot import paper
+from jumok.errors import MissingExtraError, optional_import
 
 GIGABYTE = 1e9
 LITTLE_MEMORY, LITTLE_DISK = 1.0, 1.0
@@ -45,8 +41,8 @@ def memory() -> Check:
 def _memory() -> tuple[int | None, int | None]:
     try:
         lines = Path("/proc/meminfo").read_text("ascii").splitlines()
-        found = {line.split(":")[0]: 1024 * int(line.split()[1]) for line in lines}
-        whole, free = found["MemTotal"], found["MemAvailable"]
+        sizes = {line.split(":")[0]: 1024 * int(line.split()[1]) for line in lines}
+        whole, free = sizes["MemTotal"], sizes["MemAvailable"]
     except (OSError, ValueError, KeyError, IndexError):
         return None, None
     try:
@@ -83,10 +79,12 @@ def cache() -> Check:
 def fonts() -> Check:
     """A font with Hangul, which figures of Korean need."""
     try:
-        found = paper.hangul_font()
+        with optional_import("looking for fonts", extra="plot"):
+            from jumok.plot.paper import hangul_font
+        font = hangul_font()
     except MissingExtraError:
         return Check("fonts", "ok", "not looked at: figures need the extra plot")
-    if found is None:
+    if font is None:
         do = "apt install fonts-nanum (Debian, Ubuntu), or another font with Hangul"
         return Check("fonts", "note", "none with Hangul: figures of Korean texts are refused", do)
-    return Check("fonts", "ok", f"{found} for Hangul")
+    return Check("fonts", "ok", f"{font} for Hangul")

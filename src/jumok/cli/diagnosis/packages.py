@@ -1,4 +1,4 @@
-"""Which packages are installed: those that jumok needs, and those of its extras."""
+"""Checks of the installed packages and extras."""
 
 import re
 import sys
@@ -8,10 +8,6 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from jumok.cli.diagnosis.check import Check
 from jumok.environment import threads
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    import torch
 
 EXTRAS = {
     "clean": "data.clean: the language of each sentence",
@@ -25,26 +21,28 @@ EXTRAS = {
     "notebook": "the page as a widget",
     "plot": "figures: jumok plot, look --figure",
     "prepare": "jumok prepare",
-    "ray": "jumok serve and jumok sweep on several machines",
+    "ray": "jumok serve on several machines",
     "remote": "prepared corpora at addresses",
     "research": "traces as tables of pandas",
     "serve": "jumok serve",
+    "sweep": "jumok sweep",
     "track": "TensorBoard",
     "vectors": "word vectors of gensim",
 }
 """Each extra with what it brings."""
 
-_REQUIREMENT = re.compile(r"^([\w.-]+).*?(?:extra\s*==\s*['\"]([\w-]+)['\"])?\s*$")
+_PACKAGE = re.compile(r"[\w.-]+")
+_EXTRA = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]\s*$")
 
 
 def required() -> dict[str, list[str]]:
     """The packages of each extra; of "" those that jumok always needs."""
-    found: dict[str, list[str]] = {"": []}
+    names: dict[str, list[str]] = {"": []}
     for line in requires("jumok") or ():
-        match = _REQUIREMENT.match(line)
-        if match is not None:
-            found.setdefault(match[2] or "", []).append(match[1])
-    return found
+        package, extra = _PACKAGE.match(line), _EXTRA.search(line)
+        if package is not None:
+            names.setdefault(extra[1] if extra else "", []).append(package[0])
+    return names
 
 
 def missing(packages: list[str]) -> list[str]:
@@ -75,6 +73,8 @@ def package_checks() -> Iterator[Check]:
 def torch_checks() -> Iterator[Check]:
     """PyTorch, its threads, and a GPU."""
     try:
+        import torch
+
         name, cores, cuda = torch.__version__, torch.get_num_threads(), torch.cuda.is_available()
         gpu = torch.cuda.get_device_name() if cuda else ""
         apple = torch.backends.mps.is_available()

@@ -1,1 +1,1 @@
-"""How `jumok evaluate` scores each kind of model."""
+"""`jumok evaluate` for each kind of model."""

@@ -18,7 +18,7 @@ def evaluate_language_model(asked: Evaluation) -> Judged:
     system: LanguageModel = asked.load("generate")
     corpus = TextCorpus(file, column_of(asked.columns.split(",")[0]))
     texts = list(documents(corpus, system.documents))
-    scored = system.score(texts, batch_size=asked.batch)
+    scored = system.score(texts, batch_size=asked.machine.batch)
     whole = together(scored)
     half = system.context // 2
     on = f"{file.name}, {len(whole.tokens):,} tokens, each after all before it or {half} or more"

@@ -8,15 +8,7 @@ import typer
 
 from jumok.cli.screen import counted
 from jumok.cli.verbs.evaluate import Evaluation, Judged
-from jumok.errors import DataError, Place
-from jumok.late import late_imports
-
-with late_imports():
-    import numpy as np
-
-    from jumok.data.pictures import corpus
-    from jumok.evaluation import classification
-    from jumok.evaluation.heads import pictures as heads_pictures
+from jumok.errors import DataError, Location
 
 if TYPE_CHECKING:
     from jumok.data.pictures.corpus import PictureExample, PictureSource
@@ -33,34 +25,36 @@ def evaluate_pictures(asked: Evaluation) -> Judged:
     source = source_of(asked.needs_data())
     system = asked.load("classify")
     truth: list[int] = []
-    found: list[str] = []
+    predicted: list[str] = []
+    import numpy as np
+
     waiting: list[np.ndarray] = []
     damaged: list[PictureExample] = []
     pictures = _readable(source.read(), damaged) if asked.skip_damaged else source.read()
     for picture in labelled_pictures(system, counted(pictures), "--skip-damaged leaves it out"):
         truth.append(picture.label)
         waiting.append(picture.pixels)
-        if len(waiting) == asked.batch:
-            found += [each.label for each in system.classify_fitted(np.stack(waiting))]
+        if len(waiting) == asked.machine.batch:
+            predicted += [each.label for each in system.classify_fitted(np.stack(waiting))]
             waiting.clear()
     if waiting:
-        found += [each.label for each in system.classify_fitted(np.stack(waiting))]
+        predicted += [each.label for each in system.classify_fitted(np.stack(waiting))]
     if damaged:
         typer.echo(
             f"skipped unreadable images: {len(damaged):,}, the first: {damaged[0].place}",
             err=True,
         )
     if not truth:
-        raise DataError("none of the images can be read.", place=Place(asked.needs_data()))
-    labelled = classification.ClassifiedExamples.of(
-        truth, [system.labels.index(label) for label in found]
-    )
+        raise DataError("none of the images can be read.", place=Location(asked.needs_data()))
+    from jumok.evaluation.classification import ClassifiedExamples, confusion_lines
+
+    labelled = ClassifiedExamples.of(truth, [system.labels.index(label) for label in predicted])
     on = f"{len(truth):,} images"
     return Judged(
         labelled.scores(system.labels, on),
-        found,
+        predicted,
         on,
-        tuple(classification.confusion_lines(labelled, system.labels)),
+        tuple(confusion_lines(labelled, system.labels)),
     )
 
 
@@ -78,14 +72,16 @@ def _readable(
 def labelled_pictures(
     system: "ImageClassification", pictures: "Iterable[PictureExample]", way_out: str = ""
 ) -> "Iterator[LabelledPicture]":
-    """The pictures as the model wants them, with the numbers of their labels.
+    """The images as model inputs, with the numbers of their labels.
 
     Args:
-        way_out: what else can be done about one that cannot be read.
+        way_out: what else can be done about an unreadable image, for the error.
 
     Raises:
-        DataError: a picture that cannot be read, or a label that the model does not have.
+        DataError: an image cannot be read, or the model does not have a label.
     """
+    from jumok.evaluation.heads.pictures import LabelledPicture
+
     for picture in pictures:
         if isinstance(picture.pixels, DataError):
             error = picture.pixels
@@ -101,7 +97,7 @@ def labelled_pictures(
                 place=picture.place,
             )
         label = system.labels.index(picture.label)
-        yield heads_pictures.LabelledPicture(system.fit(picture.pixels), label)
+        yield LabelledPicture(system.fit(picture.pixels), label)
 
 
 def source_of(data: Path) -> "PictureSource":
@@ -110,15 +106,17 @@ def source_of(data: Path) -> "PictureSource":
     Raises:
         DataError: the labels of an idx file of images are not next to it.
     """
+    from jumok.data.pictures.corpus import PictureSource
+
     if data.is_dir() or data.suffix == ".zip":
-        return corpus.PictureSource(folder=data)
+        return PictureSource(folder=data)
     if "idx3" not in data.name:
-        return corpus.PictureSource(table=data)
+        return PictureSource(table=data)
     labels = data.with_name(data.name.replace("images", "labels").replace("idx3", "idx1"))
     if not labels.is_file():
         raise DataError(
             "the labels of these images are not next to them.",
             expected=labels.name,
-            place=Place(data),
+            place=Location(data),
         )
-    return corpus.PictureSource(images=data, labels=labels)
+    return PictureSource(images=data, labels=labels)

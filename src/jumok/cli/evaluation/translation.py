@@ -9,13 +9,8 @@ from jumok.bundle.card import Score
 from jumok.cli.columns import column_of, pairs_of
 from jumok.cli.screen import counted
 from jumok.cli.verbs.evaluate import Evaluation, Judged
+from jumok.decoding.options import FOR_TRANSLATION
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.data.pairs import corpus as pairs_corpus
-    from jumok.evaluation import spelling, text
-    from jumok.systems.translation import translator as translation_translator
 
 if TYPE_CHECKING:
     from jumok.data.pairs.pair import Pair
@@ -28,28 +23,34 @@ def evaluate_translation(asked: Evaluation) -> Judged:
     Raises:
         ConfigError: a side is missing, or the tokenizer for BLEU is not known.
     """
+    from jumok.evaluation.text import check_tokenizer, tokenizer_note
+
     if asked.tokenize is not None:
-        text.check_tokenizer(asked.tokenize)  # before minutes of translating
+        check_tokenizer(asked.tokenize)  # before minutes of translating
     corpus = pairs_of(asked.source, asked.reference, asked.data, asked.columns, "--reference")
     if asked.by is not None and asked.data is None:
         raise ConfigError("--by names a column of --data.", do="give --data, or leave it out")
     further = () if asked.by is None else (column_of(asked.by),)
-    pairs = list(pairs_corpus.read_pairs(replace(corpus, further=further)))
+    from jumok.data.pairs.corpus import read_pairs
+
+    pairs = list(read_pairs(replace(corpus, further=further)))
     parts = [part for pair in pairs for part in pair.further]
     translator: Translator = asked.load("translate")
     translations = translator.translate_lines(
         (pair.source for pair in pairs),
-        asked.search(translation_translator.DEFAULTS),
+        asked.search(FOR_TRANSLATION),
         alignments=False,
-        batch_size=asked.batch,
+        batch_size=asked.machine.batch,
         split="length",  # measures the model alone, line by line like the references
         keep=False,
     )
     hypotheses = [translation.text for translation in counted(translations)]
     scores = _scores(asked, hypotheses, pairs, parts, translator.target_language)
-    note = text.tokenizer_note(translator.target_language)
-    told = (note,) if note and asked.tokenize is None and asked.metrics == "text" else ()
-    return Judged(tuple(scores), hypotheses, f"{len(pairs):,} sentences, beam {asked.beam}", told)
+    note = tokenizer_note(translator.target_language)
+    notes = (note,) if note and asked.tokenize is None and asked.metrics == "text" else ()
+    return Judged(
+        tuple(scores), hypotheses, f"{len(pairs):,} sentences, beam {asked.decoding.beam}", notes
+    )
 
 
 def _scores(
@@ -59,12 +60,15 @@ def _scores(
     parts: Sequence[str],
     language: str,
 ) -> Iterator[Score]:
+    from jumok.evaluation.spelling import score_spelling
+    from jumok.evaluation.text import score_text
+
     def score(rows: Sequence[int], on: str) -> Iterator[Score]:
         written = [hypotheses[row] for row in rows]
         references = [pairs[row].target for row in rows]
         if asked.metrics == "spelling":
-            return (replace(each, on=on) for each in spelling.score_spelling(written, references))
-        scores = text.score_text(
+            return (replace(each, on=on) for each in score_spelling(written, references))
+        scores = score_text(
             written,
             references,
             target_language=language,

@@ -1,1 +1,1 @@
-"""The corpora and the tables of `jumok heads`."""
+"""Corpora and tables of `jumok heads`."""

@@ -1,4 +1,4 @@
-"""The corpora of `jumok heads`: pairs, texts, captioned images, or labelled images."""
+"""Corpora of `jumok heads`: pairs, texts, captioned images, or labelled images."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -7,22 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from jumok.cli.columns import linked_pairs_of, named_columns
+from jumok.cli.options import DATA, GOLD, GOLD_COLUMNS, IMAGES, MOST
 from jumok.cli.output.streams import read_lines
 from jumok.cli.screen import counted
 from jumok.errors import ConfigError
 from jumok.kinds import KINDS
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.cli.evaluation import captions
-    from jumok.cli.evaluation import pictures as evaluation_pictures
-    from jumok.data.captions import boxes as captions_boxes
-    from jumok.data.captions import corpus as captions_corpus
-    from jumok.data.captions import store
-    from jumok.data.files import images as files_images
-    from jumok.evaluation import alignment_settings, pointing
-    from jumok.evaluation.heads import pairs, texts
-    from jumok.evaluation.heads import pictures as heads_pictures
+from jumok.options import option
 
 if TYPE_CHECKING:
     from jumok.evaluation.alignment_settings import AlignedPair
@@ -41,23 +31,26 @@ class CorpusArgs:
 
     Attributes:
         task: the task of the models.
-        most: the maximum number of pairs, texts or images; None: all.
     """
 
-    task: str
-    source: Path | None
-    target: Path | None
-    data: Path | None
-    images: Path | None
-    columns: str | None
-    gold: Path | None
-    most: int | None
+    source: Path | None = option(None, "Text, one sentence per line.", "--source", "-s")
+    target: Path | None = option(None, "Its translation, line-aligned.", "--target", "-t")
+    data: Path | None = option(None, DATA, "--data", "-d")
+    images: Path | None = option(None, IMAGES)
+    columns: str | None = option(None, GOLD_COLUMNS)
+    gold: Path | None = option(None, GOLD)
+    most: int | None = option(
+        None,
+        "Use only the first N pairs, texts or images.",
+        "--sentences",
+        minimum=1,
+        maximum=MOST,
+        metavar="N",
+    )
+    task: str = ""
 
     def one_file(self, expected: str) -> Path:
-        """The one file that --data, or --source, names.
-
-        Args:
-            expected: the expected option, for the error.
+        """The one file of --data or --source; errors name the `expected` option.
 
         Raises:
             ConfigError: no file, or more than one.
@@ -119,13 +112,17 @@ class PairsCorpus:
 
     def pairs(self) -> "Iterator[AlignedPair]":
         """The pairs, from the beginning."""
+        from jumok.evaluation.alignment_settings import read_aligned
+
         return islice(
-            alignment_settings.read_aligned(self._corpus, self._given.gold, self._links),
+            read_aligned(self._corpus, self._given.gold, self._links),
             self._given.most,
         )
 
     def cards(self, system: "Translator", batch: int) -> "list[AnyHeadCard]":
-        return pairs.head_cards_over(system, lambda: counted(self.pairs()), batch)
+        from jumok.evaluation.heads.pairs import head_cards_over
+
+        return head_cards_over(system, lambda: counted(self.pairs()), batch)
 
     def count(self) -> int:
         return sum(1 for _ in self.pairs())
@@ -145,42 +142,54 @@ class TextsCorpus:
         return islice(read_lines(self._file), self._most)
 
     def cards(self, system: "TextSystem", batch: int) -> "list[AnyHeadCard]":
-        return texts.text_head_cards_over(system, lambda: counted(self._texts()), batch)
+        from jumok.evaluation.heads.texts import text_head_cards_over
+
+        return text_head_cards_over(system, lambda: counted(self._texts()), batch)
 
     def count(self) -> int:
         return sum(1 for _ in self._texts())
 
 
 class CaptionsCorpus:
-    """Images with reference captions, as for `jumok evaluate`; gold boxes may be next to them."""
+    """Images with reference captions; gold boxes may be next to them."""
 
     unit: "Unit" = "pictures"
 
     def __init__(self, given: CorpusArgs) -> None:
         self._given = given
         self._table = given.one_file("--data FILE, a table of captions")
-        self._images = captions.images_of(given.images, self._table, "jumok heads MODEL")
-        self._columns = captions.caption_columns(given.columns or KINDS[given.task].columns)
+        from jumok.cli.evaluation.captions import caption_columns, images_of
+
+        self._images = images_of(given.images, self._table, "jumok heads MODEL")
+        self._columns = caption_columns(given.columns or KINDS[given.task].columns)
         self.title = self._table.name
         self._looked_at = 0
 
     def cards(self, system: "Captioner", batch: int) -> "list[AnyHeadCard]":
         features = system.reads_features
-        files = (
-            store.FeatureSource(self._images)
-            if features
-            else files_images.ImageSource(self._images)
-        )
-        corpus = captions_corpus.CaptionCorpus(self._table, self._images, *self._columns)
-        captioned = captions_corpus.read_captions(corpus, files, others=True)[: self._given.most]
+        from jumok.data.captions.store import FeatureSource
+        from jumok.data.files.images import ImageSource
+
+        files = FeatureSource(self._images) if features else ImageSource(self._images)
+        from jumok.data.captions.corpus import CaptionCorpus, read_captions
+
+        corpus = CaptionCorpus(self._table, self._images, *self._columns)
+        captioned = read_captions(corpus, files, others=True)[: self._given.most]
         self._looked_at = len(captioned)
-        boxes = self._table.parent / captions.BOXES
+        from jumok.cli.evaluation.captions import BOXES
+
+        boxes = self._table.parent / BOXES
         gold = None
         # Boxes are in pixels, and features do not hold the sizes of their images.
         if boxes.is_file() and not features:
-            gold = pointing.Gold(captions_boxes.read_boxes(boxes, system.language), captioned)
-        pictures = heads_pictures.PictureCorpus(lambda: counted(captioned), files, gold)
-        return heads_pictures.caption_head_cards_over(system, pictures, batch)
+            from jumok.data.captions.boxes import read_boxes
+            from jumok.evaluation.pointing import Gold
+
+            gold = Gold(read_boxes(boxes, system.language), captioned)
+        from jumok.evaluation.heads.pictures import PictureCorpus, caption_head_cards_over
+
+        pictures = PictureCorpus(lambda: counted(captioned), files, gold)
+        return caption_head_cards_over(system, pictures, batch)
 
     def count(self) -> int:
         return self._looked_at
@@ -193,21 +202,22 @@ class LabelsCorpus:
 
     def __init__(self, given: CorpusArgs) -> None:
         given.refuse("images", "columns")
-        self._source = evaluation_pictures.source_of(
-            given.one_file("--data FOLDER or FILE, images with labels")
-        )
+        from jumok.cli.evaluation.pictures import source_of
+
+        self._source = source_of(given.one_file("--data FOLDER or FILE, images with labels"))
         self._most = given.most
         self.title = self._source.title
         self._looked_at = 0
 
     def cards(self, system: "ImageClassification", batch: int) -> "list[AnyHeadCard]":
         self._looked_at = 0
-        return heads_pictures.picture_head_cards_over(
+        from jumok.cli.evaluation.pictures import labelled_pictures
+        from jumok.evaluation.heads.pictures import picture_head_cards_over
+
+        return picture_head_cards_over(
             system,
             self._noted(
-                evaluation_pictures.labelled_pictures(
-                    system, counted(islice(self._source.read(), self._most))
-                )
+                labelled_pictures(system, counted(islice(self._source.read(), self._most)))
             ),
             batch,
         )

@@ -1,4 +1,4 @@
-"""Head cards as a table for the terminal, and pruning curves."""
+"""Head cards and pruning curves as tables for the terminal."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO, TypedDict
@@ -8,11 +8,6 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from jumok.cli.output.cells import as_table
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.inspection.heads import cards as heads_cards
-    from jumok.inspection.heads import grid_cards
 
 if TYPE_CHECKING:
     from jumok.inspection.heads.grid_cards import AnyHeadCard
@@ -30,9 +25,9 @@ def show_cards(screen: Console, measured: "Mapping[str, Sequence[AnyHeadCard]]")
     if len(measured) > 1:
         screen.print(*(f"{number}  {name}" for number, name in enumerate(measured, 1)), sep="\n")
     screen.print(table)
-    grids = [
-        card for card in next(iter(measured.values())) if isinstance(card, grid_cards.GridCard)
-    ]
+    from jumok.inspection.heads.grid_cards import GridCard
+
+    grids = [card for card in next(iter(measured.values())) if isinstance(card, GridCard)]
     told = {(card.part, what): why for card in grids for what, why in card.left_out.items()}
     for (part, what), why in told.items():
         screen.print(f"{part}: no {what}: {why}")
@@ -62,7 +57,7 @@ def _plain(fact: object) -> object:
 
 
 def _table(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> Table:
-    """The table; the rows of several models are next to each other, numbered in their order."""
+    """The heads of several models side by side, numbered in their order."""
     first, *others = measured.values()
     columns = {name: cell for name, cell in COLUMNS.items() if any(map(cell, first))}
     table = Table(box=None, padding=(0, 1, 0, 0))
@@ -78,10 +73,14 @@ def _table(measured: "Mapping[str, Sequence[AnyHeadCard]]") -> Table:
 
 def _offset(card: "AnyHeadCard") -> str:
     """The most frequent offset of the largest weight and its share; for cells, rows,columns."""
-    if not isinstance(card, grid_cards.GridCard):
+    from jumok.inspection.heads.grid_cards import GridCard
+
+    if not isinstance(card, GridCard):
         often, place = max(zip(card.offsets, range(len(card.offsets)), strict=True))
-        inner = (_signed(each) for each in heads_cards.OFFSETS)
-        offset = (f"< {heads_cards.OFFSETS[0]}", *inner, f"> {heads_cards.OFFSETS[-1]}")
+        from jumok.inspection.heads.cards import OFFSETS
+
+        inner = (_signed(each) for each in OFFSETS)
+        offset = (f"< {OFFSETS[0]}", *inner, f"> {OFFSETS[-1]}")
         return f"{offset[place]} {100 * often:2.0f} %"
     if card.offsets is None:
         return ""
@@ -109,7 +108,9 @@ def _role(card: "AnyHeadCard") -> str:
 
 
 def _error_rate(card: "AnyHeadCard") -> str:
-    if isinstance(card, grid_cards.GridCard) or card.error_rate is None:
+    from jumok.inspection.heads.grid_cards import GridCard
+
+    if isinstance(card, GridCard) or card.error_rate is None:
         return ""
     return f"{100 * card.error_rate:.1f} %"
 
@@ -117,8 +118,10 @@ def _error_rate(card: "AnyHeadCard") -> str:
 def _of_cells(name: str, shown: str, times: int = 1) -> "Callable[[AnyHeadCard], str]":
     """The column of a measure that only heads over image cells have."""
 
+    from jumok.inspection.heads.grid_cards import GridCard
+
     def cell(card: "AnyHeadCard") -> str:
-        value = getattr(card, name) if isinstance(card, grid_cards.GridCard) else None
+        value = getattr(card, name) if isinstance(card, GridCard) else None
         return "" if value is None else shown.format(times * value)
 
     return cell

@@ -1,8 +1,7 @@
 """Input lines in batches, as large as possible without making the writer wait.
 
-From a file, a batch has its full size. From a pipe, it ends where the writer pauses, so that a
-program that writes a line and waits for its answer gets it. (If standard input were read ahead,
-both would wait for each other for ever.)
+From a pipe, a batch ends where the writer pauses: a program that writes a line and waits for
+its answer would wait for ever if standard input were read ahead.
 """
 
 import os
@@ -33,7 +32,7 @@ class Lines(Generic[Line]):
     """Lines, plain or numbered, and whether the next can be read without waiting for its writer.
 
     Attributes:
-        is_ready: also true where there is no further line.
+        is_ready: also true at the end.
     """
 
     lines: Iterator[Line]
@@ -88,11 +87,10 @@ def is_pipe() -> bool:
 
 
 class Arriving(Iterator[bytes]):
-    """The lines of a pipe, with their line breaks, read by a thread of its own.
+    """The lines of a pipe, with their line breaks, read by a thread.
 
-    A thread is needed because Windows cannot report whether a pipe has something to read. It reads
-    the descriptor itself: a thread that waits inside Python's own buffer would hold the lock that
-    the interpreter needs when it ends.
+    A thread, because Windows cannot report whether a pipe has something to read. It reads the
+    descriptor: waiting inside Python's buffer holds a lock that the interpreter needs at its end.
 
     Attributes:
         head: the first bytes that arrived.
@@ -116,7 +114,7 @@ class Arriving(Iterator[bytes]):
         raise StopIteration
 
     def readline(self, limit: int = -1) -> bytes:
-        """The next line; b"" at the end. `limit`, as files have it, is not needed here."""
+        """The next line; b"" at the end. `limit`, part of the file interface, is ignored."""
         del limit
         return next(self, b"")
 

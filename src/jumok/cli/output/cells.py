@@ -1,4 +1,4 @@
-"""Outputs by the suffix of their file: CSV with a header, JSON, or plain lines and tabs."""
+"""Output formats by file suffix: CSV with a header, JSON, or plain lines and tabs."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ OTHERS = (".npy", ".npz", ".xls", ".ods", ".pkl", ".svg", ".png", ".toml", ".bz2
 
 
 def form_of(output: Path | None, as_json: bool, writes: Sequence[str] = COLUMNS) -> Form:
-    """How a command writes its output: CSV for a file named .csv, JSON with --json, or plain lines.
+    """CSV for a file named .csv, JSON with --json, or plain lines.
 
     Args:
         output: None: standard output.
@@ -64,7 +64,7 @@ def _is_format(output: Path, suffix: str) -> bool:
 
 
 def as_csv(*rows: Sequence[object]) -> str:
-    """Rows of CSV, quoted where needed, each with its line break; None is an empty cell."""
+    """Rows of CSV with line breaks, quoted where needed; None is an empty cell."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()

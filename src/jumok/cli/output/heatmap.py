@@ -1,4 +1,4 @@
-"""Attention weights between words, drawn for a terminal."""
+"""Heatmaps of attention weights for the terminal."""
 
 from collections.abc import Sequence
 
@@ -18,9 +18,8 @@ def heatmap(
 ) -> str:
     """The weights drawn for a terminal: source words across, target words down.
 
-    The shade shows the weight itself, not its share of the row's largest: a blank is less than
-    1/8, then there is a step every 1/4. Words of wide characters (Hangul takes two columns) stay
-    aligned. A source that is wider than the terminal is split into several panels.
+    The shade shows the weight itself: blank below 1/8, then a step every 1/4. Wide characters
+    (Hangul takes two columns) stay aligned; a source wider than the terminal has several panels.
 
     Args:
         width: columns of the terminal.

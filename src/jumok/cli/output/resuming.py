@@ -1,7 +1,7 @@
-"""An output that is written in steps, and can be resumed after an interruption.
+"""Output that is written in steps and can be resumed after an interruption.
 
-FILE.part holds the finished lines, FILE.part.json the command and the number of finished lines.
-At the end, FILE.part is renamed to FILE.
+FILE.part holds the finished lines, FILE.part.json the command and their number. At the end,
+FILE.part is renamed to FILE.
 """
 
 import hashlib
@@ -20,13 +20,7 @@ import typer
 
 from jumok.cli.output.streams import STANDARD, open_output
 from jumok.data.files.atomic import atomic_file, behind_links, is_direct, put_in_place
-from jumok.errors import ConfigError, DataError, Place
-from jumok.late import late_imports
-
-with late_imports():
-    import fcntl
-
-    from jumok.data import cache
+from jumok.errors import ConfigError, DataError, Location
 
 FORMAT = 1
 
@@ -39,7 +33,7 @@ class Done:
         command: what the output depends on: models, options, version.
         lines: the number of finished lines of the input.
         digest: SHA-256 of those lines.
-        bytes: the length of the output for them.
+        bytes: the length of their output.
     """
 
     command: Mapping[str, str]
@@ -109,8 +103,7 @@ def open_steps(file: Path | None, command: Mapping[str, str], resume: bool) -> I
         resume: continue where an interrupted command stopped.
 
     Raises:
-        ConfigError: there is nothing to resume, or the interrupted command was another one; or
-            there is something to resume, and `resume` is false.
+        ConfigError: nothing to resume, or of another command; or something, without `resume`.
         DataError: the output cannot be written.
     """
     if file is None or file == STANDARD or is_direct(file):
@@ -135,7 +128,8 @@ def open_steps(file: Path | None, command: Mapping[str, str], resume: bool) -> I
             stream.flush()
             os.fsync(stream.fileno())
         except BaseException as error:
-            stream.close()
+            with suppress(OSError):  # it flushes again what cannot be written
+                stream.close()
             _say_how_to_go_on(steps.done, part, error)
             if isinstance(error, KeyboardInterrupt):
                 raise typer.Exit(130) from None
@@ -164,15 +158,17 @@ def record_of(part: Path) -> Path:
 def command_of(
     parameters: Mapping[str, object], models: Sequence[Path], version: str
 ) -> dict[str, str]:
-    """What an output depends on, as strings: options, the files of the models, jumok's version."""
+    """What an output depends on: options, the models' files, jumok's version."""
     facts = {"jumok": version}
+    from jumok.data.store import digest
+
     for name, value in parameters.items():
         if isinstance(value, Path) and value.is_file():
-            value = cache.digest(value)
+            value = digest(value)
         facts[name] = str(value)
     for number, model in enumerate(models, start=1):
         files = sorted(each for each in model.iterdir() if each.is_file())
-        known = "\n".join(f"{each.name} {cache.digest(each)}" for each in files)
+        known = "\n".join(f"{each.name} {digest(each)}" for each in files)
         facts[f"model {number}"] = hashlib.sha256(known.encode()).hexdigest()
     return facts
 
@@ -208,7 +204,7 @@ def _begin(stream: IO[str], part: Path, command: Mapping[str, str], resume: bool
             "the output is shorter than its record says.",
             expected=f"{done.bytes:,} bytes",
             do=_begin_anew(part),
-            place=Place(part),
+            place=Location(part),
         )
     stream.seek(done.bytes)
     stream.truncate()
@@ -216,7 +212,7 @@ def _begin(stream: IO[str], part: Path, command: Mapping[str, str], resume: bool
 
 
 def _nothing(part: Path) -> ConfigError:
-    return ConfigError("there is nothing to resume.", place=Place(part), do="leave out --resume")
+    return ConfigError("there is nothing to resume.", place=Location(part), do="leave out --resume")
 
 
 def _begin_anew(part: Path | None) -> str:
@@ -251,11 +247,13 @@ def has_locks() -> bool:
 def _lock(stream: IO[str], part: Path) -> None:
     """Locks the file for this process, if the system has locks."""
     busy = ConfigError(
-        "another process is writing this output.", place=Place(part), do="name another file"
+        "another process is writing this output.", place=Location(part), do="name another file"
     )
     if not has_locks():
         return
     try:
+        import fcntl
+
         fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise busy from None
@@ -284,4 +282,6 @@ def _say_how_to_go_on(done: Done, part: Path, error: BaseException) -> None:
 
 
 def _cannot_write(file: Path, error: OSError) -> DataError:
-    return DataError("the output cannot be written.", got=str(error.strerror), place=Place(file))
+    return DataError(
+        "the output cannot be written.", got=str(error.strerror or error), place=Location(file)
+    )

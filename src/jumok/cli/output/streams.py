@@ -1,16 +1,16 @@
-"""Lines from a file or standard input, and text to a file or standard output."""
+"""Lines of a file or standard input, and text to a file or standard output."""
 
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from jumok.data.files.atomic import atomic_file
 from jumok.data.files.formats import check_text
 from jumok.data.files.reading import first_bytes, open_bytes
-from jumok.errors import ConfigError, DataError, Place
+from jumok.errors import ConfigError, DataError, Location
 
 # The usual name for standard input, and for standard output.
 STANDARD = Path("-")
@@ -20,9 +20,8 @@ LONGEST_LINE = 1 << 28
 def read_lines(file: Path | None, *, plain: bool = True) -> Iterator[str]:
     """The lines of a text file (also .gz and .zst) or of standard input, as they arrive.
 
-    A line ends at \\n, or at \\r\\n as on Windows; a byte order mark before the first is dropped.
-    All other characters are kept, since translators can read them: a NUL or a lone CR is no reason
-    to refuse a book.
+    A line ends at \n or \r\n; a byte order mark is dropped. All other characters are kept, since
+    translators can read them: a NUL or a lone CR is no reason to refuse a book.
 
     Args:
         plain: refuse markup (TMX, PO, HTML, subtitles, tables), besides files that are not text.
@@ -35,18 +34,9 @@ def read_lines(file: Path | None, *, plain: bool = True) -> Iterator[str]:
         check_text(name, first_bytes(sys.stdin.buffer), plain=plain)
         yield from decoded(_lines_of(sys.stdin.buffer), name)
     elif not (os.path.isfile(file) and file.stat().st_size == 0):  # no lines in, no lines out
-        _say_if_a_pipe(file)
         with open_bytes(file) as stream:
             check_text(file, first_bytes(stream), plain=plain)
             yield from decoded(_lines_of(stream), file)
-
-
-def _say_if_a_pipe(file: Path) -> None:
-    """Reports on stderr that the file is a pipe, since reading waits for its writer."""
-    with suppress(OSError, ValueError):
-        if file.is_fifo() and not str(file).startswith("/dev/fd/"):
-            sys.stderr.write(f"{file} is a pipe: it is read until its writer closes it.\n")
-            sys.stderr.flush()
 
 
 def _lines_of(stream: BinaryIO) -> Iterator[bytes]:
@@ -63,7 +53,7 @@ def decoded(lines: Iterable[bytes], name: Path) -> Iterator[str]:
                 "the line is too long.",
                 expected=f"at most {LONGEST_LINE:,} bytes",
                 do="give text, one sentence per line",
-                place=Place(name, number),
+                place=Location(name, number),
             )
         try:
             text = line.decode("utf-8")
@@ -72,7 +62,7 @@ def decoded(lines: Iterable[bytes], name: Path) -> Iterator[str]:
                 "the text is not valid UTF-8.",
                 got=f"byte {line[error.start]:#04x}",
                 do="convert it, for example: iconv -f LATIN1 -t UTF-8",
-                place=Place(name, number, offset + error.start),
+                place=Location(name, number, offset + error.start),
             ) from None
         text = text.removesuffix("\n").removesuffix("\r")
         yield text.removeprefix("\ufeff") if number == 1 else text
@@ -103,14 +93,14 @@ def check_output(output: Path | None, *inputs: Path | None) -> None:
             expected="a file's name",
             got="a folder" if os.path.isdir(output) else ascii(str(output)),
             do="name a file inside it" if os.path.isdir(output) else None,
-            place=Place(ascii(str(output)) if "\0" in str(output) else output),
+            place=Location(ascii(str(output)) if "\0" in str(output) else output),
         )
     if not os.path.isdir(output.parent):
         raise DataError(
             "the output cannot be written.",
             got="No such file or directory",
             do=f"make it: mkdir -p {output.parent}",
-            place=Place(output),
+            place=Location(output),
         )
 
 
@@ -123,7 +113,7 @@ def check_folder(folder: Path) -> None:
             "the folder cannot be made.",
             got=str(getattr(error, "strerror", None) or error),
             do="name another folder",
-            place=Place(folder),
+            place=Location(folder),
         ) from error
 
 

@@ -1,1 +1,1 @@
-"""What `jumok quantize` measures of each kind of model."""
+"""Measurements of `jumok quantize` for each kind of model."""

@@ -1,16 +1,11 @@
-"""What all kinds of model have in common when `jumok quantize` measures them."""
+"""Options and results of the measurements of `jumok quantize`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from jumok.errors import ConfigError, JumokError, Place
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.config import recipe
-    from jumok.training import folder as training_folder
+from jumok.errors import ConfigError, JumokError, Location
 
 if TYPE_CHECKING:
     from jumok.bundle.card import Score
@@ -26,8 +21,7 @@ class QualityCheck:
     """The options of one check; see those of `quantize`.
 
     Attributes:
-        model: the bundle that is to be quantized.
-        quantized: the same with fewer bits, which may still be refused.
+        quantized: the model with fewer bits, which may still be refused.
     """
 
     model: "Bundle"
@@ -49,28 +43,32 @@ class QualityCheck:
             ConfigError: the run, or its data, is not there.
         """
         run = self.model.folder.resolve().parent
-        file, got = run / training_folder.RECIPE, f"no {training_folder.RECIPE} beside the model"
+        from jumok.training.folder import RECIPE
+
+        file, got = run / RECIPE, f"no {RECIPE} beside the model"
         if file.is_file():
             try:
-                found = find(recipe.load_config(file), run)
+                from jumok.config.recipe import load_config
+
+                data = find(load_config(file), run)
             except JumokError as error:
-                found, got = None, error.what
+                data, got = None, error.what
             else:
                 got = "its recipe names no data for validation or test"
-            if found is not None:
-                return found
+            if data is not None:
+                return data
         raise ConfigError(
             "there is no data to measure what the model loses.",
             expected="the run that the model comes from, with its data, or data of yours",
             got=got,
             do=do,
-            place=Place(self.model.folder),
+            place=Location(self.model.folder),
         )
 
 
 @dataclass(frozen=True)
 class ComparedModels:
-    """What was measured.
+    """Measured scores of both models.
 
     Attributes:
         on: the data, in words.

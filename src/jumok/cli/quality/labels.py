@@ -1,11 +1,12 @@
-"""What a classifier loses: accuracy and equal labels."""
+"""Quantized classifiers: accuracy and equal labels."""
 
 from dataclasses import replace
 
 from jumok.bundle.reading import Bundle
+from jumok.cli.options import Machine
 from jumok.cli.quality.check import ComparedModels, QualityCheck
 from jumok.cli.verbs.evaluate import Evaluation, Judged
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
 from jumok.evaluation.agreement import Agreement
 from jumok.kinds import KINDS
 from jumok.systems.catalog import OpenedModel
@@ -14,7 +15,7 @@ GIVE = "--data FILE, what jumok evaluate MODEL --data FILE reads"
 
 
 def measure_labels(asked: QualityCheck) -> ComparedModels:
-    """The accuracy of both models as torch runs them, and how many labels are equal.
+    """The accuracy of both models on torch, and how many labels are equal.
 
     Raises:
         ConfigError: --data is missing.
@@ -26,7 +27,7 @@ def measure_labels(asked: QualityCheck) -> ComparedModels:
         raise ConfigError(
             "there is no data to measure what the model loses.",
             do=GIVE,
-            place=Place(asked.model.folder),
+            place=Location(asked.model.folder),
         )
     first, second = (_evaluated(asked, each) for each in (asked.model, asked.quantized))
     equal = sum(one == other for one, other in zip(first.outputs, second.outputs, strict=True))
@@ -42,11 +43,11 @@ def _evaluated(asked: QualityCheck, bundle: Bundle) -> Judged:
     task = bundle.config.task
     judged: Judged = KINDS[task].entry("evaluate")(
         Evaluation(
-            opened=OpenedModel(task, (bundle,)), model=str(bundle.folder),
-            source=None, reference=None, data=asked.data, images=None, skip_damaged=False,
-            columns=asked.columns, by=None, beam=asked.beam, length_penalty=1.0,
-            no_repeat_ngram=0, tokenize=None, lowercase=False, metrics="text", batch=asked.batch,
-            device="cpu", precision="fp32", threads=0,
+            data=asked.data,
+            columns=asked.columns,
+            model=str(bundle.folder),
+            machine=Machine(asked.batch, "cpu"),
+            opened=OpenedModel(task, (bundle,)),
         )
-    )  # fmt: skip
+    )
     return judged

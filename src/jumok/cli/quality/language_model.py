@@ -1,4 +1,4 @@
-"""What a language model loses: perplexity and equal tokens."""
+"""Quantized language models: perplexity and equal tokens."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a translator loses: BLEU, chrF and equal tokens."""
+"""Quantized translators: BLEU, chrF and equal tokens."""
 
 import time
 from collections.abc import Sequence
@@ -12,12 +12,13 @@ from jumok.cli.quality.check import ComparedModels, QualityCheck
 from jumok.cli.screen import counted
 from jumok.config import Config, TranslationConfig
 from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.decoding.options import FOR_TRANSLATION
 from jumok.errors import ConfigError
 from jumok.evaluation.agreement import Agreement, computing_in, translation_agreement
 from jumok.evaluation.text import score_text
 from jumok.models.memory import SequenceToSequence
 from jumok.systems.translation.result import Translation
-from jumok.systems.translation.translator import DEFAULTS, Translator
+from jumok.systems.translation.translator import Translator
 from jumok.training.folder import SMALLWORLD, TEST
 from jumok.training.preparing.pairs import corpus_of_pairs
 
@@ -42,11 +43,17 @@ def measure_translation(asked: QualityCheck) -> ComparedModels:
     language = asked.model.config.target_language
     for translator in translators:
         started = time.process_time()
-        found = [each.text for each in _translated(translator, sources, asked.beam, asked.batch)]
+        hypotheses = [
+            each.text for each in _translated(translator, sources, asked.beam, asked.batch)
+        ]
         seconds.append(time.process_time() - started)
         scores.append(
             score_text(
-                found, references, target_language=language, metrics=("bleu", "chrf"), resamples=0
+                hypotheses,
+                references,
+                target_language=language,
+                metrics=("bleu", "chrf"),
+                resamples=0,
             )
         )
     on = f"{', '.join(each.title for each in corpora)}: {len(pairs):,} sentences, beam {asked.beam}"
@@ -59,7 +66,7 @@ def measure_translation(asked: QualityCheck) -> ComparedModels:
 def _translated(
     translator: Translator, sources: Sequence[str], beam: int, batch: int
 ) -> list[Translation]:
-    options = replace(DEFAULTS, beam=beam)
+    options = replace(FOR_TRANSLATION, beam=beam)
     lines = translator.translate_lines(
         sources, options, alignments=False, batch_size=batch, split="length", keep=False
     )
@@ -100,7 +107,7 @@ def _corpora(asked: QualityCheck) -> Sequence[Corpus]:
 
 
 def _named_by(config: Config, run: Path) -> Sequence[Corpus] | None:
-    """The test data that the run wrote, or the validation data that its recipe names."""
+    """The test data that the run wrote, or the validation data of its recipe."""
     if not isinstance(config, TranslationConfig):
         return None
     test, world = run / TEST, run / SMALLWORLD

@@ -1,1 +1,1 @@
-"""What `jumok plan` and `jumok sweep` do: tables, grids, and runs side by side."""
+"""Tables, grids and runs of `jumok plan` and `jumok sweep`."""

@@ -1,4 +1,4 @@
-"""A plan for people: one number of cards in full, several as a table; and as JSON."""
+"""Plans as text, as a table over numbers of GPUs, and as JSON."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -8,10 +8,6 @@ from rich.console import Console
 from rich.table import Table
 
 from jumok.json_types import JsonObject
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.planning import plan as planning
 
 if TYPE_CHECKING:
     from jumok.config import Config
@@ -27,13 +23,13 @@ def say_plan(
     model: "ModelNumbers",
     cluster: "Cluster",
     assumed: "Assumptions",
-    found: "Plan",
+    plan: "Plan",
     warned: "Sequence[Warned]",
 ) -> None:
     """Everything about one number of cards."""
     _say_model(screen, config, model)
-    _say_memory(screen, found)
-    _say_time(screen, config, model, found)
+    _say_memory(screen, plan)
+    _say_time(screen, config, model, plan)
     _say_assumptions(screen, config, cluster.card, assumed)
     _say_warnings(screen, [warned])
 
@@ -52,17 +48,17 @@ def say_table(
     table = _table(
         *(card.name, model.unit, "computing", "exchange", "busy", "run", "GB", "cost"),
     )
-    for found in plans:
-        fits = "" if found.memory.total <= found.capacity else " too much"
+    for plan in plans:
+        fits = "" if plan.memory.total <= plan.capacity else " too much"
         table.add_row(
-            f"{found.cards:,}",
-            f"{found.targets:,.0f}",
-            duration(found.computing),
-            duration(found.sent.seconds + found.optimizer),
-            f"{found.busy:.0%}",
-            duration(3600 * found.hours),
-            f"{found.memory.total / 1e9:.1f}{fits}",
-            "-" if found.cost is None else f"{found.cost:,.2f}",
+            f"{plan.cards:,}",
+            f"{plan.targets:,.0f}",
+            duration(plan.computing),
+            duration(plan.sent.seconds + plan.optimizer),
+            f"{plan.busy:.0%}",
+            duration(3600 * plan.hours),
+            f"{plan.memory.total / 1e9:.1f}{fits}",
+            "-" if plan.cost is None else f"{plan.cost:,.2f}",
         )
     screen.print(table)
     screen.print(
@@ -71,7 +67,7 @@ def say_table(
         soft_wrap=True,
     )
     _say_assumptions(screen, config, card, assumed)
-    _say_warnings(screen, warned, [found.cards for found in plans])
+    _say_warnings(screen, warned, [plan.cards for plan in plans])
 
 
 def as_json_object(
@@ -83,7 +79,7 @@ def as_json_object(
     warned: "Sequence[Sequence[Warned]]",
 ) -> JsonObject:
     """The same as JSON: bytes, seconds and FLOP."""
-    found = [
+    plan = [
         asdict(each)
         | {"memory_total": each.memory.total}
         | {"warnings": [asdict(one) for one in its]}
@@ -94,7 +90,7 @@ def as_json_object(
         "model": asdict(model),
         "card": asdict(card),
         "assumptions": asdict(assumed),
-        "plans": found,
+        "plans": plan,
     }
 
 
@@ -123,8 +119,8 @@ def _say_model(screen: Console, config: "Config", model: "ModelNumbers") -> None
     screen.print(table)
 
 
-def _say_memory(screen: Console, found: "Plan") -> None:
-    memory, state = found.memory, found.memory.state
+def _say_memory(screen: Console, plan: "Plan") -> None:
+    memory, state = plan.memory, plan.memory.state
     table = _table("memory of one card", "GB")
     for name, size in (
         ("weights", state.weights),
@@ -132,36 +128,36 @@ def _say_memory(screen: Console, found: "Plan") -> None:
         ("master weights", state.master),
         ("moments of the optimizer", state.moments),
         ("averaged weights", state.average),
-        (f"activations of {found.micro_batch:,.0f} targets", memory.activations),
+        (f"activations of {plan.micro_batch:,.0f} targets", memory.activations),
         ("logits and loss", memory.loss),
         ("driver and libraries", memory.framework),
-        (f"all, of {found.capacity / 1e9:.1f}", memory.total),
+        (f"all, of {plan.capacity / 1e9:.1f}", memory.total),
     ):
         table.add_row(name, f"{size / 1e9:.2f}")
     screen.print(table)
 
 
-def _say_time(screen: Console, config: "Config", model: "ModelNumbers", found: "Plan") -> None:
-    sent = found.sent
-    nodes = f" in {found.nodes:,} nodes" if found.nodes > 1 else ""
-    table = _table("one update", f"{found.cards:,} x{nodes}")
+def _say_time(screen: Console, config: "Config", model: "ModelNumbers", plan: "Plan") -> None:
+    sent = plan.sent
+    nodes = f" in {plan.nodes:,} nodes" if plan.nodes > 1 else ""
+    table = _table("one update", f"{plan.cards:,} x{nodes}")
     batch = config.training.tokens_per_batch
     for name, text in (
         (f"{model.unit} of all", f"{batch:,}"),
-        (f"{model.unit} of one card", f"{found.targets:,.0f}"),
-        ("computing", duration(found.computing)),
-        ("optimizer", duration(found.optimizer)),
+        (f"{model.unit} of one card", f"{plan.targets:,.0f}"),
+        ("computing", duration(plan.computing)),
+        ("optimizer", duration(plan.optimizer)),
         ("exchange", duration(sent.seconds)),
         ("sent to cards of the node", f"{sent.inside / 1e6:,.1f} MB"),
         ("sent to other nodes", f"{sent.outside / 1e6:,.1f} MB"),
-        ("busy", f"{found.busy:.0%}"),
-        (f"{model.unit} a second", f"{batch / found.update:,.0f}"),
-        (f"the run of {found.steps:,.0f} updates", duration(3600 * found.hours)),
-        ("card-hours", f"{found.hours * found.cards:,.2f}"),
+        ("busy", f"{plan.busy:.0%}"),
+        (f"{model.unit} a second", f"{batch / plan.update:,.0f}"),
+        (f"the run of {plan.steps:,.0f} updates", duration(3600 * plan.hours)),
+        ("card-hours", f"{plan.hours * plan.cards:,.2f}"),
     ):
         table.add_row(name, text)
-    if found.cost is not None:
-        table.add_row("cost", f"{found.cost:,.2f}")
+    if plan.cost is not None:
+        table.add_row("cost", f"{plan.cost:,.2f}")
     screen.print(table)
 
 
@@ -171,7 +167,9 @@ def _say_assumptions(
     lengths = assumed.lengths
     texts = f"targets of {lengths.target:g} tokens"
     texts += f", sources of {lengths.source:g}" if lengths.source else ""
-    peak = card.peak("fp32" if planning.bytes_of(config, card) == 4 else "bf16")
+    from jumok.planning.plan import bytes_of
+
+    peak = card.peak("fp32" if bytes_of(config, card) == 4 else "bf16")
     reason = card.because if assumed.share == card.share else "as given"
     vocabulary = f"; {assumed.vocabulary:,} in the vocabulary" if assumed.vocabulary else ""
     for line in (

@@ -1,4 +1,4 @@
-"""`jumok train --from MODEL` without a recipe, and what a run has gained and lost."""
+"""`jumok train --from MODEL` without a recipe, and its gains and losses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from jumok.cli.columns import column_of, named_columns, two_columns
 from jumok.config import Config
 from jumok.config.writing import recipe_text
 from jumok.data.files.formats import kind_of_name
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
 from jumok.training import folder
 from jumok.training.run import Result
-from jumok.training.start import StartModel, parse
+from jumok.training.start import PretrainedModel, parse
 from jumok.training.task import EARLIER
 
 BY_LANGUAGE = ("tmx", "po", "xliff")
@@ -50,14 +50,14 @@ def further_config(
     """The config of a run on files, without a recipe; a new run prints its recipe.
 
     Raises:
-        ConfigError: files that this kind of model is not trained on; or see `start.parse`.
+        ConfigError: this kind of model is not trained on such files; or see `start.parse`.
         BundleError: the model is missing or damaged.
     """
-    given = (files.path, files.source, files.data, *files.texts)
-    named = next(each for each in given if each is not None)
+    sources = (files.path, files.source, files.data, *files.texts)
+    named = next(each for each in sources if each is not None)
     name = name or named.resolve().name.split(".")[0]
     if resume and (runs / name / folder.START).is_file():
-        about = StartModel.stored(runs / name).config
+        about = PretrainedModel.stored(runs / name).config
     else:
         about = read_bundle(model).config
     values: dict[str, object] = {"name": name, "data": data_of(files, about, model)}
@@ -107,7 +107,7 @@ def _texts(files: Files, about: BundleConfig) -> dict[str, object]:
 
 
 def _pairs(files: Files, about: BundleConfig) -> dict[str, object]:
-    """Pairs of texts: two files, or two columns of one, by default those of the languages."""
+    """Two files, or two columns of one, by default those of the languages."""
     if (files.source is None) != (files.target is None) or (files.source is None) == (
         files.data is None
     ):
@@ -155,7 +155,7 @@ def _unfit(about: BundleConfig, model: Path) -> ConfigError:
         f"a model of the task {about.task} is not trained on such files.",
         expected=FILES.get(about.task, "a recipe"),
         do="give these, or a recipe: jumok train --from MODEL recipe.toml",
-        place=Place(model),
+        place=Location(model),
     )
 
 
@@ -199,9 +199,9 @@ def _gains(data: str, before: Sequence[Score], after: Sequence[Score]) -> list[G
 
 def gain_lines(gains: Sequence[Gain]) -> list[str]:
     """ "new data: BLEU 12.00 -> 31.50, chrF2 30.10 -> 52.00", and the earlier data in the next."""
-    found: dict[str, list[str]] = {}
+    scores_of: dict[str, list[str]] = {}
     for gain in gains:
-        found.setdefault(gain.data, []).append(
+        scores_of.setdefault(gain.data, []).append(
             f"{gain.score} {gain.before:.2f} -> {gain.after:.2f}"
         )
-    return [f"{data}: {', '.join(scores)}" for data, scores in found.items()]
+    return [f"{data}: {', '.join(scores)}" for data, scores in scores_of.items()]

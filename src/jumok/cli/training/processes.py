@@ -1,4 +1,4 @@
-"""`jumok train` in several processes: those that torchrun started, or that --processes starts."""
+"""`jumok train` in several processes, started by torchrun or by --processes."""
 
 import os
 import signal
@@ -17,12 +17,6 @@ import typer
 
 from jumok.environment import with_variables
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.systems import device
-    from jumok.training import ranks as training_ranks
-    from jumok.training import torch_ranks
 
 if TYPE_CHECKING:
     from jumok.training.ranks import Ranks
@@ -47,7 +41,7 @@ GRACE = 10.0
 
 @contextmanager
 def ranks_of(variables: Mapping[str, str]) -> Iterator["Ranks"]:
-    """The processes that the environment names, as torchrun sets it; only the first one prints.
+    """The processes that torchrun's environment names; only the first one prints.
 
     Raises:
         ConfigError: a variable is missing or wrong, or the processes do not meet.
@@ -55,9 +49,13 @@ def ranks_of(variables: Mapping[str, str]) -> Iterator["Ranks"]:
     if variables.get("JUMOK_LEASH"):
         threading.Thread(target=_end_with_the_starter, daemon=True).start()
     if variables.get("WORLD_SIZE", "1") == "1":
-        yield training_ranks.ALONE
+        from jumok.training.ranks import SINGLE_PROCESS
+
+        yield SINGLE_PROCESS
         return
-    with torch_ranks.joined(variables) as ranks, Path(os.devnull).open("w") as nowhere:
+    from jumok.training.torch_ranks import process_group
+
+    with process_group(variables) as ranks, Path(os.devnull).open("w") as nowhere:
         silent = ranks.index > 0
         with (
             redirect_stdout(nowhere) if silent else nullcontext(),
@@ -83,21 +81,19 @@ def to_start(processes: int, variables: Mapping[str, str]) -> bool:
 
 
 def in_processes(count: int, arguments: Sequence[str], variables: Mapping[str, str]) -> int:
-    """Runs a command in so many processes, which find each other; the exit code.
+    """Runs jumok in so many processes, which find each other; returns the exit code.
 
-    If one of them fails, so does the whole, and the others are ended.
-
-    Args:
-        arguments: of jumok.
-        variables: the environment.
+    If one of them fails, the others are ended.
     """
     command = [sys.executable, "-m", "jumok", *arguments]
+    from jumok.systems.device import cores
+
     common = {
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(free_port()),
         "WORLD_SIZE": str(count),
         "JUMOK_LEASH": "1",
-        "JUMOK_THREADS": variables.get("JUMOK_THREADS") or str(max(1, device.cores() // count)),
+        "JUMOK_THREADS": variables.get("JUMOK_THREADS") or str(max(1, cores() // count)),
     }
     running: list[subprocess.Popen[bytes]] = []
 
@@ -128,10 +124,10 @@ def in_processes(count: int, arguments: Sequence[str], variables: Mapping[str, s
 
 
 def _end_with_the_starter() -> None:
-    """Waits until the process that started this one is gone, even by SIGKILL, and ends this one.
+    """Ends this process when its starter is gone, even by SIGKILL.
 
-    The operating system then closes the starter's end of the pipe that is this process's input. A
-    run saves a checkpoint at SIGTERM.
+    The operating system then closes the pipe that is this process's input. A run saves a
+    checkpoint at SIGTERM.
     """
     with suppress(OSError):
         while os.read(0, 1):

@@ -1,30 +1,19 @@
-"""The options --from and --mix of `jumok train`, and what their values name."""
+"""The options --from and --mix of `jumok train`."""
 
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from jumok.errors import ConfigError
 
-From = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--from",
-        help="A model to train further: the folder of its bundle. Or, in --data, the language of "
-        "the source or the name of its column. Repeatable, for both.",
-    ),
-]
-Mix = Annotated[
-    float | None,
-    typer.Option(
-        "--mix",
-        help="With --from MODEL: the share of each batch from the data that the model was trained "
-        "on, 0 to below 1 (default: 0).",
-    ),
-]
+FROM = (
+    "A model to train further: the folder of its bundle. Or, in --data, the language of the source "
+    "or the name of its column. Repeatable, for both."
+)
+MIX = (
+    "With --from MODEL: the share of each batch from the data that the model was trained on, 0 to "
+    "below 1 (default: 0)."
+)
 
 LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 
@@ -32,8 +21,8 @@ LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 def model_and_language(values: Sequence[str], with_data: bool) -> tuple[Path | None, str | None]:
     """Which of the values of --from is a model, and which a language (or a column).
 
-    A folder with a bundle is a model. A path is one, too, so that a missing folder is an error.
-    Any other value names a language or a column of --data.
+    A folder with a bundle is a model. So is a path, so that a missing folder is an error. Any other
+    value names a language or a column of --data.
 
     Raises:
         ConfigError: two of a kind, a value that may be both, or neither.
@@ -56,11 +45,11 @@ def model_and_language(values: Sequence[str], with_data: bool) -> tuple[Path | N
                 "or --data FILE.tmx --from en --to fr",
             )
         (models if path else languages).append(value)
-    for found, what in ((models, "models"), (languages, "languages")):
-        if len(found) > 1:
+    for values_of_kind, what in ((models, "models"), (languages, "languages")):
+        if len(values_of_kind) > 1:
             raise ConfigError(
                 f"--from names two {what}.",
-                got=", ".join(found),
+                got=", ".join(values_of_kind),
                 do="give one model and at most one language",
             )
     return (Path(models[0]) if models else None), (languages[0] if languages else None)
@@ -68,13 +57,13 @@ def model_and_language(values: Sequence[str], with_data: bool) -> tuple[Path | N
 
 def start_overrides(model: Path | None, mix: float | None) -> list[str]:
     """--from and --mix as changes of the recipe's section [start]."""
-    found = []
+    overrides = []
     if model is not None:
         path = str(model.expanduser().absolute()).replace("$", "$$")
-        found.append(f"start.model={_toml(path)}")
+        overrides.append(f"start.model={_toml(path)}")
     if mix is not None:
-        found.append(f"start.mix={mix}")
-    return found
+        overrides.append(f"start.mix={mix}")
+    return overrides
 
 
 def _toml(text: str) -> str:

@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from jumok.cli import options as option
 from jumok.cli.folders import pictures_in
+from jumok.cli.options import MOST, Machine, Model, Output, open_models
 from jumok.cli.output.arriving import arriving
 from jumok.cli.output.cells import as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output
 from jumok.cli.screen import counted
 from jumok.errors import DataError, JumokError
-from jumok.late import late_imports
-
-with late_imports():
-    import numpy as np
 
 if TYPE_CHECKING:
     from jumok.data.pictures.corpus import Fitted
@@ -34,8 +30,8 @@ class Prediction:
 
     Attributes:
         item: the text, or the image's file, as it was given.
-        probabilities: of every label, the most probable first; empty if the item could not be read.
-        error: why the item could not be read; None: it could.
+        probabilities: of every label, the most probable first; empty if the item is unreadable.
+        error: why it is.
     """
 
     item: str
@@ -51,22 +47,17 @@ Items = Annotated[
 ]
 Top = Annotated[
     int,
-    typer.Option(
-        min=1, max=option.MOST, help="Labels to print for each item, best first.", metavar="N"
-    ),
+    typer.Option(min=1, max=MOST, help="Labels to print for each item, best first.", metavar="N"),
 ]
 
 
 def classify(
-    model: option.Model,
+    model: Model,
     items: Items = None,
     top: Top = 1,
-    as_json: option.Json = False,
-    output: option.Output = None,
-    batch: option.Batch = 32,
-    device: option.Device = "auto",
-    precision: option.Precision = "fp32",
-    threads: option.Threads = 0,
+    *,
+    written: Annotated[Output, Output()],
+    machine: Annotated[Machine, Machine()],
 ) -> None:
     """Classify images or texts.
 
@@ -78,13 +69,13 @@ def classify(
 
       ls photos/*.png | jumok classify runs/cifar10/model --json --top 3
     """
-    form = form_of(output, as_json)
+    form, output = form_of(written.output, written.as_json), written.output
     check_output(output, *map(Path, items or ()))
-    opened = option.open_models(model)
-    system = option.load_system(opened, "classify", device, precision, threads)
-    lists = [items] if items else arriving(None).chunks(batch)
+    opened = open_models(model)
+    system = machine.load(opened, "classify")
+    lists = [items] if items else arriving(None).chunks(machine.batch)
     function: Classify = opened.kind.entry("classify")
-    answers = function(system, lists, batch)
+    answers = function(system, lists, machine.batch)
     unread = total = 0
     write = WRITERS[form]
     with open_output(output) as stream:
@@ -112,14 +103,14 @@ def to_columns(answer: Prediction, top: int) -> str:
 
 
 def csv_header(top: int) -> str:
-    """The header of a CSV file: item, label, probability, label 2, probability 2, ..."""
+    """item, label, probability, label 2, probability 2, ..."""
     numbers = [""] + [f" {place}" for place in range(2, top + 1)]
     names = [name for number in numbers for name in (f"label{number}", f"probability{number}")]
     return as_csv(["item", *names])
 
 
 def to_csv(answer: Prediction, top: int) -> str:
-    """The item and the `top` most probable labels with their probabilities; empty if unread."""
+    """The item and its `top` most probable labels with probabilities; empty if unread."""
     ranked: list[object] = [
         cell for pair in list(answer.probabilities.items())[:top] for cell in pair
     ]
@@ -147,17 +138,19 @@ WRITERS: dict[str, Callable[[Prediction, int], str]] = {
 def classify_pictures(
     system: "ImageClassification", lists: Iterable[Sequence[str]], batch: int
 ) -> Iterator[Prediction]:
-    """Predictions for image files and folders; an image that cannot be read gets its error."""
+    """Predictions for image files and folders; an unreadable image gets its error."""
     waiting: list[tuple[str, Fitted | DataError]] = []  # the fitted image, or its error
+
+    import numpy as np
 
     def flush() -> Iterator[Prediction]:
         good = [fitted for _, fitted in waiting if not isinstance(fitted, JumokError)]
-        found = iter(system.classify_fitted(np.stack(good)) if good else ())
+        predictions = iter(system.classify_fitted(np.stack(good)) if good else ())
         for item, fitted in waiting:
             if isinstance(fitted, JumokError):
                 yield Prediction(item, error=fitted)
             else:
-                yield Prediction(item, next(found).probabilities)
+                yield Prediction(item, next(predictions).probabilities)
         waiting.clear()
 
     for items in lists:
@@ -174,16 +167,16 @@ def classify_pictures(
 def classify_texts(
     system: "TextClassification", lists: Iterable[Sequence[str]], batch: int
 ) -> Iterator[Prediction]:
-    """Predictions for texts, one an item; a text without a word gets its error."""
+    """Predictions for texts; one without a word gets its error."""
     done = 0
     for items in lists:
         chunk = list(enumerate(items, start=done + 1))
         done += len(chunk)
-        found = {number: probe(system, text, number) for number, text in chunk}
-        good = [text for number, text in chunk if found[number] is None]
+        errors = {number: probe(system, text, number) for number, text in chunk}
+        good = [text for number, text in chunk if errors[number] is None]
         labels = iter(system.classify(good, batch) if good else ())
         for number, text in chunk:
-            error = found[number]
+            error = errors[number]
             yield (
                 Prediction(text, error=error)
                 if error

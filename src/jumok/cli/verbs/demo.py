@@ -1,4 +1,4 @@
-"""`jumok demo`: a whole run in a few minutes, on a corpus that comes with jumok."""
+"""`jumok demo`: a whole run in a few minutes, on the built-in corpus."""
 
 import os
 import shlex
@@ -16,22 +16,7 @@ from jumok.cli import browser
 from jumok.cli.machine import say_what_is_missing
 from jumok.cli.screen import console
 from jumok.cli.verbs.ship import export
-from jumok.errors import ConfigError, Place
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok import config as jumok_config
-    from jumok import shipped
-    from jumok.bundle import reading
-    from jumok.cli import way_in
-    from jumok.cli.output import heatmap as output_heatmap
-    from jumok.data.files import atomic
-    from jumok.evaluation import text
-    from jumok.inspection.page import document, origin, run_report
-    from jumok.systems.translation import translator as translation_translator
-    from jumok.tracing import catalog, request
-    from jumok.training import lock, precision, run
-    from jumok.training import screen as training_screen
+from jumok.errors import ConfigError, Location
 
 if TYPE_CHECKING:
     from jumok.bundle.card import Score
@@ -61,24 +46,38 @@ def demo(folder: Folder = Path("demo"), minutes: Minutes = 3.0, open_: Open = Fa
     or from a wheel for this system, also FOLDER/translator.html, which
     translates by itself.
     """
-    lock.refuse_several_processes(os.environ)
-    config = jumok_config.load_config(
-        shipped.shipped_recipe(RECIPE), [f"training.minutes={minutes}"]
-    )
+    from jumok.training.lock import refuse_several_processes
+
+    refuse_several_processes(os.environ)
+    from jumok.config import load_config
+    from jumok.shipped import shipped_recipe
+
+    length = [f"training.minutes={minutes}", "training.steps=1000000"]
+    config = load_config(shipped_recipe(RECIPE), length)
     home = folder / config.name
     _clear(home)
     say_what_is_missing()
-    with closing(training_screen.screen()) as live:
-        result = run.train(config, folder, live)
+    from jumok.training.screen import screen
+
+    with closing(screen()) as live:
+        from jumok.training.run import train
+
+        result = train(config, folder, live)
     if result.outcome.signal is not None:
         raise typer.Exit(128 + result.outcome.signal)
     assert result.model is not None  # a run that ends has validated
-    translator = translation_translator.Translator.load(result.model)
+    from jumok.systems.translation.translator import Translator
+
+    translator = Translator.load(result.model)
     test = home / "smallworld" / "test"
-    with precision.one_thread():
+    from jumok.training.precision import one_thread
+
+    with one_thread():
         examples, scores = try_out(translator, test)
         shown = example_to_show(examples)
         attention = translator.attention(shown.source, shown.output) if shown.output else None
+    from jumok.cli import way_in
+
     commands = way_in.commands(result.model, shown.source, jumok_here())
     report = save_report(result.model, examples, scores, commands, folder / REPORT)
     missing = save_translator(result.model, folder / TRANSLATOR)
@@ -95,11 +94,13 @@ def _clear(home: Path) -> None:
     if home.exists() and not (home / "config.json").exists():
         raise ConfigError(
             "this folder exists and is not a run, so the demo does not replace it.",
-            place=Place(home),
+            place=Location(home),
             do="choose another folder: jumok demo --folder OTHER",
         )
     if home.exists():
-        with lock.held(home):  # not while another demo trains there
+        from jumok.training.lock import held
+
+        with held(home):  # not while another demo trains there
             shutil.rmtree(home, ignore_errors=True)
 
 
@@ -109,20 +110,23 @@ def try_out(translator: "Translator", test: Path) -> tuple[list["UnseenExample"]
         test.with_suffix(f".{kind}").read_text("utf-8").splitlines()[:SENTENCES]
         for kind in ("en", "ko")
     )
-    found = translator.translate(sources, beam=1, alignments=False, split="length", keep=False)
-    texts = [one.text for one in found]
-    scores = text.score_text(
+    translations = translator.translate(
+        sources, beam=1, alignments=False, split="length", keep=False
+    )
+    texts = [one.text for one in translations]
+    from jumok.evaluation.text import score_text
+
+    scores = score_text(
         texts, references, target_language="ko", metrics=("bleu", "chrf"), resamples=0
     )
     rows = zip(sources[:LISTED], texts, references, strict=False)
-    return [run_report.UnseenExample(*row) for row in rows], scores
+    from jumok.inspection.page.run_report import UnseenExample
+
+    return [UnseenExample(*row) for row in rows], scores
 
 
 def example_to_show(examples: Sequence["UnseenExample"]) -> "UnseenExample":
-    """The one that the page opens with: the shortest of those that equal their references.
-
-    Where none does, the shortest of all.
-    """
+    """The shortest of the examples that equal their references, or of all."""
     right = [each for each in examples if each.output == each.reference]
     return min(right or examples, key=lambda each: len(each.source.split()))
 
@@ -135,19 +139,30 @@ def save_report(
     file: Path,
 ) -> Path:
     """The page of one translation, with the curves, scores and examples of its run."""
-    family = catalog.load_family(model, device="cpu")
+    from jumok.tracing.catalog import load_family
+
+    family = load_family(model, device="cpu")
     given = example_to_show(examples).source
-    trace = family.trace(given, None, family.options, extras=request.EVERYTHING, name=family.name)
-    found = way_in.report_of(model)
-    assert found is not None  # the demo has just trained it
+    from jumok.tracing.request import EVERYTHING
+
+    trace = family.trace(given, None, family.options, extras=EVERYTHING, name=family.name)
+    from jumok.cli.way_in import report_of
+
+    run_report = report_of(family.opened.parts[0])
+    assert run_report is not None  # the demo has just trained it
     report = replace(
-        found,
+        run_report,
         commands=commands,
         examples=tuple(examples),
         scores=tuple(replace(score, on=str(SENTENCES)) for score in scores),
     )
-    with atomic.atomic_file(file) as partial:
-        page = document.page(trace, run=report, origin=origin.PageOrigin([str(model)]))
+    from jumok.data.files.atomic import atomic_file
+
+    with atomic_file(file) as partial:
+        from jumok.inspection.page import document
+        from jumok.inspection.page.origin import PageOrigin
+
+        page = document.page(trace, run=report, origin=PageOrigin([str(model)]))
         partial.write_text(page, encoding="utf-8")
     return file
 
@@ -156,7 +171,9 @@ def save_translator(model: Path, file: Path) -> ConfigError | None:
     """The page that translates by itself; returns why there is none."""
     file.unlink(missing_ok=True)  # of an earlier demo
     try:
-        export.save_web_page(reading.read_bundle(model), file)
+        from jumok.bundle.reading import read_bundle
+
+        export.save_web_page(read_bundle(model), file)
     except ConfigError as error:
         return error
     return None
@@ -198,8 +215,10 @@ def show(
     )
     if attention is not None:
         screen.print("\nWhich English words each Korean word attended to:\n")
+        from jumok.cli.output.heatmap import heatmap
+
         screen.print(
-            output_heatmap.heatmap(
+            heatmap(
                 attention.weights, attention.source_words, attention.target_words, screen.width
             ),
             soft_wrap=True,

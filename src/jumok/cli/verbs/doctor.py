@@ -1,4 +1,4 @@
-"""`jumok doctor`: what of jumok works on this machine, why, and what to do about the rest."""
+"""`jumok doctor`: what works on this machine, why, and what to do about the rest."""
 
 import json
 from collections.abc import Sequence
@@ -10,10 +10,6 @@ import typer
 from rich.table import Table
 
 from jumok.cli.screen import console
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.cli.diagnosis import libraries, machine, packages
 
 if TYPE_CHECKING:
     from jumok.cli.diagnosis.check import Check
@@ -30,10 +26,14 @@ def doctor(
     The compiled code and where it comes from, PyTorch, extras, memory, disk,
     the cache, a browser and fonts. Exit code 1: something needed is broken.
     """
+    from jumok.cli.diagnosis.libraries import library_checks
+    from jumok.cli.diagnosis.machine import machine_checks
+    from jumok.cli.diagnosis.packages import package_checks
+
     checks = [
-        *libraries.library_checks(),
-        *packages.package_checks(),
-        *machine.machine_checks(),
+        *library_checks(),
+        *package_checks(),
+        *machine_checks(),
     ]
     broken = sum(each.state == "broken" for each in checks)
     if as_json:

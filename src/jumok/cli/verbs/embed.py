@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,22 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from jumok.cli import options as option
+from jumok.cli.options import MOST, Machine, Output, Text
 from jumok.cli.output.cells import JSON, as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output, read_lines
 from jumok.cli.screen import console, counted
 from jumok.data.files.atomic import atomic_file
-from jumok.errors import BundleError, ConfigError, Place
-from jumok.late import late_imports
-
-with late_imports():
-    import numpy as np
-    import torch
-
-    from jumok.data.files import vectors as files_vectors
-    from jumok.evaluation import words as evaluation_words
-    from jumok.systems import catalog, embedding
-    from jumok.systems import words as systems_words
+from jumok.errors import BundleError, ConfigError, Location
+from jumok.options import option
 
 if TYPE_CHECKING:
     from jumok.shapes import Tensor
@@ -34,16 +25,34 @@ if TYPE_CHECKING:
 
 ASK, DIGITS, AHEAD = "Questions about words", 6, 16
 
-Top = Annotated[
-    int,
-    typer.Option(
-        min=1, max=option.MOST, help="Number of neighbours to print.", rich_help_panel=ASK
-    ),
-]
-
-
 VECTORS = (".npy", ".csv", ".txt", *JSON)
 """What --output writes."""
+
+
+@dataclass(frozen=True)
+class WordQuestions:
+    """Questions about words and texts."""
+
+    nearest: str | None = option(
+        None,
+        "Print the nearest neighbours of this word; with --corpus, of this text.",
+        panel=ASK,
+    )
+    analogy: tuple[str, str, str] | None = option(
+        None, "Solve an analogy: king man woman = king - man + woman.", panel=ASK
+    )
+    evaluate: list[Path] | None = option(
+        None, "Analogy or word-similarity file; repeatable.", panel=ASK
+    )
+    corpus: Path | None = option(
+        None, "File whose lines --nearest searches, instead of words.", panel=ASK
+    )
+    top: int = option(10, "Number of neighbours to print.", minimum=1, maximum=MOST, panel=ASK)
+
+    @property
+    def any(self) -> bool:
+        """Whether there is one."""
+        return bool(self.evaluate or self.analogy or self.nearest)
 
 
 def embed(
@@ -51,43 +60,14 @@ def embed(
         Path,
         typer.Argument(help="A bundle, or a file of vectors: word2vec, GloVe or fastText."),
     ],
-    file: option.Text = None,
-    nearest: Annotated[
-        str | None,
-        typer.Option(
-            help="Print the nearest neighbours of this word; with --corpus, of this text.",
-            rich_help_panel=ASK,
-        ),
-    ] = None,
-    analogy: Annotated[
-        tuple[str, str, str] | None,
-        typer.Option(
-            help="Solve an analogy: king man woman = king - man + woman.", rich_help_panel=ASK
-        ),
-    ] = None,
-    evaluate: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Analogy or word-similarity file; repeatable.",
-            rich_help_panel=ASK,
-        ),
-    ] = None,
-    corpus: Annotated[
-        Path | None,
-        typer.Option(
-            help="File whose lines --nearest searches, instead of words.", rich_help_panel=ASK
-        ),
-    ] = None,
+    file: Text = None,
     words: Annotated[
         bool, typer.Option("--words", help="Also write a contextual vector for each word.")
     ] = False,
-    top: Top = 10,
-    as_json: option.Json = False,
-    output: option.Output = None,
-    batch: option.Batch = 32,
-    device: option.Device = "auto",
-    precision: option.Precision = "fp32",
-    threads: option.Threads = 0,
+    *,
+    asked: Annotated[WordQuestions, WordQuestions()],
+    written: Annotated[Output, Output()],
+    machine: Annotated[Machine, Machine()],
 ) -> None:
     """Turn texts into vectors: one JSON object per line, or a matrix in NAME.npy or NAME.csv.
 
@@ -100,51 +80,57 @@ def embed(
 
       jumok embed glove.txt --analogy king man woman
     """
-    _check_asked(corpus, nearest, bool(evaluate or analogy or nearest), file, output)
-    embedder = load_embedder(model, device, precision, threads)
-    if evaluate:
-        _evaluate(embedder, evaluate, as_json)
-    if analogy is not None:
-        _show(embedder.word_space().analogy(*analogy, top), as_json)
-    if nearest is not None and corpus is not None:
-        _show(nearest_lines(embedder, nearest, corpus, top, batch), as_json)
-    elif nearest is not None:
-        _show(embedder.word_space().nearest(nearest, top), as_json)
-    if file is not None or not (evaluate or analogy or nearest):
+    output, as_json, batch = written.output, written.as_json, machine.batch
+    _check_asked(asked, file, output)
+    embedder = load_embedder(model, machine)
+    if asked.evaluate:
+        _evaluate(embedder, asked.evaluate, as_json)
+    if asked.analogy is not None:
+        _show(embedder.word_space().analogy(*asked.analogy, asked.top), as_json)
+    if asked.nearest is not None and asked.corpus is not None:
+        lines = nearest_lines(embedder, asked.nearest, asked.corpus, asked.top, batch)
+        _show(lines, as_json)
+    elif asked.nearest is not None:
+        _show(embedder.word_space().nearest(asked.nearest, asked.top), as_json)
+    if file is not None or not asked.any:
         write_vectors(embedder, counted(read_lines(file)), words, batch, output)
 
 
-def _check_asked(
-    corpus: Path | None, nearest: str | None, asked: bool, file: Path | None, output: Path | None
-) -> None:
+def _check_asked(asked: WordQuestions, file: Path | None, output: Path | None) -> None:
     """Raises ConfigError if an option would have no effect; otherwise as `check_output`."""
-    if corpus is not None and nearest is None:
+    if asked.corpus is not None and asked.nearest is None:
         raise ConfigError("--corpus needs --nearest.", do="add --nearest TEXT")
-    if output is not None and file is None and asked:
+    if output is not None and file is None and asked.any:
         raise ConfigError("--output needs a file of texts.", do="name a file of texts, too")
     form_of(output, as_json=output is not None and output.suffix in JSON, writes=VECTORS)
     check_output(output, file)
 
 
-def load_embedder(
-    model: Path, device: str, precision: option.Precisions, threads: int
-) -> "Embedder":
+def load_embedder(model: Path, machine: Machine) -> "Embedder":
     """The model in this folder, or the vectors in this file.
 
     Raises:
         BundleError: a bundle that cannot be read, or that has no vectors for texts.
         DataError: a file of vectors that cannot be read.
     """
-    if threads:
-        torch.set_num_threads(threads)
+    if machine.threads:
+        import torch
+
+        torch.set_num_threads(machine.threads)
     # A missing path with a suffix is meant as a file, one without as a bundle: the errors differ.
+    from jumok.systems.embedding import Embedder, GivenVectors
+
     if model.is_file() or (model.suffix and not model.is_dir()):
-        return embedding.GivenVectors(files_vectors.read_vectors(model))
-    system = catalog.load(model, device=device, precision=precision, engine="torch")
-    if not isinstance(system, embedding.Embedder):
+        from jumok.data.files.vectors import read_vectors
+
+        return GivenVectors(read_vectors(model))
+    from jumok.systems.catalog import load
+
+    system = load(model, device=machine.device, precision=machine.precision, engine="torch")
+    if not isinstance(system, Embedder):
         raise BundleError(
             "this model cannot embed texts.",
-            place=Place(model),
+            place=Location(model),
             do="give one with an encoder of text: a translator or a masked language model",
         )
     return system
@@ -156,7 +142,7 @@ def write_vectors(
     """Writes a JSON object a line; or one matrix, shape (lines, width), as .npy or .csv.
 
     Raises:
-        ConfigError: vectors of words for a matrix, which has no room for the words.
+        ConfigError: vectors of words as a matrix, which has no room for the words.
     """
     if words and output is not None and output.suffix in (".npy", ".csv"):
         raise ConfigError(
@@ -174,22 +160,26 @@ def write_vectors(
     if output is None or output.suffix != ".npy":
         with open_output(output) as stream:
             for text, vector in _sentences(embedder, lines, batch):
-                found: dict[str, object] = {"text": text, "vector": _numbers(vector)}
+                row: dict[str, object] = {"text": text, "vector": _numbers(vector)}
                 if words:
                     names, vectors = embedder.word_vectors(text)
-                    found |= {"words": names, "vectors": list(map(_numbers, vectors))}
-                stream.write(json.dumps(found, ensure_ascii=False) + "\n")
+                    row |= {"words": names, "vectors": list(map(_numbers, vectors))}
+                stream.write(json.dumps(row, ensure_ascii=False) + "\n")
         return
     rows = [vector.numpy() for _, vector in _sentences(embedder, lines, batch)]
     width = embedder.sentence_vectors([""]).shape[1]  # a file without lines gives no row
     with atomic_file(output) as part, part.open("wb") as stream:
+        import numpy as np
+
         np.save(stream, np.array(rows, np.float32).reshape(-1, width))
 
 
 def nearest_lines(
     embedder: "Embedder", text: str, corpus: Path, top: int, batch: int
 ) -> "list[Neighbour]":
-    """The `top` lines of a corpus by cosine similarity of their vectors to that of `text`."""
+    """The `top` lines of a corpus by cosine similarity to `text`."""
+    import torch
+
     (wanted,) = torch.nn.functional.normalize(embedder.sentence_vectors([text]), dim=1)
     likeness = {
         line: float(torch.nn.functional.normalize(vector, dim=0) @ wanted)
@@ -197,7 +187,9 @@ def nearest_lines(
         if line.strip()
     }
     best = sorted(likeness, key=likeness.__getitem__, reverse=True)[:top]
-    return [systems_words.Neighbour(line, likeness[line]) for line in best]
+    from jumok.systems.words import Neighbour
+
+    return [Neighbour(line, likeness[line]) for line in best]
 
 
 def _sentences(
@@ -214,7 +206,9 @@ def _numbers(vector: "Tensor") -> list[float]:
 
 def _evaluate(embedder: "Embedder", files: list[Path], as_json: bool) -> None:
     space = embedder.word_space()
-    scores = [score for file in files for score in evaluation_words.score_words(space, file)]
+    from jumok.evaluation.words import score_words
+
+    scores = [score for file in files for score in score_words(space, file)]
     if as_json:
         known = [asdict(each) | {"value": each.value if each.known else None} for each in scores]
         typer.echo(json.dumps(known, indent=2))
@@ -231,8 +225,8 @@ def _evaluate(embedder: "Embedder", files: list[Path], as_json: bool) -> None:
 
 def _show(neighbours: "list[Neighbour]", as_json: bool) -> None:
     if as_json:
-        found = [neighbour._asdict() for neighbour in neighbours]
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        listed = [neighbour._asdict() for neighbour in neighbours]
+        typer.echo(json.dumps(listed, ensure_ascii=False, indent=2))
         return
     for neighbour in neighbours:
         console().print(f"{neighbour.cosine:.3f}  {neighbour.text}", soft_wrap=True)

@@ -6,112 +6,105 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 import jumok
-from jumok.cli import options as option
 from jumok.cli.columns import named_columns
+from jumok.cli.groups import Without
+from jumok.cli.options import (
+    FROM,
+    IMAGES,
+    SKIP_DAMAGED,
+    TO,
+    Machine,
+    Model,
+    Output,
+    open_models,
+)
 from jumok.cli.output.cells import as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output
 from jumok.cli.screen import console, print_scores
+from jumok.decoding.options import SAMPLING, DecodingOptions
 from jumok.errors import ConfigError
-from jumok.kinds import KINDS
+from jumok.kinds import KINDS, Kind
+from jumok.options import option, options_of
 
 if TYPE_CHECKING:
     from jumok.bundle.card import Score
-    from jumok.decoding.options import DecodingOptions
     from jumok.systems.catalog import OpenedModel
 
 Outputs = list[str]
-Data = Annotated[
-    Path | None,
-    typer.Option(
-        "--data",
-        "-d",
-        help="One data file instead of --source and --reference; its format depends on the model.",
-    ),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        help="In --data: columns of the text and of its translation or label (default: 0,1). "
-        "Captions: columns of the file and the caption (default: 0,2)."
-    ),
-]
-By = Annotated[
-    str | None, typer.Option(help="Also report scores per value of this column of --data.")
-]
-Tokenize = Annotated[
-    str | None,
-    typer.Option(help="Tokenizer for BLEU: 13a, intl, char, zh, ko-mecab, ja-mecab, none."),
-]
-Lowercase = Annotated[bool, typer.Option("--lowercase", help="Case-insensitive scoring.")]
-Off = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Ablate a head, by its name in jumok heads: cross.2.3 is layer 2, head 3; cross.2 is "
-        "the whole layer. Repeatable.",
-        metavar="HEAD",
-    ),
-]
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The options of one evaluation; see those of `evaluate`.
+    """The options of one evaluation, and the model.
 
     Attributes:
+        columns: empty: those of the kind of model.
         off: the heads that are ablated.
         changes: what stays in effect until the evaluation ends.
     """
 
-    opened: "OpenedModel"
-    model: str
-    source: Path | None
-    reference: Path | None
-    data: Path | None
-    images: Path | None
-    skip_damaged: bool
-    columns: str
-    by: str | None
-    beam: int
-    length_penalty: float
-    no_repeat_ngram: int
-    tokenize: str | None
-    lowercase: bool
-    metrics: option.MetricSets
-    batch: int
-    device: str
-    precision: option.Precisions
-    threads: int
-    off: Sequence[str] = ()
+    source: Path | None = option(
+        None, "Text to translate, one sentence per line.", "--source", "-s"
+    )
+    reference: Path | None = option(
+        None, "Reference translation, line-aligned.", "--reference", "-r"
+    )
+    data: Path | None = option(
+        None,
+        "One data file instead of --source and --reference; its format depends on the model.",
+        *("--data", "-d"),
+    )
+    images: Path | None = option(None, IMAGES)
+    columns: str = option(
+        "",
+        "In --data: columns of the text and of its translation or label (default: 0,1). Captions: "
+        "columns of the file and the caption (default: 0,2).",
+    )
+    from_: str | None = option(None, FROM)
+    to: str | None = option(None, TO)
+    by: str | None = option(None, "Also report scores per value of this column of --data.")
+    skip_damaged: bool = option(False, SKIP_DAMAGED)
+    tokenize: str | None = option(
+        None, "Tokenizer for BLEU: 13a, intl, char, zh, ko-mecab, ja-mecab, none."
+    )
+    lowercase: bool = option(False, "Case-insensitive scoring.")
+    metrics: Literal["text", "spelling", "meteor"] = option(
+        "text",
+        "text: BLEU, chrF and TER, for captions BLEU, CIDEr-D and ROUGE-L; spelling: accuracy of "
+        "lines and characters; meteor: adds METEOR (English captions only, needs Java).",
+    )
+    off: list[str] | None = option(
+        None,
+        "Ablate a head, by its name in jumok heads: cross.2.3 is layer 2, head 3; cross.2 is the "
+        "whole layer. Repeatable.",
+        metavar="HEAD",
+    )
+    model: str = ""
+    decoding: DecodingOptions = field(default_factory=DecodingOptions)
+    machine: Machine = field(default_factory=Machine)
+    opened: "OpenedModel | None" = None
     changes: ExitStack = field(default_factory=ExitStack)
 
     def load(self, verb: str) -> Any:
-        """The system, with its heads ablated until the evaluation ends.
-
-        Args:
-            verb: the command that uses systems of its kind.
+        """The system for the command `verb`, with its heads ablated until the evaluation ends.
 
         Raises:
             BundleError: the weights are damaged, or the model is for another command.
             ModelError: the model does not have such a head.
         """
-        system = option.load_system(self.opened, verb, self.device, self.precision, self.threads)
+        system = self.machine.load(self.opened or self.model, verb)
         if self.off:
             self.changes.enter_context(jumok.changed(system, self.off))
         return system
 
-    def search(self, defaults: "DecodingOptions") -> "DecodingOptions":
-        """The decoding options: the given ones over the defaults of this kind of model."""
-        return replace(
-            defaults,
-            beam=self.beam,
-            length_penalty=self.length_penalty,
-            no_repeat_ngram=self.no_repeat_ngram,
-        )
+    def search(self, defaults: DecodingOptions) -> DecodingOptions:
+        """The given decoding options over the defaults of this kind of model."""
+        return defaults.changed(self.decoding.differing)
 
     def needs_data(self) -> Path:
         """The file of --data.
@@ -129,7 +122,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Judged:
-    """The result: scores, and the outputs of the model, one line an example.
+    """Scores, and the outputs of the model, one line an example.
 
     Attributes:
         examples: how many examples, in words: "1,000 sentences, beam 5".
@@ -144,7 +137,7 @@ class Judged:
     columns: tuple[str, ...] = ("output",)
 
     def without(self, heads: Sequence[str]) -> "Judged":
-        """The result of a model without these heads: its signatures and its summary name them."""
+        """The result of a model without these heads, which its signatures and its summary name."""
         if not heads:
             return self
         off = ", ".join(sorted({head.strip().replace(" ", ".") for head in heads}))
@@ -158,41 +151,15 @@ class Judged:
 OUTPUTS = (".csv", ".tsv", ".txt")
 """What --output writes; --json is for the scores, which are printed."""
 
-OPTIONAL = sorted(set().union(*(kind.options for kind in KINDS.values())) - {"metrics"})
-"""The options that not all kinds of model have; the table says which have them."""
-
 
 def evaluate(
     context: typer.Context,
-    model: option.Model,
-    source: Annotated[
-        Path | None,
-        typer.Option("--source", "-s", help="Text to translate, one sentence per line."),
-    ] = None,
-    reference: Annotated[
-        Path | None,
-        typer.Option("--reference", "-r", help="Reference translation, line-aligned."),
-    ] = None,
-    data: Data = None,
-    images: option.Images = None,
-    columns: Columns = None,
-    from_: option.From = None,
-    to: option.To = None,
-    by: By = None,
-    skip_damaged: option.SkipDamaged = False,
-    beam: option.Beam = 5,
-    length_penalty: option.LengthPenalty = 1.0,
-    no_repeat_ngram: option.NoRepeatNgram = 0,
-    tokenize: Tokenize = None,
-    lowercase: Lowercase = False,
-    metrics: option.Metrics = "text",
-    off: Off = None,
-    as_json: option.Json = False,
-    output: option.Output = None,
-    batch: option.Batch = 32,
-    device: option.Device = "auto",
-    precision: option.Precision = "fp32",
-    threads: option.Threads = 0,
+    model: Model,
+    *,
+    asked: Annotated[Evaluation, Evaluation()],
+    decoding: Annotated[DecodingOptions, DecodingOptions(), Without("nbest", SAMPLING)],
+    written: Annotated[Output, Output()],
+    machine: Annotated[Machine, Machine()],
 ) -> None:
     """Score a model: a translator by BLEU, chrF and TER against references.
 
@@ -209,23 +176,19 @@ def evaluate(
 
       jumok evaluate MODEL --data test.tsv --off cross.2.3 --off encoder.1
     """
-    opened = option.open_models(model)
+    opened = open_models(model)
     kind = opened.kind
     if kind.evaluate is None:
         raise ConfigError("this kind of model cannot be evaluated.", got=opened.task)
-    _refuse_unread(opened.task, context, metrics)
-    form_of(output, False, OUTPUTS)
-    check_output(output, source, reference, data)
-    asked = Evaluation(
-        opened=opened, model=model, source=source, reference=reference, data=data, images=images,
-        skip_damaged=skip_damaged,
-        columns=named_columns(data, columns, from_, to) or kind.columns, by=by,
-        beam=beam, length_penalty=length_penalty, no_repeat_ngram=no_repeat_ngram,
-        tokenize=tokenize, lowercase=lowercase, metrics=metrics,
-        batch=batch, device=device, precision=precision, threads=threads,
-        off=off or (),
+    _refuse_unread(opened.task, context, asked.metrics)
+    form_of(written.output, False, OUTPUTS)
+    check_output(written.output, asked.source, asked.reference, asked.data)
+    columns = named_columns(asked.data, asked.columns or None, asked.from_, asked.to)
+    asked = replace(
+        asked, model=model, opened=opened, columns=columns or kind.columns, decoding=decoding,
+        machine=machine,
     )  # fmt: skip
-    _run(kind.entry("evaluate"), asked, as_json, output)
+    _run(kind.entry("evaluate"), asked, written.as_json, written.output)
 
 
 def _run(
@@ -234,7 +197,7 @@ def _run(
     """Evaluates the model, prints the scores and saves the outputs."""
     started = time.perf_counter()
     with asked.changes:
-        judged = function(asked).without(asked.off)
+        judged = function(asked).without(asked.off or ())
     say(judged, asked.model, time.perf_counter() - started, as_json)
     if output is not None:
         with open_output(output) as stream:
@@ -249,10 +212,13 @@ def _run(
                 stream.writelines(f"{line}\n" for line in judged.outputs)
 
 
-def _refuse_unread(task: str, context: typer.Context, metrics: option.MetricSets) -> None:
-    """Raises ConfigError if an option is given that this kind of model does not have."""
+def _refuse_unread(task: str, context: typer.Context, metrics: str) -> None:
+    """Refuses options that this kind of model does not have."""
+    known = {task: options_of_kind(kind) for task, kind in KINDS.items()}
+    optional = sorted(set().union(*known.values()) - {"metrics"})
     read_by = {
-        f"--{name.strip('_').replace('_', '-')}": (name, kinds_with(name)) for name in OPTIONAL
+        f"--{name.strip('_').replace('_', '-')}": (name, {t for t in known if name in known[t]})
+        for name in optional
     }
     read_by[f"--metrics {metrics}"] = (
         "metrics",
@@ -269,9 +235,11 @@ def _refuse_unread(task: str, context: typer.Context, metrics: option.MetricSets
             )
 
 
-def kinds_with(option_name: str) -> set[str]:
-    """The tasks whose kinds of model have this option of `jumok evaluate`."""
-    return {task for task, kind in KINDS.items() if option_name in kind.options}
+def options_of_kind(kind: Kind) -> frozenset[str]:
+    """The options of `jumok evaluate` that this kind has, and not all have."""
+    if "decoding" not in kind.options:
+        return kind.options
+    return kind.options - {"decoding"} | options_of(DecodingOptions).keys()
 
 
 def say(judged: Judged, model: str, seconds: float, as_json: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jumok.cli import options as option
+from jumok.cli.options import MOST, Machine, OneModel, Output, Text
 from jumok.cli.output.arriving import Lines, arriving
 from jumok.cli.output.cells import Form, as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output
@@ -19,17 +19,14 @@ if TYPE_CHECKING:
 
 
 def fill(
-    model: option.OneModel,
-    file: option.Text = None,
+    model: OneModel,
+    file: Text = None,
     top: Annotated[
-        int, typer.Option(min=1, max=option.MOST, help="Candidates to print for each gap.")
+        int, typer.Option(min=1, max=MOST, help="Candidates to print for each gap.")
     ] = 5,
-    as_json: option.Json = False,
-    output: option.Output = None,
-    batch: option.Batch = 32,
-    device: option.Device = "auto",
-    precision: option.Precision = "fp32",
-    threads: option.Threads = 0,
+    *,
+    written: Annotated[Output, Output()],
+    machine: Annotated[Machine, Machine()],
 ) -> None:
     """Predict the words in the gaps of a text. N lines in, N lines out.
 
@@ -41,15 +38,15 @@ def fill(
 
       echo "정말 ___ 영화였다" | jumok fill runs/nsmc-mlm/model
     """
-    form = form_of(output, as_json)
-    check_output(output, file)
-    system = option.load_system(model, "fill", device, precision, threads)
+    form = form_of(written.output, written.as_json)
+    check_output(written.output, file)
+    system: MaskedModel = machine.load(model, "fill")
     plain: list[int] = []
     unread = 0
-    with open_output(output) as stream:
+    with open_output(written.output) as stream:
         if form == "csv":
             stream.write(as_csv(("line", "text", "gap", "candidate", "probability")))
-        for number, line, filled in _filled(system, file, top, batch):
+        for number, line, filled in _filled(system, file, top, machine.batch):
             unread += filled is None
             if filled is not None and not filled.gaps and line.strip():
                 plain.append(number)
@@ -74,9 +71,9 @@ def _filled(
     for chunk in Lines(numbered, incoming.is_ready).chunks(batch):
         readable = {number for number, line in chunk if _readable(system, number, line)}
         lines = [line for number, line in chunk if number in readable]
-        found = iter(system.fill(lines, top, batch_size=batch))
+        predictions = iter(system.fill(lines, top, batch_size=batch))
         for number, line in chunk:
-            yield number, line, next(found) if number in readable else None
+            yield number, line, next(predictions) if number in readable else None
 
 
 def _readable(system: "MaskedModel", number: int, line: str) -> bool:

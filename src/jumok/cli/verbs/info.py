@@ -12,12 +12,6 @@ from rich.table import Table
 from jumok.cli.screen import console, print_scores
 from jumok.kernels.libraries.building import are_shipped
 from jumok.kernels.libraries.compiler import NONE, find_compiler
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.bundle import card as bundle_card
-    from jumok.bundle import reading
-    from jumok.systems.native import models as native_models
 
 if TYPE_CHECKING:
     from jumok.bundle.card import BundleConfig
@@ -30,7 +24,9 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Describe a model: its sizes, languages, training data and scores."""
-    bundle = reading.read_bundle(model)
+    from jumok.bundle.reading import read_bundle
+
+    bundle = read_bundle(model)
     if as_json:
         sizes = {
             "parameters": bundle.parameters, "bytes": bundle.size, "precision": bundle.precision,
@@ -49,8 +45,10 @@ def facts_table(bundle: "Bundle") -> Table:
     """The description of the bundle, as two columns."""
     config, card = bundle.config, bundle.card
     stored = ", ".join(sorted({tensor.dtype for tensor in bundle.stored.values()}))
+    from jumok.bundle.card import languages
+
     facts = {
-        "model": f"{card.name} ({config.task}{bundle_card.languages(config)})",
+        "model": f"{card.name} ({config.task}{languages(config)})",
         "folder": str(bundle.folder),
         "parameters": f"{bundle.parameters:,} ({stored}); {bundle.size / 1e6:.1f} MB on disk",
         "precision": bundle.precision,
@@ -82,12 +80,14 @@ def facts_table(bundle: "Bundle") -> Table:
 
 def engine(bundle: "Bundle") -> dict[str, str]:
     """What computes the model on a CPU, and why it is not the native engine."""
-    why = native_models.lacking(bundle)
+    from jumok.systems.native.models import lacking
+
+    why = lacking(bundle.section)
     return {"name": "native"} if why is None else {"name": "torch", "why": why}
 
 
 def reliability(confidence: "Calibration") -> str:
-    """The reliability diagram: a line for each bin, with the share of right outputs as a bar."""
+    """The reliability diagram: one bar a bin, for the share of right outputs."""
     return "\n".join(
         f"{each.confidence:.2f}  {'█' * round(20 * each.right):<20}  right {each.right:.2f} of "
         f"{each.outputs}"

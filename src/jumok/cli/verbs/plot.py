@@ -11,12 +11,6 @@ from jumok.cli.output.cells import as_csv
 from jumok.cli.output.streams import open_output
 from jumok.cli.screen import console
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok import plot as jumok_plot
-    from jumok.data.files import run_log
-    from jumok.plot import learning_curves
 
 if TYPE_CHECKING:
     from jumok.data.files.run_log import RunLog
@@ -48,11 +42,16 @@ def plot(
         raise ConfigError(
             "the file must be a figure or a table.", expected=" ".join(SUFFIXES), got=str(to)
         )
+    from jumok.data.files import run_log
+
     logs = [run_log.run_log(run) for run in runs]
     if to.suffix == ".csv":
         write_numbers(logs, to)
     else:
-        jumok_plot.save(learning_curves.draw(logs, over), to)
+        from jumok.plot import save
+        from jumok.plot.learning_curves import draw
+
+        save(draw(logs, over), to)
     console().print(best_scores(logs))
     typer.echo(to, err=True)
 
@@ -63,6 +62,8 @@ def best_scores(logs: "list[RunLog]") -> Table:
     for heading in ("run", "steps", "minutes", "best at", "loss", "scores"):
         right = heading not in ("run", "scores")
         table.add_column(heading, justify="right" if right else "left", overflow="fold")
+    from jumok.plot.learning_curves import NAMES
+
     for log in logs:
         records = log.steps + log.validations
         best = next((each for each in reversed(log.validations) if each.get("best")), None)
@@ -75,7 +76,7 @@ def best_scores(logs: "list[RunLog]") -> Table:
             "-" if best is None else f"{best['step']:,}",
             "-" if loss is None else f"{loss:.3f}",
             ", ".join(
-                f"{learning_curves.NAMES.get(name, name)} {value:.2f}"
+                f"{NAMES.get(name, name)} {value:.2f}"
                 for name, value in scores
                 if value is not None
             ),

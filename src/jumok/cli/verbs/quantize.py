@@ -1,7 +1,7 @@
-"""`jumok quantize`: a model with fewer bits, if it loses little by that."""
+"""`jumok quantize`: a model with fewer bits, if it loses little."""
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -9,63 +9,59 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.table import Table
 
-from jumok.cli import options as option
+from jumok.cli.groups import Without
+from jumok.cli.options import Beam, Machine, OneModel, Output, use_threads
 from jumok.cli.quality.check import ComparedModels, QualityCheck
 from jumok.cli.screen import console
-from jumok.errors import BundleError, ConfigError, Place
+from jumok.errors import BundleError, ConfigError, Location
 from jumok.kinds import KINDS
-from jumok.late import late_imports
-
-with late_imports():
-    import torch
-
-    from jumok.bundle import card as bundle_card
-    from jumok.bundle import fingerprint, quantising, reading
-    from jumok.evaluation import quality as evaluation_quality
+from jumok.options import option
 
 if TYPE_CHECKING:
     from jumok.bundle.card import MeasuredQuality
     from jumok.bundle.reading import Bundle
 
 
+To = Annotated[
+    Literal["int8", "bf16"],
+    typer.Option("--to", help="Number format of the matrices of the new model."),
+]
+Folder = Annotated[Path, typer.Option("--output", "-o", help="Folder for the new model, a bundle.")]
+Force = Annotated[
+    str | None,
+    typer.Option(
+        help="Write the model even if it loses too much; the reason is recorded in its card.",
+        metavar="REASON",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class LossData:
+    """What the loss is measured on."""
+
+    check: tuple[Path, Path] | None = option(
+        None,
+        "Two files, texts and their translations, to measure what is lost (default: the test or "
+        "validation data of the model's run).",
+        metavar="SOURCE REFERENCE",
+    )
+    data: Path | None = option(
+        None, "One file instead of --check; for language models, a text.", "--data", "-d"
+    )
+    columns: str | None = option(None, "In --data: columns of the text and of its translation.")
+
+
 def quantize(
-    model: option.OneModel,
-    to: Annotated[
-        Literal["int8", "bf16"],
-        typer.Option("--to", help="Number format of the matrices of the new model."),
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for the new model, a bundle.")
-    ],
-    check: Annotated[
-        tuple[Path, Path] | None,
-        typer.Option(
-            "--check",
-            help="Two files, texts and their translations, to measure what is lost (default: the "
-            "test or validation data of the model's run).",
-            metavar="SOURCE REFERENCE",
-        ),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            "--data", "-d", help="One file instead of --check; for language models, a text."
-        ),
-    ] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="In --data: columns of the text and of its translation.")
-    ] = None,
-    beam: option.Beam = 5,
-    force: Annotated[
-        str | None,
-        typer.Option(
-            help="Write the model even if it loses too much; the reason is recorded in its card.",
-            metavar="REASON",
-        ),
-    ] = None,
-    as_json: option.Json = False,
-    batch: option.Batch = 32,
-    threads: option.Threads = 0,
+    model: OneModel,
+    to: To,
+    output: Folder,
+    beam: Beam = 5,
+    force: Force = None,
+    *,
+    measured: Annotated[LossData, LossData()],
+    printed: Annotated[Output, Output(), Without("output")],
+    machine: Annotated[Machine, Machine(), Without("device", "precision")],
 ) -> None:
     """Make a model smaller and faster: its matrices in int8 or bfloat16.
 
@@ -76,36 +72,44 @@ def quantize(
 
       jumok quantize MODEL --to int8 --output SMALL --check test.en test.de
     """
-    if threads:
-        torch.set_num_threads(threads)
-    bundle = reading.read_bundle(Path(model))
+    from jumok.bundle.quantising import write_quantised
+    from jumok.bundle.reading import read_bundle
+
+    use_threads(machine.threads)
+    bundle = read_bundle(Path(model))
     _refuse(bundle, to, output, force)
-    kind = KINDS.get(bundle.config.task)
     with TemporaryDirectory() as room:
-        small = reading.read_bundle(
-            quantising.write_quantised(Path(room) / "model", bundle, to, bundle.card)
-        )
-        compared = None
+        small = read_bundle(write_quantised(Path(room) / "model", bundle, to, bundle.card))
+        kind, compared = KINDS.get(bundle.config.task), None
         if kind is not None and kind.quality is not None:
-            given = columns or kind.columns
-            asked = QualityCheck(bundle, small, check, data, given, beam, batch)
-            compared = kind.entry("quality")(asked)
-        quality = _quality(bundle, to, compared)
-        faults = _faults(bundle, compared, quality)
-        if faults and force is None:
-            raise ConfigError(
-                f"the model loses too much in {to}: nothing was written.",
-                got="; ".join(faults),
-                do='--to bf16 loses less; or --force "REASON" writes it all the same'
-                if to == "int8" and compared is not None
-                else '--force "REASON" writes it all the same',
-                place=Place(bundle.folder),
+            columns = measured.columns or kind.columns
+            compared = kind.entry("quality")(
+                QualityCheck(
+                    bundle, small, measured.check, measured.data, columns, beam, machine.batch
+                )
             )
-        quality = replace(quality, forced=(force or "") if faults else "")
+        quality = _accepted(bundle, to, compared, force)
         notes = (*bundle.card.notes, f"the scores are those before the weights became {to}")
-        card = replace(bundle.card, quality=quality, notes=notes)
-        quantising.write_quantised(output, bundle, to, card)
-    _say(bundle, reading.read_bundle(output), compared, as_json)
+        write_quantised(output, bundle, to, replace(bundle.card, quality=quality, notes=notes))
+    _say(bundle, read_bundle(output), compared, printed.as_json)
+
+
+def _accepted(
+    bundle: "Bundle", to: str, compared: ComparedModels | None, force: str | None
+) -> "MeasuredQuality":
+    """What the model loses; ConfigError if that is too much, without --force."""
+    quality = _quality(bundle, to, compared)
+    faults = _faults(bundle, compared, quality)
+    if faults and force is None:
+        raise ConfigError(
+            f"the model loses too much in {to}: nothing was written.",
+            got="; ".join(faults),
+            do='--to bf16 loses less; or --force "REASON" writes it all the same'
+            if to == "int8" and compared is not None
+            else '--force "REASON" writes it all the same',
+            place=Location(bundle.folder),
+        )
+    return replace(quality, forced=(force or "") if faults else "")
 
 
 def _refuse(bundle: "Bundle", to: str, output: Path, force: str | None) -> None:
@@ -114,7 +118,7 @@ def _refuse(bundle: "Bundle", to: str, output: Path, force: str | None) -> None:
         raise ConfigError(
             f"this model is already stored in {bundle.precision}.",
             do="quantize the model that it was made from",
-            place=Place(bundle.folder),
+            place=Location(bundle.folder),
         )
     if output.resolve() == bundle.folder.resolve():
         raise ConfigError(
@@ -122,10 +126,12 @@ def _refuse(bundle: "Bundle", to: str, output: Path, force: str | None) -> None:
             got=f"--output {output}",
             do="choose another folder",
         )
-    if output.exists() and not (output / reading.CONFIG).is_file():
+    from jumok.bundle.reading import CONFIG
+
+    if output.exists() and not (output / CONFIG).is_file():
         raise BundleError(
             "the folder for the bundle is something else than a bundle.",
-            place=Place(output),
+            place=Location(output),
             do="choose another folder, or remove this one yourself",
         )
     if force is not None and not force.strip():
@@ -137,18 +143,22 @@ def _refuse(bundle: "Bundle", to: str, output: Path, force: str | None) -> None:
 
 
 def _quality(bundle: "Bundle", to: str, compared: ComparedModels | None) -> "MeasuredQuality":
-    made_from = f"{bundle.card.name} {fingerprint.Origin(bundle).fingerprint}"
+    from jumok.bundle.fingerprint import Origin
+
+    made_from = f"{bundle.card.name} {Origin(bundle).fingerprint}"
+    from jumok.bundle.card import MeasuredQuality
+
     if compared is None:
-        return bundle_card.MeasuredQuality(to, made_from)
-    found = compared.agreement
-    return bundle_card.MeasuredQuality(
+        return MeasuredQuality(to, made_from)
+    agreement = compared.agreement
+    return MeasuredQuality(
         to,
         made_from,
         compared.on,
         compared.before,
         compared.after,
-        found.tokens,
-        found.share,
+        agreement.tokens,
+        agreement.share,
         compared.unit,
     )
 
@@ -158,7 +168,9 @@ def _faults(
 ) -> list[str]:
     if compared is None:
         return [f"what it loses is not measured for this kind of model ({bundle.config.task})"]
-    return list(evaluation_quality.faults_of(quality))
+    from jumok.evaluation.quality import faults_of
+
+    return list(faults_of(quality))
 
 
 def _say(model: "Bundle", small: "Bundle", compared: ComparedModels | None, as_json: bool) -> None:

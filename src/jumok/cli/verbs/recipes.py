@@ -1,4 +1,4 @@
-"""`jumok recipes`: lists, shows and copies the recipes that come with jumok."""
+"""`jumok recipes`: lists, shows and copies built-in recipes."""
 
 import shlex
 import sys
@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from jumok.cli.screen import console
-from jumok.errors import ConfigError, DataError, Place
+from jumok.errors import ConfigError, DataError, Location
 from jumok.shipped import (
     Needs,
     needs_of,
@@ -97,7 +97,7 @@ def copy(name: Name, folder: Folder = Path()) -> None:
     if target.resolve() == (recipes_folder() / file.name).resolve():
         raise ConfigError(
             "this folder holds jumok's own recipes.",
-            place=Place(folder),
+            place=Location(folder),
             do="name another folder",
         )
     try:
@@ -107,11 +107,11 @@ def copy(name: Name, folder: Folder = Path()) -> None:
     except FileExistsError:
         raise ConfigError(
             "a file of this name exists already.",
-            place=Place(target),
+            place=Location(target),
             do="name another folder, or move that file away",
         ) from None
     except OSError as error:
         raise DataError(
-            "the recipe cannot be written.", got=str(error.strerror), place=Place(target)
+            "the recipe cannot be written.", got=str(error.strerror), place=Location(target)
         ) from error
     typer.echo(f"{target}\n\n  jumok train {shlex.quote(str(target))}")

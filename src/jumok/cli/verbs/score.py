@@ -2,42 +2,26 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from jumok.cli import options as option
 from jumok.cli.columns import named_columns, pairs_of
+from jumok.cli.options import Machine, Model, Output, PairFiles, model_folders
 from jumok.cli.output.cells import as_csv, form_of
 from jumok.cli.output.streams import check_output, open_output
-from jumok.errors import BundleError, Place
-from jumok.late import late_imports
+from jumok.errors import BundleError, Location
 
-with late_imports():
-    from jumok.data.pairs import corpus
-    from jumok.evaluation import likelihood as evaluation_likelihood
-    from jumok.systems import catalog
-
-Columns = Annotated[
-    str | None,
-    typer.Option(help="In --data: columns of the text and of its translation (default: 0,1)."),
-]
+if TYPE_CHECKING:
+    from jumok.systems.translation.translator import Translator
 
 
 def score(
-    model: option.Model,
-    source: option.Source = None,
-    target: option.Target = None,
-    data: option.Pairs = None,
-    columns: Columns = None,
-    from_: option.From = None,
-    to: option.To = None,
-    as_json: option.Json = False,
-    output: option.Output = None,
-    batch: option.Batch = 32,
-    device: option.Device = "auto",
-    precision: option.Precision = "fp32",
-    threads: option.Threads = 0,
+    model: Model,
+    *,
+    files: Annotated[PairFiles, PairFiles()],
+    written: Annotated[Output, Output()],
+    machine: Annotated[Machine, Machine()],
 ) -> None:
     """Print the log-probabilities of given translations.
 
@@ -50,17 +34,17 @@ def score(
 
       jumok score MODEL --data test.tmx --from en --to ko
     """
-    form = form_of(output, as_json)
-    check_output(output, source, target, data)
-    _check_translates(option.model_folders(model)[0])
-    pairs = list(
-        corpus.read_pairs(
-            pairs_of(source, target, data, named_columns(data, columns, from_, to) or "0,1")
-        )
-    )
-    translator = option.load_translator(model, device, precision, threads)
+    form, output = form_of(written.output, written.as_json), written.output
+    check_output(output, files.source, files.target, files.data)
+    _check_translates(model_folders(model)[0])
+    columns = named_columns(files.data, files.columns, files.from_, files.to) or "0,1"
+    corpus = pairs_of(files.source, files.target, files.data, columns)
+    from jumok.data.pairs.corpus import read_pairs
+
+    pairs = list(read_pairs(corpus))
+    translator: Translator = machine.load(model, "translate")
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    scored = translator.score(sources, targets, batch_size=batch)
+    scored = translator.score(sources, targets, batch_size=machine.batch)
     with open_output(output) as stream:
         if form == "csv":
             stream.write(as_csv(("line", "log_probability", "per_token")))
@@ -79,7 +63,9 @@ def score(
                 stream.write(as_csv((pair.line, whole, whole / len(values))))
             else:
                 stream.write(f"{whole:.4f}\t{whole / len(values):.4f}\n")
-    total = evaluation_likelihood.likelihood(scored)
+    from jumok.evaluation.likelihood import likelihood
+
+    total = likelihood(scored)
     typer.echo(
         f"{len(pairs):,} pairs, {total.tokens:,} tokens: loss {total.loss:.4f} nats per token, "
         f"perplexity {total.perplexity:.2f}",
@@ -89,10 +75,12 @@ def score(
 
 def _check_translates(folder: Path) -> None:
     """Raises BundleError for a model that is not for translation."""
-    if catalog.open_model(folder).kind.verb != "translate":
+    from jumok.systems.catalog import open_model
+
+    if open_model(folder).kind.verb != "translate":
         raise BundleError(
             "this model does not translate, so it cannot score pairs.",
-            place=Place(folder),
+            place=Location(folder),
             expected="a translation model",
             do=f"jumok evaluate {folder} --data FILE",
         )

@@ -7,11 +7,6 @@ import typer
 
 from jumok.cli.output.streams import check_folder
 from jumok.cli.screen import counted
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok import smallworld as jumok_smallworld
-    from jumok.smallworld import scenes as smallworld_scenes
 
 MOST = 10**8
 
@@ -60,15 +55,17 @@ def smallworld(
     if scenes is not None:
         _write_scenes(folder, scenes, held_out, seed)
         return
-    sizes = {split: held_out for split in jumok_smallworld.SPLITS if held_out} | {"train": pairs}
-    jumok_smallworld.write(folder, sizes, seed, minimum_words, maximum_words, counted)
+    from smallworld import SPLITS, write
+
+    sizes = {split: held_out for split in SPLITS if held_out} | {"train": pairs}
+    write(folder, sizes, seed, minimum_words, maximum_words, counted)
     for file in sorted(folder.glob("*.en")):
         typer.echo(f"{file.with_suffix('')}.en .ko .align")
 
 
 def _write_scenes(folder: Path, pictures: int, held_out: int, seed: int) -> None:
-    sizes = {split: held_out for split in smallworld_scenes.SPLITS if held_out} | {
-        "train": pictures
-    }
-    for path in smallworld_scenes.write(folder, sizes, seed).values():
+    from smallworld.scenes import SPLITS, write
+
+    sizes = {split: held_out for split in SPLITS if held_out} | {"train": pictures}
+    for path in write(folder, sizes, seed).values():
         typer.echo(f"{path}: images.zip captions.en.tsv captions.ko.tsv boxes.jsonl")

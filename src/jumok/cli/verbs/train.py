@@ -6,32 +6,21 @@ import shlex
 import sys
 import tomllib
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from jumok.cli import options as option
 from jumok.cli.columns import named_columns, pairs_of
 from jumok.cli.machine import say_what_is_missing
+from jumok.cli.options import DATA, SKIP_DAMAGED, TO
 from jumok.cli.training.processes import Processes, in_processes, ranks_of, to_start
-from jumok.cli.training.start import From, Mix, is_text, model_and_language, start_overrides
+from jumok.cli.training.start import FROM, MIX, is_text, model_and_language, start_overrides
 from jumok.errors import ConfigError
-from jumok.late import late_imports
+from jumok.options import option
 from jumok.plugins import digests_of
 from jumok.shipped import recipe_names
-
-with late_imports():
-    from jumok import config as jumok_config
-    from jumok.bundle import reading as bundle_reading
-    from jumok.cli import way_in
-    from jumok.cli.training import further as train_further
-    from jumok.cli.training import text as train_text
-    from jumok.data.files import formats, reading
-    from jumok.training import folder, run, start
-    from jumok.training import screen as training_screen
-    from jumok.training.defaults import pairs, pictures
 
 if TYPE_CHECKING:
     from jumok.config import Config
@@ -46,37 +35,6 @@ Recipe = Annotated[
         "--source and --target, --data, or --text."
     ),
 ]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Change a key of the recipe: training.steps=2000. Repeatable."),
-]
-Resume = Annotated[bool, typer.Option("--resume", help="Resume from the last checkpoint.")]
-Source = Annotated[
-    Path | None,
-    typer.Option(help="Train without a recipe: sentences, one per line (.gz, .zst too)."),
-]
-Target = Annotated[Path | None, typer.Option(help="Their translations, line-aligned.")]
-Text = Annotated[
-    list[Path] | None,
-    typer.Option(
-        help="Train a language model without a recipe: plain text (.gz, .zst too). Repeatable."
-    ),
-]
-Documents = Annotated[
-    Literal["file", "line", "blank-line"] | None,
-    typer.Option(
-        help="A document of --text: a whole file, a line, or the lines between two blank ones "
-        "(default: file)."
-    ),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        help="In --data: columns of the text and of its translation (default: those of --from and "
-        "--to, or 0,1)."
-    ),
-]
-Name = Annotated[str | None, typer.Option(help="Name of the run (default: the recipe's).")]
 Runs = Annotated[Path, typer.Option(help="Folder of all runs.", envvar="JUMOK_RUNS")]
 
 AsJson = Annotated[
@@ -84,24 +42,73 @@ AsJson = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class TrainingFiles:
+    """What is trained on, where no recipe says it."""
+
+    source: Path | None = option(
+        None, "Train without a recipe: sentences, one per line (.gz, .zst too)."
+    )
+    target: Path | None = option(None, "Their translations, line-aligned.")
+    data: Path | None = option(None, DATA, "--data", "-d")
+    from_: list[str] | None = option(None, FROM)
+    to: str | None = option(None, TO)
+    columns: str | None = option(
+        None,
+        "In --data: columns of the text and of its translation (default: those of --from and --to, "
+        "or 0,1).",
+    )
+    text: list[Path] | None = option(
+        None,
+        "Train a language model without a recipe: plain text (.gz, .zst too). Repeatable.",
+    )
+    documents: Literal["file", "line", "blank-line"] | None = option(
+        None,
+        "A document of --text: a whole file, a line, or the lines between two blank ones (default: "
+        "file).",
+    )
+    mix: float | None = option(None, MIX)
+    skip_damaged: bool = option(False, SKIP_DAMAGED)
+
+    @property
+    def pair(self) -> tuple[Path | None, Path | None, Path | None]:
+        """The files of pairs."""
+        return self.source, self.target, self.data
+
+    def check(self, recipe: Path | None) -> None:
+        """Raises ConfigError unless there is either a recipe or one kind of files."""
+        if self.documents is not None and not self.text:
+            raise ConfigError("--documents needs --text.", do="a recipe has the key data.documents")
+        ways = [
+            *(recipe is not None, self.source is not None, self.data is not None, bool(self.text)),
+        ]
+        if sum(ways) != 1 or (self.source is None) != (self.target is None):
+            raise ConfigError(
+                "give a recipe, or the files to train on.",
+                do="jumok train smallworld-en-ko, or jumok train --source a.en --target a.ko, "
+                "or jumok train --data a.tmx --from en --to ko, or jumok train --text book.txt",
+            )
+
+
+@dataclass(frozen=True)
+class RunArgs:
+    """The run."""
+
+    name: str | None = option(None, "Name of the run (default: the recipe's).")
+    changes: list[str] | None = option(
+        None, "Change a key of the recipe: training.steps=2000. Repeatable.", "--set"
+    )
+    resume: bool = option(False, "Resume from the last checkpoint.")
+
+
 def train(
     recipe: Recipe = None,
-    source: Source = None,
-    target: Target = None,
-    data: option.Pairs = None,
-    from_: From = None,
-    to: option.To = None,
-    columns: Columns = None,
-    text: Text = None,
-    documents: Documents = None,
-    mix: Mix = None,
-    skip_damaged: option.SkipDamaged = False,
-    name: Name = None,
     runs: Runs = Path("runs"),
-    changes: Set = None,
-    resume: Resume = False,
     processes: Processes = 1,
     as_json: AsJson = False,
+    *,
+    files: Annotated[TrainingFiles, TrainingFiles()],
+    asked: Annotated[RunArgs, RunArgs()],
 ) -> None:
     """Train a model; the best one becomes the bundle runs/NAME/model.
 
@@ -124,44 +131,58 @@ def train(
     """
     if to_start(processes, os.environ):
         raise typer.Exit(in_processes(processes, sys.argv[1:], os.environ))
-    overrides = [*(changes or []), *([f'name="{name}"'] if name else [])]
-    overrides += ["data.skip_damaged=true"] if skip_damaged else []
-    files = (source, target, data)
-    model, language = model_and_language(from_ or (), data is not None)
-    overrides += start_overrides(model, mix)
-    if documents is not None and not text:
-        raise ConfigError("--documents needs --text.", do="a recipe has the key data.documents")
-    files = (source, target, data)
-    ways = [recipe is not None, source is not None, data is not None, bool(text)]
-    if sum(ways) != 1 or (source is None) != (target is None):
-        raise ConfigError(
-            "give a recipe, or the files to train on.",
-            do="jumok train smallworld-en-ko, or jumok train --source a.en --target a.ko, "
-            "or jumok train --data a.tmx --from en --to ko, or jumok train --text book.txt",
-        )
-    bare = recipe is None or is_folder(recipe) or is_text(recipe)
+    model, language = model_and_language(files.from_ or (), files.data is not None)
+    overrides = [*(asked.changes or []), *([f'name="{asked.name}"'] if asked.name else [])]
+    overrides += ["data.skip_damaged=true"] if files.skip_damaged else []
+    overrides += start_overrides(model, files.mix)
+    files.check(recipe)
     with ranks_of(os.environ) as ranks:
-        if model is not None and bare:
-            given = train_further.Files(
-                recipe, *files, tuple(text or ()), documents, columns, language, to
-            )
-            config = train_further.further_config(given, model, name, runs, overrides, resume)
-        elif text:
-            _check_text_alone(columns, language, to, skip_damaged)
-            config = train_text.make_text_recipe(
-                text, documents or "file", name, runs, overrides, resume
-            )
-        elif recipe is not None:
-            named_columns(None, columns, language, to)  # a recipe names its columns itself
-            config = read_config(recipe, name, runs, overrides, resume)
-        else:
-            named = _columns(data, columns, language, to)
-            corpus = replace(pairs_of(*files, named), skip_damaged=skip_damaged)
-            config = make_recipe(corpus, (language, to), name, runs, overrides, resume)
+        config = _config(recipe, files, asked, runs, overrides, (model, language))
         say_what_is_missing()
-        with closing(training_screen.screen()) as live:
-            result = run.train(config, runs, live, resume=resume, ranks=ranks)
+        from jumok.training.screen import screen
+
+        with closing(screen()) as live:
+            from jumok.training import run
+
+            result = run.train(config, runs, live, resume=asked.resume, ranks=ranks)
         say_result(result, as_json)
+
+
+def _config(
+    recipe: Path | None,
+    files: TrainingFiles,
+    asked: RunArgs,
+    runs: Path,
+    overrides: list[str],
+    started: tuple[Path | None, str | None],
+) -> "Config":
+    """The config of the run.
+
+    Args:
+        started: the model that is trained further, and the language of the source.
+    """
+    model, language = started
+    columns, to, name, resume = files.columns, files.to, asked.name, asked.resume
+    if model is not None and (recipe is None or is_folder(recipe) or is_text(recipe)):
+        from jumok.cli.training.further import Files, further_config
+
+        given = Files(
+            recipe, *files.pair, tuple(files.text or ()), files.documents, columns, language, to
+        )
+        return further_config(given, model, name, runs, overrides, resume)
+    if files.text:
+        _check_text_alone(columns, language, to, files.skip_damaged)
+        from jumok.cli.training.text import make_text_recipe
+
+        return make_text_recipe(
+            files.text, files.documents or "file", name, runs, overrides, resume
+        )
+    if recipe is not None:
+        named_columns(None, columns, language, to)  # a recipe names its columns itself
+        return read_config(recipe, name, runs, overrides, resume)
+    named = _columns(files.data, columns, language, to)
+    corpus = replace(pairs_of(*files.pair, named), skip_damaged=files.skip_damaged)
+    return make_recipe(corpus, (language, to), name, runs, overrides, resume)
 
 
 def _check_text_alone(
@@ -184,16 +205,21 @@ def read_config(
         return make_picture_recipe(recipe, name, overrides)
     refuse_data(recipe)
     variables = {**os.environ, "JUMOK_RUNS": str(runs)}
-    return start.load(recipe, overrides, variables, runs=runs if resume else None)
+    from jumok.training.start import load
+
+    return load(recipe, overrides, variables, runs=runs if resume else None)
 
 
 def refuse_data(recipe: Path) -> None:
-    """Raises an error if the file is a corpus or a document, which is no recipe."""
+    """Refuses a corpus or a document, which is no recipe."""
     if recipe.suffix not in (".toml", ".json") and recipe.is_file():
-        with reading.open_bytes(recipe) as stream:
-            kind = formats.kind_of(recipe, reading.first_bytes(stream))
+        from jumok.data.files.formats import kind_of, refusal
+        from jumok.data.files.reading import first_bytes, open_bytes
+
+        with open_bytes(recipe) as stream:
+            kind = kind_of(recipe, first_bytes(stream))
         if kind is not None:
-            raise formats.refusal(recipe, kind, "a recipe")
+            raise refusal(recipe, kind, "a recipe")
 
 
 def _columns(data: Path | None, columns: str | None, source: str | None, target: str | None) -> str:
@@ -212,30 +238,40 @@ def make_recipe(
 ) -> "Config":
     """The config of a recipe that fits the size of the corpus; a new run prints the recipe."""
     name = name or corpus.files[0].name.split(".")[0]
-    text = pairs.recipe_for(corpus, name, languages)
-    config = jumok_config.parse_config(tomllib.loads(text), overrides)
+    from jumok.training.defaults.pairs import recipe_for
+
+    text = recipe_for(corpus, name, languages)
+    from jumok.config import parse_config
+
+    config = parse_config(tomllib.loads(text), overrides)
     if not resume:
-        folder.refuse_taken(runs / name)
+        from jumok.training.folder import refuse_taken
+
+        refuse_taken(runs / name)
         typer.echo(text, err=True)
     return config
 
 
 def is_folder(recipe: Path) -> bool:
-    """Whether a folder is meant; the name of a recipe takes precedence over a folder's."""
+    """Whether a folder is meant; a recipe's name takes precedence."""
     return recipe.is_dir() and not (recipe.parent == Path() and recipe.name in recipe_names())
 
 
 def make_picture_recipe(folder: Path, name: str | None, overrides: list[str]) -> "Config":
-    """The config of a recipe for a folder of images; the recipe is printed."""
-    found = pictures.read_folder(folder)
-    text = pictures.recipe_for_pictures(folder, found, name or folder.resolve().name)
+    """The config of a printed recipe for a folder of images."""
+    from jumok.training.defaults.pictures import read_folder, recipe_for_pictures
+
+    images = read_folder(folder)
+    text = recipe_for_pictures(folder, images, name or folder.resolve().name)
     typer.echo(text, err=True)
-    if found.empty:
+    if images.empty:
         typer.echo(
-            f"folders without images, whose labels are not learnt: {', '.join(found.empty)}",
+            f"folders without images, whose labels are not learnt: {', '.join(images.empty)}",
             err=True,
         )
-    return jumok_config.parse_config(tomllib.loads(text), overrides)
+    from jumok.config import parse_config
+
+    return parse_config(tomllib.loads(text), overrides)
 
 
 def say_result(result: "Result", as_json: bool = False) -> None:
@@ -251,24 +287,27 @@ def say_result(result: "Result", as_json: bool = False) -> None:
     if as_json:
         typer.echo(json.dumps(facts_of(result), ensure_ascii=False))
         if progress.untrained is not None:
-            say_untrained(progress.untrained, result.config)
+            say_untrained(progress.untrained, result.config, result.outcome.limit)
         return
+    limit = f" ({result.outcome.limit})" if result.outcome.limit else ""
     typer.echo(
-        f"{result.outcome.reason} after {progress.step:,} steps and {minutes:.1f} minutes; "
+        f"{result.outcome.reason} after {progress.step:,} steps and {minutes:.1f} minutes{limit}; "
         f"best at step {progress.best_step:,}"
     )
+    from jumok.cli.training.further import gain_lines, gains_of
+
     typer.echo(
-        "".join(f"{line}\n" for line in train_further.gain_lines(train_further.gains_of(result))),
+        "".join(f"{line}\n" for line in gain_lines(gains_of(result))),
         nl=False,
     )
     if progress.untrained is not None:
-        say_untrained(progress.untrained, result.config)
+        say_untrained(progress.untrained, result.config, result.outcome.limit)
     if result.model is not None:
         model = shlex.quote(str(result.model))
         program = shlex.join(["jumok", *plugins_of(result.config)])
-        use, look = (
-            form(result.model, model, program=program) for form in (way_in.use_of, way_in.look_of)
-        )
+        from jumok.cli.way_in import look_of, use_of
+
+        use, look = (form(result.model, model, program=program) for form in (use_of, look_of))
         lines = dict.fromkeys((use, look, f"{program} info {model}"))
         typer.echo("".join(f"\n  {line}" for line in lines))
 
@@ -281,12 +320,12 @@ def plugins_of(config: "Config") -> list[str]:
     ]
 
 
-def say_untrained(reason: str, config: "Config") -> None:
+def say_untrained(reason: str, config: "Config", limit: str) -> None:
     """Reports that a model has learnt next to nothing, and what to do."""
     training = config.training
     longer = (
         f"training.minutes={training.minutes * 5:g}"
-        if training.minutes is not None
+        if limit == "training.minutes" and training.minutes is not None
         else f"training.steps={training.steps * 5}"
     )
     typer.echo(
@@ -307,16 +346,21 @@ def resumed(*further: str) -> str:
 
 def facts_of(result: "Result") -> dict[str, object]:
     """The result as JSON; the scores are those of the best model."""
-    scores = bundle_reading.read_bundle(result.model).card.scores if result.model else ()
+    from jumok.bundle.reading import read_bundle
+
+    scores = read_bundle(result.model).card.scores if result.model else ()
+    from jumok.cli.training.further import gains_of
+
     return {
         "run": str(result.folder),
         "model": str(result.model) if result.model else None,
         "outcome": result.outcome.reason,
+        "limit": result.outcome.limit,
         "steps": result.progress.step,
         "best_step": result.progress.best_step,
         "minutes": result.progress.seconds / 60.0,
         "untrained": result.progress.untrained,
         "scores": [asdict(score) for score in scores],
         "started_from": str(result.start) if result.start else None,
-        "gains": [asdict(gain) for gain in train_further.gains_of(result)],
+        "gains": [asdict(gain) for gain in gains_of(result)],
     }

@@ -1,74 +1,137 @@
-"""`jumok translate`: lines in, lines out; or a document in, a document out."""
+"""`jumok translate`: lines or a document, translated."""
 
 import gc
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from jumok.cli import options as option
 from jumok.cli.answers import Answers
 from jumok.cli.documents import document_asked, translate_to
+from jumok.cli.options import (
+    OUTPUT,
+    EngineMachine,
+    Formats,
+    Model,
+    Output,
+    Text,
+    model_folders,
+)
 from jumok.cli.output.arriving import Lines, arriving
 from jumok.cli.output.cells import COLUMNS, as_csv, form_of
 from jumok.cli.output.resuming import Steps, command_of, open_steps
 from jumok.cli.output.streams import check_output
 from jumok.cli.screen import counted
+from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.alignment import words
-    from jumok.systems.translation import translator as translation_translator
+from jumok.options import option
 
 if TYPE_CHECKING:
-    from jumok.decoding import DecodingOptions
     from jumok.systems.translation.result import Translation
     from jumok.systems.translation.translator import Translator
+
+CONTENT = "Sentences and terms"
+
+Format = Annotated[
+    Formats,
+    typer.Option(
+        help="Format of the file; auto goes by its first bytes and its name. lines: one sentence a "
+        "line; paragraphs: plain text whose lines are wrapped."
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Content:
+    """How lines are cut, and what their translations must contain."""
+
+    prefix: str = option("", "Force every translation to start with this text.", panel=CONTENT)
+    split: Literal["auto", "sentences", "length", "none"] = option(
+        "auto",
+        "Where to cut lines into segments: after each sentence, only where a line is too long, or "
+        "never; auto follows the lines that the model was trained on.",
+        panel=CONTENT,
+    )
+    keep: list[str] | None = option(
+        None,
+        "Regular expression of text to copy unchanged, besides tags, placeholders, addresses and "
+        "numbers. Repeatable.",
+        panel=CONTENT,
+    )
+    no_keep: bool = option(
+        False,
+        "Copy nothing unchanged: leave tags, placeholders and numbers to the model.",
+        panel=CONTENT,
+    )
+    glossary: Path | None = option(
+        None, "File of terms and their required translations, tab-separated.", panel=CONTENT
+    )
+
+    @property
+    def kept(self) -> bool | list[str]:
+        """The argument `keep` of `Translator.translate`.
+
+        Raises:
+            ConfigError: both --keep and --no-keep were given.
+        """
+        if self.no_keep and self.keep:
+            raise ConfigError(
+                "--keep and --no-keep contradict each other.", do="leave one of them out"
+            )
+        return self.keep or not self.no_keep
+
+
+@dataclass(frozen=True)
+class Columns(Output):
+    """What is printed besides the translation, and where."""
+
+    alignments: bool = option(
+        False, "Also print the word alignment (Pharaoh format, e.g. 0-0 1-2).", panel=OUTPUT
+    )
+    scores: bool = option(False, "Also print the ranking score.", panel=OUTPUT)
+    confidence: bool = option(
+        False,
+        "Also print the model's confidence, 0 to 1; jumok info says what it means.",
+        panel=OUTPUT,
+    )
+    flag_below: float | None = option(
+        None,
+        "Report lines with a lower confidence on stderr.",
+        minimum=0,
+        maximum=1,
+        panel=OUTPUT,
+    )
+    resume: bool = option(False, "Continue the --output of an interrupted command.", panel=OUTPUT)
+    stream: bool = option(
+        False,
+        "Translate every line before reading the next. (Without it, lines from a pipe are "
+        "translated as soon as their writer pauses.)",
+        panel=OUTPUT,
+    )
+
+    @property
+    def of_lines(self) -> bool:
+        """Whether an option was given that only lines support."""
+        columns = self.alignments, self.scores, self.confidence, self.flag_below is not None
+        return any((*columns, self.as_json, self.resume, self.stream))
 
 
 def translate(
     context: typer.Context,
-    model: option.Model,
-    file: option.Text = None,
-    format: option.Format = "auto",
-    beam: option.Beam = 5,
-    nbest: option.Nbest = 1,
-    length_penalty: option.LengthPenalty = 1.0,
-    coverage_penalty: option.CoveragePenalty = 0.0,
-    minimum_length: option.MinimumLength = 0,
-    maximum_length: option.MaximumLength = 256,
-    no_repeat_ngram: option.NoRepeatNgram = 0,
-    prefix: option.Prefix = "",
-    split: option.Split = "auto",
-    keep: option.Keep = None,
-    no_keep: option.NoKeep = False,
-    glossary: option.GlossaryFile = None,
-    sample: option.Sample = False,
-    temperature: option.Temperature = 1.0,
-    top_k: option.TopK = None,
-    top_p: option.TopP = None,
-    min_p: option.MinP = None,
-    seed: option.Seed = 0,
-    alignments: option.Alignments = False,
-    scores: option.Scores = False,
-    confidence: option.Confidence = False,
-    flag_below: option.FlagBelow = None,
-    as_json: option.Json = False,
-    output: option.Output = None,
-    resume: option.Resume = False,
-    stream: option.Stream = False,
-    batch: option.Batch = 32,
-    device: option.Device = "auto",
-    engine: option.Engine = "auto",
-    precision: option.EnginePrecision = "auto",
-    threads: option.Threads = 0,
+    model: Model,
+    file: Text = None,
+    format: Format = "auto",
+    *,
+    decoding: Annotated[DecodingOptions, FOR_TRANSLATION],
+    content: Annotated[Content, Content()],
+    columns: Annotated[Columns, Columns()],
+    machine: Annotated[EngineMachine, EngineMachine()],
 ) -> None:
     """Translate lines of text (N lines in, N lines out), or a document.
 
@@ -85,40 +148,47 @@ def translate(
 
       jumok translate runs/a/model book.en --glossary terms.tsv --flag-below 0.3
     """
+    output, nbest = columns.output, decoding.nbest > 1
     with without_collector():
-        options = decoding_options(
-            beam, nbest, length_penalty, minimum_length, maximum_length, sample, temperature, top_k,
-            top_p, seed, min_p, coverage_penalty=coverage_penalty,
-            no_repeat_ngram=no_repeat_ngram,
-        )  # fmt: skip
-        check_output(output, file, glossary)
-        translator = option.load_fast_translator(model, device, engine, precision, threads)
-    if alignments:
+        check_output(output, file, content.glossary)
+        translator = machine.load(model, "translate")
+    if columns.alignments:
         translator.check_alignments()
-    kept = patterns_kept(keep, no_keep)
-    answers = Answers(translator, options, alignments, prefix, batch, split, kept, glossary)
-    columns = (nbest > 1, scores, alignments, confidence, flag_below is not None, as_json)
-    if kind := document_asked(file, format, any((*columns, stream, resume))):
+    answers = Answers(
+        translator, decoding, columns.alignments, content.prefix, machine.batch, content.split,
+        content.kept, content.glossary,
+    )  # fmt: skip
+    if kind := document_asked(file, format, columns.of_lines or nbest):
         translate_to(answers.document(), file, output, kind)
         return say_left(translator)
-    form = form_of(output, as_json, COLUMNS if file is None else (*COLUMNS, file.suffix))
-    write, header = to_columns(nbest > 1, scores, alignments, confidence), ""
-    if form == "json":
-        write = to_json
-    elif form == "csv":
-        write, header = to_csv(scores, alignments, confidence)
-    incoming = arriving(file, alone=stream, whole=sample, plain=format == "auto")
-    with open_steps(output, this_command(context, output, glossary), resume) as steps:
+    write, header = _writer(columns, nbest, file)
+    incoming = arriving(file, alone=columns.stream, whole=decoding.sample, plain=format == "auto")
+    command = this_command(context, output, content.glossary)
+    with open_steps(output, command, columns.resume) as steps:
         if not steps.done.lines:
             steps.write(header)
-        write_all(answers, incoming, steps, write, Flag(flag_below))
+        write_all(answers, incoming, steps, write, Flag(columns.flag_below))
     say_left(translator)
+
+
+def _writer(
+    columns: Columns, nbest: bool, file: Path | None
+) -> "tuple[Callable[[int, Translation], str], str]":
+    """What writes the translations of a line, and the header."""
+    names = COLUMNS if file is None else (*COLUMNS, file.suffix)
+    form = form_of(columns.output, columns.as_json, names)
+    if form == "json":
+        return to_json, ""
+    if form == "csv":
+        return to_csv(columns.scores, columns.alignments, columns.confidence)
+    return to_columns(nbest, columns.scores, columns.alignments, columns.confidence), ""
 
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """Within it Python does not look for garbage: importing and loading leave next to none, and
-    looking for it takes a tenth of the start."""
+    """Pauses garbage collection: importing and loading leave next to none, and it takes a tenth of
+    the start.
+    """
     gc.disable()
     try:
         yield
@@ -157,68 +227,7 @@ def this_command(
     options = {name: value for name, value in context.params.items() if name not in apart}
     if glossary is not None:
         options["glossary"] = sha256(glossary.read_bytes()).hexdigest()
-    return command_of(options, option.model_folders(context.params["model"]), version("jumok"))
-
-
-def decoding_options(
-    beam: int,
-    nbest: int,
-    length_penalty: float,
-    minimum_length: int,
-    maximum_length: int,
-    sample: bool,
-    temperature: float,
-    top_k: int | None,
-    top_p: float | None,
-    seed: int,
-    min_p: float | None,
-    coverage_penalty: float = 0.0,
-    no_repeat_ngram: int = 0,
-) -> "DecodingOptions":
-    """The decoding options of the command line.
-
-    Raises:
-        ConfigError: an option is out of range, or options contradict each other.
-    """
-    if not sample and (temperature != 1.0 or top_k or top_p or min_p or seed):
-        raise ConfigError(
-            "--temperature, --top-k, --top-p, --min-p and --seed need --sample.",
-            do="add --sample, or leave them out",
-        )
-    if not sample and nbest > beam >= 1:
-        raise ConfigError(
-            "--nbest cannot exceed the beam size.",
-            expected=f"--nbest {beam} or less",
-            got=f"--nbest {nbest}",
-            do=f"add --beam {nbest}",
-        )
-    return replace(
-        translation_translator.DEFAULTS,
-        beam=beam,
-        nbest=nbest,
-        length_penalty=length_penalty,
-        minimum_length=minimum_length,
-        maximum_length=maximum_length,
-        sample=sample,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        min_p=min_p,
-        seed=seed,
-        coverage_penalty=coverage_penalty,
-        no_repeat_ngram=no_repeat_ngram,
-    )
-
-
-def patterns_kept(patterns: list[str] | None, nothing: bool) -> bool | list[str]:
-    """The argument `keep` of `Translator.translate`.
-
-    Raises:
-        ConfigError: both --keep and --no-keep were given.
-    """
-    if nothing and patterns:
-        raise ConfigError("--keep and --no-keep contradict each other.", do="leave one of them out")
-    return patterns or not nothing
+    return command_of(options, model_folders(context.params["model"]), version("jumok"))
 
 
 @dataclass
@@ -248,6 +257,8 @@ def to_columns(
 ) -> Callable[[int, "Translation"], str]:
     """A writer of tab-separated columns: number, text, score, confidence, alignment, if given."""
 
+    from jumok.alignment.words import pharaoh
+
     def write(number: int, translation: "Translation") -> str:
         lines = []
         for one in (translation, *translation.alternatives):
@@ -255,7 +266,7 @@ def to_columns(
             columns.append(one.text)
             columns += [f"{one.score:.4f}"] if scores else []
             columns += [_share(one.confidence)] if confidence else []
-            columns += [words.pharaoh(one.alignment or ())] if alignments else []
+            columns += [pharaoh(one.alignment or ())] if alignments else []
             lines.append("\t".join(columns) + "\n")
         return "".join(lines)
 
@@ -265,9 +276,11 @@ def to_columns(
 def to_csv(
     scores: bool, alignments: bool, confidence: bool
 ) -> tuple[Callable[[int, "Translation"], str], str]:
-    """A writer of rows of CSV, one for each translation of a line, and their header."""
+    """A writer of CSV rows, one for each translation of a line, and their header."""
     asked = {"score": scores, "confidence": confidence, "alignment": alignments}
     header = ("line", "translation", *(name for name, wanted in asked.items() if wanted))
+
+    from jumok.alignment.words import pharaoh
 
     def write(number: int, translation: "Translation") -> str:
         rows = (
@@ -276,7 +289,7 @@ def to_csv(
                 "translation": one.text,
                 "score": one.score,
                 "confidence": one.confidence,
-                "alignment": words.pharaoh(one.alignment or ()),
+                "alignment": pharaoh(one.alignment or ()),
             }
             for one in (translation, *translation.alternatives)
         )

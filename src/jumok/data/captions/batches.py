@@ -1,8 +1,6 @@
-"""Images and their captions as tensors: stored once at the model's size, batched by image.
+"""Images and their captions as tensors, batched by image.
 
-Images (or precomputed features) are one array on disk, created once and found by a hash of their
-content. A batch has some images and several captions of each: an image is encoded once for all its
-captions.
+A batch has some images and several captions of each: an image is encoded once for all of them.
 """
 
 from collections.abc import Sequence
@@ -14,8 +12,7 @@ import numpy.typing as npt
 import torch
 
 from jumok.data.pairs.batches import fill, places_of, with_end
-from jumok.data.pairs.sampler import UpdateCursor, check_plan
-from jumok.data.planned import Planned
+from jumok.data.planned import NumberedUpdates, Planned
 from jumok.data.tokenizer import PAD, START
 from jumok.shapes import Bool, Int, Tensor
 
@@ -38,7 +35,6 @@ class CaptionRows:
 
     @cached_property
     def places(self) -> Int[Tensor, " targets"]:
-        """Which positions are tokens (`places_of`)."""
         return places_of(self.real)
 
 
@@ -50,8 +46,7 @@ class CaptionBatch:
         pictures: bytes (pictures 3 height width), or features (pictures cells width).
         rows: the image of each caption, in the order of the images.
         target_input: START and tokens, padded with PAD.
-        target_output: tokens and END, padded with PAD: the tokens that `target_input` is to
-            predict.
+        target_output: tokens and END, padded with PAD.
         targets: the number of tokens of the captions, END included.
     """
 
@@ -63,12 +58,10 @@ class CaptionBatch:
 
     @property
     def sources(self) -> int:
-        """The number of images."""
         return len(self.pictures)
 
     @property
     def real(self) -> Bool[Tensor, "batch target"]:
-        """True where a position is not padding."""
         return self.target_output != PAD
 
     @cached_property
@@ -78,7 +71,6 @@ class CaptionBatch:
 
     @cached_property
     def apart(self) -> CaptionRows:
-        """One caption per row."""
         return CaptionRows(self.target_input, self.real)
 
     @cached_property
@@ -101,7 +93,6 @@ class CaptionBatch:
 
     @property
     def work(self) -> int:
-        """The target positions, and the cost of the images."""
         return self.targets + PICTURE_WORK * self.sources
 
 
@@ -124,18 +115,17 @@ class CaptionedPictures:
 
     @property
     def tokens(self) -> int:
-        """The target tokens of all captions, END included."""
+        """Target tokens, END included."""
         return sum(len(caption) + 1 for captions in self.captions for caption in captions)
 
     def input(self, index: int) -> Tensor:
-        """The model's input for one image."""
         return torch.from_numpy(np.array(self.inputs[index]))
 
     def batch(self, chosen: Sequence[tuple[int, Sequence[int]]]) -> CaptionBatch:
         """These captions of these pictures: (picture, indices of its captions)."""
         pictures = torch.stack([self.input(index) for index, _ in chosen])
         rows = [row for row, (_, which) in enumerate(chosen) for _ in which]
-        targets = [self.captions[index][each] for index, which in chosen for each in which]
+        targets = [self.captions[index][caption] for index, which in chosen for caption in which]
         ids, lengths = fill(targets)
         output, _ = with_end(ids, lengths)
         return CaptionBatch(
@@ -153,7 +143,7 @@ class CaptionedAugmentation:
 
     Attributes:
         flip: mirrors every second image. Not for captions that say "left".
-        shift: the maximum shift in pixels, along both sides.
+        shift: at most, in pixels, along both sides.
     """
 
     flip: bool = False
@@ -167,7 +157,7 @@ class CaptionedAugmentation:
         height, width = pixels.shape[2:]
         moved = []
         for picture in pixels:
-            down, right = (int(each) for each in random.integers(-reach, reach + 1, 2))
+            down, right = (int(step) for step in random.integers(-reach, reach + 1, 2))
             rows = (torch.arange(height) + down).clamp(0, height - 1)
             columns = (torch.arange(width) + right).clamp(0, width - 1)
             if self.flip and random.random() < 0.5:
@@ -176,11 +166,8 @@ class CaptionedAugmentation:
         return torch.stack(moved)
 
 
-class CaptionStream:
-    """An endless iterator of updates, each a list of micro-batches, that can be resumed.
-
-    Every epoch visits all images in a new order. Everything is a function of the number of the
-    update, so the cursor is that number.
+class CaptionStream(NumberedUpdates[CaptionBatch]):
+    """Updates of images with some of their captions; every epoch visits all images in a new order.
 
     Args:
         update_tokens: target tokens of one update on average, END included.
@@ -205,40 +192,17 @@ class CaptionStream:
         of_picture = data.tokens * seen / every / len(data)
         self.pictures = max(1, round(update_tokens / of_picture))
         self.micro_batches = max(1, round(update_tokens / micro_tokens))
-        self._plan = (
+        super().__init__(
             f"pictures {data.key}, {self.pictures} an update in {self.micro_batches} parts, "
             f"{captions} captions of each, seed {seed}, {augmentation}"
         )
-        self._update = 0
         self._epoch: tuple[int, npt.NDArray[np.int64]] | None = None
 
     @property
     def epoch_steps(self) -> float:
-        """The updates in one pass over the images."""
         return len(self._data) / self.pictures
 
-    @property
-    def cursor(self) -> UpdateCursor:
-        """The position of the stream after the last update."""
-        return UpdateCursor(plan=self._plan, update=self._update)
-
-    def restore(self, cursor: UpdateCursor) -> None:
-        """Restores the position of `cursor`.
-
-        Raises:
-            DataError: it belongs to other data, other batch sizes or another seed.
-        """
-        check_plan(cursor["plan"], self._plan)
-        self._update = cursor["update"]
-
-    def __iter__(self) -> "CaptionStream":
-        return self
-
-    def __next__(self) -> list[CaptionBatch]:
-        return [each.collate() for each in self.planned()]
-
     def planned(self) -> list[Planned[CaptionBatch]]:
-        """The next update, its micro-batches not yet collated."""
         random = np.random.default_rng((self._seed, 1, self._update))
         first = self._update * self.pictures
         pictures = [self._picture(place) for place in range(first, first + self.pictures)]
@@ -254,13 +218,12 @@ class CaptionStream:
 
     def _work(self, part: Sequence[tuple[int, Sequence[int]]]) -> int:
         captions = self._data.captions
-        targets = sum(len(captions[picture][each]) + 1 for picture, some in part for each in some)
+        targets = sum(len(captions[index][one]) + 1 for index, which in part for one in which)
         return targets + PICTURE_WORK * len(part)
 
     def _batch(
         self, place: tuple[int, int], part: Sequence[tuple[int, Sequence[int]]]
     ) -> CaptionBatch:
-        """The micro-batch of these images. `place` is the update and its number therein."""
         batch = self._data.batch(part)
         random = np.random.default_rng((self._seed, 2, *place))
         return replace(batch, pictures=self._augmentation.apply(batch.pictures, random))
@@ -274,7 +237,6 @@ class CaptionStream:
         return int(self._epoch[1][index])
 
     def _draw(self, picture: int, random: np.random.Generator) -> Sequence[int]:
-        """The indices of the image's captions."""
         count = len(self._data.captions[picture])
         if count <= self._captions:
             return range(count)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from jumok.data.files.damage import ANYTHING
 from jumok.data.files.reading import read_lines
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from jumok.json_types import JsonObject
 
 Box = tuple[int, int, int, int]
@@ -34,12 +34,7 @@ class GroundedNoun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """The objects of an image.
-
-    Attributes:
-        kinds, boxes: of every object, its kind and its box.
-        nouns: for each caption, in the captions' order, its nouns in their vectors.
-    """
+    """The objects of an image, and for each caption, in order, its nouns."""
 
     kinds: tuple[str, ...]
     boxes: tuple[Box, ...]
@@ -50,12 +45,11 @@ def read_boxes(file: Path, language: str) -> dict[str, Boxes]:
     """The boxes of every image, by file name, with the nouns of one language's captions.
 
     Raises:
-        DataError: a line is not such an object, has no captions in this language, or a noun names
-            an object that does not exist; the text names the line.
+        DataError: a line is not such an object, or a noun names an object that does not exist.
     """
-    found = {}
+    by_file = {}
     for number, line in enumerate(read_lines(file), start=1):
-        place = Place(file, number)
+        place = Location(file, number)
         try:
             record = json.loads(line)
             name, boxes = str(record["file"]), _boxes(record, language)
@@ -68,15 +62,15 @@ def read_boxes(file: Path, language: str) -> dict[str, Boxes]:
             ) from None
         there = range(len(boxes.boxes))
         for noun in (noun for nouns in boxes.nouns for noun in nouns):
-            if not noun.things or any(each not in there for each in noun.things):
+            if not noun.things or any(thing not in there for thing in noun.things):
                 raise DataError(
                     "a noun has no object, or one that does not exist.",
                     expected=f"indices from 0, below {len(there)}",
                     got=str(list(noun.things)),
                     place=place,
                 )
-        found[name] = boxes
-    return found
+        by_file[name] = boxes
+    return by_file
 
 
 def _boxes(record: JsonObject, language: str) -> Boxes:

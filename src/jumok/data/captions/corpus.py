@@ -1,8 +1,6 @@
 """Images with captions: one table of captions, and one folder or archive of images.
 
-Every row of the table has an image's file name and one caption; an image may have several rows.
-Splits are made by image: a photograph with captions in both training and test would be memorized,
-not described.
+Splits are made by image: one with captions in both training and test would be memorized.
 """
 
 from collections.abc import Iterable
@@ -14,7 +12,7 @@ from typing import NamedTuple
 from jumok.data.files.images import ImageSource, PictureFiles
 from jumok.data.files.tables import Column, read_tsv
 from jumok.data.report import CorpusReport, Count
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 
 @dataclass(frozen=True)
@@ -23,9 +21,10 @@ class CaptionCorpus:
 
     Attributes:
         captions: a TSV file (also .gz and .zst), one caption per row.
-        images: a folder or .zip archive of images.
-        file_column, caption_column: a column's number from 0, or its name in a header line. Such
-            tables usually have the columns file, number, caption, without a header.
+        images: a folder or .zip archive.
+        file_column, caption_column: a number from 0, or a name in a header line. Such tables
+            usually
+            have the columns file, number, caption, without a header.
     """
 
     captions: Path
@@ -58,27 +57,26 @@ def read_captions(
     """The images that have captions, in the order of their first rows.
 
     Args:
-        pictures: the files of the images; None: those in the corpus's folder.
-        skip: leave out rows without an image or a caption and images without captions, and count
-            them in `report`, instead of stopping at the first.
+        pictures: None: those in the corpus's folder.
+        skip: count rows without an image or a caption, and images without captions, in `report`,
+            instead of stopping at the first.
         others: the folder may have images that are in another table.
         report: `read` counts the rows, `kept` the captions.
 
     Raises:
-        DataError: a row names a missing image or has an empty caption (unless skipped); an image
-            has no caption (unless skipped); nothing is left; and what `read_tsv` and `ImageSource`
-            raise. The text names the file and the row.
+        DataError: a row or an image without the other (unless skipped); nothing is left; and what
+            `read_tsv` and `ImageSource` raise.
     """
     pictures = ImageSource(corpus.images) if pictures is None else pictures
     count = report or CorpusReport(corpus.captions.name)
-    found: dict[str, list[str]] = {}
+    captions_of: dict[str, list[str]] = {}
     first: dict[str, int] = {}
     columns = (corpus.file_column, corpus.caption_column)
     for (name, caption), line in read_tsv(corpus.captions, columns, report):
         count.read += 1
         reason = _fault(name, caption.strip(), pictures)
         if reason is None:
-            found.setdefault(name, []).append(caption.strip())
+            captions_of.setdefault(name, []).append(caption.strip())
             first.setdefault(name, line)
             count.kept += 1
         elif skip:
@@ -86,21 +84,22 @@ def read_captions(
         else:
             raise _bad_row(reason, name, corpus, line)
     # By file: for features, a table may name the images that they were computed from.
-    told = {pictures.place(name) for name in found}
-    bare = [] if others else [each for each in pictures.names if pictures.place(each) not in told]
+    captioned = {pictures.place(name) for name in captions_of}
+    names = () if others else pictures.names
+    bare = [name for name in names if pictures.place(name) not in captioned]
     if bare and not skip:
         raise DataError(
             "some images have no caption.",
             expected=f"at least one row for each of the {len(pictures):,} pictures",
             got=f"none for {len(bare):,} of them: {', '.join(bare[:3])}{', ...' * (len(bare) > 3)}",
             do="add captions, remove the images, or set data.skip_damaged = true",
-            place=Place(corpus.images),
+            place=Location(corpus.images),
         )
     if bare:
         count.dropped[NO_CAPTION] = Count(len(bare))  # images have no line
-    if not found:
-        raise DataError("there is no captioned image.", place=Place(corpus.captions))
-    return [Captioned(name, tuple(captions), first[name]) for name, captions in found.items()]
+    if not captions_of:
+        raise DataError("there is no captioned image.", place=Location(corpus.captions))
+    return [Captioned(name, tuple(captions), first[name]) for name, captions in captions_of.items()]
 
 
 def _fault(name: str, caption: str, pictures: PictureFiles) -> str | None:
@@ -114,14 +113,14 @@ def _bad_row(reason: str, name: str, corpus: CaptionCorpus, line: int) -> DataEr
         return DataError(
             f"the caption of {name!r} is empty.",
             do="write one, remove the row, or set data.skip_damaged = true",
-            place=Place(corpus.captions, line),
+            place=Location(corpus.captions, line),
         )
     return DataError(
         "the row names an image that does not exist.",
         expected=f"an image in {corpus.images}",
         got=repr(name),
         do="add the image, remove the row, or set data.skip_damaged = true",
-        place=Place(corpus.captions, line),
+        place=Location(corpus.captions, line),
     )
 
 
@@ -130,17 +129,16 @@ def split_pictures(
 ) -> dict[str, list[Captioned]]:
     """The splits "train", "validation" and "test", by a hash of each image's name.
 
-    The split of an image does not depend on the other images or on their order, so the shares hold
-    on average and not exactly.
+    An image's split does not depend on the other images, so the shares hold on average only.
     """
     splits: dict[str, list[Captioned]] = {"train": [], "validation": [], "test": []}
-    for each in pictures:
-        digest = blake2b(each.file.encode(), digest_size=8).digest()
-        place = int.from_bytes(digest, "big") / 2**64
-        if place < test:
-            splits["test"].append(each)
-        elif place < test + validation:
-            splits["validation"].append(each)
+    for picture in pictures:
+        digest = blake2b(picture.file.encode(), digest_size=8).digest()
+        position = int.from_bytes(digest, "big") / 2**64
+        if position < test:
+            splits["test"].append(picture)
+        elif position < test + validation:
+            splits["validation"].append(picture)
         else:
-            splits["train"].append(each)
+            splits["train"].append(picture)
     return splits

@@ -1,5 +1,4 @@
-"""Images as arrays on disk: read and scaled once, memory-mapped, and found by a hash of their
-content.
+"""Images as arrays on disk: read and scaled once, and memory-mapped (`jumok.data.store`).
 
 A model's input for an image is one array of a fixed shape: its pixels at the model's size, or
 precomputed features.
@@ -20,13 +19,11 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load
 
-from jumok.data.cache import cached_folder, opened
 from jumok.data.files.damage import ANYTHING
 from jumok.data.files.images import PictureFiles, read_image, resize
-from jumok.errors import DataError, Place
+from jumok.data.store import StoreWriter, cached_store
+from jumok.errors import DataError, Location
 
-VERSION = 1
-VALUES = "values"
 FEATURE_SUFFIXES = (".npy", ".safetensors")
 
 Array = npt.NDArray[np.generic]
@@ -37,7 +34,7 @@ class InputReader(NamedTuple):
 
     Attributes:
         shape, kind: of every array; kind is numpy's name of the dtype.
-        read: (content, name) -> the array.
+        read: (content, name in errors) -> the array.
     """
 
     shape: tuple[int, ...]
@@ -68,7 +65,7 @@ def _features(rows: int, columns: int, dim: int, content: bytes, name: str) -> A
             expected=f"({rows * columns}, {dim}) or ({rows}, {columns}, {dim})",
             got=str(features.shape),
             do="compute them again, or set their rows, columns and dim in [model.encoder]",
-            place=Place(name),
+            place=Location(name),
         )
     with np.errstate(over="ignore"):
         numbers = features.reshape(rows * columns, dim).astype(np.float32)
@@ -78,7 +75,7 @@ def _features(rows: int, columns: int, dim: int, content: bytes, name: str) -> A
             expected="finite numbers below 3.4e38",
             got=str(features.reshape(numbers.shape)[~np.isfinite(numbers)][0]),
             do="compute the file again",
-            place=Place(name),
+            place=Location(name),
         )
     return numbers
 
@@ -95,32 +92,28 @@ def _tensor(content: bytes, name: str) -> Array:
             "the features cannot be read.",
             expected="a .npy file, or a .safetensors file with one tensor",
             got=str(error),
-            place=Place(name),
+            place=Location(name),
         ) from None
     if features.dtype.kind not in "fiu":
         raise DataError(
             "the features cannot be read.",
             expected="real numbers",
             got=str(features.dtype),
-            place=Place(name),
+            place=Location(name),
         )
     return features
 
 
 class FeatureSource:
-    """A folder with a file of features for each image: a.npy or a.safetensors for "a.jpg".
-
-    Raises:
-        DataError: there is no such folder.
-    """
+    """A folder with a file of features for each image: a.npy or a.safetensors for "a.jpg"."""
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
-            raise DataError("there is no such folder of features.", place=Place(folder))
+            raise DataError("there is no such folder of features.", place=Location(folder))
         self.path = folder
-        found = [each for each in folder.rglob("*") if each.suffix in FEATURE_SUFFIXES]
+        files = [file for file in folder.rglob("*") if file.suffix in FEATURE_SUFFIXES]
         self._files = {
-            each.relative_to(folder).with_suffix("").as_posix(): each for each in sorted(found)
+            file.relative_to(folder).with_suffix("").as_posix(): file for file in sorted(files)
         }
 
     @property
@@ -145,11 +138,11 @@ class FeatureSource:
 
 
 class Item(NamedTuple):
-    """An image's file, and the place where the user named it, for errors."""
+    """An image's file, and the place where the user named it."""
 
     source: PictureFiles
     name: str
-    place: Place
+    place: Location
 
 
 @dataclass(frozen=True)
@@ -160,7 +153,6 @@ class Inputs:
         values: one array per kept image, memory-mapped.
         kept: the indices of the items that could be read.
         faults: the errors of the others.
-        key: names the content.
     """
 
     values: Array
@@ -175,37 +167,39 @@ def store_inputs(
     """The arrays of all items, from the cache if the same files were read before.
 
     Args:
-        skip: leave out items that cannot be read, instead of stopping at the first.
+        skip: leave out items that cannot be read.
 
     Raises:
-        DataError: a file that cannot be read (unless skipped); nothing is left; the cache cannot
-            be written.
+        DataError: a file that cannot be read (unless skipped); nothing is left; the cache cannot be
+            written.
     """
     items = list(items)
-    contents = [_digest(item) for item in items]
-    identity = ["inputs", VERSION, reader.shape, reader.kind, skip, contents]
-    folder = cached_folder(
-        cache, identity, lambda partial: _write(items, reader, partial, skip), "prepared images"
-    )
-    return _open(folder, reader, len(items))
+    contents = [hashlib.sha256(item.source.content(item.name)).hexdigest() for item in items]
+    identity = ["inputs", reader.shape, reader.kind, skip, contents]
+
+    fill = partial(_write, items, reader, skip)
+    with cached_store(cache, identity, fill) as store:
+        rows = np.array(store.about["kept"], dtype=np.int64)
+        if rows[0] < 0 or rows[-1] >= len(items) or (np.diff(rows) <= 0).any():
+            raise ValueError(f"its description does not hold the rows 0 to {len(items) - 1}")
+        values = store.rows("values", reader.kind, reader.shape)
+        if len(values) != len(rows):
+            raise ValueError(f"values does not hold {len(rows)} rows")
+        return Inputs(values, tuple(rows.tolist()), tuple(store.about["faults"]), store.key)
 
 
-def _digest(item: Item) -> str:
-    return hashlib.sha256(item.source.content(item.name)).hexdigest()
-
-
-def _write(items: list[Item], reader: InputReader, folder: Path, skip: bool) -> dict[str, object]:
-    """Writes the values of all items; returns the contents of `store.json`."""
+def _write(
+    items: list[Item], reader: InputReader, skip: bool, writer: StoreWriter
+) -> dict[str, object]:
     rows, faults = [], []
-    with (folder / VALUES).open("wb") as file:
-        for index, item in enumerate(items):
-            try:
-                file.write(read_item(item, reader).tobytes())
-                rows.append(index)
-            except DataError as error:
-                if not skip:
-                    raise
-                faults.append(f"{item.place}: {error.what}")
+    for index, item in enumerate(items):
+        try:
+            writer.add("values", read_item(item, reader)[None])
+            rows.append(index)
+        except DataError as error:
+            if not skip:
+                raise
+            faults.append(f"{item.place}: {error.what}")
     if not rows:
         raise DataError("none of the images can be read.", got=faults[0])
     return {"kept": rows, "faults": faults}
@@ -224,13 +218,3 @@ def read_item(item: Item, reader: InputReader) -> Array:
             do=f"{error.do or 'repair the file'}, remove the row, or set data.skip_damaged = true",
             place=item.place,
         ) from None
-
-
-def _open(folder: Path, reader: InputReader, items: int) -> Inputs:
-    with opened(folder, "images are", "images") as about:
-        rows = np.array(about["kept"], dtype=np.int64)
-        if rows[0] < 0 or rows[-1] >= items or (np.diff(rows) <= 0).any():
-            raise ValueError(f"store.json does not hold the rows 0 to {items - 1} in order")
-        values = np.memmap(folder / VALUES, dtype=reader.kind, mode="r")
-        shaped = values.reshape(len(rows), *reader.shape)
-        return Inputs(shaped, tuple(rows.tolist()), tuple(about["faults"]), folder.name)

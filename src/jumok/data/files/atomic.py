@@ -12,23 +12,31 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from platform import node
 
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 WINDOWS = sys.platform == "win32"
+
+
+@contextmanager
+def working_folder(path: Path) -> Iterator[Path]:
+    """A folder beside `path`, for this thread alone, that is removed behind the block."""
+    partial = partial_of(path)
+    partial = partial.with_name(f"{partial.name}-{threading.get_ident()}")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 @contextmanager
 def atomic_folder(folder: Path) -> Iterator[Path]:
     """A folder to write into, which is renamed to `folder` when the block succeeds.
 
-    Several processes may write the same folder at once: the first one to finish determines its
-    content, and the output of the others is removed.
+    Of several processes that write the same folder, the first to finish determines its content.
     """
-    partial = partial_of(folder)
-    partial = partial.with_name(f"{partial.name}-{threading.get_ident()}")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    try:
+    with working_folder(folder) as partial:
         yield partial
         for path in sorted(partial.rglob("*")):
             force_to_disk(path)
@@ -39,15 +47,13 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
             if not folder.is_dir():
                 raise
         force_to_disk(folder.parent)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 @contextmanager
 def atomic_file(file: Path) -> Iterator[Path]:
     """The path to write to, so that `file` is written atomically.
 
-    A link stays, and the file that it names is written. What `is_direct` is written to directly.
+    A link stays, and its target is written. What `is_direct` is written to directly.
 
     Raises:
         DataError: the file cannot be written.
@@ -62,7 +68,7 @@ def atomic_file(file: Path) -> Iterator[Path]:
             put_in_place(part, file)
     except OSError as error:
         raise DataError(
-            "the output cannot be written.", got=str(error.strerror), place=Place(file)
+            "the output cannot be written.", got=str(error.strerror or error), place=Location(file)
         ) from error
     finally:
         if not direct:
@@ -73,8 +79,7 @@ def atomic_file(file: Path) -> Iterator[Path]:
 def is_direct(file: Path) -> bool:
     """Whether the file is written to directly, and never replaced or removed.
 
-    So are devices and named pipes, and the names of open files, such as /dev/stdout: it is a link
-    that belongs to the system, wherever the output goes.
+    So are devices, named pipes, and the names of open files, such as /dev/stdout.
     """
     if not os.path.exists(file):
         return False
@@ -88,7 +93,7 @@ def put_in_place(partial: Path, file: Path) -> None:
     """Gives a finished file its name, whose previous content it replaces.
 
     Raises:
-        OSError: the system refuses, or the name belongs to something else than a file.
+        OSError: the system refuses, or the name is not that of an ordinary file.
     """
     if is_direct(file):
         raise FileExistsError(errno.EEXIST, "it is no ordinary file", str(file))
@@ -102,8 +107,6 @@ def behind_links(file: Path) -> Path:
 
 def write_durably(file: Path, content: bytes) -> None:
     """Writes the file atomically: after a power cut it has the old content or the new one.
-
-    What `is_direct` is written to directly.
 
     Raises:
         OSError: the disk refuses; the previous content is unchanged.
@@ -123,11 +126,7 @@ def write_durably(file: Path, content: bytes) -> None:
 
 
 def force_to_disk(path: Path) -> None:
-    """Waits until a file, or the entries of a folder, would survive a power cut.
-
-    Raises:
-        OSError: the disk refuses.
-    """
+    """Waits until a file, or the entries of a folder, would survive a power cut."""
     if WINDOWS and path.is_dir():
         return  # Windows opens no folder; its file systems keep a journal of their entries
     descriptor = os.open(path, os.O_RDWR if WINDOWS else os.O_RDONLY)
@@ -140,8 +139,7 @@ def force_to_disk(path: Path) -> None:
 def partial_of(path: Path) -> Path:
     """The temporary name under which this process writes `path`.
 
-    It contains the machine (as a checksum) and the process, so that `sweep` can distinguish
-    leftovers from files that are being written.
+    It contains the machine (as a checksum) and the process, so that `sweep` finds leftovers.
     """
     return path.with_name(f".{path.name[:200]}.writing-{_machine()}-{os.getpid()}")
 
@@ -150,7 +148,7 @@ def sweep(folder: Path, names: str = "*") -> None:
     """Removes the partial files that dead processes of this machine left in the folder.
 
     Args:
-        names: a glob of the final names; "*" matches all.
+        names: a glob of the final names.
     """
     for path in folder.glob(f".{names}.writing-{_machine()}-*"):
         number = re.match(r"\d+", path.name.rpartition(f"-{_machine()}-")[2])

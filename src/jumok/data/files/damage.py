@@ -1,11 +1,11 @@
-"""Turns the exceptions of libraries that read files into errors that name the file."""
+"""Errors of libraries that read files, as errors that name the file."""
 
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 ANYTHING = (
     *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError),
@@ -18,18 +18,18 @@ own errors are not among them.
 
 def damaged(file: Path | str, kind: str, error: Exception) -> DataError:
     """The error to raise when a library failed with `error` on a file of this kind."""
-    said = str(error).split("\n")[0][:200]
+    message = str(error).split("\n")[0][:200]
     return DataError(
         f"the file cannot be read as {kind}: it is damaged, or of another format.",
-        got=f"{type(error).__name__}: {said}" if said else type(error).__name__,
+        got=f"{type(error).__name__}: {message}" if message else type(error).__name__,
         do="create or download it again",
-        place=Place(file),
+        place=Location(file),
     )
 
 
 @contextmanager
 def reading_as(kind: str, file: Path | str) -> Iterator[None]:
-    """A context for the calls of a library that read a file, and for nothing else.
+    """A context for the calls of a library that read a file.
 
     Raises:
         DataError: the library failed.

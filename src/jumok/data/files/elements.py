@@ -1,4 +1,4 @@
-"""What lxml and translate-toolkit, which have no types of their own, give for parts of a file."""
+"""The untyped objects of lxml and translate-toolkit, as protocols."""
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Protocol, runtime_checkable
@@ -6,15 +6,13 @@ from typing import Protocol, runtime_checkable
 
 @runtime_checkable  # the tests check annotations while they run
 class XmlElement(Protocol):
-    """An element of an XML file, as lxml reads it; its children are elements and comments.
+    """An element of an XML file; its children are elements and comments.
 
     Attributes:
         tag: the name, with the namespace in braces; a function where this is a comment or an
             instruction.
-        text: what comes before the first child; None where nothing does.
-        tail: what follows the element, up to the next one.
-        attrib: the attributes by their names.
-        sourceline: its line in the file, from 1.
+        tail: the text behind the element, up to the next one.
+        sourceline: from 1.
     """
 
     text: str | None
@@ -35,67 +33,40 @@ class XmlElement(Protocol):
 
     def __len__(self) -> int: ...
 
-    def get(self, name: str) -> str | None:
-        """An attribute."""
-        ...
+    def get(self, name: str) -> str | None: ...
 
-    def set(self, name: str, value: str) -> None:
-        """Sets an attribute."""
-        ...
+    def set(self, name: str, value: str) -> None: ...
 
-    def find(self, path: str) -> "XmlElement | None":
-        """The first match among the children."""
-        ...
+    def find(self, path: str) -> "XmlElement | None": ...
 
-    def findall(self, path: str) -> "list[XmlElement]":
-        """All matches among the children."""
-        ...
+    def findall(self, path: str) -> "list[XmlElement]": ...
 
-    def iterfind(self, path: str) -> "Iterator[XmlElement]":
-        """All matches among the children, one by one."""
-        ...
+    def iterfind(self, path: str) -> "Iterator[XmlElement]": ...
 
-    def iter(self, tag: str) -> "Iterator[XmlElement]":
-        """The element itself and everything below it that has this tag."""
-        ...
+    def iter(self, tag: str) -> "Iterator[XmlElement]": ...
 
-    def getparent(self) -> "XmlElement | None":
-        """The element that it is in; None of the root."""
-        ...
+    def getparent(self) -> "XmlElement | None": ...
 
-    def index(self, child: "XmlElement") -> int:
-        """The place of a child."""
-        ...
+    def index(self, child: "XmlElement") -> int: ...
 
-    def insert(self, index: int, element: "XmlElement") -> None:
-        """Puts an element before the child at `index`."""
-        ...
+    def insert(self, index: int, element: "XmlElement") -> None: ...
 
-    def append(self, element: "XmlElement") -> None:
-        """Puts an element after the last child."""
-        ...
+    def append(self, element: "XmlElement") -> None: ...
 
-    def extend(self, elements: "Iterable[XmlElement]") -> None:
-        """Puts elements after the last child."""
-        ...
+    def extend(self, elements: "Iterable[XmlElement]") -> None: ...
 
     def remove(self, element: "XmlElement") -> None:
         """Removes a child, and its tail."""
         ...
 
-    def makeelement(self, tag: str, attributes: Mapping[str, str] | None = None) -> "XmlElement":
-        """A new element, in no file."""
-        ...
+    def makeelement(
+        self, tag: str, attributes: Mapping[str, str] | None = None
+    ) -> "XmlElement": ...
 
 
 @runtime_checkable
 class PoUnit(Protocol):
-    """An entry of a PO file, as translate-toolkit reads it.
-
-    Attributes:
-        source, target: msgid and msgstr: strings with their plural forms.
-        line_number: its line in the file, from 1.
-    """
+    """An entry of a PO file: strings with their plural forms; its line is from 1."""
 
     target: str
 

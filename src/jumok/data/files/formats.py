@@ -1,10 +1,8 @@
-"""Detects the format of a file from its first bytes and its name, so that markup is never read as
-sentences.
+"""Formats of files, by their first bytes and their names.
 
-Two kinds of mistake are caught. A file that is not text (an image, a zip archive, UTF-16) is
-refused wherever text of any format is read. A file of markup (a translation memory, subtitles, a
-web page) is refused where plain sentences are read, because its tags, time codes and keywords would
-be trained on and translated.
+A file that is not text (an image, a zip archive, UTF-16) is refused wherever text of any format is
+read. Markup (a translation memory, subtitles, a web page) is refused where plain sentences are
+read, because its tags, time codes and keywords would be trained on and translated.
 """
 
 import codecs
@@ -12,7 +10,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from jumok.parts import names
 
 HEAD = 8192
@@ -26,12 +24,7 @@ _NO_DOCUMENT = "jumok translate MODEL {file} translates it; for anything else, e
 
 
 class FileKind(NamedTuple):
-    """A format of files.
-
-    Attributes:
-        name: as shown to the user.
-        do: the advice; {file} is replaced by the path.
-    """
+    """A format as shown to the user, and advice, in which {file} becomes the path."""
 
     name: str
     do: str
@@ -143,7 +136,7 @@ _ROOT = re.compile(rb"<(?![?!])(?:[\w.-]+:)?([\w.-]+)")
 _ROOTS = {b"tmx": "tmx", b"xliff": "xliff", b"html": "html"}
 _HTML = re.compile(rb"\s*(?:(?><!--.*?-->)\s*)*+<(?:!doctype\s+html|html)[\s>]", re.I | re.S)
 # Comments, then the header that every catalog begins with.
-_PO = re.compile(rb"(?:\s*#[^\n]*\n)*+\s*msgid\s+\"\"\s*\n\s*msgstr\s+\"")
+_PO = re.compile(rb"(?:\s*#[^\n]*\n)*+\s*msgid\s+\"\"[^\S\n]*\n\s*msgstr\s+\"")
 _TIMES = rb"(?:\d+:)?\d+:\d\d[,.]\d{1,3}[ \t]*-->[ \t]*(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
 _SRT = re.compile(rb"\s*\d+[ \t]*\r?\n" + _TIMES)
 
@@ -177,11 +170,11 @@ def kind_of_bytes(head: bytes) -> str | None:
 
 def kind_of(file: Path, head: bytes) -> str | None:
     """The format by the first bytes, or by the name if these do not determine it."""
-    kind, said = kind_of_bytes(head), kind_of_name(file)
-    if said is not None and (kind, said) in _OPEN:
-        return said
+    kind, by_name = kind_of_bytes(head), kind_of_name(file)
+    if by_name is not None and (kind, by_name) in _OPEN:
+        return by_name
     # Every binary kind has a signature: "notes.doc" of plain lines is plain text.
-    return said if kind is None and said in MARKUP else kind
+    return by_name if kind is None and by_name in MARKUP else kind
 
 
 def _markup(head: bytes) -> str | None:
@@ -199,11 +192,11 @@ def _markup(head: bytes) -> str | None:
 
 
 def check_text(file: Path, head: bytes, *, plain: bool) -> None:
-    """Refuses a file that cannot be read as text, and names its format.
+    """Refuses a file that cannot be read as text.
 
     Args:
         head: the first bytes, decompressed.
-        plain: whether only plain sentences are accepted, so that markup is refused too.
+        plain: refuse markup too.
 
     Raises:
         DataError: the file has another format; the text names it, with advice.
@@ -225,5 +218,5 @@ def refusal(file: Path, kind: str, expected: str = PLAIN_TEXT) -> DataError:
     return DataError(
         f"this is {name}, not {expected}.",
         do=do.format(file=file) + insist,
-        place=Place(file),
+        place=Location(file),
     )

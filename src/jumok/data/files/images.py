@@ -1,4 +1,4 @@
-"""Reads image files as arrays: every format is converted to red, green and blue of one byte each.
+"""Image files as arrays: red, green and blue of one byte each.
 
 Greyscale becomes three equal channels; transparency is composed onto white; CMYK is converted
 without a colour profile; 16 bits are rounded to 8; the EXIF orientation is applied. A file is
@@ -19,11 +19,8 @@ import numpy as np
 from jaxtyping import UInt8
 
 from jumok.data.files.damage import ANYTHING
-from jumok.errors import DataError, Place
-from jumok.late import late_imports
-
-with late_imports("reading images", extra="images"):
-    from PIL import Image, ImageOps
+from jumok.environment import is_named_pipe
+from jumok.errors import DataError, Location, optional_import
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -48,13 +45,12 @@ def read_image(source: Path | bytes, name: str = "") -> Pixels:
     """The pixels of an image, from the top left; 0 is black, 255 is white.
 
     Args:
-        source: a file, "archive.zip/member.jpg" for one inside a zip archive, or a file's bytes.
-            Many members of one archive are read faster through an `ImageSource`.
+        source: a file, "archive.zip/member.jpg", or a file's bytes. Many members of one archive are
+            read faster through an `ImageSource`.
         name: its name in errors; empty: the path.
 
     Raises:
-        DataError: it is missing, empty, truncated, not an image, an image of floating-point
-            numbers, or larger than LONGEST_SIDE or MOST_PIXELS; the text names the file.
+        DataError: it is missing, damaged, not an image, or larger than LONGEST_SIDE or MOST_PIXELS.
         MissingExtraError: Pillow is not installed.
     """
     if isinstance(source, bytes):
@@ -76,13 +72,16 @@ def content_of(path: Path) -> bytes:
 
 def archive_of(path: Path) -> Path | None:
     """The archive of "archive.zip/member.jpg"; None of any other path."""
-    return next((each for each in path.parents if each.suffix == ".zip"), None)
+    return next((parent for parent in path.parents if parent.suffix == ".zip"), None)
 
 
 def resize(
     pixels: UInt8[np.ndarray, "old_height old_width 3"], height: int, width: int
 ) -> UInt8[np.ndarray, "{height} {width} 3"]:
     """The image at another size; a smaller one is averaged over all pixels (a triangle filter)."""
+    with optional_import("reading images", extra="images"):
+        from PIL import Image
+
     image = Image.fromarray(pixels)
     filtered = image.resize((width, height), Image.Resampling.BILINEAR)
     return np.array(filtered)
@@ -93,17 +92,13 @@ class PictureFiles(Protocol):
     """The files of images, by the images' names."""
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """All names."""
-        ...
+    def names(self) -> tuple[str, ...]: ...
 
     def __contains__(self, name: str) -> bool: ...
 
     def __len__(self) -> int: ...
 
-    def content(self, name: str) -> bytes:
-        """The bytes of one file."""
-        ...
+    def content(self, name: str) -> bytes: ...
 
     def place(self, name: str) -> str:
         """Its name in errors."""
@@ -124,20 +119,20 @@ class ImageSource:
         self.path = path
         self._archive: zipfile.ZipFile | None = None
         if path.is_dir():
-            found = [each.relative_to(path).as_posix() for each in path.rglob("*")]
+            members = [member.relative_to(path).as_posix() for member in path.rglob("*")]
         elif path.is_file():
-            found = self._members()
+            members = self._members()
         else:
             raise DataError(
                 "there is no such folder of images.",
                 expected="a folder, or a .zip archive",
                 do="check the spelling (names are case-sensitive)",
-                place=Place(path),
+                place=Location(path),
             )
-        pictures = [each for each in found if each.lower().endswith(SUFFIXES)]
+        names = [member for member in members if member.lower().endswith(SUFFIXES)]
         # Archives from macOS have a metadata file for each file in this folder.
-        pictures = [each for each in pictures if not each.startswith("__MACOSX/")]
-        self._files = {unicodedata.normalize("NFC", each): each for each in sorted(pictures)}
+        names = [member for member in names if not member.startswith("__MACOSX/")]
+        self._files = {unicodedata.normalize("NFC", member): member for member in sorted(names)}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -150,26 +145,25 @@ class ImageSource:
         return len(self._files)
 
     def read(self, name: str) -> Pixels:
-        """The pixels of one image.
-
-        Raises:
-            DataError: there is no image of this name; or what `read_image` raises.
-        """
+        """The pixels of one image; errors as of `content` and `read_image`."""
         return _decode(self.content(name), self.place(name))
 
     def place(self, name: str) -> str:
-        """The name of this image's file in errors."""
         return str(self.path / name)
 
     def content(self, name: str) -> bytes:
-        """The bytes of one image's file. Raises DataError if there is none of this name."""
+        """The bytes of one image's file.
+
+        Raises:
+            DataError: there is none of this name, or it cannot be read.
+        """
         if name not in self:
             raise DataError(
                 "there is no such image.",
                 expected=f"one of the {len(self):,} pictures in {self.path}",
                 got=repr(name),
                 do="check the spelling (names are case-sensitive)",
-                place=Place(self.path / name),
+                place=Location(self.path / name),
             )
         file = self._files[unicodedata.normalize("NFC", name)]
         if self._archive is None:
@@ -182,7 +176,7 @@ class ImageSource:
                 "the image cannot be extracted from the archive.",
                 got=str(error),
                 do="download or create the archive again; it must not have a password",
-                place=Place(self.path / name),
+                place=Location(self.path / name),
             ) from None
 
     def _members(self) -> list[str]:
@@ -193,7 +187,7 @@ class ImageSource:
                 "the file is not a zip archive, or it is truncated.",
                 expected="a folder or a .zip archive of images",
                 got=str(error),
-                place=Place(self.path),
+                place=Location(self.path),
             ) from None
         return self._archive.namelist()
 
@@ -201,7 +195,7 @@ class ImageSource:
 def _content(path: Path) -> bytes:
     try:
         _check_bytes(path.stat().st_size, path)
-        pipe = path.is_fifo() and not str(path).startswith("/dev/fd/")
+        pipe = is_named_pipe(path)
         if not path.is_char_device() and not pipe:
             return path.read_bytes()
         what = f"this is a {'pipe' if pipe else 'device'}, not an image."
@@ -217,7 +211,7 @@ def _content(path: Path) -> bytes:
             f"the file cannot be read ({error}).",
             "check the spelling (names are case-sensitive)",
         )
-    raise DataError(what, do=do, place=Place(path), known=("faultUnreadable",))
+    raise DataError(what, do=do, place=Location(path), known=("faultUnreadable",))
 
 
 def _check_bytes(size: int, path: Path) -> None:
@@ -226,7 +220,7 @@ def _check_bytes(size: int, path: Path) -> None:
             "the file is too large for an image.",
             expected=f"at most {MOST_BYTES:,} bytes",
             got=f"{size:,}",
-            place=Place(path),
+            place=Location(path),
             known=("faultFileTooLarge",),
         )
 
@@ -240,6 +234,8 @@ def _decode(content: bytes, name: str) -> Pixels:
             return _rounded(np.asarray(upright), name)
         if image.mode in ("LA", "PA", "RGBA") or "transparency" in image.info:
             layer = upright.convert("RGBA")
+            with optional_import("reading images", extra="images"):
+                from PIL import Image
             paper = Image.new("RGBA", layer.size, "white")
             return np.array(Image.alpha_composite(paper, layer).convert("RGB"))
         if image.mode not in ("F", "LAB"):
@@ -249,7 +245,7 @@ def _decode(content: bytes, name: str) -> Pixels:
             "the image is truncated or damaged.",
             got=f"{len(content):,} bytes of {image.format}: {error}",
             do="download or export it again, or leave it out",
-            place=Place(name),
+            place=Location(name),
             known=("faultDamaged",),
         ) from None
     raise DataError(
@@ -257,13 +253,16 @@ def _decode(content: bytes, name: str) -> Pixels:
         expected="grey, colour, palette, with or without transparency, or CMYK",
         got="floating-point numbers" if image.mode == "F" else image.mode,
         do="convert it to PNG",
-        place=Place(name),
+        place=Location(name),
         known=("faultColours",),
     )
 
 
 def _opened(content: bytes, name: str) -> "Picture":
     """The image after reading its header, and not its pixels."""
+    with optional_import("reading images", extra="images"):
+        from PIL import Image
+
     too_many, warned = Image.DecompressionBombError, Image.DecompressionBombWarning
     try:
         with warnings.catch_warnings():  # Pillow's warnings are checked below
@@ -280,7 +279,7 @@ def _opened(content: bytes, name: str) -> "Picture":
             if heif
             else f"{len(content):,} bytes that begin with {_shown(content[:8])}",
             do="convert it to JPEG, for example with heif-convert or pillow-heif" if heif else None,
-            place=Place(name),
+            place=Location(name),
             known=("faultPhone" if heif else "faultNotImage" if content else "faultNoBytes",),
         ) from None
     if max(image.size) > LONGEST_SIDE or image.width * image.height > MOST_PIXELS:
@@ -300,7 +299,7 @@ def _too_large(got: str, name: str) -> DataError:
         expected=f"sides of at most {LONGEST_SIDE:,} pixels, and {MOST_PIXELS:,} pixels in all",
         got=got,
         do="make it smaller first",
-        place=Place(name),
+        place=Location(name),
         known=("faultPixels", LONGEST_SIDE, MOST_PIXELS),
     )
 
@@ -308,20 +307,20 @@ def _too_large(got: str, name: str) -> DataError:
 def _turned(image: "Picture") -> "Picture":
     """The image in its EXIF orientation; unchanged if that cannot be read."""
     try:
+        with optional_import("reading images", extra="images"):
+            from PIL import ImageOps
         return ImageOps.exif_transpose(image)
     except DAMAGE:
         return image
 
 
 def _rounded(values: np.ndarray, name: str) -> Pixels:
-    """Greyscale of 16 bits as 8 bits: 65,535 becomes 255. (Pillow's own conversion cuts off at
-    255.)
-    """
+    """Greyscale of 16 bits as 8 bits; Pillow's own conversion cuts off at 255."""
     if values.min() < 0 or values.max() > 65_535:
         raise DataError(
             "the image has more than 16 bits per channel.",
             do="convert it to PNG",
-            place=Place(name),
+            place=Location(name),
         )
     grey = ((values.astype(np.uint32) * 255 + 32_767) // 65_535).astype(np.uint8)
     return np.repeat(grey[:, :, None], 3, axis=2)

@@ -16,11 +16,7 @@ from typing import BinaryIO
 
 from jumok.data.files.formats import HEAD, check_text
 from jumok.data.report import CorpusReport
-from jumok.errors import DataError, Place
-from jumok.late import late_imports
-
-with late_imports("reading .zst files", extra="formats"):
-    import zstandard
+from jumok.errors import DataError, Location, optional_import
 
 BLOCK = 1 << 20
 # Line separators of str.splitlines and most editors, except \n.
@@ -30,10 +26,7 @@ MENDED = "line break inside a line replaced by a space"
 
 
 def one_line(text: str, report: CorpusReport | None, number: int) -> str:
-    """The text in NFC, with every kind of line break inside it replaced by a space.
-
-    `number` is its line or row in the file, for the report.
-    """
+    """The text in NFC, with line breaks inside it replaced by spaces; `report` counts its line."""
     line = text.translate(SPACES)
     if report and line != text:
         report.mend(MENDED, number)
@@ -45,10 +38,9 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
     """The file's bytes, decompressed if the name ends in .gz or .zst.
 
     Raises:
-        DataError: the file is missing, a folder, not readable or empty, or its compression is
-            damaged.
+        DataError: the file is missing, a folder, not readable, empty or damaged.
     """
-    place = Place(path)
+    place = Location(path)
     if "\0" in str(path):
         raise DataError("a file name cannot contain a NUL character.", got=ascii(str(path))[:80])
     try:
@@ -76,7 +68,7 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
         raise _damaged(error, place) from None
 
 
-def _damaged(error: Exception, place: Place) -> DataError:
+def _damaged(error: Exception, place: Location) -> DataError:
     return DataError(
         "the compressed file is damaged or truncated.",
         got=str(error),
@@ -105,6 +97,9 @@ class _ZstdBytes(io.RawIOBase):
     """Decompressed zstd frames; unlike the library's own reader, it detects a truncated file."""
 
     def __init__(self, raw: BinaryIO) -> None:
+        with optional_import("reading .zst files", extra="formats"):
+            import zstandard
+
         self._new_frame = zstandard.ZstdDecompressor().decompressobj
         self._failure: type[Exception] = zstandard.ZstdError
         self._raw, self._frame, self._ready = raw, self._new_frame(), b""
@@ -148,8 +143,7 @@ def read_line_blocks(
     `report`. A byte order mark at the start is dropped.
 
     Args:
-        plain: only sentences are accepted, so that markup is refused, not only files that are not
-            text.
+        plain: refuse markup too.
 
     Raises:
         DataError: what `open_bytes` raises; a file of another format; bytes that are not UTF-8; NUL
@@ -201,7 +195,7 @@ def _decode(block: bytes, path: Path, number: int, offset: int) -> str:
             got=f"byte {block[error.start]:#04x}",
             do="convert the file, for example: iconv -f LATIN1 -t UTF-8; or leave such lines "
             "out: data.skip_damaged in a recipe, --skip-damaged of train",
-            place=Place(path, line, offset + error.start),
+            place=Location(path, line, offset + error.start),
         ) from None
     if "\0" in text:
         start = block.index(b"\0")
@@ -210,7 +204,7 @@ def _decode(block: bytes, path: Path, number: int, offset: int) -> str:
             expected="UTF-8 text",
             do="if this is UTF-16, convert it: iconv -f UTF-16 -t UTF-8; or leave such lines out: "
             "data.skip_damaged in a recipe, --skip-damaged of train",
-            place=Place(path, number + block.count(b"\n", 0, start) + 1, offset + start),
+            place=Location(path, number + block.count(b"\n", 0, start) + 1, offset + start),
         )
     return text
 

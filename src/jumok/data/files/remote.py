@@ -1,32 +1,28 @@
-"""Where the files of a prepared corpus come from: a folder of this machine, or an address.
+"""The files of a prepared corpus, in a folder or at an address.
 
-An address is a URL: s3://, gs://, http:// or whatever else fsspec reads. What is read from it is
-copied into the cache, a shard at a time, some shards ahead of training. Every file is checked
-against the manifest before it is used, wherever it is.
+An address is a URL: s3://, gs://, http:// or whatever else fsspec reads. Its files are copied into
+the cache, some shards ahead of training. Every file is checked against the manifest before it is
+used.
 """
 
-import hashlib
-import json
-import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from filelock import FileLock
 
-from jumok.data.files.atomic import atomic_folder
+from jumok.data.files.atomic import atomic_file, force_to_disk
 from jumok.data.files.manifest import MANIFEST, FileRecord, Manifest, ShardRecord
-from jumok.errors import DataError, MissingExtraError, Place
-from jumok.late import late_imports
+from jumok.errors import DataError, Location, MissingExtraError, optional_import
 
-with late_imports("reading a corpus from an address", extra="remote"):
+if TYPE_CHECKING:
     import fsspec
+
 
 Result = TypeVar("Result")
 
@@ -39,8 +35,8 @@ PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs"}
 class CorpusFiles(Protocol):
     """The files of one prepared corpus."""
 
-    def manifest(self) -> tuple[bytes, Place]:
-        """The content of manifest.json, and where it is."""
+    def manifest(self) -> tuple[bytes, Location]:
+        """The content of manifest.json, and its path or address."""
         ...
 
     def check(self, manifest: Manifest) -> None:
@@ -48,11 +44,7 @@ class CorpusFiles(Protocol):
         ...
 
     def file(self, name: str, record: FileRecord) -> Path:
-        """A file beside the shards, on this machine, after it was checked."""
-        ...
-
-    def shard(self, record: ShardRecord) -> Path:
-        """The folder of a shard on this machine, after all of its files were checked."""
+        """A file on this machine, checked."""
         ...
 
     def expect(self, records: Sequence[ShardRecord]) -> None:
@@ -66,11 +58,7 @@ def is_address(where: str) -> bool:
 
 
 def corpus_files(where: str, cache: Path) -> CorpusFiles:
-    """The files of the corpus in this folder, or at this address.
-
-    Args:
-        cache: the folder for copies.
-    """
+    """The files of the corpus in this folder, or at this address; copies go into the cache."""
     return RemoteFiles(where, cache) if is_address(where) else LocalFiles(Path(where))
 
 
@@ -81,73 +69,66 @@ class LocalFiles:
         self._folder = folder
         self._checked: set[str] = set()
 
-    def manifest(self) -> tuple[bytes, Place]:
-        place = Place(self._folder / MANIFEST)
+    def manifest(self) -> tuple[bytes, Location]:
+        place = Location(self._folder / MANIFEST)
         try:
             return (self._folder / MANIFEST).read_bytes(), place
         except OSError as error:
             raise _no_corpus(place, str(error.strerror)) from None
 
     def check(self, manifest: Manifest) -> None:
-        check_sizes(self._folder, manifest.files)
+        for name, record in manifest.files.items():
+            _compare_size(self._folder / name, record)
         for shard in manifest.shards:
-            check_sizes(self._folder / shard.name, shard.files)
+            _compare_size(self._folder / shard.name, shard.file)
 
     def file(self, name: str, record: FileRecord) -> Path:
-        check_files(self._folder, {name: record})
+        if name not in self._checked:
+            _compare(self._folder / name, record)
+            self._checked.add(name)
         return self._folder / name
-
-    def shard(self, record: ShardRecord) -> Path:
-        folder = self._folder / record.name
-        if record.name not in self._checked:
-            check_files(folder, record.files)
-            self._checked.add(record.name)
-        return folder
 
     def expect(self, records: Sequence[ShardRecord]) -> None:
         """They are there already."""
 
 
 class RemoteFiles:
-    """Those at an address; processes with the same cache copy each shard once."""
+    """Those at an address; processes with the same cache copy each file once."""
 
     def __init__(self, address: str, cache: Path) -> None:
         self._address, self._cache = address.rstrip("/"), cache
-        self._shards: dict[str, Future[Path]] = {}
+        self._copies: dict[str, Future[Path]] = {}
         self._lock = Lock()
-        self._queue: SimpleQueue[tuple[ShardRecord, Future[Path]]] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[str, FileRecord, Future[Path]]] = SimpleQueue()
         self._threads: list[Thread] = []
 
-    def manifest(self) -> tuple[bytes, Place]:
+    def manifest(self) -> tuple[bytes, Location]:
         address = f"{self._address}/{MANIFEST}"
         files, path = _file_system(address)
         try:
-            return _tried(lambda: bytes(files.cat_file(path)), address), Place(address)
+            return _tried(lambda: bytes(files.cat_file(path)), address), Location(address)
         except FileNotFoundError:
-            raise _no_corpus(Place(address), "no such file") from None
+            raise _no_corpus(Location(address), "no such file") from None
 
     def check(self, manifest: Manifest) -> None:
         """Nothing: asking for the size of each of thousands of files would take minutes."""
 
     def file(self, name: str, record: FileRecord) -> Path:
-        return self._copied({name: record}, "") / name
-
-    def shard(self, record: ShardRecord) -> Path:
-        return self._started(record).result()
+        return self._started(name, record).result()
 
     def expect(self, records: Sequence[ShardRecord]) -> None:
         for record in records:
-            self._started(record)
+            self._started(record.name, record.file)
 
-    def _started(self, record: ShardRecord) -> "Future[Path]":
-        """The copy of a shard, which is being made, or was."""
+    def _started(self, name: str, record: FileRecord) -> "Future[Path]":
+        """The copy of a file, which is being made, or was."""
         with self._lock:
-            known = self._shards.get(record.name)
+            known = self._copies.get(name)
             if known is not None and not (known.done() and known.exception()):
                 return known
             copy: Future[Path] = Future()
-            self._shards[record.name] = copy
-            self._queue.put((record, copy))
+            self._copies[name] = copy
+            self._queue.put((name, record, copy))
             if len(self._threads) < DOWNLOADS:
                 # A thread of a pool would let the end of the program wait for all copies.
                 self._threads.append(Thread(target=self._work, daemon=True))
@@ -156,73 +137,50 @@ class RemoteFiles:
 
     def _work(self) -> None:
         while True:
-            record, copy = self._queue.get()
+            name, record, copy = self._queue.get()
             try:
-                copy.set_result(self._copied(record.files, f"{record.name}/"))
+                copy.set_result(self._copied(name, record))
             except BaseException as error:
                 copy.set_exception(error)
 
-    def _copied(self, files: Mapping[str, FileRecord], within: str) -> Path:
-        """The folder in the cache with these files; its name is a digest of their content."""
-        content = json.dumps({name: asdict(each) for name, each in files.items()}, sort_keys=True)
-        folder = self._cache / hashlib.sha256(content.encode()).hexdigest()[:32]
+    def _copied(self, name: str, record: FileRecord) -> Path:
+        """The file in the cache, whose name there is a digest of its content."""
         self._cache.mkdir(parents=True, exist_ok=True)
-        lock = self._cache / f".{folder.name}.lock"
+        file = (self._cache / record.sha256[:32]).with_suffix(Path(name).suffix)
+        lock = self._cache / f".{file.name}.lock"
         with FileLock(lock, thread_local=False):
             try:
-                check_files(folder, files)
+                _compare(file, record)
             except DataError:  # it is not there yet, or the copy was damaged
-                shutil.rmtree(folder, ignore_errors=True)
-                self._copy(files, within, folder)
+                with atomic_file(file) as partial:
+                    _download(f"{self._address}/{name}", record, partial)
+                    force_to_disk(partial)
         with suppress(OSError):
             lock.unlink()
-        return folder
-
-    def _copy(self, files: Mapping[str, FileRecord], within: str, folder: Path) -> None:
-        try:
-            with atomic_folder(folder) as partial:
-                for name, record in files.items():
-                    address = f"{self._address}/{within}{name}"
-                    _download(address, record, partial / name)
-                    _compare(partial / name, record, Place(address))
-        except OSError as error:
-            raise DataError(
-                "the copy of a prepared corpus cannot be written.",
-                got=error.strerror,
-                do="free some space: a copy takes as much as the corpus",
-                place=Place(self._cache),
-            ) from error
+        return file
 
 
-def check_sizes(folder: Path, files: Mapping[str, FileRecord]) -> None:
-    """Raises DataError if a file is missing, or has another size than was written."""
-    for name, record in files.items():
-        _compare_size(folder / name, record, Place(folder / name))
-
-
-def check_files(folder: Path, files: Mapping[str, FileRecord]) -> None:
-    """Raises DataError if a file is missing, cut or changed."""
-    for name, record in files.items():
-        _compare(folder / name, record, Place(folder / name))
-
-
-def _compare(file: Path, record: FileRecord, place: Place) -> None:
+def _compare(file: Path, record: FileRecord, place: Location | None = None) -> None:
+    """Raises DataError if a file is missing, cut or changed; its place is `place`, if given."""
+    place = place or Location(file)
     _compare_size(file, record, place)
     try:
-        found = FileRecord.of(file)
+        read = FileRecord.of(file)
     except OSError as error:
         raise _unreadable(place, str(error.strerror)) from None
-    if found != record:
+    if read != record:
         raise DataError(
             "a file of the prepared corpus has changed since it was written.",
             expected=f"SHA-256 {record.sha256}, according to {MANIFEST}",
-            got=f"SHA-256 {found.sha256}",
+            got=f"SHA-256 {read.sha256}",
             do="copy the corpus again as a whole, or prepare it again: jumok prepare",
             place=place,
         )
 
 
-def _compare_size(file: Path, record: FileRecord, place: Place) -> None:
+def _compare_size(file: Path, record: FileRecord, place: Location | None = None) -> None:
+    """Raises DataError if a file is missing, or has another size than was written."""
+    place = place or Location(file)
     try:
         size = file.stat().st_size
     except OSError:
@@ -238,14 +196,11 @@ def _compare_size(file: Path, record: FileRecord, place: Place) -> None:
 
 
 def _file_system(address: str) -> tuple["fsspec.AbstractFileSystem", str]:
-    """What reads the address, and the path in it.
-
-    Raises:
-        DataError: nothing does.
-        MissingExtraError: fsspec, or its package for such addresses, is not installed.
-    """
+    """What reads the address, and the path in it."""
     protocol = address.partition("://")[0]
     try:
+        with optional_import("reading a corpus from an address", extra="remote"):
+            import fsspec
         files, path = fsspec.url_to_fs(address)
         return files, str(path)
     except ImportError as error:
@@ -256,14 +211,14 @@ def _file_system(address: str) -> tuple["fsspec.AbstractFileSystem", str]:
             f"reading {protocol}:// needs a package that is not installed.",
             got=str(error),
             do=f"pip install {package}" if package else "install it",
-            place=Place(address),
+            place=Location(address),
         ) from None
     except ValueError as error:
         raise DataError(
             "the address cannot be read.",
             expected="a folder, or an address such as s3://, gs:// or https://",
             got=str(error),
-            place=Place(address),
+            place=Location(address),
         ) from None
 
 
@@ -272,16 +227,12 @@ def _download(address: str, record: FileRecord, to: Path) -> None:
     try:
         _tried(lambda: files.get_file(path, str(to)), address)
     except FileNotFoundError:
-        raise _missing(Place(address), record) from None
+        raise _missing(Location(address), record) from None
+    _compare(to, record, Location(address))
 
 
 def _tried(read: Callable[[], Result], address: str) -> Result:
-    """What `read` returns; a server or a connection that fails is tried again.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        DataError: it still fails.
-    """
+    """What `read` returns; a server or a connection that fails is tried again."""
     for last in range(1, TRIES + 1):
         try:
             return read()
@@ -290,12 +241,12 @@ def _tried(read: Callable[[], Result], address: str) -> Result:
         except Exception as error:  # the clients of object stores have exceptions of their own
             if last == TRIES or isinstance(error, PermissionError):
                 got = f"{type(error).__name__}: {error}"
-                raise _unreadable(Place(address), got) from error
+                raise _unreadable(Location(address), got) from error
         time.sleep(PAUSE * last)
     raise AssertionError("the last try returns or raises")
 
 
-def _missing(place: Place, record: FileRecord) -> DataError:
+def _missing(place: Location, record: FileRecord) -> DataError:
     return DataError(
         "a file of the prepared corpus is missing.",
         expected=f"{record.bytes:,} bytes, according to {MANIFEST}",
@@ -305,7 +256,7 @@ def _missing(place: Place, record: FileRecord) -> DataError:
     )
 
 
-def _unreadable(place: Place, got: str) -> DataError:
+def _unreadable(place: Location, got: str) -> DataError:
     return DataError(
         "a file of the prepared corpus cannot be read.",
         got=got,
@@ -315,7 +266,7 @@ def _unreadable(place: Place, got: str) -> DataError:
     )
 
 
-def _no_corpus(place: Place, got: str) -> DataError:
+def _no_corpus(place: Location, got: str) -> DataError:
     return DataError(
         "there is no prepared corpus here.",
         expected=f"a folder with a {MANIFEST}, which is written last",

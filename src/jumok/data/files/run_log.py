@@ -1,4 +1,4 @@
-"""Reading the log of a run: what training wrote to runs/NAME/log.jsonl."""
+"""The log of a run: what training wrote to runs/NAME/log.jsonl."""
 
 import json
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Required, TypedDict
 
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 LOG = "log.jsonl"
 NO_SCORE = {"kind", "step", "best", "seconds", "took", "loss"}
@@ -20,9 +20,9 @@ class LogRecord(TypedDict, total=False):
 
     Attributes:
         seconds: since the run began; missing from lines that were edited by hand.
-        took: of validations: their own seconds.
+        took: a validation's own seconds.
         loss: in nats a token; None where it was not finite.
-        best: of validations: whether no earlier one was better.
+        best: whether no earlier validation was better.
     """
 
     kind: Required[str]
@@ -43,10 +43,7 @@ def read_log(path: Path, damaged: list[int] | None = None) -> Iterator[LogRecord
     """The records of a log.
 
     A last line that a kill truncated is left out, and so is any other line that is not a record,
-    for example after a power cut or a manual edit.
-
-    Args:
-        damaged: receives the numbers (from 1) of the lines that are not records.
+    for example after a power cut or a manual edit; `damaged` receives their numbers (from 1).
     """
     if not path.exists():
         return
@@ -67,13 +64,7 @@ def read_log(path: Path, damaged: list[int] | None = None) -> Iterator[LogRecord
 
 @dataclass(frozen=True)
 class RunLog:
-    """What training wrote of a run.
-
-    Attributes:
-        name: the folder's.
-        steps: the records of training, in order.
-        validations: those of validation.
-    """
+    """What training wrote of the run in a folder of this name, in order."""
 
     name: str
     steps: list[LogRecord]
@@ -107,13 +98,13 @@ def run_log(folder: Path | str) -> RunLog:
         raise DataError(
             "there is no log of a run.",
             expected=f"a run's folder with {LOG}, such as runs/first",
-            place=Place(folder),
+            place=Location(folder),
         )
     # A line that was edited by hand may lack its time.
-    records = [each for each in read_log(file) if isinstance(each.get("seconds"), int | float)]
+    records = [record for record in read_log(file) if number_in(record, "seconds") is not None]
     steps, validations = (
         [record for record in records if record["kind"] == kind] for kind in ("step", "validation")
     )
     if not steps and not validations:
-        raise DataError("the run has not logged a step yet.", place=Place(file))
+        raise DataError("the run has not logged a step yet.", place=Location(file))
     return RunLog(folder.resolve().name, steps, validations)

@@ -20,11 +20,7 @@ import numpy.typing as npt
 from jumok.data.files.damage import reading_as
 from jumok.data.files.reading import one_line, open_bytes, read_line_blocks, read_lines
 from jumok.data.report import CorpusReport
-from jumok.errors import DataError, Place
-from jumok.late import late_imports
-
-with late_imports("reading Parquet files", extra="formats"):
-    from pyarrow import parquet
+from jumok.errors import DataError, Location, optional_import
 
 MOST_COLUMNS = 100_000
 
@@ -36,7 +32,7 @@ LONE = re.compile("[\ud800-\udfff]")
 
 
 class Row(NamedTuple):
-    """The texts of the columns that were asked for, in that order, and their line (from 1)."""
+    """The texts of the requested columns, in that order, and their line (from 1)."""
 
     cells: tuple[str, ...]
     line: int
@@ -53,14 +49,14 @@ def read_tsv(file: Path, columns: Columns, report: CorpusReport | None = None) -
     """
     lines = enumerate(read_lines(file, report), start=1)
     header = next(lines, (1, ""))[1].split("\t") if _named(columns) else []
-    wanted = [_column(file, header, column) for column in columns]
-    needed = max(wanted) + 1
+    numbers = [_column(file, header, column) for column in columns]
+    needed = max(numbers) + 1
     for number, line in lines:
         row = line.split("\t")
         if len(row) < needed:
-            _damaged(_too_few(row, needed, "tabs", Place(file, number)), report)
+            _damaged(_too_few(row, needed, "tabs", Location(file, number)), report)
             continue
-        yield Row(tuple(row[column] for column in wanted), number)
+        yield Row(tuple(row[column] for column in numbers), number)
 
 
 def read_tsv_columns(
@@ -68,7 +64,7 @@ def read_tsv_columns(
 ) -> Iterator[tuple[list[list[str]], npt.NDArray[np.int64]]]:
     """As `read_tsv`, for a file without a header: many rows at a time, by columns, and their lines.
 
-    A row that cannot be read is noticed before the rows of the same megabyte are given.
+    A row that cannot be read is noticed before the rows of its megabyte are returned.
     """
     needed, number = max(columns) + 1, 1
     for lines in read_line_blocks(file, report):
@@ -79,7 +75,7 @@ def read_tsv_columns(
             whole = np.array([len(row) >= needed for row in rows])
             for place in np.flatnonzero(~whole).tolist():
                 line = int(numbers[place])
-                _damaged(_too_few(rows[place], needed, "tabs", Place(file, line)), report)
+                _damaged(_too_few(rows[place], needed, "tabs", Location(file, line)), report)
             rows, numbers = list(compress(rows, whole)), numbers[whole]
         yield [[row[column] for row in rows] for column in columns], numbers
 
@@ -89,7 +85,7 @@ def _named(columns: Columns) -> bool:
     return any(isinstance(column, str) for column in columns)
 
 
-def _too_few(row: list[str], needed: int, marks: str, place: Place) -> DataError:
+def _too_few(row: list[str], needed: int, marks: str, place: Location) -> DataError:
     return DataError(
         "the row has too few columns.",
         expected=f"at least {needed}, separated by {marks}",
@@ -99,9 +95,7 @@ def _too_few(row: list[str], needed: int, marks: str, place: Place) -> DataError
 
 
 def _damaged(error: DataError, report: CorpusReport | None) -> None:
-    """Counts the row in the report; raises the error if there is no report, or if it does not skip
-    rows.
-    """
+    """Counts the row in the report; without one, or if it does not skip rows, raises the error."""
     if report is None or error.place is None or error.place.line is None:
         raise error
     report.damaged(error, error.place.line)
@@ -116,7 +110,7 @@ def _column(file: Path, header: list[str], column: Column) -> int:
             expected=f"one of {', '.join(map(repr, header))[:200]}, or a number from 0",
             do="choose one of these; a file without a header line takes numbers: --columns 0,1, or "
             "source_column = 0 in a recipe",
-            place=Place(file, 1),
+            place=Location(file, 1),
         )
     return header.index(str(column))
 
@@ -130,18 +124,18 @@ def read_csv(file: Path, columns: Columns, report: CorpusReport | None = None) -
     rows = csv.reader((f"{line}\n" for line in read_lines(file, report)), strict=True)
     try:
         header = [cell.strip() for cell in next(rows, [])] if _named(columns) else []
-        wanted = [_column(file, header, column) for column in columns]
-        needed = max(wanted) + 1
+        numbers = [_column(file, header, column) for column in columns]
+        needed = max(numbers) + 1
         for row in rows:
             if len(row) < needed:
-                place = Place(file, rows.line_num)
+                place = Location(file, rows.line_num)
                 _damaged(_too_few(row, needed, "commas", place), report)
                 continue
-            cells = (row[column].replace("\n", " ").strip() for column in wanted)
+            cells = (row[column].replace("\n", " ").strip() for column in numbers)
             yield Row(tuple(cells), rows.line_num)
     except csv.Error as error:
         raise DataError(
-            "the row is not CSV.", got=str(error), place=Place(file, rows.line_num)
+            "the row is not CSV.", got=str(error), place=Location(file, rows.line_num)
         ) from None
 
 
@@ -150,7 +144,7 @@ def read_jsonl(file: Path, columns: Columns, report: CorpusReport | None = None)
     since labels often are integers.
     """
     for number, line in enumerate(read_lines(file, report), start=1):
-        place = Place(file, number)
+        place = Location(file, number)
         try:
             record = _record(line, place)
             texts = [_text(record, key, place) for key in columns]
@@ -160,7 +154,7 @@ def read_jsonl(file: Path, columns: Columns, report: CorpusReport | None = None)
         yield Row(tuple(one_line(text, report, number) for text in texts), number)
 
 
-def _record(line: str, place: Place) -> dict[str, object]:
+def _record(line: str, place: Location) -> dict[str, object]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -172,7 +166,7 @@ def _record(line: str, place: Place) -> dict[str, object]:
     return record
 
 
-def _text(record: Mapping[str, object], key: Column, place: Place) -> str:
+def _text(record: Mapping[str, object], key: Column, place: Location) -> str:
     value = _digits(record.get(str(key)))
     if isinstance(value, str) and LONE.search(value):
         raise DataError(
@@ -214,21 +208,22 @@ def read_parquet(file: Path, columns: Columns, report: CorpusReport | None = Non
 
 
 def _batches(
-    stream: BinaryIO | io.BytesIO, file: Path, wanted: Columns
+    stream: BinaryIO | io.BytesIO, file: Path, requested: Columns
 ) -> Iterator[list[list[object]]]:
-    """The columns, batch by batch."""
     with reading_as("Parquet", file):
+        with optional_import("reading Parquet files", extra="formats"):
+            from pyarrow import parquet
         table = parquet.ParquetFile(stream)
         header = table.schema_arrow.names
     if not header:
-        raise DataError("there is no column in it.", place=Place(file))
-    columns = [header[_column(file, header, column)] for column in wanted]
+        raise DataError("there is no column in it.", place=Location(file))
+    columns = [header[_column(file, header, column)] for column in requested]
     for name in columns:
         if header.count(name) > 1:
             raise DataError(
                 f"several columns are called {name!r}.",
                 expected="a unique name for each column that is read",
-                place=Place(file),
+                place=Location(file),
             )
     batches = table.iter_batches(columns=sorted(set(columns)))
     while True:
@@ -245,6 +240,6 @@ def _cell(value: object, file: Path, number: int) -> str:
         return ""
     if not isinstance(value, str):
         raise DataError(
-            "the columns do not hold text.", got=type(value).__name__, place=Place(file, number)
+            "the columns do not hold text.", got=type(value).__name__, place=Location(file, number)
         )
     return value

@@ -1,82 +1,104 @@
-"""Translators' own formats: TMX (translation memories) and PO (gettext)."""
+"""Translators' own formats: TMX (translation memories), XLIFF 1.2 and 2, and PO (gettext)."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from jumok.data.files.damage import ANYTHING, damaged
 from jumok.data.files.elements import PoUnit, XmlElement
 from jumok.data.files.reading import one_line, open_bytes, read_lines
 from jumok.data.files.tables import Column, Columns, Row, Rows
 from jumok.data.report import CorpusReport
-from jumok.errors import ConfigError, DataError, JumokError, Place
-from jumok.late import late_imports
+from jumok.errors import ConfigError, DataError, JumokError, Location, optional_import
 
-with late_imports("reading TMX files", extra="formats"):
-    from lxml import etree
-
-with late_imports("reading PO files", extra="formats"):
-    from translate.storage import poparser, pypo
-
+TEXT_ELEMENTS = {"g", "mrk", "pc", "hi", "sub"}
+"""Elements in a segment whose content is text; that of the others (bpt, ph, x, ...) is code."""
+UNFINISHED = {"new", "needs-translation", "initial"}
+"""States of an XLIFF target that is no translation yet."""
+HEADER_LANGUAGE = re.compile(r"^Language:[ \t]*(\S+)", re.MULTILINE)
+"""The language of the translations in the header of a PO file."""
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 def read_tmx(file: Path, columns: Columns, report: CorpusReport | None = None) -> Rows:
     """The variants in some languages; units without one of them are dropped.
 
-    The columns are language codes. "en" also stands for "en-GB" and the like. Inline
-    markup is left out, its text kept except where it is code (`bpt`, `ept`, `it`, `ph`, `ut`).
+    The columns are language codes; "en" also stands for "en-GB" and the like. Inline codes are
+    left out.
     """
     named = all(isinstance(language, str) for language in columns)
     codes: dict[str, None] = {}  # in the order of their first appearance
-    found = 0
+    any_unit = False
     with open_bytes(file) as stream:
-        # A translation memory can exceed the memory, so units are read and discarded one by one;
-        # entities are not followed, as they may name files.
-        units = etree.iterparse(
-            stream, tag="{*}tu", resolve_entities=False, no_network=True, huge_tree=True
-        )
-        try:
-            for _, unit in units:
-                variants = _variants(unit)
-                codes.update(dict.fromkeys(variants))
-                if not named and len(codes) > 1:
-                    break
-                line = unit.sourceline
-                texts = [_text_in(variants, str(language)) for language in columns]
-                cells = [one_line(text, report, line) for text in texts if text is not None]
-                if len(cells) == len(columns):
-                    found += 1
-                    yield Row(tuple(cells), line)
-                elif report:
-                    report.skip(f"no variant in {' and '.join(map(str, columns))}", line)
-                unit.clear()
-                while unit.getprevious() is not None:
-                    del unit.getparent()[0]
-        except etree.XMLSyntaxError as error:
-            raise DataError(
-                "the file is not well-formed TMX.", got=error.msg, place=Place(file, error.lineno)
-            ) from None
-    if not found:
+        for unit in _elements(stream, file, "TMX", ["tu"]):
+            variants = _variants(unit)
+            codes.update(dict.fromkeys(variants))
+            if not named and len(codes) > 1:
+                break
+            line = unit.sourceline
+            texts = [_variant(variants, str(language)) for language in columns]
+            cells = [one_line(text, report, line) for text in texts if text is not None]
+            if len(cells) == len(columns):
+                any_unit = True
+                yield Row(tuple(cells), line)
+            elif report:
+                report.skip(f"no variant in {' and '.join(map(str, columns))}", line)
+    if not any_unit:
         both = "both " * (len(columns) > 1)
-        asked = f"no unit has a text in {both}{' and '.join(map(str, columns))}."
+        lacking = f"no unit has a text in {both}{' and '.join(map(str, columns))}."
         raise _other_languages(
-            file, codes, asked if named else "which language is the source, and which the target?"
+            file, codes, lacking if named else "which language is the source, and which the target?"
         )
+
+
+def _elements(
+    stream: BinaryIO, file: Path, kind: str, names: Sequence[str], opening: Sequence[str] = ()
+) -> Iterator[XmlElement]:
+    """The elements of some names, one by one, since a file can exceed the memory.
+
+    Args:
+        opening: elements that are returned when they begin, without their content.
+    """
+    with optional_import(f"reading {kind} files", extra="formats"):
+        from lxml import etree
+    events = etree.iterparse(
+        stream,
+        events=("start", "end") if opening else ("end",),
+        tag=[f"{{*}}{name}" for name in (*opening, *names)],
+        resolve_entities=False,  # they may name files
+        no_network=True,
+        huge_tree=True,
+    )
+    try:
+        for event, element in events:
+            if local_name(element) in opening:
+                if event == "start":
+                    yield element
+            elif event == "end":
+                yield element
+                element.clear()
+                while element.getprevious() is not None:
+                    del element.getparent()[0]
+    except etree.XMLSyntaxError as error:
+        raise DataError(
+            f"the file is not well-formed {kind}.",
+            got=error.msg,
+            place=Location(file, error.lineno),
+        ) from None
 
 
 def _other_languages(file: Path, codes: Iterable[str], message: str) -> JumokError:
-    """The error for a memory of other languages than those asked for; it names the ones found."""
-    found = list(codes)[:20]
-    if not found:
-        return DataError("there are no translation units in it.", place=Place(file))
-    first, second = found[:2] if len(found) > 1 else ("en", "ko")
+    languages = list(codes)[:20]
+    if not languages:
+        return DataError("there are no translation units in it.", place=Location(file))
+    first, second = languages[:2] if len(languages) > 1 else ("en", "ko")
     return ConfigError(
         message,
-        got=f"the languages in it: {', '.join(found)}",
+        got=f"the languages in it: {', '.join(languages)}",
         do=f'--from {first} --to {second}; in a recipe source_column = "{first}", '
         f'target_column = "{second}"',
-        place=Place(file),
+        place=Location(file),
     )
 
 
@@ -87,11 +109,11 @@ def _variants(unit: XmlElement) -> dict[str, str]:
         segment = variant.find("{*}seg")
         code = variant.get(LANGUAGE) or variant.get("lang") or ""
         if segment is not None:
-            texts.setdefault(_code(code), _segment_text(segment))
+            texts.setdefault(_code(code), _text_of(segment))
     return texts
 
 
-def _text_in(variants: dict[str, str], language: str) -> str | None:
+def _variant(variants: dict[str, str], language: str) -> str | None:
     """The text of the exact code, or of the first that starts with it."""
     close = (text for other, text in variants.items() if is_language(other, language))
     return variants.get(_code(language), next(close, None))
@@ -101,24 +123,80 @@ def _code(language: str) -> str:
     return language.lower().replace("_", "-")
 
 
-def is_language(found: str, asked: str) -> bool:
-    """Whether a language code matches: "en" also stands for "en-GB" and "EN_us"."""
-    return _code(found) == _code(asked) or _code(found).startswith(f"{_code(asked)}-")
+def is_language(code: str, language: str) -> bool:
+    """Whether a code is that of a language: "en" also stands for "en-GB" and "EN_us"."""
+    return _code(code) == _code(language) or _code(code).startswith(f"{_code(language)}-")
 
 
-def _segment_text(segment: XmlElement) -> str:
+def local_name(element: XmlElement) -> str:
+    """An element's name without its namespace; "" of comments and instructions."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def _text_of(segment: XmlElement) -> str:
+    """The text of a segment without its inline codes."""
     parts = [segment.text or ""]
-    inside: list[XmlElement | str] = list(reversed(segment))
-    while inside:  # an explicit stack: elements may be nested without limit
-        child = inside.pop()
+    stack: list[XmlElement | str] = list(reversed(segment))
+    while stack:  # and no recursion: elements may be nested without limit
+        child = stack.pop()
         if isinstance(child, str):
             parts.append(child)
             continue
-        inside.append(child.tail or "")
-        # <hi> and <sub> mark text; the other elements of TMX 1.4b hold native codes.
-        if str(child.tag).rpartition("}")[2] in ("hi", "sub"):
-            inside += [*reversed(child), child.text or ""]
+        stack.append(child.tail or "")
+        if local_name(child) in TEXT_ELEMENTS:
+            stack += [*reversed(child), child.text or ""]
     return "".join(parts)
+
+
+def read_xliff(file: Path, columns: Columns, report: CorpusReport | None = None) -> Rows:
+    """Pairs of source and target; units without a translation are dropped.
+
+    The columns may be the two languages, in either order, or numbers, which are ignored. Inline
+    codes are left out.
+    """
+    languages = _two_sides(file, columns)
+    exchanged = False
+    with open_bytes(file) as stream:
+        units = ("trans-unit", "segment")
+        for element in _elements(stream, file, "XLIFF", units, opening=("xliff", "file")):
+            line = element.sourceline
+            if local_name(element) not in units:
+                exchanged |= _exchanged(file, element, languages)
+            elif (sides := _sides(element)) is not None:
+                texts = [one_line(text, report, line) for text in sides]
+                yield Row((texts[exchanged], texts[not exchanged]), line)
+            elif report:
+                report.skip("without a translation", line)
+
+
+def _exchanged(file: Path, element: XmlElement, languages: tuple[Column, Column]) -> bool:
+    """Whether source and target are exchanged; raises ConfigError for other languages."""
+    codes = [
+        element.get(f"{side}-language") or element.get(short) or ""
+        for side, short in (("source", "srcLang"), ("target", "trgLang"))
+    ]
+    if not all(codes) or any(isinstance(language, int) for language in languages):
+        return False
+    for exchanged in (False, True):
+        pairs = zip(reversed(codes) if exchanged else codes, languages, strict=True)
+        if all(is_language(code, str(language)) for code, language in pairs):
+            return exchanged
+    raise ConfigError(
+        "the XLIFF file has other languages.",
+        expected=" and ".join(map(str, languages)),
+        got=" and ".join(codes),
+        place=Location(file, element.sourceline),
+    )
+
+
+def _sides(unit: XmlElement) -> list[str] | None:
+    """The texts of source and target; None without a translation."""
+    source, target = unit.find("{*}source"), unit.find("{*}target")
+    if source is None or target is None:
+        return None
+    state = target.get("state") or unit.get("state") or ""
+    texts = [_text_of(side) for side in (source, target)]
+    return None if state in UNFINISHED or not texts[1].strip() else texts
 
 
 def read_po(file: Path, columns: Columns, report: CorpusReport | None = None) -> Rows:
@@ -128,21 +206,9 @@ def read_po(file: Path, columns: Columns, report: CorpusReport | None = None) ->
     one target, so the two columns need no names; where the first is the language of its header and
     the second is not, the two sides are exchanged.
     """
-    source, target = two_sides(file, columns)
-    parse, fault = pypo.pofile.parsestring, poparser.PoParseError
+    source, target = _two_sides(file, columns)
     # Read as UTF-8 here: the library would guess, and read damaged bytes as Latin-1.
-    content = "\n".join(read_lines(file, report)).encode()
-    try:
-        units = parse(content).units
-    except fault as error:
-        message, line = str(error), re.search(r"on line (\d+)", str(error))
-        raise DataError(
-            "the file is not well-formed PO.",
-            got=message,
-            place=Place(file, int(line[1]) if line else None),
-        ) from None
-    except ANYTHING as error:
-        raise damaged(file, "PO", error) from error
+    units = _po_units("\n".join(read_lines(file, report)).encode(), file)
     exchanged = _is_written_in(units, source) and not _is_written_in(units, target)
     for unit in units:
         if unit.isheader() or unit.isobsolete():
@@ -157,23 +223,36 @@ def read_po(file: Path, columns: Columns, report: CorpusReport | None = None) ->
         yield Row((sides[exchanged], sides[not exchanged]), line)
 
 
-def two_sides(file: Path, columns: Columns) -> tuple[Column, Column]:
-    """The columns of a format that has a source and a target, and nothing else.
+def _po_units(content: bytes, file: Path) -> Sequence[PoUnit]:
+    with optional_import("reading PO files", extra="formats"):
+        from translate.storage import poparser, pypo
+    parse, fault = pypo.pofile.parsestring, poparser.PoParseError
+    try:
+        units: Sequence[PoUnit] = parse(content).units
+    except fault as error:
+        line = re.search(r"on line (\d+)", str(error))
+        raise DataError(
+            "the file is not well-formed PO.",
+            got=str(error),
+            place=Location(file, int(line[1]) if line else None),
+        ) from None
+    except ANYTHING as error:
+        raise damaged(file, "PO", error) from error
+    return units
 
-    Raises:
-        ConfigError: another number of columns is asked for.
-    """
+
+def _two_sides(file: Path, columns: Columns) -> tuple[Column, Column]:
+    """The columns of a format that has a source and a target, and nothing else."""
     if len(columns) != 2:
         raise ConfigError(
             "this format has two columns: the source and the target.",
             got=", ".join(map(str, columns)),
-            place=Place(file),
+            place=Location(file),
         )
     return columns[0], columns[1]
 
 
 def _is_written_in(units: Iterable[PoUnit], language: Column) -> bool:
-    """Whether the header says that the translations are in this language."""
     header = next((str(unit.target) for unit in units if unit.isheader()), "")
-    said = re.search(r"^Language:[ \t]*(\S+)", header, re.MULTILINE)
-    return said is not None and is_language(said[1], str(language))
+    code = HEADER_LANGUAGE.search(header)
+    return code is not None and is_language(code[1], str(language))

@@ -23,11 +23,7 @@ import numpy.typing as npt
 
 from jumok.data.files.damage import ANYTHING
 from jumok.data.files.reading import BLOCK, open_bytes
-from jumok.errors import DataError, Place
-from jumok.late import late_imports
-
-with late_imports("reading word vectors", extra="vectors"):
-    from gensim.models import fasttext, keyedvectors
+from jumok.errors import DataError, Location, optional_import
 
 FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
 HEADER = re.compile(rb"\d{1,15}[ \t]+\d{1,9}\s*")
@@ -56,10 +52,8 @@ def read_vectors(path: Path) -> Vectors:
     """All words and vectors of a file; also .gz.
 
     Raises:
-        DataError: no such file; none of the formats; a row of a different width, a header that does
-            not match, a repeated word, a number that is invalid or not finite, a truncated file,
-            words that are not UTF-8. The text names the line, or the index of the word in a binary
-            file.
+        DataError: none of the formats, or not consistent; the text names the line, or the index of
+            the word in a binary file.
         MissingExtraError: gensim is not installed.
     """
     with open_bytes(path) as stream:
@@ -68,7 +62,7 @@ def read_vectors(path: Path) -> Vectors:
         raise DataError(
             "the file begins with a byte order mark, which would become part of the first word.",
             do="save it as UTF-8 without one, for example: sed -i '1s/^\\xEF\\xBB\\xBF//' FILE",
-            place=Place(path),
+            place=Location(path),
         )
     if start.startswith(FASTTEXT_MAGIC):
         return _finite(_read_fasttext(path), path, first=None)
@@ -89,6 +83,9 @@ def _looks_binary(rows: bytes, width: int) -> bool:
 
 
 def _read_word2vec(path: Path, binary: bool, header: bool) -> Vectors:
+    with optional_import("reading word vectors", extra="vectors"):
+        from gensim.models import keyedvectors
+
     load = keyedvectors.KeyedVectors.load_word2vec_format
     try:
         read = load(str(path), binary=binary, no_header=not header)
@@ -99,6 +96,9 @@ def _read_word2vec(path: Path, binary: bool, header: bool) -> Vectors:
 
 def _read_fasttext(path: Path) -> Vectors:
     """The words of a fastText model; its vectors of unseen words are not used."""
+    with optional_import("reading word vectors", extra="vectors"):
+        from gensim.models import fasttext
+
     load = fasttext.load_facebook_vectors
     try:
         read = load(str(path))
@@ -109,7 +109,7 @@ def _read_fasttext(path: Path) -> Vectors:
             "this fastText model is damaged or truncated.",
             got=f"{type(error).__name__}: {error}",
             do="download it again, or use its .vec file",
-            place=Place(path),
+            place=Location(path),
         ) from error
     return Vectors(list(read.index_to_key), np.asarray(read.vectors, np.float32))
 
@@ -127,7 +127,7 @@ def _check_text(path: Path, header: bool) -> None:
                     expected=f"a word and {width or 'its'} numbers, with single spaces between",
                     got=f"{found} numbers: {_shown(line)}",
                     do="correct or remove the row; words that contain spaces cannot be read",
-                    place=Place(path, number),
+                    place=Location(path, number),
                 )
             width = found
             _check_word(word, path, number)
@@ -136,7 +136,7 @@ def _check_text(path: Path, header: bool) -> None:
                     "a word occurs twice.",
                     got=f"{word.decode()!r}, also on line {lines[word]}",
                     do="remove one of the rows",
-                    place=Place(path, number),
+                    place=Location(path, number),
                 )
             lines[word] = number
     _check_count(path, count, len(lines))
@@ -153,7 +153,7 @@ def _check_binary(path: Path) -> None:
                     "a word occurs twice.",
                     got=f"{word.decode()!r}, words {seen[word]:,} and {number:,}",
                     do="write the file again without it",
-                    place=Place(path),
+                    place=Location(path),
                 )
             seen[word] = number
     _check_count(path, count, len(seen))
@@ -179,7 +179,7 @@ def _binary_words(stream: BinaryIO, width: int, path: Path, count: int) -> Itera
             expected=f"{count:,} words with {width} numbers of 4 bytes each, from the header",
             got=f"{found:,} whole ones and {len(rest)} bytes",
             do="download it again",
-            place=Place(path),
+            place=Location(path),
         )
 
 
@@ -189,7 +189,7 @@ def _read_header(stream: BinaryIO, path: Path) -> tuple[int, int]:
         raise DataError(
             "there are no vectors in this file.",
             got=f"a header of {count} words and {width} numbers each",
-            place=Place(path, 1),
+            place=Location(path, 1),
         )
     return count, width
 
@@ -201,7 +201,7 @@ def _check_count(path: Path, said: int | None, found: int) -> None:
             expected=f"{said:,} words, according to the header",
             got=f"{found:,} words",
             do="download the file again, or correct its first line",
-            place=Place(path, 1),
+            place=Location(path, 1),
         )
 
 
@@ -214,7 +214,7 @@ def _check_word(word: bytes, path: Path, line: int | None, where: str = "") -> N
             got=f"byte {word[error.start]:#04x}{f' in {where}' if where else ''}",
             do="convert the file, for example: iconv -f LATIN1 -t UTF-8; in a binary file the "
             "header's width may be wrong",
-            place=Place(path, line),
+            place=Location(path, line),
         ) from None
 
 
@@ -231,9 +231,9 @@ def _not_a_number(path: Path, header: bool, error: Exception) -> DataError:
                         expected="a word and its numbers",
                         got=f"{field.decode(errors='replace')!r} in {_shown(line)}",
                         do="is this a file of vectors? word2vec, GloVe and fastText can be read",
-                        place=Place(path, number),
+                        place=Location(path, number),
                     )
-    return DataError("the vectors cannot be read.", got=str(error), place=Place(path))
+    return DataError("the vectors cannot be read.", got=str(error), place=Location(path))
 
 
 def _finite(vectors: Vectors, path: Path, first: int | None) -> Vectors:
@@ -244,7 +244,7 @@ def _finite(vectors: Vectors, path: Path, first: int | None) -> Vectors:
             "a vector contains a number that is not finite.",
             got=f"the word {vectors.words[bad[0]]!r}",
             do="remove it",
-            place=Place(path, None if first is None else first + int(bad[0])),
+            place=Location(path, None if first is None else first + int(bad[0])),
         )
     return vectors
 

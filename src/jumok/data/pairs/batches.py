@@ -1,21 +1,21 @@
 """Pairs as tensors: the input of a model in training, validation and decoding."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cached_property, partial
 from random import Random
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from jumok.data.flat import Flat, StoredSequences
 from jumok.data.pairs.rows import batched_rows
 from jumok.data.pairs.sampler import Cursor, PairSampler, plan_epoch
 from jumok.data.pairs.store import PairCorpus
-from jumok.data.planned import Planned
+from jumok.data.planned import Planned, PlannedUpdates
+from jumok.data.store import Ragged, StoredSequences
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
 from jumok.shapes import Bool, Int, Tensor
 
@@ -42,10 +42,11 @@ def changed(batch: Micro, change: Callable[[Tensor], Tensor]) -> Micro:
             return change(value)
         return changed(value, change) if is_dataclass(value) else value
 
-    once = [name for name, each in vars(type(batch)).items() if isinstance(each, cached_property)]
+    members = vars(type(batch)).items()
+    once = [name for name, member in members if isinstance(member, cached_property)]
     computed = {name: of(getattr(batch, name)) for name in once}
-    own = {name: of(each) for name, each in vars(batch).items() if name not in once}
-    other = replace(batch, **own)  # type: ignore[type-var]  # every batch is a dataclass
+    fields = {name: of(member) for name, member in vars(batch).items() if name not in once}
+    other = replace(batch, **fields)  # type: ignore[type-var]  # every batch is a dataclass
     vars(other).update(computed)
     return other
 
@@ -61,15 +62,14 @@ class Batch:
 
     Attributes:
         source: tokens and END, padded with PAD.
-        source_allowed: True where a source position is a token; None means everywhere.
+        source_allowed: True where a source position is a token; None: everywhere.
         target_input: START and tokens, padded with PAD.
-        target_output: tokens and END, padded with PAD: the tokens that `target_input` is to
-            predict.
+        target_output: tokens and END, padded with PAD.
         sources, targets: the number of tokens of each side, END included.
         source_documents, target_documents: the number of each position's sentence where several
             share a row; None: a row is one sentence.
         source_offsets, target_offsets: where these sentences begin, in the order of their numbers.
-        longest: positions of the longest one; given where they share rows.
+        longest: positions of the longest one where they share rows.
     """
 
     source: Int[Tensor, "batch source"]
@@ -86,8 +86,8 @@ class Batch:
 
     @cached_property
     def places(self) -> Int[Tensor, " targets"]:
-        """Which positions of the targets are tokens (`places_of`); all of them, with padding, where
-        batches have one shape.
+        """The positions of the target's tokens (`places_of`); all, with padding, where batches have
+        one shape.
         """
         if self.target_offsets is not None:
             return torch.arange(self.target_output.numel())
@@ -95,7 +95,6 @@ class Batch:
 
     @property
     def work(self) -> int:
-        """The number of positions, padding included (`work_of`)."""
         return work_of(self.source.numel(), self.target_input.numel())
 
 
@@ -123,9 +122,8 @@ class Resampling:
     Sources of a micro-batch then differ in length, and are padded.
 
     Attributes:
-        source, target: the tokenizers of the two sides.
         alpha: see `Tokenizer.encode_sampled`.
-        seed: the seed of the samples, together with the update.
+        seed: of the samples, together with the update.
     """
 
     source: Tokenizer
@@ -134,7 +132,6 @@ class Resampling:
     seed: int
 
     def batch(self, store: PairCorpus, rows: npt.NDArray[np.int64], random: Random) -> Batch:
-        """The pairs in these rows of a store that keeps its texts, tokenized again."""
         sources, targets = store.texts(rows.tolist())
         return collate(
             [self.source.encode_sampled(text, self.alpha, random) for text in sources],
@@ -142,23 +139,13 @@ class Resampling:
         )
 
 
-class Updates(ABC, Generic[Micro]):
-    """An endless iterator of updates, each a list of micro-batches, that can be resumed.
-
-    `cursor` is the position of the stream after the last update.
-    """
+class Updates(PlannedUpdates[Micro]):
+    """Updates whose rows a sampler chooses; `cursor` is the position after the last update."""
 
     def __init__(self, sampler: PairSampler) -> None:
         self._sampler = sampler
 
-    def __iter__(self) -> Iterator[list[Micro]]:
-        return self
-
-    def __next__(self) -> list[Micro]:
-        return [each.collate() for each in self.planned()]
-
     def planned(self) -> list[Planned[Micro]]:
-        """The next update, its micro-batches not yet collated."""
         update = self._sampler.update
         return [
             Planned(self._work(corpus, rows), partial(self._batch, (update, number), corpus, rows))
@@ -190,12 +177,7 @@ class Updates(ABC, Generic[Micro]):
 
 
 class UpdateStream(Updates[Batch]):
-    """Updates of pairs.
-
-    Args:
-        stores: the corpora, in the sampler's order.
-        resampling: tokenizes every sentence again each time it is seen; None uses the stored ids.
-    """
+    """Updates of pairs; with `resampling`, every sentence is tokenized again each time."""
 
     def __init__(
         self,
@@ -209,10 +191,10 @@ class UpdateStream(Updates[Batch]):
     def _work(self, corpus: int, rows: npt.NDArray[np.int64]) -> int:
         # The plan of the block has read the lengths, so its shards are open.
         source, target = (
-            len(rows) * (max(int(each.lengths[own].max()) for each, _, own in side.parts(rows)) + 1)
+            max(int(store.lengths_of(own).max()) for store, _, own in side.parts(rows)) + 1
             for side in (self._stores[corpus].source, self._stores[corpus].target)
         )
-        return work_of(source, target)
+        return work_of(len(rows) * source, len(rows) * target)
 
     def _batch(self, place: tuple[int, int], corpus: int, rows: npt.NDArray[np.int64]) -> Batch:
         if self._resampling is None:
@@ -244,7 +226,7 @@ def validation_batches(store: PairCorpus, tokens: int) -> Iterator[Batch]:
 def source_batches(
     sources: Sequence[Sequence[int]], *, sentences: int, tokens: int | None = None
 ) -> Iterator[SourceBatch]:
-    """Batches of sources of any lengths (token ids without END) for decoding: `batched_rows`."""
+    """Batches of sources (token ids without END) for decoding: see `batched_rows`."""
     for rows in batched_rows(sources, sentences, tokens):
         yield source_batch([sources[row] for row in rows], rows)
 
@@ -256,10 +238,8 @@ def padding(batches: Sequence[Batch]) -> float:
 
 
 def source_batch(sources: Sequence[Sequence[int]], rows: list[int]) -> SourceBatch:
-    """These sources (token ids without END) in one batch.
-
-    Args:
-        rows: their indices in the input.
+    """These sources (token ids without END), whose indices in the input are `rows`, as one
+    batch.
     """
     ids, lengths = fill(sources)
     tokens, allowed = with_end(ids, lengths)
@@ -309,23 +289,22 @@ def fill(rows: Sequence[Sequence[int]]) -> tuple[Ids, Ids]:
 
 
 def gather(side: StoredSequences, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids]:
-    """The result of `fill`, read from the store in one step, or from each of its shards in one."""
-    found = [(places, *_gather(flat, own)) for flat, places, own in side.parts(rows)]
-    if len(found) == 1:
-        return found[0][1:]
+    """As `fill`, read from the store in one step, or from each of its shards in one."""
+    parts = [(indices, *_gather(part, own)) for part, indices, own in side.parts(rows)]
+    if len(parts) == 1:
+        return parts[0][1:]
     lengths = np.empty(len(rows), dtype=np.int64)
-    ids = np.full((len(rows), max(some.shape[1] for _, some, _ in found)), PAD, dtype=np.int64)
-    for places, some, its in found:
-        ids[places, : some.shape[1]] = some
-        lengths[places] = its
+    width = max(part_ids.shape[1] for _, part_ids, _ in parts)
+    ids = np.full((len(rows), width), PAD, dtype=np.int64)
+    for indices, part_ids, part_lengths in parts:
+        ids[indices, : part_ids.shape[1]] = part_ids
+        lengths[indices] = part_lengths
     return ids, lengths
 
 
-def _gather(side: Flat, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids]:
-    # As plain arrays: those of numpy's class of mapped files take longer to index.
-    values, ends = np.asarray(side.values), np.asarray(side.ends)
-    lengths = np.asarray(side.lengths)[rows].astype(np.int64)
+def _gather(side: Ragged, rows: npt.NDArray[np.int64]) -> tuple[Ids, Ids]:
+    lengths = side.lengths_of(rows)
     positions = np.arange(int(lengths.max()))
     real = positions < lengths[:, None]  # rows, positions
-    places = np.where(real, (ends[rows] - lengths)[:, None] + positions, 0)
-    return np.where(real, values[places], PAD).astype(np.int64), lengths
+    places = np.where(real, side.offsets[rows][:, None] + positions, 0)
+    return np.where(real, side.values[places], PAD).astype(np.int64), lengths

@@ -1,9 +1,9 @@
-"""Divides large corpora into blocks: the memory of a plan does not grow with the corpus.
+"""Blocks of large corpora, so that the memory of a plan does not grow with the corpus.
 
 A corpus of more than BLOCK pairs consists of *stretches* of neighbouring pairs: its shards, or
 parts of large shards. An epoch brings the stretches into a new order and forms blocks of about
-BLOCK pairs from them; each block is planned by itself. So a pair meets others from all over the
-corpus, and only the stretches of one block are read at a time. A smaller corpus is one block.
+BLOCK pairs from them; each is planned by itself. So a pair meets others from all over the corpus,
+and only the stretches of one block are read at a time. A smaller corpus is one block.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
+
+from jumok.data.store import Ragged
 
 Lengths = npt.NDArray[np.int32]
 Rows = npt.NDArray[np.int64]
@@ -32,14 +34,10 @@ class PairLengths(Protocol):
         ...
 
     @property
-    def source_tokens(self) -> int:
-        """The tokens of all sources."""
-        ...
+    def source_tokens(self) -> int: ...
 
     @property
-    def target_tokens(self) -> int:
-        """The tokens of all targets."""
-        ...
+    def target_tokens(self) -> int: ...
 
     @property
     def longest(self) -> int:
@@ -47,20 +45,20 @@ class PairLengths(Protocol):
         ...
 
     def expect(self, stretches: Sequence[tuple[int, int]]) -> None:
-        """These pairs (the first row, and the one after the last) are needed soon."""
+        """The pairs of these ranges of rows are needed soon."""
         ...
 
     def read(self, first: int, end: int) -> tuple[Lengths, Lengths]:
-        """The source and the target lengths of the pairs from `first` to before `end`."""
+        """The lengths of both sides of the pairs from `first` to before `end`."""
         ...
 
 
 @dataclass(frozen=True)
 class StoredLengths:
-    """Those of one store, whose lengths may be mapped into memory and of any integer type."""
+    """Those of one store."""
 
-    source: npt.NDArray[np.integer]
-    target: npt.NDArray[np.integer]
+    source: Ragged
+    target: Ragged
 
     @property
     def shards(self) -> tuple[int, ...]:
@@ -68,31 +66,30 @@ class StoredLengths:
 
     @property
     def source_tokens(self) -> int:
-        return int(self.source.sum(dtype=np.int64))
+        return int(self.source.offsets[-1])
 
     @property
     def target_tokens(self) -> int:
-        return int(self.target.sum(dtype=np.int64))
+        return int(self.target.offsets[-1])
 
     @property
     def longest(self) -> int:
-        return max(int(self.source.max()), int(self.target.max()))
+        return max(self.source.longest, self.target.longest)
 
     def expect(self, stretches: Sequence[tuple[int, int]]) -> None:
         """They are on the disk."""
 
     def read(self, first: int, end: int) -> tuple[Lengths, Lengths]:
-        """See `PairLengths`."""
-        source, target = self.source[first:end], self.target[first:end]
+        source, target = (side.lengths(first, end) for side in (self.source, self.target))
         return source.astype(np.int32), target.astype(np.int32)
 
 
 @dataclass(frozen=True)
 class PairBlock:
-    """Some stretches of a corpus, whose pairs are counted through.
+    """Some stretches of a corpus.
 
     Attributes:
-        firsts: the row of the first pair of each stretch; rows are 64 bits wide.
+        firsts: the row of the first pair of each stretch.
         ends: the number of pairs in the block up to the end of each stretch.
     """
 
@@ -104,7 +101,7 @@ class PairBlock:
 
     @property
     def stretches(self) -> list[tuple[int, int]]:
-        """The rows of each: its first, and the one after its last."""
+        """The range of rows of each."""
         sizes = np.diff(self.ends, prepend=0)
         return list(zip(self.firsts.tolist(), (self.firsts + sizes).tolist(), strict=True))
 
@@ -116,7 +113,6 @@ class PairBlock:
         return rows
 
     def lengths(self, corpus: PairLengths) -> tuple[Lengths, Lengths]:
-        """The source and the target lengths of the block's pairs."""
         source, target = (np.empty(len(self), dtype=np.int32) for _ in range(2))
         place = 0
         for first, end in self.stretches:

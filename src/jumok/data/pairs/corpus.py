@@ -11,21 +11,18 @@ import numpy.typing as npt
 from jumok.data.files.formats import bare_name, kind_of_name
 from jumok.data.files.reading import read_lines
 from jumok.data.files.tables import MOST_COLUMNS, Column, read_tsv, read_tsv_columns
-from jumok.data.pairs.columns import PairColumns, columns_of
 from jumok.data.pairs.drift import explain_drift
-from jumok.data.pairs.pair import Pair
+from jumok.data.pairs.pair import Pair, PairColumns, columns_of
 from jumok.data.report import CorpusReport
-from jumok.errors import ConfigError, DataError, Place
-from jumok.parts import names, resolve
+from jumok.errors import ConfigError, DataError, Location
+from jumok.parts import builder_of, names
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """The files of a corpus: two aligned files, or one file with two columns.
+    """The files of a corpus: two line-aligned text files, or one file with two columns.
 
     Attributes:
-        source, target: two line-aligned text files; or
-        file: one file with both sides.
         source_column, target_column: in `file`, a column's name (CSV and TSV with a header line,
             JSONL, Parquet), its number from 0 (CSV and TSV without a header, Parquet) or a language
             code (TMX; PO and XLIFF may do without).
@@ -33,8 +30,8 @@ class Corpus:
         format: for `file`: csv, tsv, jsonl, parquet, tmx, xliff, po or a registered one; None takes
             it from the suffix. For source and target: "text" reads lines even if they look like
             markup; None refuses markup.
-        weight: the sampling weight of this corpus relative to the others; None: its size.
-        name: its name in reports; empty: the file's name.
+        weight: the sampling weight relative to other corpora; None: its size.
+        name: in reports; empty: the file's name.
         skip_damaged: leave out table rows and lines that cannot be read, and count them.
         left: which of its pairs are read, one value for each pair in their order; None: all.
     """
@@ -60,7 +57,6 @@ class Corpus:
         return self.name or " + ".join(path.name for path in self.files)
 
     def report(self) -> CorpusReport:
-        """A new, empty report."""
         return CorpusReport(self.title, skip_damaged=self.skip_damaged)
 
 
@@ -72,7 +68,7 @@ def read_pairs(corpus: Corpus, report: CorpusReport | None = None) -> Iterator[P
 
     Raises:
         ConfigError: the corpus names neither two aligned files nor one file, or both.
-        DataError: a file cannot be read in its format; the text says where.
+        DataError: a file cannot be read in its format.
         MissingExtraError: the format's library is not installed.
     """
     report = report or corpus.report()
@@ -89,7 +85,7 @@ def read_pairs(corpus: Corpus, report: CorpusReport | None = None) -> Iterator[P
             got=", ".join(map(str, corpus.files)),
         )
     else:
-        reader = resolve("format", format_of(corpus))
+        reader = builder_of("format", format_of(corpus))
         columns = (corpus.source_column, corpus.target_column, *corpus.further)
         pairs = (
             Pair(source, target, line, tuple(further))
@@ -105,21 +101,17 @@ def read_pairs(corpus: Corpus, report: CorpusReport | None = None) -> Iterator[P
 
 
 def read_columns(corpus: Corpus, report: CorpusReport, size: int) -> Iterator[PairColumns]:
-    """The same pairs by columns: of at most `size` rows, or of a megabyte of a TSV file.
-
-    Raises:
-        ConfigError, DataError, MissingExtraError: as `read_pairs`.
-    """
+    """The same pairs by columns: of at most `size` rows, or of a megabyte of a TSV file."""
     columns = corpus.source_column, corpus.target_column
     numbers = [column for column in columns if isinstance(column, int) and column >= 0]
     file, table = corpus.file, None
     if file is not None and not corpus.source and not corpus.target:
-        table = resolve("format", format_of(corpus))
+        table = builder_of("format", format_of(corpus))
     if table is not read_tsv or len(numbers) < len(columns) or max(numbers) >= MOST_COLUMNS:
         yield from columns_of(read_pairs(corpus, report), size)
         return
     assert file is not None
-    read, found = 0, False
+    read, any_pair = 0, False
     for (sources, targets), lines in read_tsv_columns(file, numbers, report):
         part = PairColumns(sources, targets, lines)
         if corpus.left is not None:
@@ -128,19 +120,19 @@ def read_columns(corpus: Corpus, report: CorpusReport, size: int) -> Iterator[Pa
             kept = list(compress(sources, left)), list(compress(targets, left))
             part = PairColumns(kept[0], kept[1], lines[left])
         if len(part):
-            found = True
+            any_pair = True
             yield part
-    if not found:
+    if not any_pair:
         raise _no_pairs(corpus)
 
 
 def _no_pairs(corpus: Corpus) -> DataError:
-    place = Place(" + ".join(map(str, corpus.files)))
+    place = Location(" + ".join(map(str, corpus.files)))
     return DataError("there are no pairs in it.", place=place)
 
 
 def format_of(corpus: Corpus) -> str:
-    """The format of `corpus.file`: the given one, or that of its suffix."""
+    """The format of `corpus.file`: the stated one, or that of its suffix."""
     assert corpus.file is not None
     kind = corpus.format or kind_of_name(corpus.file) or Path(bare_name(corpus.file)).suffix[1:]
     if kind not in names("format"):
@@ -149,7 +141,7 @@ def format_of(corpus: Corpus) -> str:
             expected=f"one of {', '.join(names('format'))}",
             got=repr(kind),
             do="set format, or give source and target for two aligned text files",
-            place=Place(corpus.file),
+            place=Location(corpus.file),
         )
     return kind
 

@@ -1,8 +1,8 @@
-"""Finds the line from which two files are no longer aligned.
+"""The line from which two files are no longer aligned.
 
 Translations of long sentences are long (Gale and Church 1993): the lengths of aligned lines vary
-together, those of shifted lines do not. With d more lines on one side, every path of shifts
-0 <= 1 <= ... <= d down the files has a cost, and the cheapest path's first step is the place.
+together, those of shifted lines do not. With d more lines on one side, every path of shifts 0 <= 1
+<= ... <= d down the files has a cost, and the cheapest path's first step is the line.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.data.files.reading import read_lines
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 VARIANCE = 6.8  # of the length of a translation, per character (Gale and Church 1993, section 3.1)
 WORST = 9.0  # the cost of a pair is capped, so that one unusual line does not decide
@@ -22,9 +22,7 @@ Lengths = npt.NDArray[np.float64]
 
 
 def explain_drift(source: Path, target: Path) -> DataError:
-    """The error for two files with different line counts; it names the line from which they seem
-    misaligned.
-    """
+    """The error for two files with different line counts; it names the line of the first shift."""
     sources, targets = _line_lengths(source), _line_lengths(target)
     shorter, longer = (source, target) if len(sources) < len(targets) else (target, source)
     shared = min(len(sources), len(targets))
@@ -40,7 +38,7 @@ def explain_drift(source: Path, target: Path) -> DataError:
         expected="one translation per line",
         got=f"{len(sources):,} lines in {source}, {len(targets):,} in {target}; {where}",
         do=f"check line {min(line, shared):,} of both files",
-        place=Place(longer, line),
+        place=Location(longer, line),
     )
 
 
@@ -72,8 +70,7 @@ def first_drift(source: Lengths, target: Lengths) -> int:
 
 
 def shifted_part(source: Lengths, target: Lengths) -> tuple[int, int, int] | None:
-    """A section of the corpus in which the pairs are shifted against each other, judging by the
-    lengths.
+    """A section of the corpus in which the pairs are shifted against each other, by their lengths.
 
     It is the section and the shift that fit the lengths best, compared with no shift. None: no
     section fits better than by chance. (The maximum by chance in 335,000 pairs of three corpora is
@@ -86,8 +83,8 @@ def shifted_part(source: Lengths, target: Lengths) -> tuple[int, int, int] | Non
         return None
     ratio = max(source.mean(), 1.0) / max(target.mean(), 1.0)
     straight = _cost(source, target, ratio)
-    best, found = SURE, None
-    for shift in (each for each in range(-SHIFTS, SHIFTS + 1) if each):
+    best, section = SURE, None
+    for shift in (*range(-SHIFTS, 0), *range(1, SHIFTS + 1)):
         first, last = max(0, -shift), len(source) - max(0, shift)
         if last <= first:
             continue
@@ -97,8 +94,8 @@ def shifted_part(source: Lengths, target: Lengths) -> tuple[int, int, int] | Non
         end = int(gain.argmax())
         if gain[end] > best:
             best, start = float(gain[end]), int(total[: end + 1].argmin())
-            found = first + start, first + end - 1, shift
-    return found
+            section = first + start, first + end - 1, shift
+    return section
 
 
 def _cost(longer: Lengths, shorter: Lengths, ratio: float) -> Lengths:

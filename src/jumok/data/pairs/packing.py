@@ -1,9 +1,8 @@
-"""Batches of pairs that all have one shape: many sentences in one row, for processors that need it.
+"""Batches of pairs that all have one shape, with many sentences in one row.
 
-A batch has a fixed number of source positions and of target positions. Pairs are put into it one
-after another, and what is left is padding in documents of its own, so that no position is without a
-document. A GPU that records its steps, or compiles them, does so for one shape. On a CPU batches of
-exact lengths are faster (`sampler.py`).
+What is left of a row is padding in documents of its own, so that no position is without a document.
+A GPU that records its steps, or compiles them, does so for one shape. On a CPU batches of exact
+lengths are faster (`sampler.py`).
 
 Source: Krell et al. 2021, "Efficient sequence packing without cross-contamination".
 """
@@ -31,7 +30,7 @@ class PackedShape:
 
     Attributes:
         source, target: positions of a row, END or START counted.
-        pairs: at most so many share a row.
+        pairs: of a row, at most.
         longest: positions of the longest sentence of either side.
     """
 
@@ -47,10 +46,10 @@ class PackedShape:
         Raises:
             ConfigError: a pair has more tokens than a batch has positions.
         """
-        count = sum(sum(each.shards) for each in lengths)
-        sources = count + sum(each.source_tokens for each in lengths)
-        targets = count + sum(each.target_tokens for each in lengths)
-        longest = 1 + max(each.longest for each in lengths)
+        count = sum(sum(corpus.shards) for corpus in lengths)
+        sources = count + sum(corpus.source_tokens for corpus in lengths)
+        targets = count + sum(corpus.target_tokens for corpus in lengths)
+        longest = 1 + max(corpus.longest for corpus in lengths)
         if longest > micro_tokens:
             raise ConfigError(
                 "a sentence is longer than a packed batch.",
@@ -99,32 +98,27 @@ def packed_batch(
     sources: list[npt.NDArray[np.int64]], targets: list[npt.NDArray[np.int64]], shape: PackedShape
 ) -> Batch:
     """Pairs of token ids (without START and END) in one row."""
-    source = _row([np.append(each, END) for each in sources], shape.source, shape)
-    given = _row([np.append(START, each) for each in targets], shape.target, shape)
-    wanted = np.full((1, shape.target), PAD, dtype=np.int64)
-    wanted[0, : given.tokens] = np.concatenate([np.append(each, END) for each in targets])
+    source = _row([np.append(ids, END) for ids in sources], shape.source, shape)
+    inputs = _row([np.append(START, ids) for ids in targets], shape.target, shape)
+    outputs = np.full((1, shape.target), PAD, dtype=np.int64)
+    outputs[0, : inputs.tokens] = np.concatenate([np.append(ids, END) for ids in targets])
     return Batch(
         source=torch.from_numpy(source.ids),
         source_allowed=None,
-        target_input=torch.from_numpy(given.ids),
-        target_output=torch.from_numpy(wanted),
+        target_input=torch.from_numpy(inputs.ids),
+        target_output=torch.from_numpy(outputs),
         sources=source.tokens,
-        targets=given.tokens,
+        targets=inputs.tokens,
         source_documents=torch.from_numpy(source.numbers),
-        target_documents=torch.from_numpy(given.numbers),
+        target_documents=torch.from_numpy(inputs.numbers),
         source_offsets=torch.from_numpy(source.offsets),
-        target_offsets=torch.from_numpy(given.offsets),
+        target_offsets=torch.from_numpy(inputs.offsets),
         longest=shape.longest,
     )
 
 
 class PackedUpdates(Updates[Batch]):
-    """Updates of packed pairs.
-
-    Args:
-        stores: the corpora, in the sampler's order.
-        sampler: its planner gives batches that fit into the shape.
-    """
+    """Updates of packed pairs; the sampler's planner makes batches that fit into the shape."""
 
     def __init__(
         self, stores: Sequence[PairCorpus], sampler: PairSampler, shape: PackedShape
@@ -152,7 +146,7 @@ def gather_packed(store: PairCorpus, rows: Rows, shape: PackedShape) -> Batch:
 
 @dataclass(frozen=True)
 class _Side:
-    """One side of a packed batch: its row, the documents of its positions, and where they begin."""
+    """One side of a packed batch; `numbers` are the documents of its positions."""
 
     ids: Ids
     numbers: Ids
@@ -163,7 +157,7 @@ class _Side:
 def _row(sentences: list[npt.NDArray[np.int64]], room: int, shape: PackedShape) -> _Side:
     """The sentences side by side; padding is cut into documents that come after all sentences."""
     lengths = np.zeros(shape.pairs + shape.padding, dtype=np.int64)
-    lengths[: len(sentences)] = [len(each) for each in sentences]
+    lengths[: len(sentences)] = [len(sentence) for sentence in sentences]
     tokens = int(lengths.sum())
     rest = room - tokens
     for slot in range(shape.pairs, len(lengths)):

@@ -1,6 +1,5 @@
-"""Reads a prepared corpus: its shards as one corpus, each opened when it is first needed."""
+"""A prepared corpus: its shards as one corpus, each opened when it is first needed."""
 
-import json
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,9 +9,7 @@ from threading import RLock
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from jumok.data.cache import STORE
 from jumok.data.files.manifest import (
     MANIFEST,
     TOKENIZER,
@@ -22,36 +19,32 @@ from jumok.data.files.manifest import (
     parse_manifest,
 )
 from jumok.data.files.remote import CorpusFiles, corpus_files
-from jumok.data.flat import Flat, Rows
 from jumok.data.pairs.blocks import Lengths
 from jumok.data.pairs.rows import spread
-from jumok.data.pairs.store import PairStore, map_pairs
+from jumok.data.pairs.store import PairStore
 from jumok.data.report import CorpusReport
+from jumok.data.store import Ids, Ragged, Rows, read_store
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
-OPEN = 4096  # shards: each is up to twelve mapped files, and Linux maps 65,530 for a process
+OPEN = 256  # shards: each is an open file, of which systems allow a process 1,024 and more
 SAMPLED = 8  # shards that examples are taken from: all of them may be far away
 
 
 class ShardedPairs:
-    """A prepared corpus: what a `PairStore` is, of any size.
+    """A prepared corpus, in a folder or at an address, as a `PairCorpus` of any size.
 
     Args:
-        where: the folder with manifest.json, or its address.
         cache: the folder for copies of what is at an address.
 
     Attributes:
-        key: names the content.
         tokenizer: that of all shards.
         validation: a table of pairs (source, target) that are in no shard; None: there is none.
-        source, target: the ids of every sentence.
-        report: the lines read, corrected and left out when it was prepared.
         shards: the number of pairs in each.
 
     Raises:
-        DataError: there is no corpus; its manifest lies; a file is missing, cut or changed. What is
-            only known when a shard is opened is raised then.
+        DataError: there is no corpus, or a file is missing, cut or changed. What is only known when
+            a shard is opened is raised then.
         MissingExtraError: a package that reads the address is not installed.
     """
 
@@ -86,37 +79,32 @@ class ShardedPairs:
 
     @property
     def lengths(self) -> "ShardedPairs":
-        """Those of all pairs: see `PairLengths`, which this class keeps to."""
+        """The corpus itself, which has the interface of `PairLengths`."""
         return self
 
     @property
     def source_tokens(self) -> int:
-        """The tokens of all sources, according to the manifest."""
         return sum(shard.source_tokens for shard in self.manifest.shards)
 
     @property
     def longest(self) -> int:
-        """The most tokens on one side of a pair, according to the manifest."""
         return self.manifest.longest
 
     @property
     def target_tokens(self) -> int:
-        """The tokens of all targets, according to the manifest."""
         return sum(shard.target_tokens for shard in self.manifest.shards)
 
     def expect(self, stretches: Iterable[tuple[int, int]]) -> None:
-        """Shards with these rows are needed soon; copies of them are begun."""
         numbers = {n for first, end in stretches for n, _, _ in self._within(first, end)}
         self._files.expect([self.manifest.shards[number] for number in sorted(numbers)])
 
     def read(self, first: int, end: int) -> tuple[Lengths, Lengths]:
-        """The source and the target lengths of the pairs from `first` to before `end`."""
         parts = [self.store(n).lengths.read(a, b) for n, a, b in self._within(first, end)]
         source, target = zip(*parts, strict=True)
         return np.concatenate(source), np.concatenate(target)
 
     def texts(self, rows: Iterable[int]) -> tuple[list[str], list[str]]:
-        """The source and target texts of these pairs.
+        """The texts of both sides of these pairs.
 
         Raises:
             DataError: the corpus was prepared without texts.
@@ -131,9 +119,9 @@ class ShardedPairs:
 
     def sample(self, count: int) -> Sequence[int]:
         """At most `count` rows, evenly spaced over a few of the shards."""
-        some = spread(range(len(self.shards)), SAMPLED)
-        ranges = [range(self._firsts[number], self._firsts[number + 1]) for number in some]
-        rows = [row for each in ranges for row in spread(each, -(-count // len(some)))]
+        chosen = spread(range(len(self.shards)), SAMPLED)
+        ranges = [range(self._firsts[number], self._firsts[number + 1]) for number in chosen]
+        rows = [row for shard in ranges for row in spread(shard, -(-count // len(chosen)))]
         return spread(rows, count)
 
     def located(self, row: int) -> tuple[int, int]:
@@ -152,7 +140,7 @@ class ShardedPairs:
         """A shard, opened.
 
         Raises:
-            DataError: a file is missing, cut or changed, or does not hold what the manifest says.
+            DataError: a file is missing, cut or changed, or differs from the manifest.
         """
         with self._lock:
             if number not in self._opened:
@@ -171,11 +159,11 @@ class ShardedPairs:
             first, number, start = self._firsts[number] + stop, number + 1, 0
 
     def _open(self, record: ShardRecord) -> PairStore:
-        folder = self._files.shard(record)
-        size, place = self.tokenizer.size, Place(f"{self._place.file}, {record.name}")
+        file = self._files.file(record.name, record.file)
+        size, place = self.tokenizer.size, Location(f"{self._place.file}, {record.name}")
         try:
-            about = json.loads((folder / STORE).read_text("utf-8"))["about"]
-            store, written = map_pairs(folder, about, (size, size)), str(about["tokenizer"])
+            stored = read_store(file, verified=True)
+            store, written = PairStore.of(stored, (size, size)), str(stored.about["tokenizer"])
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise DataError(
                 "the shard does not hold what a shard holds.",
@@ -191,14 +179,14 @@ class ShardedPairs:
                 do="prepare the corpus again: jumok prepare",
                 place=place,
             )
-        said = record.pairs, record.source_tokens, record.target_tokens, record.longest
-        longest = max(store.source.lengths.max(), store.target.lengths.max())
-        found = len(store), len(store.source.values), len(store.target.values), int(longest)
-        if found != said:
+        stated = record.pairs, record.source_tokens, record.target_tokens, record.longest
+        lengths = store.lengths
+        actual = len(store), lengths.source_tokens, lengths.target_tokens, lengths.longest
+        if actual != stated:
             raise DataError(
                 "the manifest's numbers are not those of the shard.",
-                expected=f"{_counts(*said)}, according to {MANIFEST}",
-                got=_counts(*found),
+                expected=f"{_counts(*stated)}, according to {MANIFEST}",
+                got=_counts(*actual),
                 do="prepare the corpus again: jumok prepare",
                 place=place,
             )
@@ -211,16 +199,15 @@ class _Side:
     def __init__(self, corpus: ShardedPairs, name: Literal["source", "target"]) -> None:
         self._corpus, self._name = corpus, name
 
-    def __getitem__(self, index: int) -> npt.NDArray[np.unsignedinteger]:
+    def __getitem__(self, index: int) -> Ids:
         number, row = self._corpus.located(index)
         return self._of(self._corpus.store(number))[row]
 
-    def parts(self, rows: Rows) -> Iterator[tuple[Flat, Rows, Rows]]:
-        """See `StoredSequences`."""
+    def parts(self, rows: Rows) -> Iterator[tuple[Ragged, Rows, Rows]]:
         for store, places, own in self._corpus.parts(rows):
             yield self._of(store), places, own
 
-    def _of(self, store: PairStore) -> Flat:
+    def _of(self, store: PairStore) -> Ragged:
         return store.source if self._name == "source" else store.target
 
 

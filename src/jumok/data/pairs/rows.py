@@ -1,4 +1,4 @@
-"""Which texts are decoded together, and which are examples. Nothing here imports torch."""
+"""Length-sorted batching for decoding, and evenly spaced samples. Nothing here imports torch."""
 
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
@@ -17,14 +17,14 @@ def spread(items: Sequence[Item], count: int) -> list[Item]:
 def batched_rows(
     sources: Sequence[Sequence[int]], sentences: int, tokens: int | None = None
 ) -> Iterator[list[int]]:
-    """The rows of each batch of sources of any lengths (token ids without END), longest first.
+    """The rows of each batch of sources (token ids without END), longest first.
 
     Longest first, so that a batch that is too large for the memory fails at once.
 
     Args:
-        sentences: the maximum number of sources in a batch.
-        tokens: the maximum number of positions in a batch, padding and END included; a longer
-            source is a batch of its own. None means no limit.
+        sentences: of a batch, at most.
+        tokens: positions of a batch at most, padding and END included; a longer source is a batch
+            of its own. None: no limit.
     """
     lengths = np.array([len(source) for source in sources], dtype=np.int64)
     rows: list[int] = []

@@ -1,9 +1,9 @@
-"""Decides which pairs form a batch, and the order of the batches.
+"""Which pairs form a batch, and the order of the batches.
 
-A *micro-batch* holds pairs whose sources have exactly the same length, neighbours by target
-length, so that almost nothing is padded. An *update* is several micro-batches that share one
-optimizer step. Everything here works on lengths alone, in numpy, and on a block of at most about
-ten million pairs at a time (`blocks.py`), so a larger corpus takes no more memory.
+A *micro-batch* holds pairs whose sources have exactly the same length, neighbours by target length,
+so that almost nothing is padded. An *update* is several micro-batches that share one optimizer
+step. Everything here works on lengths alone, in numpy, and on a block of at most about ten million
+pairs at a time (`blocks.py`).
 """
 
 import math
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.data.pairs.blocks import BLOCK, Lengths, PairBlock, PairLengths, Rows, blocks_of_epoch
-from jumok.errors import DataError
+from jumok.data.planned import check_plan
 
 SPREAD = 0.6  # what doubling the target length inside a group costs, in micro-batches
 SPAN = 1.1  # sparse source lengths share a micro-batch up to this quotient of longest and shortest
@@ -41,7 +41,6 @@ class EpochPlan:
         return len(self.shuffled)
 
     def rows(self, index: int) -> Rows:
-        """The pairs of the `index`-th micro-batch of the epoch."""
         micro = self.shuffled[index]
         return self.order[self.starts[micro] : self.starts[micro + 1]].astype(np.int64)
 
@@ -53,9 +52,7 @@ def plan_epoch(
 
     Args:
         source, target: each pair's length in tokens.
-        micro_tokens: the approximate number of tokens of a micro-batch on its longer side, END
-            included.
-        random: the generator of the order.
+        micro_tokens: about the tokens of a micro-batch on its longer side, END included.
     """
     groups = _source_groups(source, target, micro_tokens)
     # A random order first, and then a stable sort: equal pairs stay in random order.
@@ -128,8 +125,8 @@ def by_length(micro_tokens: int) -> Planner:
 def by_length_for_shares(micro_tokens: int, update_tokens: int, shares: int) -> Planner:
     """`plan_epoch`, with micro-batches of which a multiple of `shares` is about an update.
 
-    They are at most LARGER times as large as asked for. Without this, one of two threads often has
-    three micro-batches of five to compute, and the other one waits.
+    They are at most LARGER times as large as `micro_tokens`. Without this, one of two threads often
+    has three micro-batches of five to compute, and the other one waits.
     """
 
     def planned(source: Lengths, target: Lengths, random: np.random.Generator) -> EpochPlan:
@@ -137,9 +134,9 @@ def by_length_for_shares(micro_tokens: int, update_tokens: int, shares: int) -> 
         sample = slice(None, None, -(-len(source) // TRIED))
         tried = plan_epoch(source[sample], target[sample], micro_tokens, np.random.default_rng(0))
         usual = update_tokens / float(tried.tokens.mean())
-        wanted = shares * math.ceil(usual / (shares * LARGER))
+        count = shares * math.ceil(usual / (shares * LARGER))
         # Where some shares stay empty anyway, nothing is gained by dividing micro-batches.
-        even = max(1, round(micro_tokens * usual / wanted)) if usual * LARGER >= shares else None
+        even = max(1, round(micro_tokens * usual / count)) if usual * LARGER >= shares else None
         return plan_epoch(source, target, even or micro_tokens, random)
 
     return planned
@@ -168,7 +165,6 @@ class CorpusOrder:
     """The endless order of one corpus's micro-batches; only the plan of one block is in memory.
 
     Args:
-        planner: divides a block into micro-batches.
         number: the corpus's, for the seeds of its epochs and blocks.
     """
 
@@ -183,7 +179,6 @@ class CorpusOrder:
         self._plan: EpochPlan | None = None
 
     def restore(self, place: CorpusCursor) -> None:
-        """Continues at this position."""
         if place["epoch"] != self.place["epoch"]:
             self._blocks = self._plan = None
         elif place["block"] != self.place["block"]:
@@ -192,7 +187,6 @@ class CorpusOrder:
 
     @property
     def epochs(self) -> float:
-        """The number of epochs so far."""
         done = sum(map(len, self.blocks[: self.place["block"]]))
         part = self.place["micro"] / len(self.plan) * len(self.blocks[self.place["block"]])
         return self.place["epoch"] + (done + part) / self._pairs
@@ -216,7 +210,6 @@ class CorpusOrder:
 
     @property
     def blocks(self) -> list[PairBlock]:
-        """Those of the epoch."""
         if self._blocks is None:
             seed = (*self._seed, self.place["epoch"])
             self._blocks = blocks_of_epoch(self._lengths.shards, self._block_pairs, seed)
@@ -247,15 +240,13 @@ class PairSampler:
     epoch in a new order.
 
     Args:
-        lengths: those of each corpus.
         weights: the share of each corpus in the target tokens; None: by its size.
         update_tokens: target tokens of one update on average, END included; an update ends where
             the stream comes closest to it, or up to one micro-batch before or after it, if each
             share then has equally many micro-batches.
-        micro_tokens: the approximate number of tokens of a micro-batch on its longer side.
-        seed: the seed of the orders, together with the corpus, its epoch and the block.
+        micro_tokens: about the tokens of a micro-batch on its longer side.
         identity: names the content of the corpora, so that a cursor is not used with other data.
-        block_pairs: the number of pairs that are planned at once.
+        block_pairs: planned at once.
         planner: divides a block into micro-batches; None: `plan_epoch`.
         shares: of an update, which are computed in parallel.
     """
@@ -273,7 +264,7 @@ class PairSampler:
         shares: int = 1,
     ) -> None:
         self._update_tokens, self._shares = update_tokens, shares
-        sizes = np.array([each.target_tokens + sum(each.shards) for each in lengths], np.float64)
+        sizes = np.array([one.target_tokens + sum(one.shards) for one in lengths], np.float64)
         share = sizes if weights is None else np.array(weights, dtype=np.float64)
         self._share = share / share.sum()
         self.epoch_tokens = int(sizes.sum())
@@ -291,8 +282,8 @@ class PairSampler:
                 else by_length_for_shares(size, update_tokens, shares)
             )
         self._corpora = [
-            CorpusOrder(each, planner, seed, number, block_pairs)
-            for number, each in enumerate(lengths)
+            CorpusOrder(corpus, planner, seed, number, block_pairs)
+            for number, corpus in enumerate(lengths)
         ]
         self.update = 0
 
@@ -315,12 +306,11 @@ class PairSampler:
 
     @property
     def epoch_steps(self) -> float:
-        """The number of updates in which as many target tokens are drawn as the corpora have."""
+        """The updates that hold as many target tokens as the corpora have."""
         return self.epoch_tokens / self._update_tokens
 
     @property
     def epochs(self) -> list[float]:
-        """The number of epochs of each corpus."""
         return [corpus.epochs for corpus in self._corpora]
 
     def next_update(self) -> list[tuple[int, Rows]]:
@@ -342,7 +332,7 @@ class PairSampler:
         """Whether an update of `count` micro-batches ends here.
 
         Args:
-            beyond: how many target tokens the stream is after the update's goal; negative: before.
+            beyond: target tokens after the update's goal; negative: before.
             tokens: of the next micro-batch.
         """
         closest = beyond + tokens / 2 > 0
@@ -356,21 +346,3 @@ class PairSampler:
     def _furthest_behind(self) -> int:
         drawn = np.array([corpus.place["tokens"] for corpus in self._corpora], dtype=np.float64)
         return int(np.argmin(drawn / self._share))
-
-
-class UpdateCursor(TypedDict):
-    """The position of a stream whose updates depend on their number alone; JSON."""
-
-    plan: str
-    update: int
-
-
-def check_plan(before: str, now: str) -> None:
-    """Raises DataError if a cursor belongs to another stream."""
-    if before != now:
-        raise DataError(
-            "the data has changed since training stopped.",
-            expected=before,
-            got=now,
-            do="resume with the same data, tokenizer, filters, batch sizes and seed",
-        )

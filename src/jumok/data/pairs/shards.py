@@ -1,15 +1,12 @@
-"""Writes a prepared corpus: shards that are stores of pairs, and the manifest of all of them.
+"""Writing a prepared corpus: shards that are stores of pairs, and the manifest of all of them.
 
-Several processes write shards at the same time, each with numbers of its own. When all of them are
-written, one process writes the manifest. A shard is written atomically, so what exists is complete.
+Several processes may write shards at the same time, each with numbers of its own; one writes the
+manifest when all are written. A shard is written atomically.
 """
 
-import json
-import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from jumok.data.cache import STORE, write_store
 from jumok.data.files.manifest import (
     TOKENIZER,
     VALIDATION,
@@ -18,12 +15,12 @@ from jumok.data.files.manifest import (
     ShardRecord,
     write_manifest_file,
 )
-from jumok.data.pairs.columns import PairColumns, columns_of
-from jumok.data.pairs.pair import Pair
-from jumok.data.pairs.store import CHUNK, Filters, PairEncoder
+from jumok.data.pairs.pair import Pair, PairColumns, columns_of
+from jumok.data.pairs.store import CHUNK, SIDES, Filters, PairEncoder
 from jumok.data.report import CorpusReport
+from jumok.data.store import SUFFIX, StoreWriter, read_store, write_store
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from jumok.json_types import JsonObject
 
 SHARD_PAIRS = 500_000
@@ -31,8 +28,8 @@ SHARD_PAIRS = 500_000
 
 
 def shard_name(number: int) -> str:
-    """The folder of a shard in the folder of the corpus."""
-    return f"shard-{number:06}"
+    """The file of a shard in the folder of the corpus."""
+    return f"shard-{number:06}{SUFFIX}"
 
 
 def write_shard(
@@ -49,14 +46,13 @@ def write_shard(
     """Writes pairs as a shard, in place of an earlier one of this number.
 
     Args:
-        folder: the corpus's; created if it is missing.
         number: from 0; the shards' order is that of their numbers, of which some may be missing.
         tokenizer: that of both sides, and of all shards.
         report: counts what is read, kept and left out.
         keep_texts: keep the sentences too, for subword sampling; for all shards or for none.
 
     Returns:
-        Whether it was written: no shard is, if no pair is left after the filters.
+        False, and no shard is written, if no pair is left after the filters.
 
     Raises:
         DataError: what `pairs` raises; the disk refuses.
@@ -77,22 +73,20 @@ def write_shard_of(
     tokenizer = encoder.tokenizers[0]
     shard = folder / shard_name(number)
 
-    def fill(partial: Path) -> dict[str, object]:
-        source, target = encoder.write(partial, chunks, report)
+    def fill(writer: StoreWriter) -> Mapping[str, object]:
+        encoder.write(writer, chunks, report)
         if report.kept == 0:
             raise _NothingLeft
         return {
             "texts": encoder.keep_texts,
             "report": report.to_json(),
-            "tokens": [source.values, target.values],
-            "longest": max(source.longest, target.longest),
+            "tokens": [writer.sizes[side] for side in SIDES],
+            "longest": max(writer.longest[side] for side in SIDES),
             "tokenizer": tokenizer.hash,
-            "vocabulary": tokenizer.size,
         }
 
     try:
-        if shard.exists():
-            shutil.rmtree(shard)
+        shard.unlink(missing_ok=True)
         write_store(shard, fill)
     except _NothingLeft:
         return False
@@ -101,7 +95,7 @@ def write_shard_of(
             "the shard cannot be written.",
             got=error.strerror,
             do="free some space, or name another folder",
-            place=Place(shard),
+            place=Location(shard),
         ) from error
     return True
 
@@ -114,22 +108,20 @@ def write_manifest(
     validation: Iterable[Pair] = (),
     about: JsonObject | None = None,
 ) -> Manifest:
-    """Completes a prepared corpus: its tokenizer, its validation pairs, and its manifest.
-
-    All shards in the folder belong to it.
+    """Completes a prepared corpus of all shards in the folder.
 
     Args:
         tokenizer: that of all shards.
         name: the corpus's, for reports.
-        validation: pairs that are in no shard, for the validations of training.
-        about: anything else that is to be kept, such as the filters; JSON.
+        validation: pairs that are in no shard.
+        about: JSON that is to be kept, such as the filters.
 
     Raises:
         DataError: there is no shard, one is incomplete, or has another tokenizer; the disk refuses.
     """
     report = CorpusReport(name)
     vocabulary, texts, shards = tokenizer.size, [], []
-    for shard in sorted(folder.glob("shard-*")):
+    for shard in sorted(folder.glob(f"shard-*{SUFFIX}")):
         record, stored = _record(shard)
         if stored["tokenizer"] != tokenizer.hash:
             raise DataError(
@@ -137,26 +129,33 @@ def write_manifest(
                 expected=f"SHA-256 {tokenizer.hash}",
                 got=f"SHA-256 {stored['tokenizer']}",
                 do="remove the shards, and write all of them again",
-                place=Place(shard),
+                place=Location(shard),
             )
         report.join(CorpusReport.from_json(stored["report"]))
         texts.append(stored["texts"])
         shards.append(record)
     if not shards:
-        raise DataError("there are no shards in this folder.", place=Place(folder))
+        raise DataError("there are no shards in this folder.", place=Location(folder))
     try:
         tokenizer.save(folder / TOKENIZER)
         _write_validation(folder, validation)
         files = {
-            each: FileRecord.of(folder / each)
-            for each in (TOKENIZER, VALIDATION)
-            if (folder / each).exists()
+            file: FileRecord.of(folder / file)
+            for file in (TOKENIZER, VALIDATION)
+            if (folder / file).exists()
         }
     except OSError as error:
         raise DataError(
-            "the prepared corpus cannot be written.", got=error.strerror, place=Place(folder)
+            "the prepared corpus cannot be written.", got=error.strerror, place=Location(folder)
         ) from error
-    manifest = Manifest(tuple(shards), files, vocabulary, all(texts), report.to_json(), about or {})
+    manifest = Manifest(
+        shards=tuple(shards),
+        files=files,
+        vocabulary=vocabulary,
+        texts=all(texts),
+        report=report.to_json(),
+        about=about or {},
+    )
     write_manifest_file(folder, manifest)
     return manifest
 
@@ -166,25 +165,25 @@ class _NothingLeft(Exception):  # noqa: N818  # not an error
 
 
 def _record(shard: Path) -> tuple[ShardRecord, JsonObject]:
-    """A shard's entry in the manifest, and what its `store.json` says about it."""
     try:
-        described = json.loads((shard / STORE).read_text("utf-8"))
-        about, digests = described["about"], described["files"]
-        files = {
-            each: FileRecord((shard / each).stat().st_size, digest)
-            for each, digest in digests.items()
-        }
-        files[STORE] = FileRecord.of(shard / STORE)
+        about = read_store(shard, verified=True).about
         source, target = about["tokens"]
-        pairs, longest = about["report"]["kept"], about["longest"]
-        return ShardRecord(shard.name, pairs, source, target, longest, files), about
+        record = ShardRecord(
+            name=shard.name,
+            pairs=about["report"]["kept"],
+            source_tokens=source,
+            target_tokens=target,
+            longest=about["longest"],
+            file=FileRecord.of(shard),
+        )
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise DataError(
             "the shard is incomplete.",
             got=f"{type(error).__name__}: {error}",
             do="remove it, and write it again",
-            place=Place(shard),
+            place=Location(shard),
         ) from error
+    return record, about
 
 
 def _write_validation(folder: Path, pairs: Iterable[Pair]) -> None:

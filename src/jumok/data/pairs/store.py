@@ -1,14 +1,11 @@
-"""Pairs as token ids on disk: created once, memory-mapped, and found by a hash of their content.
+"""Pairs as token ids on disk: created once, and memory-mapped (`jumok.data.store`).
 
-A store is a folder: `source.values` and `target.values` hold the ids of all sentences one after
-another (uint16, or uint32 for a vocabulary beyond 65,536), `*.ends` where each sentence ends
-(int64), `*_text.*` their bytes if texts are kept, and `store.json` the dtypes and the report. START
-and END are not stored.
+The columns are `source` and `target`, the ids of all sentences without START and END, and
+`source_text` and `target_text`, their UTF-8, if texts are kept.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import compress
 from pathlib import Path
@@ -17,30 +14,35 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from jumok.data.cache import cached_folder, digest, opened
-from jumok.data.flat import Flat, FlatWriter, Lengths, StoredSequences, map_flat
 from jumok.data.pairs.blocks import PairLengths, StoredLengths
-from jumok.data.pairs.columns import PairColumns, columns_of
 from jumok.data.pairs.corpus import Corpus, read_pairs
-from jumok.data.pairs.pair import Pair
+from jumok.data.pairs.pair import Pair, PairColumns, columns_of
 from jumok.data.pairs.rows import spread
 from jumok.data.report import CorpusReport
+from jumok.data.store import (
+    Lengths,
+    Ragged,
+    Store,
+    StoredSequences,
+    StoreWriter,
+    cached_store,
+    digest,
+    id_type,
+)
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import DataError, Place
-from jumok.json_types import JsonObject
+from jumok.errors import DataError, Location
 
-VERSION = 2
 CHUNK = 20_000  # pairs encoded at once: long enough for two threads, small in memory
 SIDES = ("source", "target")
 
 
 @dataclass(frozen=True)
 class Filters:
-    """Decides which pairs are left out. A pair with an empty side always is.
+    """Which pairs are left out, besides those with an empty side.
 
     Attributes:
-        max_tokens: the maximum length of either side in tokens; None: no limit.
-        max_ratio: the maximum ratio of the longer side to the shorter, in tokens; None: no limit.
+        max_tokens: of either side; None: no limit.
+        max_ratio: of the longer side to the shorter, in tokens; None: no limit.
     """
 
     max_tokens: int | None = 250
@@ -73,7 +75,7 @@ class PairCorpus(Protocol):
     def __len__(self) -> int: ...
 
     def texts(self, rows: Iterable[int]) -> tuple[list[str], list[str]]:
-        """The source and target texts of these pairs, if they were kept."""
+        """The texts of both sides of these pairs, if they were kept."""
         ...
 
     def sample(self, count: int) -> Sequence[int]:
@@ -83,36 +85,55 @@ class PairCorpus(Protocol):
 
 @dataclass(frozen=True)
 class PairStore:
-    """A prepared corpus.
+    """A prepared corpus; the texts are None unless they were kept."""
 
-    Attributes:
-        key: names the content.
-        source, target: the ids of every sentence.
-        source_text, target_text: the bytes of every sentence; None unless texts were kept.
-        report: the lines read, corrected and left out.
-    """
-
-    folder: Path
+    file: Path
     key: str
-    source: Flat
-    target: Flat
-    source_text: Flat | None
-    target_text: Flat | None
+    source: Ragged
+    target: Ragged
+    source_text: Ragged | None
+    target_text: Ragged | None
     report: CorpusReport
 
+    @classmethod
+    def of(cls, store: Store, sizes: tuple[int, int]) -> "PairStore":
+        """The pairs in a store.
+
+        Args:
+            sizes: of the two vocabularies: every id is below the size of its side.
+
+        Raises:
+            ValueError, LookupError, TypeError: the store has unexpected contents.
+        """
+        columns = {
+            name: store.sequences(name, size) for name, size in zip(SIDES, sizes, strict=True)
+        }
+        texts = [f"{name}_text" for name in SIDES if store.about["texts"]]
+        columns |= {name: store.sequences(name, 256) for name in texts}
+        if len({len(column) for column in columns.values()}) != 1:
+            raise ValueError("the sides have different numbers of sentences")
+        return cls(
+            store.file,
+            store.key,
+            columns["source"],
+            columns["target"],
+            columns.get("source_text"),
+            columns.get("target_text"),
+            CorpusReport.from_json(store.about["report"]),
+        )
+
     def __len__(self) -> int:
-        return len(self.source.lengths)
+        return len(self.source)
 
     @property
     def lengths(self) -> StoredLengths:
-        """Those of all pairs."""
-        return StoredLengths(self.source.lengths, self.target.lengths)
+        return StoredLengths(self.source, self.target)
 
     def sample(self, count: int) -> Sequence[int]:
         return spread(range(len(self)), count)
 
     def texts(self, rows: Iterable[int]) -> tuple[list[str], list[str]]:
-        """The source and target texts of these pairs.
+        """The texts of both sides of these pairs.
 
         Raises:
             DataError: the store was created without texts.
@@ -121,7 +142,7 @@ class PairStore:
             raise DataError(
                 "this prepared corpus contains no texts.",
                 do="prepare it with keep_texts=True",
-                place=Place(self.folder),
+                place=Location(self.file),
             )
         chosen = list(rows)
         sources = [self.source_text[row].tobytes().decode() for row in chosen]
@@ -143,9 +164,7 @@ def prepare(
 
     Args:
         source, target: the tokenizers of the two sides; the same one for a joint vocabulary.
-        cache: the folder of the stores; created if it is missing.
         keep_texts: keep the sentences too, for subword sampling.
-        threads: the number of threads that encode.
         progress: called from time to time with the number of pairs read so far.
 
     Raises:
@@ -187,75 +206,23 @@ def prepare_pairs(
     threads: int = 2,
     progress: Callable[[int], None] | None = None,
 ) -> PairStore:
-    """As `prepare`, for any stream of pairs; `identity` (JSON) must change whenever the pairs
-    change.
-    """
-    described = [VERSION, identity, source.hash, target.hash, asdict(filters), keep_texts]
+    """As `prepare`, for any stream of pairs; `identity` is JSON that changes with the pairs."""
+    described = ["pairs", identity, source.hash, target.hash, asdict(filters), keep_texts]
+    encoder = PairEncoder((source, target), filters, keep_texts, threads)
 
-    def fill(folder: Path) -> dict[str, object]:
-        encoder = PairEncoder((source, target), filters, keep_texts, threads)
-        encoder.write(folder, columns_of(pairs, CHUNK), report, progress)
+    def fill(writer: StoreWriter) -> Mapping[str, object]:
+        encoder.write(writer, columns_of(pairs, CHUNK), report, progress)
         if report.kept == 0:
             raise DataError("no pair is left after the filters.", got=str(report))
         return {"texts": keep_texts, "report": report.to_json()}
 
-    return open_store(cached_folder(cache, described, fill), (source.size, target.size))
-
-
-def open_store(folder: Path, sizes: tuple[int, int]) -> PairStore:
-    """The store in this folder, mapped into memory.
-
-    Args:
-        sizes: of the two vocabularies: every id is below the size of its side.
-
-    Raises:
-        DataError: a file is missing or changed, or has unexpected contents.
-    """
-    with opened(folder, "corpus is", "corpus") as about:
-        return map_pairs(folder, about, sizes)
-
-
-def map_pairs(folder: Path, about: JsonObject, sizes: tuple[int, int]) -> PairStore:
-    """The store in this folder, whose files were checked.
-
-    Args:
-        about: of its `store.json`.
-        sizes: of the two vocabularies: every id is below the size of its side.
-
-    Raises:
-        ValueError, LookupError, OSError: a file has unexpected contents, or cannot be read.
-    """
-    limits = dict(zip(SIDES, sizes, strict=True))
-    flat = {
-        name: map_flat(folder, name, np.dtype(kind), limits.get(name, 256))
-        for name, kind in _kinds(sizes, about["texts"]).items()
-    }
-    report = CorpusReport.from_json(about["report"])
-    if len({len(each.ends) for each in flat.values()}) != 1:
-        raise ValueError("the sides have different numbers of sentences")
-    return PairStore(
-        folder,
-        folder.name,
-        flat["source"],
-        flat["target"],
-        flat.get("source_text"),
-        flat.get("target_text"),
-        report,
-    )
-
-
-def _kinds(sizes: tuple[int, int], texts: bool) -> dict[str, str]:
-    """The numpy type of each `Flat` of the store, by its name."""
-    kinds = {
-        name: "uint16" if size <= 1 << 16 else "uint32"
-        for name, size in zip(SIDES, sizes, strict=True)
-    }
-    return kinds | {f"{name}_text": "uint8" for name in SIDES if texts}
+    with cached_store(cache, described, fill) as store:
+        return PairStore.of(store, (source.size, target.size))
 
 
 @dataclass(frozen=True)
 class PairEncoder:
-    """Writes the ids of pairs, and their texts if they are kept, into the files of a store."""
+    """Writes the ids of pairs, and their texts if they are kept, into a store."""
 
     tokenizers: tuple[Tokenizer, Tokenizer]
     filters: Filters
@@ -264,38 +231,23 @@ class PairEncoder:
 
     def write(
         self,
-        folder: Path,
+        writer: StoreWriter,
         chunks: Iterable[PairColumns],
         report: CorpusReport,
         progress: Callable[[int], None] | None = None,
-    ) -> tuple[FlatWriter, FlatWriter]:
-        """Writes all files but `store.json`; returns the closed writers of both sides.
+    ) -> None:
+        """Writes all columns.
 
         Args:
             chunks: of CHUNK pairs each, but for the last one.
-            report: counts what is read, kept and left out.
-            progress: called after each chunk of pairs with the number of those read so far.
+            progress: called after each chunk with the number of pairs read so far.
         """
-        source, target = self.tokenizers
-        kinds = _kinds((source.size, target.size), self.keep_texts)
-        with ExitStack() as stack:
-            writers = [
-                stack.enter_context(FlatWriter(folder, name, np.dtype(kind)))
-                for name, kind in kinds.items()
-            ]
-            for chunk in chunks:
-                self._append(chunk, writers[:2], writers[2:], report)
-                if progress:
-                    progress(report.read)
-        return writers[0], writers[1]
+        for chunk in chunks:
+            self._append(chunk, writer, report)
+            if progress:
+                progress(report.read)
 
-    def _append(
-        self,
-        chunk: PairColumns,
-        ids: list[FlatWriter],
-        texts: list[FlatWriter],
-        report: CorpusReport,
-    ) -> None:
+    def _append(self, chunk: PairColumns, writer: StoreWriter, report: CorpusReport) -> None:
         sides = chunk.sources, chunk.targets
         encoded = [
             tokenizer.encode_flat(side, self.threads)
@@ -304,12 +256,15 @@ class PairEncoder:
         keep = _keep(encoded[0][1], encoded[1][1], chunk.lines, self.filters, report)
         report.read += len(chunk)
         report.kept += int(keep.sum())
-        for writer, (values, lengths) in zip(ids, encoded, strict=True):
-            writer.append(values[np.repeat(keep, lengths)], lengths[keep])
-        for writer, side in zip(texts, sides, strict=False):
-            kept = [text.encode() for text in compress(side, keep)]
-            lengths = np.array([len(text) for text in kept], dtype=np.int64)
-            writer.append(np.frombuffer(b"".join(kept), dtype=np.uint8), lengths)
+        both = zip(SIDES, self.tokenizers, sides, encoded, strict=True)
+        for name, tokenizer, side, (values, lengths) in both:
+            ids = values[np.repeat(keep, lengths)]
+            writer.add_sequences(name, ids.astype(id_type(tokenizer.size)), lengths[keep])
+            if self.keep_texts:
+                kept = [text.encode() for text in compress(side, keep)]
+                sizes = np.array([len(text) for text in kept], dtype=np.int64)
+                joined = np.frombuffer(b"".join(kept), dtype=np.uint8)
+                writer.add_sequences(f"{name}_text", joined, sizes)
 
 
 def _keep(

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from jumok.data.pairs.sampler import UpdateCursor, check_plan
 from jumok.data.pictures.store import PictureStore
-from jumok.data.planned import Planned
+from jumok.data.planned import NumberedUpdates, Planned
 from jumok.shapes import Int, Tensor, UInt8
 
 Rows = npt.NDArray[np.int64]
@@ -25,17 +24,14 @@ class PictureBatch:
 
     @property
     def targets(self) -> int:
-        """The number of images: each is one prediction."""
         return len(self.labels)
 
     @property
     def sources(self) -> int:
-        """Images."""
         return len(self.labels)
 
     @property
     def work(self) -> int:
-        """The number of images: all take the same time."""
         return len(self.labels)
 
 
@@ -45,8 +41,7 @@ class Augmentation:
 
     Attributes:
         flip: mirror every second image, at random.
-        shift: the maximum shift of an image in pixels, vertically and horizontally, filled with
-            black: the usual "random crop after padding".
+        shift: at most, in pixels along both sides, filled with black: "random crop after padding".
     """
 
     flip: bool = False
@@ -66,11 +61,10 @@ class Augmentation:
                 pixels[index] = padded[index, down : down + height, right : right + width]
 
 
-class PictureStream:
-    """An endless iterator of updates, each a list of micro-batches, that can be resumed.
+class PictureStream(NumberedUpdates[PictureBatch]):
+    """Updates of images; every epoch is all of them in a new order.
 
-    Every epoch is the whole store in a new order; an update may continue into the next one. Order
-    and augmentation depend on the seed and the number of the update alone.
+    An update may continue into the next epoch.
 
     Args:
         batch: images of an update.
@@ -85,60 +79,35 @@ class PictureStream:
         augmentation: Augmentation,
         seed: int,
     ) -> None:
-        self._store, self._batch, self._micro_batch = store, batch, micro_batch
-        self._augmentation, self._seed = augmentation, seed
-        self._plan = (
+        super().__init__(
             f"pictures {store.key}, {batch} an update, {micro_batch} at once, seed {seed}, "
             f"{augmentation}"
         )
-        self._updates = 0
+        self._store, self._batch, self._micro_batch = store, batch, micro_batch
+        self._augmentation, self._seed = augmentation, seed
         self._epoch, self._order = -1, np.empty(0, dtype=np.int64)
 
-    def __iter__(self) -> Iterator[list[PictureBatch]]:
-        return self
-
-    def __next__(self) -> list[PictureBatch]:
-        return [each.collate() for each in self.planned()]
-
     def planned(self) -> list[Planned[PictureBatch]]:
-        """The next update, its micro-batches not yet collated."""
         rows, size = self._rows(), self._micro_batch
         parts = [rows[start : start + size] for start in range(0, len(rows), size)]
         planned = [
-            Planned(len(part), partial(self._batch_of, (self._updates, number), part))
+            Planned(len(part), partial(self._batch_of, (self._update, number), part))
             for number, part in enumerate(parts)
         ]
-        self._updates += 1
+        self._update += 1
         return planned
 
     def _batch_of(self, place: tuple[int, int], rows: Rows) -> PictureBatch:
-        """The micro-batch of these images. `place` is the update and its number therein."""
         pixels = self._store.pixels[rows]
         self._augmentation.apply(pixels, np.random.default_rng([self._seed, 1, *place]))
         return as_batch(pixels, self._store.numbers[rows])
 
     @property
     def epoch_steps(self) -> float:
-        """The updates in one pass over the images."""
         return len(self._store) / self._batch
 
-    @property
-    def cursor(self) -> UpdateCursor:
-        """The position of the stream after the last update."""
-        return UpdateCursor(plan=self._plan, update=self._updates)
-
-    def restore(self, cursor: UpdateCursor) -> None:
-        """Restores the position of `cursor`.
-
-        Raises:
-            DataError: it belongs to other images, other batch sizes or another seed.
-        """
-        check_plan(cursor["plan"], self._plan)
-        self._updates = cursor["update"]
-
     def _rows(self) -> Rows:
-        """The images of the next update."""
-        start, size = self._updates * self._batch, len(self._store)
+        start, size = self._update * self._batch, len(self._store)
         taken: list[Rows] = []
         missing = self._batch
         while missing:
@@ -153,7 +122,7 @@ class PictureStream:
 
 
 def as_batch(pixels: npt.NDArray[np.uint8], labels: Rows) -> PictureBatch:
-    """Images (picture height width colours) and their labels as tensors, colours first."""
+    """Images (picture height width colours) with labels."""
     return PictureBatch(as_tensor(pixels), torch.from_numpy(np.array(labels)))
 
 

@@ -13,11 +13,11 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import UInt8
 
-from jumok.data.cache import digest
 from jumok.data.files.images import ImageSource, Pixels, archive_of, read_image, resize
-from jumok.data.files.tables import Rows, read_tsv
+from jumok.data.files.tables import read_tsv
 from jumok.data.pictures.idx import read_idx
-from jumok.errors import DataError, Place
+from jumok.data.store import digest
+from jumok.errors import DataError, Location
 
 Fitted: TypeAlias = UInt8[np.ndarray, "rows columns colours"]
 
@@ -27,7 +27,7 @@ BRIGHTNESS = np.array([299, 587, 114], dtype=np.uint32)
 
 @dataclass(frozen=True)
 class Shape:
-    """The shape of a model's input images; `colours` is 1 (greyscale) or 3."""
+    """The shape of a model's images; `colours` is 1 (greyscale) or 3."""
 
     height: int
     width: int
@@ -49,12 +49,12 @@ class PictureExample:
 
     pixels: Pixels | DataError
     label: str
-    place: Place
+    place: Location
 
 
 @dataclass(frozen=True)
 class PictureSource:
-    """The files of images and labels: `folder`, or `table`, or `images` and `labels`."""
+    """One of: `folder`; `table`; `images` and `labels`."""
 
     folder: Path | None = None
     table: Path | None = None
@@ -63,27 +63,26 @@ class PictureSource:
 
     @property
     def title(self) -> str:
-        """The name as shown to the user."""
         return str((self.folder or self.table or self.images or Path("?")).name)
 
     def identity(self) -> list[str]:
         """A description that changes whenever the content changes."""
         if self.folder is not None and self.folder.is_dir():
-            return [f"{name} {digest(file)}" for name, file in _files(self.folder)]
+            names = ImageSource(self.folder).names
+            return [f"{name} {digest(self.folder / name)}" for name in names]
         if self.table is not None:
-            rows = (
-                self.table.parent / file for (file, _), _ in read_tsv(self.table, ("file", "label"))
-            )
-            files = {archive_of(file) or file: None for file in rows}  # an archive is read once
+            rows = read_tsv(self.table, ("file",))
+            paths = (self.table.parent / file for (file,), _ in rows)
+            files = {archive_of(path) or path: None for path in paths}  # an archive is read once
             return [digest(self.table), *map(digest, files)]
         return [digest(file) for file in (self.folder, self.images, self.labels) if file]
 
     def read(self) -> Iterator[PictureExample]:
-        """Yields every image.
+        """Every image.
 
         Raises:
-            DataError: there is nothing, or the format differs. A single image that is damaged or
-                has no label raises nothing; it has its error instead of pixels.
+            DataError: there is nothing, or the format differs. An image that is damaged or has no
+                label has its error instead of pixels.
         """
         if self.folder is not None:
             yield from _read_folder(self.folder)
@@ -93,21 +92,17 @@ class PictureSource:
             yield from _read_idx(self.images, self.labels)
 
 
-def _files(folder: Path) -> list[tuple[str, Path]]:
-    return [(name, folder / name) for name in ImageSource(folder).names]
-
-
 def _read_folder(folder: Path) -> Iterator[PictureExample]:
     source = ImageSource(folder)
     if not len(source):
         raise DataError(
             "there are no images in this folder or archive.",
             expected="a folder of images for each label: cat/0001.jpg",
-            place=Place(folder),
+            place=Location(folder),
         )
     for name in source.names:
         label = PurePosixPath(name).parent.name
-        place = Place(folder / name)
+        place = Location(folder / name)
         if not label:
             error = DataError(
                 "the image is not in the folder of a label.",
@@ -123,13 +118,9 @@ def _read_folder(folder: Path) -> Iterator[PictureExample]:
             yield PictureExample(fault, label, place)
 
 
-def _rows(table: Path) -> Rows:
-    return read_tsv(table, ("file", "label"))
-
-
 def _read_table(table: Path) -> Iterator[PictureExample]:
-    for (file, label), row in _rows(table):
-        place = Place(table, row)
+    for (file, label), row in read_tsv(table, ("file", "label")):
+        place = Location(table, row)
         if not label.strip():
             error = DataError("the row has no label.", got=repr(file), place=place)
             yield PictureExample(error, "", place)
@@ -148,8 +139,8 @@ def _read_idx(images: Path, labels: Path) -> Iterator[PictureExample]:
             "the numbers of labels and images differ.",
             expected=f"{len(pictures):,} labels, one for each image in {images.name}",
             got=f"{len(numbers):,}",
-            place=Place(labels),
+            place=Location(labels),
         )
     for index, (grey, number) in enumerate(zip(pictures, numbers, strict=True), start=1):
-        place = Place(f"{images}, image {index:,}")
+        place = Location(f"{images}, image {index:,}")
         yield PictureExample(np.repeat(grey[:, :, None], 3, axis=2), str(number), place)

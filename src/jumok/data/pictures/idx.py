@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.data.files.reading import open_bytes
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 UNSIGNED_BYTE = 8
 
@@ -25,8 +25,7 @@ def read_idx(path: Path, axes: int) -> Bytes:
         axes: the expected number: 1 for labels, 3 for greyscale images.
 
     Raises:
-        DataError: it cannot be opened, is not an IDX file of bytes, has a different number of axes,
-            or is truncated.
+        DataError: it is not one, has a different number of axes, or is truncated.
     """
     with open_bytes(path) as stream:
         content = stream.read()
@@ -37,7 +36,7 @@ def read_idx(path: Path, axes: int) -> Bytes:
             "this is not an IDX file of unsigned bytes.",
             expected="bytes that begin with 00 00 08",
             got=f"{len(content):,} bytes that begin with {start.hex(' ') or 'nothing'}",
-            place=Place(path),
+            place=Location(path),
         )
     if start[3] != axes:
         raise DataError(
@@ -45,7 +44,7 @@ def read_idx(path: Path, axes: int) -> Bytes:
             expected=f"{axes}: 3 for images, 1 for labels",
             got=str(start[3]),
             do="check that `images` and `labels` are not swapped",
-            place=Place(path),
+            place=Location(path),
         )
     shape = tuple(np.frombuffer(content, ">u4", axes, offset=4).tolist())
     if len(content) - header != math.prod(shape):
@@ -54,6 +53,6 @@ def read_idx(path: Path, axes: int) -> Bytes:
             expected=f"{' x '.join(map(str, shape))} = {math.prod(shape):,} values",
             got=f"{len(content) - header:,}",
             do="download it again",
-            place=Place(path),
+            place=Location(path),
         )
     return np.frombuffer(content, np.uint8, offset=header).reshape(shape)

@@ -1,7 +1,6 @@
-"""Images as bytes on disk: created once, memory-mapped, and found by a hash of their content.
+"""Images as bytes on disk: created once, and memory-mapped (`jumok.data.store`).
 
-A store is a folder: `pixels` has all images one after another (uint8, height x width x colours),
-`labels` the numbers of their labels (int64), and `store.json` the names of the labels.
+The columns are `pixels` (uint8, height x width x colours) and `labels`, their numbers.
 """
 
 import hashlib
@@ -12,20 +11,17 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from jumok.data.cache import cached_folder, opened
 from jumok.data.pictures.corpus import PictureExample, PictureSource, Shape
+from jumok.data.store import StoreWriter, cached_store
 from jumok.data.texts.examples import in_order
 from jumok.errors import DataError
-
-VERSION = 1
 
 
 @dataclass(frozen=True)
 class PictureStore:
-    """Prepared pictures.
+    """Prepared images.
 
     Attributes:
-        key: names the content.
         pixels: (picture height width colours), bytes.
         numbers: for each image, the index of its label in `labels`.
         labels: in alphabetical order.
@@ -42,7 +38,6 @@ class PictureStore:
         return len(self.numbers)
 
     def only(self, rows: npt.NDArray[np.int64]) -> "PictureStore":
-        """These images, in this order, in memory."""
         key = hashlib.sha256(f"{self.key} {rows.tolist()}".encode()).hexdigest()[:32]
         return PictureStore(key, self.pixels[rows], self.numbers[rows], self.labels)
 
@@ -52,8 +47,8 @@ class PictureStore:
         They are chosen by a hash of their pixels: two equal images are on the same side.
         """
         hashes = np.array(
-            [int.from_bytes(hashlib.blake2b(each.tobytes(), digest_size=7).digest(), "big")
-             for each in self.pixels], dtype=np.int64,
+            [int.from_bytes(hashlib.blake2b(picture.tobytes(), digest_size=7).digest(), "big")
+             for picture in self.pixels], dtype=np.int64,
         )  # fmt: skip
         last = np.sort(hashes)[max(min(count, len(self) // 10), 1) - 1]
         out = hashes <= last
@@ -77,23 +72,25 @@ def prepare_pictures(
     """The images of all sources, from the cache if the same content was prepared before.
 
     Args:
-        shape: the shape of every image.
-        labels: the permitted labels, in order; None: those that occur.
-        skip_damaged: leave out images that cannot be read or have no permitted label, instead of
-            stopping at the first.
+        labels: the permitted ones, in order; None: those that occur.
+        skip_damaged: leave out images that cannot be read or have no permitted label.
 
     Raises:
         DataError: what reading raises; a label that is not in `labels`; no image is left; the cache
             cannot be written.
     """
     contents = [source.identity() for source in sources]
-    described = [VERSION, contents, asdict(shape), labels, skip_damaged]
+    described = ["images", contents, asdict(shape), labels, skip_damaged]
 
-    def fill(partial: Path) -> dict[str, object]:
-        pictures = (each for source in sources for each in source.read())
-        return _write(partial, _checked(pictures, labels, skip_damaged), shape, labels)
+    def fill(writer: StoreWriter) -> dict[str, object]:
+        pictures = (picture for source in sources for picture in source.read())
+        return _write(writer, _checked(pictures, labels, skip_damaged), shape, labels)
 
-    return _open(cached_folder(cache, described, fill, "prepared images"), shape)
+    with cached_store(cache, described, fill) as store:
+        names, left_out = tuple(store.about["labels"]), tuple(store.about["left_out"])
+        pixels = store.rows("pixels", np.uint8, (shape.height, shape.width, shape.colours))
+        numbers = store.numbers("labels", len(pixels), len(names))
+        return PictureStore(store.key, pixels, numbers, names, left_out)
 
 
 def _checked(
@@ -116,24 +113,25 @@ def _checked(
 
 
 def _write(
-    folder: Path, pictures: Iterator[PictureExample], shape: Shape, allowed: Sequence[str] | None
+    writer: StoreWriter,
+    pictures: Iterator[PictureExample],
+    shape: Shape,
+    allowed: Sequence[str] | None,
 ) -> dict[str, object]:
-    """Writes the files of a store; returns the contents of `store.json`."""
-    found: dict[str, int] = {} if allowed is None else {name: i for i, name in enumerate(allowed)}
+    known: dict[str, int] = {} if allowed is None else {name: i for i, name in enumerate(allowed)}
     numbers: list[int] = []
     left_out: list[str] = []
-    with (folder / "pixels").open("wb") as file:
-        for picture in pictures:
-            if isinstance(picture.pixels, DataError):
-                left_out.append(f"{picture.pixels.place}: {picture.pixels.what}")
-                continue
-            file.write(shape.fit(picture.pixels).tobytes())
-            numbers.append(found.setdefault(picture.label, len(found)))
+    for picture in pictures:
+        if isinstance(picture.pixels, DataError):
+            left_out.append(f"{picture.pixels.place}: {picture.pixels.what}")
+            continue
+        writer.add("pixels", shape.fit(picture.pixels)[None])
+        numbers.append(known.setdefault(picture.label, len(known)))
     if not numbers:
         raise DataError("no image is left.", got="; ".join(left_out[:3]) or "no image at all")
-    names = list(found) if allowed is not None else list(in_order(found))
-    order = np.array([names.index(name) for name in found], dtype=np.int64)
-    (folder / "labels").write_bytes(order[numbers].tobytes())
+    names = list(known) if allowed is not None else list(in_order(known))
+    order = np.array([names.index(name) for name in known], dtype=np.int64)
+    writer.add("labels", order[numbers])
     return {"labels": names, "left_out": left_out}
 
 
@@ -145,15 +143,3 @@ def _unknown(picture: PictureExample, allowed: Sequence[str]) -> DataError:
         do="correct the label, or train on images with it",
         place=picture.place,
     )
-
-
-def _open(folder: Path, shape: Shape) -> PictureStore:
-    """The store in this folder, its pixels memory-mapped."""
-    with opened(folder, "images are", "images") as about:
-        labels, left_out = tuple(about["labels"]), tuple(about["left_out"])
-        numbers = np.fromfile(folder / "labels", dtype=np.int64)
-        if numbers.min() < 0 or numbers.max() >= len(labels):
-            raise ValueError(f"labels: a number that is not from 0 to {len(labels) - 1}")
-        pixels = np.memmap(folder / "pixels", dtype=np.uint8, mode="r")
-        shaped = pixels.reshape(len(numbers), shape.height, shape.width, shape.colours)
-        return PictureStore(folder.name, shaped, numbers, labels, left_out)

@@ -10,6 +10,7 @@ import torch
 
 from jumok.data.pairs.batches import Updates, fill, framed, gather, places_of
 from jumok.data.pairs.blocks import Rows, StoredLengths
+from jumok.data.pairs.rows import batched_rows
 from jumok.data.pairs.sampler import PairSampler, plan_epoch
 from jumok.data.texts.examples import ExampleStore
 from jumok.data.texts.masking import Masking
@@ -22,7 +23,7 @@ class MaskedBatch:
 
     Attributes:
         tokens: START, tokens, END, padded with PAD; the chosen tokens are corrupted.
-        allowed: True where a position is a token; None means everywhere.
+        allowed: True where a position is a token; None: everywhere.
         chosen: True where a token is masked.
         answers: the original tokens there, row by row.
         sources: the number of tokens.
@@ -36,17 +37,14 @@ class MaskedBatch:
 
     @cached_property
     def places(self) -> Int[Tensor, " chosen"]:
-        """Which positions are masked (`places_of`)."""
         return places_of(self.chosen)
 
     @property
     def targets(self) -> int:
-        """The number of masked tokens."""
         return len(self.answers)
 
     @property
     def work(self) -> int:
-        """The number of positions, padding included."""
         return self.tokens.numel()
 
 
@@ -61,12 +59,10 @@ class LabelledBatch:
 
     @property
     def targets(self) -> int:
-        """Texts."""
         return len(self.labels)
 
     @property
     def work(self) -> int:
-        """The number of positions, padding included."""
         return self.tokens.numel()
 
 
@@ -74,14 +70,14 @@ def text_sampler(
     store: ExampleStore, update_tokens: int, micro_tokens: int, seed: int, shares: int = 1
 ) -> PairSampler:
     """Batches of texts of similar length, so that almost nothing is padded."""
-    lengths = StoredLengths(store.texts.lengths, store.texts.lengths)
+    lengths = StoredLengths(store.texts, store.texts)
     return PairSampler(
         [lengths], None, update_tokens, micro_tokens, seed, identity=store.key, shares=shares
     )
 
 
 class MaskedUpdates(Updates[MaskedBatch]):
-    """The micro-batches of every update. Each time a text is seen, other words are masked."""
+    """Updates of masked texts; each time a text is seen, other words are masked."""
 
     def __init__(
         self, store: ExampleStore, sampler: PairSampler, masking: Masking, seed: int
@@ -101,7 +97,7 @@ class MaskedUpdates(Updates[MaskedBatch]):
 
 
 class LabelledUpdates(Updates[LabelledBatch]):
-    """The micro-batches of every update."""
+    """Updates of labelled texts."""
 
     def __init__(self, store: ExampleStore, sampler: PairSampler) -> None:
         super().__init__(sampler)
@@ -118,7 +114,7 @@ class LabelledUpdates(Updates[LabelledBatch]):
 
 def _positions(store: ExampleStore, rows: Rows) -> int:
     """The positions of a batch of these texts, with START, END and padding."""
-    return len(rows) * (int(store.texts.lengths[rows].max()) + 2)
+    return len(rows) * (int(store.texts.lengths_of(rows).max()) + 2)
 
 
 def masked_batch(
@@ -149,13 +145,13 @@ def labelled_batch(store: ExampleStore, rows: Rows) -> LabelledBatch:
     assert store.labels is not None
     ids, lengths = gather(store.texts, rows)
     tokens, allowed = framed(ids, lengths)
-    labels = torch.from_numpy(store.labels[rows].astype(np.int64))
+    labels = torch.from_numpy(store.labels[rows])
     return LabelledBatch(tokens, allowed, labels, int(lengths.sum()) + 2 * len(lengths))
 
 
 def every_text(store: ExampleStore, tokens: int) -> Iterator[Rows]:
     """The rows of every text once, in batches of similar length and of about `tokens` tokens."""
-    lengths = store.texts.lengths.astype(np.int32)
+    lengths = store.texts.lengths().astype(np.int32)
     plan = plan_epoch(lengths, lengths, tokens, np.random.default_rng(0))
     for first, end in zip(plan.starts, plan.starts[1:], strict=False):
         yield plan.order[first:end].astype(np.int64)
@@ -173,13 +169,11 @@ def fixed_masked_batches(
 def plain_batches(
     ids: Sequence[Sequence[int]], texts: int
 ) -> Iterator[tuple[Int[Tensor, "batch length"], Bool[Tensor, "batch length"] | None, list[int]]]:
-    """START, tokens and END of at most `texts` texts at once, the longest texts first.
+    """START, tokens and END of at most `texts` texts at once, the longest first.
 
     Yields the tokens, which positions are tokens (None: all), and the texts' indices in `ids`.
     """
-    order = sorted(range(len(ids)), key=lambda row: -len(ids[row]))
-    for first in range(0, len(order), texts):
-        rows = order[first : first + texts]
+    for rows in batched_rows(ids, texts):
         tokens, allowed = framed(*fill([ids[row] for row in rows]))
         yield tokens, allowed, rows
 
@@ -189,7 +183,5 @@ def batches_of_guesses(
 ) -> Iterator[MaskedBatch]:
     """Every text once, at most `texts` at once, always with the same mask."""
     random = np.random.default_rng(0)
-    order = sorted(range(len(ids)), key=lambda row: -len(ids[row]))
-    for first in range(0, len(order), texts):
-        rows = [ids[row] for row in order[first : first + texts]]
-        yield masked_batch(*fill(rows), masking, random)
+    for rows in batched_rows(ids, texts):
+        yield masked_batch(*fill([ids[row] for row in rows]), masking, random)

@@ -14,8 +14,8 @@ from jumok.data.files.formats import kind_of_name
 from jumok.data.files.reading import read_lines
 from jumok.data.files.tables import Column
 from jumok.data.report import CorpusReport
-from jumok.errors import ConfigError, DataError, Place
-from jumok.parts import names, resolve
+from jumok.errors import ConfigError, DataError, Location
+from jumok.parts import builder_of, names
 
 Rule = Literal["file", "line", "blank-line"]
 
@@ -31,12 +31,11 @@ class Example(NamedTuple):
 
 @dataclass(frozen=True)
 class TextCorpus:
-    """The files of texts: the lines of a file, or a column of a table.
+    """The lines of a file, or a column of a table.
 
     Attributes:
-        column: in a table, the text's column: its name (CSV and TSV with a header line, JSONL,
-            Parquet) or its number from 0 (CSV and TSV without a header, Parquet).
-        label_column: the label's column; None without labels.
+        column, label_column: its name (CSV and TSV with a header line, JSONL, Parquet) or its
+            number from 0 (CSV and TSV without a header, Parquet).
         format: text, or as for pairs (`jumok.data.pairs.corpus.Corpus`); None takes it from the
             file's suffix (text if the suffix is unknown), and refuses markup.
         take: the number of texts to read from the start; None: all.
@@ -54,13 +53,13 @@ def read_examples(corpus: TextCorpus, report: CorpusReport | None = None) -> Ite
 
     Raises:
         ConfigError: labels are requested for lines, which have none.
-        DataError: a file cannot be read in its format; the text says where.
+        DataError: a file cannot be read in its format.
         MissingExtraError: the format's library is not installed.
     """
     texts = islice(_read(corpus, report), corpus.take)
     first = next(texts, None)
     if first is None:
-        raise DataError("there is no text in it.", place=Place(corpus.file))
+        raise DataError("there is no text in it.", place=Location(corpus.file))
     yield first
     yield from texts
 
@@ -69,7 +68,7 @@ def _read(corpus: TextCorpus, report: CorpusReport | None) -> Iterator[Example]:
     format = corpus.format or kind_of_name(corpus.file)
     if format in names("format"):
         labels = () if corpus.label_column is None else (corpus.label_column,)
-        rows = resolve("format", format)(corpus.file, (corpus.column, *labels), report)
+        rows = builder_of("format", format)(corpus.file, (corpus.column, *labels), report)
         for (text, *label), line in rows:
             yield Example(text, "".join(label).strip(), corpus.file, line)
     elif corpus.label_column is not None:
@@ -77,7 +76,7 @@ def _read(corpus: TextCorpus, report: CorpusReport | None) -> Iterator[Example]:
             "lines of text have no labels.",
             expected=f"a table: {', '.join(names('format'))}",
             do="set format if the file is a table with another suffix",
-            place=Place(corpus.file),
+            place=Location(corpus.file),
         )
     else:
         plain = corpus.format is None
@@ -95,13 +94,13 @@ def documents(corpus: TextCorpus, rule: Rule, report: CorpusReport | None = None
     Raises:
         DataError: the file cannot be read, or there is not a text in it.
     """
-    lines = (each.text for each in islice(_read(corpus, report), corpus.take))
-    found = (text for text in _cut(lines, rule) if text.strip())
-    first = next(found, None)
+    lines = (example.text for example in islice(_read(corpus, report), corpus.take))
+    texts = (text for text in _cut(lines, rule) if text.strip())
+    first = next(texts, None)
     if first is None:
-        raise DataError("there is no text in it.", place=Place(corpus.file))
+        raise DataError("there is no text in it.", place=Location(corpus.file))
     yield first
-    yield from found
+    yield from texts
 
 
 def _cut(lines: Iterator[str], rule: Rule) -> Iterator[str]:
@@ -118,11 +117,10 @@ class HeldOutTail:
     """The end of the text, which is held out: the last documents, or the end of each file.
 
     Attributes:
-        share: its share, 0 to 1.
+        share: 0 to 1.
         count: the number of documents.
-        files: whether a document is a whole file. If there are few of them, the end of each is
-            held out, since the last one could be most of the text. The end of a single document
-            is always held out.
+        files: whether a document is a whole file. If there are few of them, the end of each is held
+            out, since the last one could be most of the text. So is the end of a single document.
     """
 
     share: float
@@ -135,13 +133,11 @@ class HeldOutTail:
         return cls(share, sum(1 for _ in all_documents(corpora, rule)), rule == "file")
 
     def training(self, texts: Iterable[str]) -> Iterator[str]:
-        """The training text."""
         if self.ends:
             return (text[: self._cut(text)] for text in texts)
         return islice(texts, self._kept)
 
     def kept_out(self, texts: Iterable[str]) -> Iterator[str]:
-        """The held-out text."""
         if self.ends:
             return (text[self._cut(text) :] for text in texts)
         return islice(texts, self._kept, None)

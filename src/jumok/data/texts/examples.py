@@ -1,7 +1,6 @@
 """The token ids of texts on disk, with or without the numbers of their labels."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -9,16 +8,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from jumok.data.cache import cached_folder, digest, opened
-from jumok.data.flat import Flat, FlatWriter, map_flat
 from jumok.data.report import CorpusReport
+from jumok.data.store import Ragged, StoreWriter, cached_store, digest, id_type
 from jumok.data.texts.corpus import Example, TextCorpus
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
-VERSION = 2
 CHUNK = 20_000  # texts encoded at once
-KIND = np.dtype(np.uint32)
 
 
 @dataclass(frozen=True)
@@ -26,19 +22,17 @@ class ExampleStore:
     """A prepared corpus.
 
     Attributes:
-        key: names the content.
         texts: the ids of every text, without START and END.
         labels: the number of each text's label; None without labels.
-        report: the lines read, corrected and left out.
     """
 
     key: str
-    texts: Flat
-    labels: npt.NDArray[np.unsignedinteger] | None
+    texts: Ragged
+    labels: npt.NDArray[np.int64] | None
     report: CorpusReport
 
     def __len__(self) -> int:
-        return len(self.texts.lengths)
+        return len(self.texts)
 
 
 def label_names(texts: Iterable[Example]) -> tuple[str, ...]:
@@ -47,37 +41,33 @@ def label_names(texts: Iterable[Example]) -> tuple[str, ...]:
     Raises:
         DataError: fewer than two.
     """
-    found = {text.label for text in texts if text.label}
-    if len(found) < 2:
+    labels = {text.label for text in texts if text.label}
+    if len(labels) < 2:
         raise DataError(
             "a classifier needs at least two different labels.",
             expected="at least two different labels",
-            got=", ".join(map(repr, found)) or "no label",
+            got=", ".join(map(repr, labels)) or "no label",
             do="give the column of the labels: label_column in the recipe",
         )
-    return in_order(found)
+    return in_order(labels)
 
 
 def in_order(labels: Iterable[str]) -> tuple[str, ...]:
     """Numbers by value, words alphabetically."""
-    found = set(labels)
-    numbers = all(label.isdecimal() for label in found)
-    return tuple(sorted(found, key=lambda label: (int(label) if numbers else 0, label)))
+    names = set(labels)
+    numbers = all(label.isdecimal() for label in names)
+    return tuple(sorted(names, key=lambda label: (int(label) if numbers else 0, label)))
 
 
 def label_number(text: Example, labels: Sequence[str]) -> int:
-    """The index of the text's label in `labels`.
-
-    Raises:
-        DataError: it is not one of them.
-    """
+    """The index of the text's label in `labels`; raises DataError if it is not one of them."""
     if text.label not in labels:
         raise DataError(
             "the model does not know this label." if text.label else "the row has no label.",
             expected=f"one of {', '.join(labels)}",
             got=repr(text.label),
             do="correct the row, or train on data with this label",
-            place=Place(text.file, text.line),
+            place=Location(text.file, text.line),
         )
     return labels.index(text.label)
 
@@ -95,14 +85,13 @@ def prepare_examples(
 ) -> ExampleStore:
     """The texts as token ids, from the cache if the same content was prepared before.
 
-    A text without tokens is left out. A text of more than `max_tokens` tokens is split into several
-    if there are no labels, and otherwise truncated.
+    A text without tokens is left out. One of more than `max_tokens` tokens is split into several if
+    there are no labels, and otherwise truncated.
 
     Args:
         corpora: the sources of the texts.
         labels: all permitted labels; () without labels.
-        identity: JSON that must change whenever the selection of texts changes, besides the
-            corpora.
+        identity: JSON that changes with the selection of texts.
 
     Raises:
         DataError: what reading raises; a label that is not in `labels`; no text is left; the cache
@@ -112,33 +101,28 @@ def prepare_examples(
         [digest(corpus.file), corpus.file.suffixes, str(replace(corpus, file=Path()))]
         for corpus in corpora
     ]
-    described = ["texts", VERSION, where, identity, tokenizer.hash, max_tokens, list(labels)]
+    described = ["texts", where, identity, tokenizer.hash, max_tokens, list(labels)]
 
-    def write(folder: Path) -> dict[str, object]:
+    def fill(writer: StoreWriter) -> dict[str, object]:
         rest = iter(texts)
-        with ExitStack() as stack:
-            ids, numbers = (
-                stack.enter_context(FlatWriter(folder, name, KIND)) for name in ("texts", "labels")
-            )
-            while chunk := list(islice(rest, CHUNK)):
-                rows = list(_rows(chunk, tokenizer, max_tokens, bool(labels), report))
-                lengths = np.array([len(row) for _, row in rows], dtype=np.int64)
-                flat = [id for _, row in rows for id in row]
-                ids.append(np.array(flat, dtype=np.uint32), lengths)
-                if labels:
-                    found = [label_number(text, labels) for text, _ in rows]
-                    numbers.append(np.array(found, dtype=np.uint32), np.ones_like(lengths))
+        while chunk := list(islice(rest, CHUNK)):
+            rows = list(_rows(chunk, tokenizer, max_tokens, bool(labels), report))
+            lengths = np.array([len(row) for _, row in rows], dtype=np.int64)
+            flat = [id for _, row in rows for id in row]
+            writer.add_sequences("texts", np.array(flat, id_type(tokenizer.size)), lengths)
+            if labels:
+                numbers = [label_number(text, labels) for text, _ in rows]
+                writer.add("labels", np.array(numbers, dtype=np.int64))
         if report.kept == 0:
             raise DataError("no text is left after the filters.", got=str(report))
         return {"report": report.to_json()}
 
-    folder = cached_folder(cache, described, write)
-    with opened(folder, "corpus is", "corpus") as about:
-        stored = map_flat(folder, "texts", KIND, tokenizer.size)
-        numbers = map_flat(folder, "labels", KIND, len(labels)).values if labels else None
-        if numbers is not None and len(numbers) != len(stored.ends):
-            raise ValueError("labels.values: not a label for each text")
-        return ExampleStore(folder.name, stored, numbers, CorpusReport.from_json(about["report"]))
+    with cached_store(cache, described, fill) as store:
+        stored = store.sequences("texts", tokenizer.size)
+        numbers = store.numbers("labels", len(stored), len(labels)) if labels else None
+        return ExampleStore(
+            store.key, stored, numbers, CorpusReport.from_json(store.about["report"])
+        )
 
 
 def _rows(

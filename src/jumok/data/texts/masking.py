@@ -1,4 +1,4 @@
-"""Masks words of a text, for a model to predict.
+"""Masked words of a text, for a model to predict.
 
 Most of the chosen tokens become MASK, some become a random token, and the rest stay unchanged: the
 model cannot know which tokens are original.
@@ -26,7 +26,7 @@ class Masking:
         share: of a text's tokens that are masked; at least one token.
         mask, random: shares of the chosen tokens that become MASK, and a random token.
         whole_words: choose all tokens of a word or none.
-        opens: for every subword of the vocabulary, whether a word starts with it.
+        opens: for every subword, whether a word starts with it.
     """
 
     share: float
@@ -37,7 +37,7 @@ class Masking:
 
     @property
     def mask_id(self) -> int:
-        """The id of MASK: the row after the tokenizer's last id, so that no text encodes to it."""
+        """The row after the tokenizer's last id, so that no text encodes to it."""
         return len(self.opens)
 
     @property
@@ -70,7 +70,6 @@ class Masking:
         return np.cumsum(self.opens[text]) - int(self.opens[text[0]])
 
     def corrupt(self, pieces: Ids, random: Random) -> Ids:
-        """The tokens that replace the chosen ones."""
         dice = random.random(len(pieces))
         drawn = random.integers(len(SPECIALS), len(self.opens), len(pieces))
         replaced = np.where(dice < self.mask + self.random, drawn, pieces)

@@ -7,23 +7,25 @@ become spaces.
 
 import hashlib
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 from jumok.data.files.atomic import write_durably
 from jumok.data.tokenizer import END, NEWLINE, PAD, SPACE, START, Tokenizer, writable
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 BYTE_KIND = b"jumok: every byte is a token\n"
 FIRST_BYTE = 4  # after PAD, UNKNOWN, START and END
+BROKEN = "\ufffd"
+"""What a tokenizer decodes to where bytes are no whole character."""
 LINES_FOR_TWO_THREADS = 1_000  # threads are started for every call
 
 
 @runtime_checkable
 class TextTokenizer(Protocol):
-    """The interface of tokenizers of whole texts.
+    """A tokenizer of whole texts.
 
     Attributes:
         size: the number of ids, special tokens included.
@@ -88,7 +90,7 @@ class PieceTokenizer:
         DataError: the SentencePiece model has no token for the line break.
     """
 
-    def __init__(self, lines: Tokenizer, place: Place | None = None) -> None:
+    def __init__(self, lines: Tokenizer, place: Location | None = None) -> None:
         if lines.newline is None:
             raise DataError(
                 "this tokenizer has no token for the line break.",
@@ -158,11 +160,11 @@ def load_text_tokenizer(path: Path) -> TextTokenizer:
         start = path.read_bytes()[: len(BYTE_KIND)]
     except OSError as error:
         raise DataError(
-            "the tokenizer cannot be read.", got=error.strerror, place=Place(path)
+            "the tokenizer cannot be read.", got=error.strerror, place=Location(path)
         ) from None
     if start == BYTE_KIND:
         return ByteTokenizer()
-    return PieceTokenizer(Tokenizer.load(path), Place(path))
+    return PieceTokenizer(Tokenizer.load(path), Location(path))
 
 
 def train_text_tokenizer(
@@ -176,11 +178,7 @@ def train_text_tokenizer(
 ) -> TextTokenizer:
     """Trains a tokenizer on texts; bytes need no training, and ignore all other arguments.
 
-    Args:
-        kind, size, coverage, byte_fallback, seed: as in `Tokenizer.train`.
-
-    Raises:
-        DataError: what `Tokenizer.train` raises.
+    Arguments and errors are those of `Tokenizer.train`.
     """
     if kind == "byte":
         return ByteTokenizer()
@@ -195,3 +193,43 @@ def train_text_tokenizer(
         seed=seed,
     )
     return PieceTokenizer(trained)
+
+
+def certain_text(tokenizer: TextTokenizer, prompt: str, tokens: Iterable[int]) -> Iterator[str]:
+    """The text of `tokens`, which continue `prompt`, as soon as later tokens cannot change it.
+
+    Joined, the parts are what decoding everything at once gives after the prompt's text.
+    """
+    text = CertainText(tokenizer, prompt)
+    for token in tokens:
+        if part := text.add(token):
+            yield part
+    if rest := text.rest():
+        yield rest
+
+
+class CertainText:
+    """The text of tokens that continue a prompt, in parts that later tokens cannot change.
+
+    A character may be written in several tokens; it is handed out with the last of them.
+    """
+
+    def __init__(self, tokenizer: TextTokenizer, prompt: str) -> None:
+        self._tokenizer = tokenizer
+        self._line = tokenizer.encode(prompt.rpartition("\n")[2])
+        self._known = len(tokenizer.decode(self._line))
+
+    def add(self, token: int) -> str:
+        """What has become certain by a further token; may be empty."""
+        self._line.append(token)
+        text, known = self._tokenizer.decode(self._line), self._known
+        part = ""
+        if not text.endswith(BROKEN) and len(text) > known:
+            part, self._known = text[known:], len(text)
+        if text.endswith("\n"):  # what follows a line break does not depend on what precedes it
+            self._line, self._known = [], 0
+        return part
+
+    def rest(self) -> str:
+        """What was not certain, after the last token."""
+        return self._tokenizer.decode(self._line)[self._known :]

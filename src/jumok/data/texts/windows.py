@@ -19,8 +19,7 @@ import torch
 import torch.nn.functional as F
 
 from jumok.data.pairs.batches import places_of
-from jumok.data.pairs.sampler import UpdateCursor, check_plan
-from jumok.data.planned import Planned
+from jumok.data.planned import NumberedUpdates, Planned, PlannedUpdates, check_plan
 from jumok.data.texts.store import TextStore
 from jumok.data.tokenizer import PAD, START
 from jumok.shapes import Int, Tensor
@@ -36,13 +35,12 @@ class TextBatch:
     """The windows of one training batch.
 
     Attributes:
-        tokens: the input, padded with PAD.
-        following: for each token the next one, which it is to predict; PAD where there is none.
-        documents: equal numbers for the tokens of a document; None if every row is of one document.
+        tokens: padded with PAD.
+        following: the next token of each, which it is to predict; PAD where there is none.
+        documents: equal numbers for the tokens of a document; None: every row is one document.
         targets: the number of predictions.
-        offsets: where the documents begin, counted over all rows, in the order of their numbers;
-            None: they are told apart by their numbers alone.
-        longest: positions of the longest document; given with `offsets`.
+        offsets: where the documents begin, counted over all rows, in the order of their numbers.
+        longest: positions of the longest document; set with `offsets`.
     """
 
     tokens: Int[Tensor, "batch length"]
@@ -54,8 +52,8 @@ class TextBatch:
 
     @cached_property
     def places(self) -> Int[Tensor, " targets"]:
-        """Which positions have a next token (`places_of`); all of them, with padding, where batches
-        have one shape.
+        """Positions with a next token (`places_of`); all, with padding, where batches have one
+        shape.
         """
         if self.offsets is not None:
             return torch.arange(self.following.numel())
@@ -68,7 +66,6 @@ class TextBatch:
 
     @property
     def work(self) -> int:
-        """The number of positions, padding included."""
         return self.tokens.numel()
 
 
@@ -79,7 +76,7 @@ def gather(store: TextStore, places: Indices, parts: Indices) -> TextBatch:
         places: (batch length), each token's index into the store's values; -1 is padding.
         parts: (batch length), the number of the part of each token.
     """
-    values, ends = store.tokens.values, store.tokens.ends
+    values, ends = store.tokens.values, store.tokens.offsets[1:]
     real = places >= 0
     # nothing follows the END of a document
     last = ends[np.searchsorted(ends, places, side="right")] == places + 1
@@ -96,7 +93,7 @@ def gather(store: TextStore, places: Indices, parts: Indices) -> TextBatch:
 
 
 def one_shape(batch: TextBatch, parts: Indices, rows: int, context: int, most: int) -> TextBatch:
-    """The batch with this number of rows, of positions and of documents, filled up with padding.
+    """The batch filled up with padding to `rows` rows of `context` positions.
 
     Args:
         parts: (batch length), the number of the part of each token; that of padding is -1.
@@ -104,7 +101,7 @@ def one_shape(batch: TextBatch, parts: Indices, rows: int, context: int, most: i
     """
     batch_rows, length = parts.shape
     around = (0, context - length, 0, rows - batch_rows)
-    tokens, following = (F.pad(each, around, value=PAD) for each in (batch.tokens, batch.following))
+    tokens, following = (F.pad(side, around, value=PAD) for side in (batch.tokens, batch.following))
     filled = np.pad(parts, ((0, around[3]), (0, around[1])), constant_values=-1)
     begins = np.ones_like(filled, dtype=np.bool_)
     begins[:, 1:] = filled[:, 1:] != filled[:, :-1]
@@ -123,16 +120,15 @@ def one_shape(batch: TextBatch, parts: Indices, rows: int, context: int, most: i
     )
 
 
-class DrawnWindows:
-    """An endless stream of updates of random windows; every update has its own seed.
+class DrawnWindows(NumberedUpdates[TextBatch]):
+    """Updates of random windows of a text.
 
     In one window of eight, START replaces the first token, so that the model learns to generate
     without a prompt. A window that reaches beyond a document's end continues with the next
     document, and attention does not cross the boundary.
 
     Args:
-        context: the number of tokens of a window.
-        rows: the number of windows of an update, and of a micro-batch.
+        rows: windows of an update, and of a micro-batch.
         alike: whether all batches have one shape (`one_shape`).
     """
 
@@ -145,22 +141,14 @@ class DrawnWindows:
         *,
         alike: bool = False,
     ) -> None:
+        super().__init__(f"text {store.key}, windows of {context}, {rows[0]} at once, seed {seed}")
         self._store, self._rows, self._seed = store, rows, seed
         self._context = min(context, len(store.tokens.values) - 1)
-        ends = store.tokens.ends
+        ends = store.tokens.offsets[1:]
         across = np.searchsorted(ends, ends + self._context) - np.arange(len(ends))
         self._most = int(across.max()) + 2 if alike else None  # a part on each side, and padding
-        self._plan = f"text {store.key}, windows of {context}, {rows[0]} at once, seed {seed}"
-        self._update = 0
-
-    def __iter__(self) -> Iterator[list[TextBatch]]:
-        return self
-
-    def __next__(self) -> list[TextBatch]:
-        return [each.collate() for each in self.planned()]
 
     def planned(self) -> list[Planned[TextBatch]]:
-        """The next update, its micro-batches not yet collated."""
         random = np.random.default_rng((self._seed, self._update))
         self._update += 1
         rows, at_once = self._rows
@@ -169,7 +157,7 @@ class DrawnWindows:
 
         def collate(some: slice) -> TextBatch:
             places = starts[some, None] + np.arange(self._context)
-            parts = np.searchsorted(self._store.tokens.ends, places, side="right")
+            parts = np.searchsorted(self._store.tokens.offsets[1:], places, side="right")
             batch = gather(self._store, places, parts)
             batch.tokens[begins[some], 0] = START
             if self._most is None:
@@ -192,25 +180,12 @@ class DrawnWindows:
         """The updates whose windows hold as many tokens as the text."""
         return len(self._store.tokens.values) / (self._rows[0] * self._context)
 
-    @property
-    def cursor(self) -> UpdateCursor:
-        return UpdateCursor(plan=self._plan, update=self._update)
-
-    def restore(self, cursor: UpdateCursor) -> None:
-        """Restores the position of `cursor`.
-
-        Raises:
-            DataError: the cursor belongs to other text, other sizes or another seed.
-        """
-        check_plan(cursor["plan"], self._plan)
-        self._update = cursor["update"]
-
 
 @dataclass(frozen=True)
 class DocumentChunks:
-    """Documents divided into parts of at most `context` tokens: the indices of their first tokens,
-    and their lengths. The END of a document is predicted and never an input, so it belongs to no
-    part.
+    """Documents divided into parts: the indices of their first tokens, and their lengths.
+
+    The END of a document is predicted and never an input, so it belongs to no part.
     """
 
     starts: Indices
@@ -218,9 +193,9 @@ class DocumentChunks:
 
     @classmethod
     def of(cls, store: TextStore, context: int) -> "DocumentChunks":
-        """All parts of all documents, in order."""
-        read = store.tokens.lengths.astype(np.int64) - 1
-        begins = store.tokens.ends - store.tokens.lengths
+        """All parts, in order."""
+        read = store.tokens.lengths() - 1
+        begins = store.tokens.offsets[:-1]
         counts = -(-read // context)
         document = np.repeat(np.arange(len(read)), counts)
         number = np.arange(len(document)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -236,11 +211,11 @@ def pack(
 ) -> list[list[int]]:
     """Rows of parts that fit into `context` tokens.
 
-    Parts are taken in `order`, a buffer at a time; within it the longest part comes first, and each
-    goes to the fullest row that still has room for it.
+    Parts are taken in `order`, a buffer at a time; within it the longest comes first, and each goes
+    to the fullest row that still has room for it.
 
     Args:
-        most: parts of a row at most; None: any number.
+        most: parts of a row at most.
     """
     rows: list[list[int]] = []
     for first in range(0, len(order), BUFFER):
@@ -265,7 +240,7 @@ def pack(
 
 
 def packed_batch(store: TextStore, parts: DocumentChunks, rows: list[list[int]]) -> TextBatch:
-    """The windows of these rows of parts, as wide as the widest."""
+    """The windows of these rows of parts."""
     places, numbers = places_of_rows(parts, rows)
     return gather(store, places, numbers)
 
@@ -293,13 +268,12 @@ class PackCursor(TypedDict):
     update: int
 
 
-class PackedWindows:
-    """An endless stream of updates with every document once per epoch, in a new order.
+class PackedWindows(PlannedUpdates[TextBatch]):
+    """Updates with every document once per epoch, in a new order.
 
     Args:
-        context: tokens of a row.
         rows: rows of an update, and of a micro-batch. An epoch is divided evenly, so an update may
-            have a few rows more or less.
+            have a few more or less.
         alike: whether all batches have one shape (`one_shape`).
     """
 
@@ -323,14 +297,7 @@ class PackedWindows:
         self._epoch, self._update = 0, 0
         self._packed: list[list[list[int]]] | None = None
 
-    def __iter__(self) -> Iterator[list[TextBatch]]:
-        return self
-
-    def __next__(self) -> list[TextBatch]:
-        return [each.collate() for each in self.planned()]
-
     def planned(self) -> list[Planned[TextBatch]]:
-        """The next update, its micro-batches not yet collated."""
         if self._packed is None:
             self._packed = self._plan_epoch()
         rows = self._packed[self._update]
@@ -338,8 +305,8 @@ class PackedWindows:
         if self._update == len(self._packed):
             self._epoch, self._update, self._packed = self._epoch + 1, 0, None
         at_once = self._rows[1]
-        some = [rows[first : first + at_once] for first in range(0, len(rows), at_once)]
-        return [Planned(self._work(len(each)), partial(self._batch, each)) for each in some]
+        parts = [rows[first : first + at_once] for first in range(0, len(rows), at_once)]
+        return [Planned(self._work(len(part)), partial(self._batch, part)) for part in parts]
 
     def _work(self, rows: int) -> int:
         return (rows if self._most is None else self._rows[1]) * self._context
@@ -352,7 +319,6 @@ class PackedWindows:
         return one_shape(batch, numbers, self._rows[1], self._context, self._most + 1)
 
     def _plan_epoch(self) -> list[list[list[int]]]:
-        """The rows of every update of the epoch."""
         random = np.random.default_rng((self._seed, self._epoch))
         order = random.permutation(len(self._parts))
         rows = pack(self._parts.lengths, order, self._context, self._most)

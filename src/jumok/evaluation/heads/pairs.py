@@ -35,7 +35,7 @@ def head_cards_over(
         ConfigError: the model has no attention.
         DataError: no pair with words on both sides, or gold alignments without a sure link.
     """
-    (model,) = translator.models
+    (model,) = translator._models
     if not sites(model):
         raise ConfigError("this model has no attention.", do="give one with attention")
     meter = HeadMeter(model, _known(translator, pairs(), batch_size))
@@ -58,25 +58,24 @@ def head_cards_over(
 
 def aligned(
     cards: Iterable[AnyHeadCard],
-    looks: Sequence[str],
+    cross_sites: Sequence[str],
     scores: dict[AlignmentSetting, AlignmentScores],
 ) -> list[AnyHeadCard]:
-    """The cards with the precision and the error rate of the links from the heads' weights.
-
-    Each head is scored at the step, writing or reading, with the lower error rate.
+    """The cards with the precision and the error rate of the links from the heads' weights, at the
+    step, writing or reading, with the lower error rate.
 
     Args:
-        looks: the sites of cross-attention, by layer.
+        cross_sites: of cross-attention, by layer.
     """
-    judged = []
+    scored = []
     for card in cards:
-        if isinstance(card, HeadCard) and card.site in looks:
-            layer = looks.index(card.site)
+        if isinstance(card, HeadCard) and card.site in cross_sites:
+            layer = cross_sites.index(card.site)
             both = [scores[AlignmentSetting(layer, step, card.head)] for step in (False, True)]
-            best = min(both, key=lambda each: each.error_rate)
+            best = min(both, key=lambda step_scores: step_scores.error_rate)
             card = replace(card, precision=best.precision, error_rate=best.error_rate)
-        judged.append(card)
-    return judged
+        scored.append(card)
+    return scored
 
 
 def check_same_heads(models: Sequence[Sequence[AnyHeadCard]]) -> None:
@@ -97,7 +96,10 @@ def _known(translator: Translator, pairs: Iterable[AlignedPair], batch_size: int
         encode_pairs(translator, [pair.source for pair in chunk], [pair.target for pair in chunk])
         for chunk in _chunks(pairs, batch_size)
     )
-    sides = ((chain(*each.sources), chain(*each.targets)) for each in encoded)
+    sides = (
+        (chain(*chunk_of_pairs.sources), chain(*chunk_of_pairs.targets))
+        for chunk_of_pairs in encoded
+    )
     return Pieces.of(
         translator.tokenizer, ((list(source), list(target)) for source, target in sides)
     )

@@ -27,7 +27,7 @@ from jumok.evaluation.pointing import Gold
 from jumok.inspection.heads.grid_cards import AnyHeadCard
 from jumok.inspection.heads.grid_measures import GridMeter
 from jumok.inspection.heads.measures import HeadMeter, Pieces, mean_losses
-from jumok.inspection.hooks.capture import pixel_grids
+from jumok.inspection.hooks.listening import record_pass
 from jumok.inspection.sites import residual_gate_of
 from jumok.models.image_classifier import ImageClassifier
 from jumok.shapes import Float, Int, Tensor
@@ -42,8 +42,6 @@ class PictureCorpus:
     """Images with captions; every iteration starts from the beginning.
 
     Attributes:
-        captioned: returns the names and the captions.
-        files: the image files.
         gold: the nouns, and the boxes of what they name; None: not known.
     """
 
@@ -66,12 +64,12 @@ def caption_head_cards_over(
         ConfigError: the model has no attention, or its decoder attends to only one vector.
         DataError: no caption with a word, or an image that cannot be read.
     """
-    model = captioner.model
+    model = captioner._model
     if not model.cross_sites:
         raise ConfigError("this model has no attention over the image.", expected=ONE_VECTOR)
-    texts = (text for each in pictures.captioned() for text in each.captions)
+    texts = (text for picture in pictures.captioned() for text in picture.captions)
     pairs: Iterator[tuple[list[int], list[int]]] = (
-        ([], _pieces(captioner, text)) for text in texts
+        ([], _tokens(captioner, text)) for text in texts
     )
     grids = {site: GridMeter("cross", model.grid) for site in model.cross_sites}
     grids |= {site: GridMeter("image", model.grid) for site in sites_of(model, "image")}
@@ -79,36 +77,35 @@ def caption_head_cards_over(
     pointing = Pointing(captioner, pictures.gold) if pictures.gold is not None else None
     for chunk in _chunks(pictures.captioned(), batch_size):
         captions = [
-            ReferenceCaption(number, text, pieces)
-            for number, each in enumerate(chunk)
-            for text in each.captions
-            if (pieces := _pieces(captioner, text))
+            ReferenceCaption(number, text, tokens)
+            for number, picture in enumerate(chunk)
+            for text in picture.captions
+            if (tokens := _tokens(captioner, text))
         ]
         if not captions:
             continue
         with observe(
-            model, pointing.see if pointing else _see_nothing, model.cross_sites.__contains__
+            model, pointing.record if pointing else _ignore, model.cross_sites.__contains__
         ):
             _watch(meter, captioner, _cells(captioner, pictures.files, chunk), captions)
         if pointing is not None:
-            sizes = sizes_of((pictures.files, each.file) for each in chunk)
-            pointing.judge(captions, [each.file for each in chunk], sizes)
+            sizes = sizes_of((pictures.files, picture.file) for picture in chunk)
+            pointing.update(captions, [picture.file for picture in chunk], sizes)
     cards = meter.cards()
     if not cards:
         raise DataError("there is no caption with a word.")
-    return cards if pointing is None else pointing.judged(cards)
+    return cards if pointing is None else pointing.compute(cards)
 
 
-def _see_nothing(_: str, __: Attention) -> None:
-    """Does nothing: used where there are no gold boxes."""
+def _ignore(_: str, __: Attention) -> None:
+    pass
 
 
-def _pieces(captioner: Captioner, text: str) -> list[int]:
+def _tokens(captioner: Captioner, text: str) -> list[int]:
     return captioner.tokenizer.encode(text)[: captioner.max_tokens]
 
 
 def _chunks(pictures: Iterable[Captioned], batch_size: int) -> Iterator[list[Captioned]]:
-    """Batches of images with about this number of captions."""
     chunk: list[Captioned] = []
     count = 0
     for picture in pictures:
@@ -127,9 +124,9 @@ def _cells(
 ) -> Float[Tensor, "pictures cells width"]:
     """The output of the convolutions for each image; they have no heads."""
     read = captioner.reader.read
-    arrays = [read(files.content(each.file), files.place(each.file)) for each in chunk]
-    device = next(captioner.model.parameters()).device
-    return captioner.model.see(torch.from_numpy(np.stack(arrays)).to(device))
+    arrays = [read(files.content(picture.file), files.place(picture.file)) for picture in chunk]
+    device = next(captioner._model.parameters()).device
+    return captioner._model.see(torch.from_numpy(np.stack(arrays)).to(device))
 
 
 def _watch(
@@ -139,18 +136,18 @@ def _watch(
     captions: Sequence[ReferenceCaption],
 ) -> None:
     """Runs one forward and one backward pass; an image is read again for each of its captions."""
-    model, device = captioner.model, cells.device
-    read, _ = fill([[START, *each.pieces] for each in captions])
-    written, _ = fill([[*each.pieces, END] for each in captions])
+    model, device = captioner._model, cells.device
+    read, _ = fill([[START, *caption.tokens] for caption in captions])
+    written, _ = fill([[*caption.tokens, END] for caption in captions])
     tokens = torch.from_numpy(read).to(device)
-    wanted = torch.from_numpy(written).to(device)
-    own = cells[torch.tensor([each.picture for each in captions], device=device)]
+    targets = torch.from_numpy(written).to(device)
+    own = cells[torch.tensor([caption.picture for caption in captions], device=device)]
 
     def losses() -> Float[Tensor, " batch"]:
-        return mean_losses(model.decoder(model.write(own), tokens), wanted)
+        return mean_losses(model.decoder(model.write(own), tokens), targets)
 
-    all_look = tokens.new_ones(len(captions), 1)
-    words, grid = (tokens, tokens), (all_look, all_look)
+    one_query = tokens.new_ones(len(captions), 1)
+    words, grid = (tokens, tokens), (one_query, one_query)
     meter.watch({"decoder": words, "cross": words, "image": grid}, losses)
 
 
@@ -164,35 +161,34 @@ class LabelledPicture(NamedTuple):
 def picture_head_cards_over(
     system: ImageClassification, pictures: Iterable[LabelledPicture], batch_size: int = 64
 ) -> list[AnyHeadCard]:
-    """A card for each head of a classifier's attentions over pixels.
-
-    Args:
-        system: that of one model.
+    """A card for each head of a classifier's attentions over pixels; `system` has one model.
 
     Raises:
         ConfigError: the model has no attention.
         DataError: no image.
     """
-    (model,) = system.models
+    (model,) = system._models
     if not sites(model):
         raise ConfigError("this model has no attention.", do="give one with attention")
     meter: HeadMeter | None = None
     for batch in _batches(pictures, batch_size):
         device = model.output.weight.device
-        pixels = as_tensor(np.stack([each.pixels for each in batch])).to(device)
-        labels = torch.tensor([each.label for each in batch], device=device)
+        pixels = as_tensor(np.stack([picture.pixels for picture in batch])).to(device)
+        labels = torch.tensor([picture.label for picture in batch], device=device)
         if meter is None:
             with torch.no_grad():
-                grids = pixel_grids(model, partial(model, pixels[:1]))
+                recorded, _ = record_pass(model, partial(model, pixels[:1]), "weights")
             meter = HeadMeter(
                 model,
                 grids={
                     site: GridMeter("image", grid, residual_gate_of(model, site))
-                    for site, grid in grids.items()
+                    for site, grid in recorded.encoder.grids.items()
                 },
             )
-        all_look = torch.ones(len(batch), 1, dtype=torch.long, device=device)
-        meter.watch({"image": (all_look, all_look)}, partial(_label_losses, model, pixels, labels))
+        one_query = torch.ones(len(batch), 1, dtype=torch.long, device=device)
+        meter.watch(
+            {"image": (one_query, one_query)}, partial(_label_losses, model, pixels, labels)
+        )
     if meter is None:
         raise DataError("there is no image.")
     return meter.cards()

@@ -1,8 +1,4 @@
-"""Pointing accuracy of every head of a captioner, over reference captions.
-
-The pointing game (`jumok.evaluation.pointing`) for all heads at once, summed batch by batch: no map
-is kept beyond its batch.
-"""
+"""Pointing accuracy of each head of a captioner over reference captions, batch by batch."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +22,7 @@ class ReferenceCaption(NamedTuple):
 
     picture: int
     text: str
-    pieces: list[int]
+    tokens: list[int]
 
 
 @dataclass
@@ -52,11 +48,11 @@ class Pointing:
     sums: dict[tuple[str, bool], _Points] = field(default_factory=dict)
     seen: dict[str, list[Tensor]] = field(default_factory=dict)
 
-    def see(self, site: str, attention: Attention) -> None:
+    def record(self, site: str, attention: Attention) -> None:
         """Keeps the weights until the batch is scored; an RNN attends step by step."""
         self.seen.setdefault(site, []).append(attention.weights.detach().float().cpu())
 
-    def judge(
+    def update(
         self,
         captions: Sequence[ReferenceCaption],
         files: Sequence[str],
@@ -71,34 +67,34 @@ class Pointing:
         weights = {site: torch.cat(parts, dim=2).numpy() for site, parts in self.seen.items()}
         self.seen.clear()
         for row, caption in enumerate(captions):
-            _, of_piece = self.captioner.words_of(caption.pieces)
+            _, of_token = self.captioner.words_of(caption.tokens)
             for noun in self.gold.nouns(files[caption.picture], caption.text):
-                steps = [step for step, word in enumerate(of_piece) if word == noun.word]
+                steps = [step for step, word in enumerate(of_token) if word == noun.word]
                 if steps:  # otherwise the caption was truncated before it
                     height, width = sizes[caption.picture]
-                    looked = {site: of_batch[row] for site, of_batch in weights.items()}
-                    self._noun(NounAttention(NOT_YET, noun.boxes, height, width), looked, steps)
+                    maps_of = {site: of_batch[row] for site, of_batch in weights.items()}
+                    self._noun(NounAttention(NOT_YET, noun.boxes, height, width), maps_of, steps)
 
-    def _noun(self, look: NounAttention, looked: dict[str, np.ndarray], steps: list[int]) -> None:
+    def _noun(self, noun: NounAttention, maps_of: dict[str, np.ndarray], steps: list[int]) -> None:
         """Adds one noun: the weights of every head at its steps, (heads step cell)."""
-        grid = self.captioner.model.grid
-        shares = cover(replace(look, attention=np.ones(grid)))
+        grid = self.captioner._model.grid
+        shares = cover(replace(noun, attention=np.ones(grid)))
         self.nouns += 1
         self.even += float(shares.mean())
-        for site, weights in looked.items():
+        for site, weights in maps_of.items():
             for reads in (False, True):
                 maps = weights[:, [step + reads for step in steps]].mean(axis=1)
                 maps = maps.reshape(-1, *grid)
                 zeros = np.zeros(len(maps))
                 sums = self.sums.setdefault((site, reads), _Points(zeros, zeros.copy()))
-                sums.hits += [points(replace(look, attention=each)) for each in maps]
+                sums.hits += [points(replace(noun, attention=map_of_head)) for map_of_head in maps]
                 sums.inside += (maps * shares).sum(axis=(1, 2)) / maps.sum(axis=(1, 2))
 
-    def judged(self, cards: Iterable[AnyHeadCard]) -> list[AnyHeadCard]:
+    def compute(self, cards: Iterable[AnyHeadCard]) -> list[AnyHeadCard]:
         """The cards with the pointing accuracy of their heads, at the better of the two steps."""
-        return [self._judged(card) for card in cards]
+        return [self._scored(card) for card in cards]
 
-    def _judged(self, card: AnyHeadCard) -> AnyHeadCard:
+    def _scored(self, card: AnyHeadCard) -> AnyHeadCard:
         if not isinstance(card, GridCard) or card.part != "cross" or not self.nouns:
             return card  # self-attention of cells has no words, and no gold boxes
         both = {reads: self.sums[card.site, reads] for reads in (False, True)}

@@ -50,7 +50,7 @@ def text_head_cards_over(
     Raises:
         DataError: no text with a word.
     """
-    model = system.model
+    model = system._model
     pairs = ((ids, ids) for chunk in _chunks(system, texts(), batch_size) for ids in chunk)
     meter = HeadMeter(model, Pieces.of(system.tokenizer, pairs))
     for chunk in _chunks(system, texts(), batch_size):
@@ -63,7 +63,6 @@ def text_head_cards_over(
 
 
 def _chunks(system: TextSystem, texts: Iterable[str], batch_size: int) -> Iterator[list[list[int]]]:
-    """The texts as tokens, without empty texts."""
     limit = system.context if isinstance(system, LanguageModel) else system.max_tokens
     stream = iter(texts)
     while chunk := list(islice(stream, AHEAD * batch_size)):
@@ -95,14 +94,14 @@ def _passes(system: TextSystem, model: nn.Module, ids: Ids, batch_size: int) -> 
 def _continued(model: CausalLanguageModel, ids: Ids) -> Pass:
     """A pass in which the model reads START and the tokens, and predicts the tokens and END."""
     device = model.decoder.embedding.table.device
-    read, _ = fill([[START, *each] for each in ids])
-    wanted, _ = fill([[*each, END] for each in ids])
+    read, _ = fill([[START, *text] for text in ids])
+    targets, _ = fill([[*text, END] for text in ids])
     tokens = torch.from_numpy(read).to(device)
 
     def losses() -> Float[Tensor, " batch"]:
         # Padding comes after all tokens, and no position attends to later ones.
         logits = model.decoder.logits(model.hidden(tokens))
-        return mean_losses(logits, torch.from_numpy(wanted).to(device))
+        return mean_losses(logits, torch.from_numpy(targets).to(device))
 
     return "decoder", tokens, losses
 
@@ -113,9 +112,9 @@ def guessing_losses(model: MaskedLanguageModel, batch: MaskedBatch) -> Float[Ten
     chosen = batch.chosen.to(device)
     allowed = None if batch.allowed is None else batch.allowed.to(device)
     logits = model(batch.tokens.to(device), allowed)
-    wanted = torch.full_like(chosen, PAD, dtype=torch.long)
-    wanted[chosen] = batch.answers.to(device)
-    return mean_losses(logits, wanted)
+    targets = torch.full_like(chosen, PAD, dtype=torch.long)
+    targets[chosen] = batch.answers.to(device)
+    return mean_losses(logits, targets)
 
 
 def _deciding_losses(

@@ -61,8 +61,6 @@ class HeadCard:
     """What one head does, on average over all queries.
 
     Attributes:
-        site: its module's path in the model.
-        layer, head: from 0.
         entropy: that of its weights, in nats.
         uniform_share: the entropy as a share of its maximum: 0 for one position, 1 for uniform
             weights.
@@ -167,6 +165,6 @@ class HeadCard:
         return (role, bound, measure) if role == "broad" else (role, measure, bound)
 
     def facts(self) -> dict[str, object]:
-        """Everything as plain values; layers and heads counted from 1, as they are shown."""
-        told = {"layer": self.layer + 1, "head": self.head + 1, "role": self.role}
-        return asdict(self) | told | {"nearest": None if self.nearest is None else [*self.nearest]}
+        """The fields as plain values; layers and heads counted from 1, as they are shown."""
+        shown = {"layer": self.layer + 1, "head": self.head + 1, "role": self.role}
+        return asdict(self) | shown | {"nearest": None if self.nearest is None else [*self.nearest]}

@@ -47,9 +47,7 @@ class GridCard:
     """What one head over cells does, on average over all queries.
 
     Attributes:
-        site: its module's path in the model.
         part: "cross": cross-attention from caption words; "image": self-attention of the cells.
-        layer, head: from 0.
         grid: rows and columns of the cells that are the keys.
         entropy: that of its weights, in nats.
         uniform_share: the entropy as a share of its maximum, log(cells): 0 for one cell, 1 for
@@ -117,11 +115,11 @@ class GridCard:
     @property
     def left_out(self) -> dict[str, str]:
         """The measures of other heads that this one lacks, and why."""
-        told = {"first, last, previous, next": NO_ORDER, "punctuation, rarest": NO_PIECES}
+        reasons = {"first, last, previous, next": NO_ORDER, "punctuation, rarest": NO_PIECES}
         if self.part == "image":
-            return told | {"pointing": NO_WORDS}
-        told |= {"offsets, distance": NO_PLACE}
-        return told if self.pointing is not None else told | {"pointing": NO_BOXES}
+            return reasons | {"pointing": NO_WORDS}
+        reasons |= {"offsets, distance": NO_PLACE}
+        return reasons if self.pointing is not None else reasons | {"pointing": NO_BOXES}
 
     def facts(self) -> dict[str, object]:
         """The measures as plain values, with those left out and why; counted from 1."""

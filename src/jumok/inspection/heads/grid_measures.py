@@ -1,8 +1,4 @@
-"""What attention heads over an image's cells do, measured over a corpus.
-
-Everything is summed batch by batch: a number for each head, and for each head a sum for each cell
-and for each offset. No map of an image is kept.
-"""
+"""What attention heads over an image's cells do, summed batch by batch over a corpus."""
 
 from dataclasses import dataclass, field
 from math import log
@@ -18,13 +14,7 @@ from jumok.shapes import Bool, Float, Int, Tensor
 
 @dataclass
 class GridMeter:
-    """The sums of one attention module.
-
-    Attributes:
-        part: "cross": cross-attention from words; "image": self-attention of the cells.
-        grid: rows and columns of the cells that are the keys.
-        residual_gate: for cells: the layer's output is multiplied by it.
-    """
+    """The sums of one attention module."""
 
     part: Literal["cross", "image"]
     grid: Grid

@@ -1,4 +1,4 @@
-"""What each attention head does over a corpus: the measures of head cards.
+"""Measures of attention heads over a corpus, for head cards.
 
 Everything is summed batch by batch, and no map is kept. Means are over all queries of all
 sentences, without padding.
@@ -15,8 +15,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from jumok.attention.here import having
 from jumok.attention.observe import Attention, heads_of, observe, roles_of, sites
+from jumok.attention.overrides import override
 from jumok.attention.role import Part
 from jumok.data.pairs.batches import Batch, on_device
 from jumok.data.texts.tokenizer import TextTokenizer
@@ -26,10 +26,10 @@ from jumok.inspection.heads.grid_cards import AnyHeadCard
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Bool, Float, Int, Tensor
 
-FEWEST = 5
+FEWEST_FOR_RAREST = 5
 """The fewest permitted tokens for which the rarest is counted."""
 
-MARKS = (START, END, PAD)
+SPECIAL_TOKENS = (START, END, PAD)
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,6 @@ class SiteMeter:
         """Adds the weights of a batch.
 
         Args:
-            numbers: the positions' numbers, from 0.
             queries, keys: the tokens of the queries and of the keys; PAD does not count.
         """
         self.heads = weights.shape[1]
@@ -189,15 +188,15 @@ class SiteMeter:
         if self.pieces is None:
             return
         counts = self.pieces.counts(self.part).to(keys.device)[keys]
-        words = seen & ~torch.isin(keys, torch.tensor(MARKS, device=keys.device))[:, None]
+        words = seen & ~torch.isin(keys, torch.tensor(SPECIAL_TOKENS, device=keys.device))[:, None]
         never = torch.iinfo(counts.dtype).max
         rarest = counts[:, None].expand_as(seen).masked_fill(~words, never).amin(dim=2)
-        found = counts[:, None].expand_as(weights[:, :, 0]).gather(2, chosen)
+        chosen_counts = counts[:, None].expand_as(weights[:, :, 0]).gather(2, chosen)
         hit = words[:, None].expand(-1, self.heads, -1, -1).gather(3, chosen[..., None])[..., 0]
         self._add(
             "rarest",
-            (hit & (found == rarest[:, None])).float(),
-            real & (words.sum(dim=2) >= FEWEST),
+            (hit & (chosen_counts == rarest[:, None])).float(),
+            real & (words.sum(dim=2) >= FEWEST_FOR_RAREST),
         )
 
     def _mass(self, name: str, weights: Tensor, place: Tensor, there: Tensor) -> None:
@@ -337,7 +336,7 @@ class Importance:
 
     def take(self, rows: int, losses: Callable[[], Float[Tensor, " batch"]]) -> None:
         """Adds the gradients of a batch of texts, each with a loss of its own."""
-        with _gates(self._model, self._heads, rows) as gates, torch.enable_grad():
+        with _unit_gates(self._model, self._heads, rows) as gates, torch.enable_grad():
             slopes = torch.autograd.grad(losses().sum(), list(gates.values()))
         for name, slope in zip(gates, slopes, strict=True):
             size = slope.abs().sum(dim=0, dtype=torch.float64).cpu()
@@ -366,7 +365,7 @@ def mean_losses(
 
 
 @contextmanager
-def _gates(
+def _unit_gates(
     model: nn.Module, heads: dict[str, int], rows: int
 ) -> Iterator[dict[str, Float[Tensor, "batch heads"]]]:
     """Gives every head of the model a differentiable gate of 1 for each sentence."""
@@ -378,5 +377,5 @@ def _gates(
         )
         for name, count in heads.items()
     }
-    with having("gate", {known[name]: gate for name, gate in gates.items()}):
+    with override("gate", {known[name]: gate for name, gate in gates.items()}):
         yield gates

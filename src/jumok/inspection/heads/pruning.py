@@ -13,17 +13,12 @@ from jumok.inspection.heads.grid_cards import AnyHeadCard
 from jumok.inspection.hooks.intervene import switched_off
 
 PERCENTS = tuple(range(0, 101, 10))
-TOGETHER = "together"
-PARTS = ("encoder", "decoder", "cross", TOGETHER)
+ALL_PARTS = "together"
+PRUNED_PARTS = ("encoder", "decoder", "cross", ALL_PARTS)
 
 
 class PrunedPoint(NamedTuple):
-    """A score without some heads.
-
-    Attributes:
-        percent: the share of the part's heads that are ablated.
-        heads: the number of these heads.
-    """
+    """A score without some heads."""
 
     percent: int
     heads: int
@@ -32,7 +27,7 @@ class PrunedPoint(NamedTuple):
 
 def pruning_order(cards: Sequence[AnyHeadCard], part: str) -> list[AnyHeadCard]:
     """The heads of a part, or of all parts together, the least important first."""
-    meant = [card for card in cards if part in (card.part, TOGETHER)]
+    meant = [card for card in cards if part in (card.part, ALL_PARTS)]
     return sorted(meant, key=lambda card: card.importance)
 
 
@@ -42,9 +37,7 @@ def pruning_curves(
     """The score with 0, 10, ... 100 percent of heads ablated, for each part and for all parts.
 
     Args:
-        model: the one that `score` uses; its modules are named as in the cards.
         cards: all heads of the model.
-        score: computes a number from the model in its present state.
     """
     count = Counter(card.site for card in cards)
     known: dict[frozenset[tuple[str, int]], float] = {}
@@ -58,7 +51,7 @@ def pruning_curves(
         return known[chosen]
 
     curves = {}
-    for part in PARTS:
+    for part in PRUNED_PARTS:
         order = pruning_order(cards, part)
         numbers = [round(len(order) * percent / 100) for percent in PERCENTS]
         curves[part] = [

@@ -1,17 +1,16 @@
-"""The only hooks of torch in jumok: what goes into a module, and comes out of it, read or replaced.
+"""Hooks on torch modules, the only ones of jumok: arguments and results, read or replaced.
 
 They belong to one context: calls of the same module in other threads are ignored. Attention,
-methods, searches and systems report themselves (`attention/heard.py`); hooks are for the modules
+methods, searches and systems report themselves (`attention/events.py`); hooks are for the modules
 inside of them, whose code does not know that it is read.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
 
 from torch import nn
 
-_HERE: ContextVar[frozenset[object]] = ContextVar("jumok_hooks", default=frozenset())
+from jumok.attention.overrides import is_overridden, override
 
 
 def hooked(
@@ -19,12 +18,7 @@ def hooked(
     before: Callable[..., None] | None = None,
     after: Callable[..., None] | None = None,
 ) -> AbstractContextManager[None]:
-    """Reports the module's arguments and results when it is called inside the block.
-
-    Args:
-        before: receives the positional arguments.
-        after: receives the module's output.
-    """
+    """Reports the module's arguments and results when it is called inside the block."""
     return replaced(module, before and _read(before), after and _read(after))
 
 
@@ -52,14 +46,14 @@ def replaced(
     """
     mark = object()
 
-    def give(_: nn.Module, given: tuple[object, ...]) -> object:
-        return before(given) if before is not None and mark in _HERE.get() else None
+    def give(_: nn.Module, args: tuple[object, ...]) -> object:
+        return before(args) if before is not None and acts() else None
 
     def leave(_: nn.Module, __: object, made: object) -> object:
-        return after(made) if after is not None and mark in _HERE.get() else None
+        return after(made) if after is not None and acts() else None
 
     def acts() -> bool:
-        return mark in _HERE.get()
+        return is_overridden("hook", mark)
 
     give.acts = leave.acts = acts  # type: ignore[attr-defined]  # kernels/plain.py asks for it
     handles = []
@@ -67,10 +61,9 @@ def replaced(
         handles.append(module.register_forward_pre_hook(give))
     if after is not None:
         handles.append(module.register_forward_hook(leave))
-    token = _HERE.set(_HERE.get() | {mark})
     try:
-        yield
+        with override("hook", {mark: True}):
+            yield
     finally:
-        _HERE.reset(token)
         for handle in handles:
             handle.remove()

@@ -1,10 +1,10 @@
-"""Interventions: heads are ablated, words occluded, attention weights set by hand.
+"""Interventions: ablated heads, occluded words, attention weights set by hand.
 
 One mechanism serves all changes of heads: `gate[head]` multiplies a head's output before the heads
 are mixed (`attention/observe.py`). A gate of 0 is an ablated head. A word, or a cell of an image,
 is occluded by replacing its vector by zeros (`layers/embedding.py`), and weights are set in the
 attention module; the layers above compute with the changed values. A model without changes uses
-its fast code paths, also in other threads while it is changed in one (`attention/here.py`).
+its fast code paths, also in other threads while it is changed in one (`attention/overrides.py`).
 
 Source: heads: Michel et al. 2019, Are sixteen heads really better than one?, section 2.3; set
 weights: Strobelt et al. 2018, Seq2Seq-Vis, section 4.
@@ -19,8 +19,8 @@ from functools import partial
 import torch
 from torch import nn
 
-from jumok.attention.here import having
 from jumok.attention.observe import Observable, Weights, sites
+from jumok.attention.overrides import override
 from jumok.errors import ModelError
 from jumok.layers.embedding import Editable, Embedding, StateEdit
 from jumok.models.captioner import CaptionerModel, GridWriter
@@ -35,8 +35,6 @@ class RowEdit:
     """One row of attention weights set by the user.
 
     Attributes:
-        site: the module's path in the model.
-        query: the position of the query.
         weights: those of the keys, from the first; normalised to a sum of 1. Further keys get 0.
         head: from 0; None: all heads.
     """
@@ -52,9 +50,7 @@ class Change:
     """A change of a model.
 
     Attributes:
-        off: the ablated heads.
         blank: positions of the input text whose words are occluded, or cells of an image.
-        rows: attention weights that are set.
     """
 
     off: Heads = field(default_factory=dict)
@@ -67,39 +63,48 @@ class Change:
 
 UNCHANGED = Change()
 
+ROWS = 32
+"""The most heads that are ablated in one pass, each in a row of its own."""
+
+LOGITS = 1 << 24
+"""The most numbers that one pass of several rows may predict."""
+
 
 @contextmanager
 def switched_off(model: nn.Module, heads: Heads, count: Mapping[str, int]) -> Iterator[None]:
     """Ablates these heads of the model inside the block.
 
-    Args:
-        count: how many heads each site has.
-
     Raises:
         ModelError: a site or a head that the model does not have.
     """
     known = sites(model)
-    parameter = next(model.parameters())
     chosen = {name: numbers for name, numbers in heads.items() if numbers}
     for name, numbers in chosen.items():
         if name not in known or not all(0 <= head < count[name] for head in numbers):
             raise _no_such_head(count, f"{name}: {', '.join(map(str, numbers))}")
-    gates: dict[Observable, Tensor] = {}
+    parameter = next(model.parameters())
+    gates = {}
     for name, numbers in chosen.items():
-        gate = torch.ones(count[name], dtype=parameter.dtype, device=parameter.device)
-        gate[list(numbers)] = 0.0
+        gates[name] = parameter.new_ones(count[name])
+        gates[name][list(numbers)] = 0.0
+    with _gated(known, gates):
+        yield
+
+
+@contextmanager
+def _gated(known: Mapping[str, Observable], gates: Mapping[str, Tensor]) -> Iterator[None]:
+    """Multiplies the heads' outputs by gates, (heads) or (rows heads), besides those they have."""
+    of_module: dict[Observable, Tensor] = {}
+    for name, gate in gates.items():
         outer = known[name].gate
-        gates[known[name]] = gate if outer is None else outer * gate
-    with having("gate", gates):
+        of_module[known[name]] = gate if outer is None else outer * gate
+    with override("gate", of_module):
         yield
 
 
 @contextmanager
 def changed(model: nn.Module, change: Change, count: Mapping[str, int]) -> Iterator[None]:
     """Applies all changes to the model inside the block.
-
-    Args:
-        count: how many heads each site has.
 
     Raises:
         ModelError: a head, a word or a row that does not exist.
@@ -114,8 +119,8 @@ def changed(model: nn.Module, change: Change, count: Mapping[str, int]) -> Itera
 
 def words_of(model: nn.Module) -> dict[str, Embedding]:
     """The embeddings by their path in the model, the encoder's first."""
-    found = {name: each for name, each in model.named_modules() if isinstance(each, Embedding)}
-    return dict(sorted(found.items(), key=lambda item: item[1].part != "encoder"))
+    embeddings = {name: each for name, each in model.named_modules() if isinstance(each, Embedding)}
+    return dict(sorted(embeddings.items(), key=lambda item: item[1].part != "encoder"))
 
 
 @contextmanager
@@ -127,7 +132,7 @@ def edited_words(edits: Mapping[Editable, StateEdit]) -> Iterator[None]:
     changed = {
         editable: _one_after_another(editable.edit, edit) for editable, edit in edits.items()
     }
-    with having("edit", changed):
+    with override("edit", changed):
         yield
 
 
@@ -185,9 +190,6 @@ def set_rows(model: nn.Module, rows: Sequence[RowEdit], count: Mapping[str, int]
 
     Those of nested blocks are replaced one after another.
 
-    Args:
-        count: how many heads each site has.
-
     Raises:
         ModelError: a site or a head that the model does not have, or invalid weights.
     """
@@ -196,17 +198,17 @@ def set_rows(model: nn.Module, rows: Sequence[RowEdit], count: Mapping[str, int]
     for row in rows:
         if row.site not in known or not (row.head is None or 0 <= row.head < count[row.site]):
             raise _no_such_head(count, f"{row.site}: {row.head}")
-        _check_weights(row, known[row.site])
+        _check_row(row, known[row.site])
         by_site.setdefault(row.site, []).append(row)
     edits = {
         known[site]: _one_after_another(known[site].edit, partial(_with_rows, of_site))
         for site, of_site in by_site.items()
     }
-    with having("edit", edits):
+    with override("edit", edits):
         yield
 
 
-def _check_weights(row: RowEdit, module: Observable) -> None:
+def _check_row(row: RowEdit, module: Observable) -> None:
     if not row.weights or min(row.weights) < 0 or not 0 < sum(row.weights) < math.inf:
         raise ModelError(
             "these are not attention weights.",
@@ -236,9 +238,9 @@ def _with_rows(rows: Sequence[RowEdit], weights: Weights, first: int) -> Weights
                 expected=f"{keys} or fewer",
                 got=f"{len(row.weights)}",
             )
-        wanted = weights.new_zeros(keys)
-        wanted[: len(row.weights)] = weights.new_tensor(row.weights) / sum(row.weights)
-        weights[:, slice(None) if row.head is None else row.head, query] = wanted
+        normalised = weights.new_zeros(keys)
+        normalised[: len(row.weights)] = weights.new_tensor(row.weights) / sum(row.weights)
+        weights[:, slice(None) if row.head is None else row.head, query] = normalised
     return weights
 
 
@@ -253,27 +255,30 @@ def _no_such_head(count: Mapping[str, int], got: str) -> ModelError:
 @torch.inference_mode()
 def without_each_head(
     model: nn.Module,
-    run: Callable[[], Float[Tensor, "positions choices"]],
+    run: Callable[[int], Float[Tensor, "rows positions choices"]],
     written: Int[Tensor, " positions"],
     count: Mapping[str, int],
 ) -> dict[str, Float[Tensor, "heads positions"]]:
     """The effect of ablating each head alone: the change of every chosen token's log-probability.
 
+    Each head is ablated in a row of a batch.
+
     Args:
-        run: the log-probabilities of all choices at every position.
+        run: the log-probabilities of all choices at every position, for so many equal rows.
         written: what was chosen at each position.
-        count: how many heads each site has.
     """
-
-    def log_probabilities() -> Float[Tensor, " positions"]:
-        return run().gather(1, written[:, None])[:, 0]
-
-    whole = log_probabilities()
-    changes = {}
-    for site, heads in count.items():
-        of_site = []
-        for head in range(heads):
-            with switched_off(model, {site: [head]}, count):
-                of_site.append(log_probabilities() - whole)
-        changes[site] = torch.stack(of_site)
-    return changes
+    known, parameter = sites(model), next(model.parameters())
+    whole = run(1)
+    most = max(1, min(ROWS, LOGITS // whole.numel()))
+    heads = [(site, head) for site, heads in count.items() for head in range(heads)]
+    effects = []
+    for first in range(0, len(heads), most):
+        some = heads[first : first + most]
+        gates = {site: parameter.new_ones(len(some), count[site]) for site, _ in some}
+        for row, (site, head) in enumerate(some):
+            gates[site][row, head] = 0.0
+        with _gated(known, gates):
+            without = run(len(some))
+        effects.append((without - whole)[:, torch.arange(len(written)), written])
+    of_site = torch.cat(effects).split(list(count.values()))
+    return dict(zip(count, of_site, strict=True))

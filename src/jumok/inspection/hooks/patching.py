@@ -1,4 +1,4 @@
-"""Patching: the residual stream after a block, or the outputs of heads, are replaced at work.
+"""Activation patching: the residual stream after a block, or the outputs of heads, replaced.
 
 The stream is replaced where the block adds its last update: then the norm that the next block reads
 is computed from the new stream. (A hook on the block itself would have to replace both of its
@@ -69,9 +69,9 @@ class _Position:
     def __init__(self) -> None:
         self.first = 0
 
-    def read(self, given: tuple[object, ...]) -> None:
+    def read(self, args: tuple[object, ...]) -> None:
         """Receives the arguments of `Block.forward`; its state has the length of the past."""
-        state = given[5] if len(given) > 5 else None
+        state = args[5] if len(args) > 5 else None
         self.first = state.past.length if isinstance(state, BlockState) else 0
 
 
@@ -88,30 +88,30 @@ class _Change:
         first, new = self._position.first, vectors.shape[-2]
         places = range(first, first + new)
         if callable(self._patch):
-            found = self._patch(vectors)
-            self._check(found.shape, vectors.shape, "the shape that it was given")
+            patched = self._patch(vectors)
+            self._check(patched.shape, vectors.shape, "the shape that it was given")
             known = new
         else:
-            given = self._patch
-            rows = torch.from_numpy(given) if isinstance(given, np.ndarray) else given
+            patch = self._patch
+            rows = torch.from_numpy(patch) if isinstance(patch, np.ndarray) else patch
             length = rows.shape[-2] if rows.ndim > 1 else 1
             wanted = (*vectors.shape[1:-2], length, vectors.shape[-1])
             self._check(rows.shape, wanted, "a vector for each position")
             known = max(0, min(new, rows.shape[-2] - first))
-            found = vectors.clone()
-            found[..., :known, :] = rows[..., first : first + known, :].to(vectors)
+            patched = vectors.clone()
+            patched[..., :known, :] = rows[..., first : first + known, :].to(vectors)
         chosen = [self._positions is None or place in self._positions for place in places]
         here = torch.tensor(chosen, device=vectors.device) & (
             torch.arange(new, device=vectors.device) < known
         )
-        return torch.where(here[:, None], found, vectors)
+        return torch.where(here[:, None], patched, vectors)
 
-    def _check(self, found: Sequence[int], wanted: Sequence[int], expected: str) -> None:
-        if tuple(found) != tuple(wanted):
+    def _check(self, actual: Sequence[int], shape: Sequence[int], expected: str) -> None:
+        if tuple(actual) != tuple(shape):
             raise ModelError(
                 f"the patch of {self._path} does not fit.",
-                expected=f"{expected}: {' x '.join(map(str, wanted))}",
-                got=" x ".join(map(str, found)),
+                expected=f"{expected}: {' x '.join(map(str, shape))}",
+                got=" x ".join(map(str, actual)),
             )
 
 
@@ -129,8 +129,8 @@ def _stream_replaced(block: Block, change: _Change) -> Iterator[None]:
             yield
         return
 
-    def before(given: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        stream, update = given
+    def before(args: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        stream, update = args
         added = stream + last.dropout(update)
         return change(added), torch.zeros_like(update)
 
@@ -140,8 +140,8 @@ def _stream_replaced(block: Block, change: _Change) -> Iterator[None]:
 
 @contextmanager
 def _heads_replaced(attention: MultiHeadAttention, change: _Change) -> Iterator[None]:
-    def before(given: tuple[Tensor]) -> tuple[Tensor]:
-        return (merge_heads(change(split_heads(given[0], attention.outputs))),)
+    def before(args: tuple[Tensor]) -> tuple[Tensor]:
+        return (merge_heads(change(split_heads(args[0], attention.outputs))),)
 
     with replaced(attention.output, before):
         yield

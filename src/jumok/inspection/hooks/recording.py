@@ -1,12 +1,7 @@
-"""Records a model's work while other code runs it: attentions, tokens read, and searches.
-
-Attention modules report their weights to observers. The methods of the encoder and the decoder
-report the tokens that were read and the hypotheses that continue
-(`inspection/hooks/listening.py`). A search is recorded as a tree of tokens with their parents,
-without copies of texts.
+"""Recorders of a model's work while other code runs it: attentions, tokens read, and searches.
 
 Nothing is computed while the model works: its tensors are kept as they are, and made into traces
-when the block ends (`tracing/recording/record.py`).
+when the block ends (`tracing/recorded.py`).
 """
 
 import threading
@@ -22,7 +17,7 @@ from jumok.attention.observe import Attention
 from jumok.data.tokenizer import END, PAD
 from jumok.decoding import Hypothesis
 from jumok.inspection.changes import changes_here
-from jumok.inspection.sites import numpy_of
+from jumok.inspection.sites import AttentionCall, numpy_of
 from jumok.inspection.trace import BEST, Array, Level
 from jumok.shapes import Float, Int, Tensor
 
@@ -30,43 +25,12 @@ Fact = Literal["weights", "bias", "query", "key", "value"]
 """The parts of an attention call."""
 
 
-@dataclass(frozen=True)
-class AttentionCall:
-    """One call of an attention module; vectors only from level "qk" on."""
-
-    weights: Tensor
-    kind: str
-    scale: float | None
-    energy: Tensor | None
-    bias: Tensor | None
-    vectors: tuple[Tensor, Tensor, Tensor] | None
-    sink: Tensor | None = None
-    factors: Tensor | None = None
-
-    @cached_property
-    def numbers(self) -> Array:
-        """The weights, (rows heads query key)."""
-        return numpy_of(self.weights)
-
-    def of_tokens(self, fact: Fact) -> Float[Tensor, "rows heads new width"]:
-        """The rows of the query tokens; for keys and values those at the queries' positions."""
-        if fact == "weights":
-            return self.weights
-        if fact == "bias":
-            assert self.bias is not None
-            return self.bias.expand_as(self.weights)
-        assert self.vectors is not None
-        query, key, value = self.vectors
-        new = self.weights.shape[2]
-        return {"query": query, "key": key[:, :, -new:], "value": value[:, :, -new:]}[fact]
-
-
 @dataclass
-class Call:
+class Activations:
     """The records of one input: a source, an image, or tokens of a target.
 
     Attributes:
-        looks: for each site its calls in order: an RNN attends step by step.
+        attention: for each site its calls in order: an RNN attends step by step.
         streams: for each stack and layer, the residual stream.
         gates: the gates on the context vectors, a tensor (rows 1) for each step.
         logits: (rows new choices), where the model's output layer computed them; for a classifier
@@ -74,11 +38,19 @@ class Call:
         grids: rows and columns of the feature maps that attention over pixels read.
     """
 
-    looks: dict[str, list[AttentionCall]] = field(default_factory=dict)
+    attention: dict[str, list[AttentionCall]] = field(default_factory=dict)
     streams: dict[str, dict[int, Tensor]] = field(default_factory=dict)
     gates: list[Tensor] = field(default_factory=list)
     logits: Tensor | None = None
     grids: dict[str, tuple[int, int]] = field(default_factory=dict)
+    tokens: Int[Tensor, "rows new"] | None = None
+
+    def streams_of(self, row: int, length: int) -> dict[str, Array]:
+        """The vectors of one row, (layers + 1, length, dim) by stack."""
+        return {
+            stack: numpy_of(torch.stack([layers[layer][row, :length] for layer in sorted(layers)]))
+            for stack, layers in self.streams.items()
+        }
 
     @cached_property
     def log_probabilities(self) -> Array:
@@ -90,8 +62,8 @@ class Call:
     def best(self) -> tuple[list[list[list[float]]], list[list[list[int]]]]:
         """The largest of them and their ids, row by row and token by token."""
         choices = self.log_probabilities.shape[-1]
-        found = torch.from_numpy(self.log_probabilities).topk(min(BEST, choices), dim=-1)
-        return found.values.numpy().tolist(), found.indices.numpy().tolist()  # torch's is slow
+        largest = torch.from_numpy(self.log_probabilities).topk(min(BEST, choices), dim=-1)
+        return largest.values.numpy().tolist(), largest.indices.numpy().tolist()  # torch's is slow
 
 
 class TokenPosition(NamedTuple):
@@ -104,7 +76,7 @@ class TokenPosition(NamedTuple):
 
 
 @dataclass
-class Tree:
+class TokenTree:
     """Every target token that was read for one sentence.
 
     Attributes:
@@ -152,29 +124,35 @@ class Tree:
 
 
 @dataclass
-class Pass:
+class RecordedPass:
     """A batch from its source to its outputs.
 
     Attributes:
         source: tokens (batch length), or images; None where nothing was encoded.
         allowed: which positions of the source are real; None: all.
-        reading: the records of the encoder, or of the whole model if it writes nothing.
+        encoder: the records of the encoder, or of the whole model if it writes nothing.
         trees: a tree for each row of the source.
-        calls: the records of the decoder.
-        found: the hypotheses of a search, for each row, best first; empty without a search.
+        decoder: the records of each call of the decoder.
+        hypotheses: of a search, for each row, best first; empty without a search.
         numbers: for each row, its index among all inputs.
         changes: the changes under which the model worked, in words.
     """
 
     source: Tensor | None = None
     allowed: Tensor | None = None
-    reading: Call = field(default_factory=Call)
-    trees: list[Tree] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    found: Sequence[Sequence[Hypothesis]] = ()
+    encoder: Activations = field(default_factory=Activations)
+    trees: list[TokenTree] = field(default_factory=list)
+    decoder: list[Activations] = field(default_factory=list)
+    hypotheses: Sequence[Sequence[Hypothesis]] = ()
     numbers: Sequence[int] = ()
     changes: tuple[str, ...] = field(default_factory=changes_here)
     _lines: dict[tuple[str, Fact], Array] = field(default_factory=dict)
+
+    def read_by(self, stack: str) -> Int[Tensor, "rows positions"]:
+        """The tokens that the encoder read, or the decoder in one parallel pass."""
+        tokens = self.decoder[0].tokens if stack == "decoder" else self.source
+        assert tokens is not None
+        return tokens
 
     def lines(self, site: str, fact: Fact) -> Array:
         """The attention weights of every token, (lines heads width), padded with zeros at the end.
@@ -183,25 +161,37 @@ class Pass:
         """
         if (site, fact) not in self._lines:
             self._lines[site, fact] = _one_below_another(
-                [_lines_of(call.looks[site], fact) for call in self.calls]
+                [_token_lines(call.attention[site], fact) for call in self.decoder]
             )
         return self._lines[site, fact]
 
 
-def _lines_of(looks: Sequence[AttentionCall], fact: Fact) -> Array:
+def _token_lines(calls: Sequence[AttentionCall], fact: Fact) -> Array:
     """The rows of one reading, joined over its calls: an RNN attends once a token."""
-    of_tokens = torch.cat([look.of_tokens(fact) for look in looks], dim=2)
+    of_tokens = torch.cat([_of_tokens(call, fact) for call in calls], dim=2)
     return numpy_of(of_tokens.transpose(1, 2).flatten(0, 1))  # -> (rows new) heads width
+
+
+def _of_tokens(call: AttentionCall, fact: Fact) -> Float[Tensor, "rows heads new width"]:
+    """The rows of the query tokens; for keys and values those at the queries' positions."""
+    if fact == "weights":
+        return call.weights
+    if fact == "bias":
+        return call.full_bias
+    assert call.vectors is not None
+    query, key, value = call.vectors
+    new = call.weights.shape[2]
+    return {"query": query, "key": key[:, :, -new:], "value": value[:, :, -new:]}[fact]
 
 
 def _one_below_another(parts: Sequence[Array]) -> Array:
     widest = max(part.shape[2] for part in parts)
-    found = np.zeros((sum(map(len, parts)), parts[0].shape[1], widest), dtype=np.float32)
+    stacked = np.zeros((sum(map(len, parts)), parts[0].shape[1], widest), dtype=np.float32)
     first = 0
     for part in parts:
-        found[first : first + len(part), :, : part.shape[2]] = part
+        stacked[first : first + len(part), :, : part.shape[2]] = part
         first += len(part)
-    return found
+    return stacked
 
 
 class Shared:
@@ -212,9 +202,9 @@ class Shared:
             or by `close`.
     """
 
-    def __init__(self, finish: Callable[[Pass], None]) -> None:
+    def __init__(self, finish: Callable[[RecordedPass], None]) -> None:
         self.finish = finish
-        self.open: list[list[Pass]] = []
+        self.open: list[list[RecordedPass]] = []
         self._next = 0
         self._lock = threading.Lock()
 
@@ -240,99 +230,85 @@ class Recorder(threading.local):
 
     def __init__(self, level: Level, shared: Shared) -> None:  # runs again in each thread
         self.level, self._shared = level, shared
-        self._begun: list[Pass] = []  # the current pass
+        self._begun: list[RecordedPass] = []  # the current pass
         shared.open.append(self._begun)
         self._given: Sequence[int] = ()  # the numbers of the current call's inputs
         self._next: list[int] | None = None  # the numbers of the rows that are read next
-        self._now: Call | None = None
+        self._now: Activations | None = None
         self._rows: list[tuple[int, int] | None] = []  # (sentence, token) of each row
         self._tokens = 0  # the number of tokens that this pass has read, over all rows
-        self._heard = True
+        self._records = True
 
-    def looked(self, site: str, attention: Attention) -> None:
+    def on_attention(self, site: str, attention: Attention) -> None:
         """Records one call of an attention module."""
-        if self._now is None:
-            return
-        vectors = attention.query, attention.key, attention.value
-        self._now.looks.setdefault(site, []).append(
-            AttentionCall(
-                attention.weights.detach(),
-                attention.kind,
-                attention.scale,
-                None if attention.energy is None else attention.energy.detach(),
-                None if attention.bias is None else attention.bias.detach(),
-                None
-                if self.level == "weights"
-                else (vectors[0].detach(), vectors[1].detach(), vectors[2].detach()),
-                None if attention.sink is None else attention.sink.detach(),
-                None if attention.factors is None else attention.factors.detach(),
-            )
-        )
+        if self._now is not None:
+            call = AttentionCall.of(attention, self.level)
+            self._now.attention.setdefault(site, []).append(call)
 
-    def streamed(self, stack: str, layer: int, stream: Tensor) -> None:
+    def on_residual(self, stack: str, layer: int, stream: Tensor) -> None:
         """Records the residual stream after a block."""
         if self._now is not None:
             self._now.streams.setdefault(stack, {})[layer] = stream.detach()
 
-    def sized(self, site: str, features: Tensor) -> None:
+    def on_grid(self, site: str, features: Tensor) -> None:
         """Records the size of the feature map (batch channels height width) that is read."""
         if self._now is not None:
             self._now.grids[site] = features.shape[2], features.shape[3]
 
-    def gated(self, raw: Tensor) -> None:
+    def on_gate(self, raw: Tensor) -> None:
         """Records the decoder's gate on the context vector, before the sigmoid."""
         if self._now is not None:
             self._now.gates.append(torch.sigmoid(raw.detach()))
 
-    def given(self, count: int) -> None:
+    def on_inputs(self, count: int) -> None:
         """Begins a call with this number of texts or images."""
         self._given = self._shared.take(count)
 
-    def rows(self, places: Sequence[int]) -> None:
+    def on_rows(self, places: Sequence[int]) -> None:
         """Sets which of these inputs the next rows are."""
         self._next = [self._given[place] for place in places]
 
     @property
-    def _pass(self) -> Pass | None:
+    def _pass(self) -> RecordedPass | None:
         return self._begun[0] if self._begun else None
 
-    def _begin(self, rows: int, source: Tensor | None, allowed: Tensor | None) -> Pass:
+    def _begin(self, rows: int, source: Tensor | None, allowed: Tensor | None) -> RecordedPass:
         self._now = None
         while self._begun:
             self._shared.finish(self._begun.pop())
         numbers, self._next = self._next, None
         if numbers is None or len(numbers) != rows:  # not given: they are in the order of reading
             numbers = list(self._shared.take(rows))
-        self._begun.append(Pass(source, allowed, numbers=numbers))
+        self._begun.append(RecordedPass(source, allowed, numbers=numbers))
         return self._begun[0]
 
-    def encoded(
+    def on_source(
         self, source: Tensor, allowed: Tensor | None = None, documents: object = None
     ) -> None:
         """Begins a pass with a source or an image; sources in one row are not separated."""
         del documents
-        self._now = self._begin(len(source), source, allowed).reading
+        self._now = self._begin(len(source), source, allowed).encoder
 
-    def started(self, rows: int) -> None:
+    def on_start(self, rows: int) -> None:
         """Records that a decoder begins, at START in this number of rows."""
         last = self._pass
-        self._heard = last is None or not last.calls or last.source is None
-        if not self._heard:
+        self._records = last is None or not last.decoder or last.source is None
+        if not self._records:
             self._now = None
             return
-        if last is None or last.calls:
+        if last is None or last.decoder:
             last = self._begin(rows, None, None)
-        last.trees = [Tree() for _ in range(rows)]
+        last.trees = [TokenTree() for _ in range(rows)]
         self._rows, self._tokens = [(row, -1) for row in range(rows)], 0
 
-    def read(self, tokens: Int[Tensor, "rows new"]) -> None:
+    def on_tokens(self, tokens: Int[Tensor, "rows new"]) -> None:
         """Records the tokens that a decoder reads in each of its rows, from left to right."""
-        if not self._heard:
+        if not self._records:
             return
         here = self._pass
         assert here is not None
-        here.calls.append(Call())
-        self._now = here.calls[-1]
+        here.decoder.append(Activations(tokens=tokens))
+        self._now = here.decoder[-1]
         rows, new = tokens.shape
         first, self._tokens = self._tokens, self._tokens + rows * new
         for row, of_row in enumerate(tokens.tolist()):
@@ -344,20 +320,22 @@ class Recorder(threading.local):
                 if token in (END, PAD):  # a row that has ended waits for the others
                     self._rows[row] = None
                     break
-                place = TokenPosition(len(here.calls) - 1, row, column, first + row * new + column)
+                place = TokenPosition(
+                    len(here.decoder) - 1, row, column, first + row * new + column
+                )
                 self._rows[row] = sentence, here.trees[sentence].add(parent, token, place)
 
-    def wrote(self, logits: Tensor) -> None:
+    def on_logits(self, logits: Tensor) -> None:
         """Records the logits after the tokens that were read last: (rows new choices)."""
         if self._now is not None:
             self._now.logits = logits.detach()
 
-    def reordered(self, rows: Int[Tensor, " rows"]) -> None:
+    def on_reorder(self, rows: Int[Tensor, " rows"]) -> None:
         """Records that row i of the decoder continues its row rows[i]."""
-        if self._heard:
+        if self._records:
             self._rows = [self._rows[row] for row in rows.tolist()]
 
-    def ended(self, found: Sequence[Sequence[Hypothesis]]) -> None:
+    def on_finish(self, hypotheses: Sequence[Sequence[Hypothesis]]) -> None:
         """Records the hypotheses of a finished search."""
-        if self._heard and self._pass is not None:
-            self._pass.found = found
+        if self._records and self._pass is not None:
+            self._pass.hypotheses = hypotheses

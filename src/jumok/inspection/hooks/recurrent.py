@@ -14,8 +14,7 @@ trained to be read like this.
 Source: as in `lens.py`, for stacked RNNs; Sutskever et al. 2014 (stacks of them).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -25,10 +24,11 @@ from torch import nn
 
 from jumok.inspection.findings import StackLayers
 from jumok.inspection.hooks.intercept import hooked
+from jumok.inspection.hooks.recording import RecordedPass
 from jumok.inspection.lens import lens_predictions, moved, named_predictions, rounded
 from jumok.inspection.sites import numpy_of
 from jumok.inspection.trace import Array
-from jumok.models.memory import Memory
+from jumok.models.memory import Memory, SequenceToSequence
 from jumok.models.recurrent import RecurrentEncoder
 from jumok.models.recurrent_decoder import RecurrentDecoder
 from jumok.shapes import Float, Int, Tensor
@@ -57,31 +57,19 @@ class RecurrentStates(NamedTuple):
     read_out: Float[Tensor, "positions known"] | None = None
 
 
-@contextmanager
-def watch_recurrent(model: nn.Module) -> Iterator[dict[str, RecurrentInputs]]:
-    """Keeps the inputs of each recurrent stack inside the block, by its path in the model."""
-    given: dict[str, RecurrentInputs] = {}
-
-    def reads(stack: str) -> Callable[[tuple[Tensor, ...]], None]:
-        return lambda args: given.update({stack: RecurrentInputs(args[0])})
-
-    def writes(stack: str) -> Callable[[tuple[object, ...]], None]:
-        def hear(args: tuple[object, ...]) -> None:
-            if len(args) == 2:  # a step passes its state too
-                memory, tokens = args
-                assert isinstance(memory, Memory)
-                assert isinstance(tokens, torch.Tensor)
-                given[stack] = RecurrentInputs(tokens, memory)
-
-        return hear
-
-    with ExitStack() as watching:
-        for path, module in model.named_modules():
-            if isinstance(module, RecurrentEncoder):
-                watching.enter_context(hooked(module, reads(path)))
-            elif isinstance(module, RecurrentDecoder):
-                watching.enter_context(hooked(module, writes(path)))
-        yield given
+@torch.inference_mode()
+def recurrent_inputs(model: nn.Module, recorded: RecordedPass) -> dict[str, RecurrentInputs]:
+    """The inputs of each recurrent stack in a recorded pass, by its path in the model."""
+    inputs: dict[str, RecurrentInputs] = {}
+    for path, module in model.named_modules():
+        if isinstance(module, RecurrentEncoder):
+            inputs[path] = RecurrentInputs(recorded.read_by(path))
+        elif isinstance(module, RecurrentDecoder):
+            assert isinstance(model, SequenceToSequence)
+            assert recorded.source is not None
+            memory = model.encode(recorded.source)
+            inputs[path] = RecurrentInputs(recorded.read_by(path), memory)
+    return inputs
 
 
 @torch.inference_mode()
@@ -92,7 +80,9 @@ def known_at_words(
 
     The model must have the same changes (ablated heads, occluded words) as when it ran.
     """
-    return {stack: _known(model.get_submodule(stack), *each) for stack, each in given.items()}
+    return {
+        stack: _stack_states(model.get_submodule(stack), *each) for stack, each in given.items()
+    }
 
 
 @torch.inference_mode()
@@ -100,17 +90,17 @@ def known_alone(
     model: nn.Module, given: Mapping[str, RecurrentInputs]
 ) -> dict[str, Float[Tensor, "layers positions dim"]]:
     """The states of every layer for each word read alone, like `RecurrentStates.states`."""
-    found = {}
+    alone = {}
     for stack, (tokens, memory) in given.items():
         rows = torch.zeros(tokens.shape[1], dtype=torch.long, device=tokens.device)
-        each = None if memory is None else memory.select(rows)
+        memories = None if memory is None else memory.select(rows)
         module = model.get_submodule(stack)
-        states, _ = _states(module, tokens.T, each)  # (words layers 1 dim)
-        found[stack] = states[:, :, 0].transpose(0, 1)
-    return found
+        states, _ = _states(module, tokens.T, memories)  # (words layers 1 dim)
+        alone[stack] = states[:, :, 0].transpose(0, 1)
+    return alone
 
 
-def _known(
+def _stack_states(
     stack: nn.Module, tokens: Int[Tensor, "1 positions"], memory: Memory | None
 ) -> RecurrentStates:
     states, read_out = _states(stack, tokens, memory)
@@ -121,13 +111,13 @@ def _states(
     stack: nn.Module, tokens: Int[Tensor, "batch positions"], memory: Memory | None
 ) -> tuple[Layers, Float[Tensor, "batch positions known"] | None]:
     if isinstance(stack, RecurrentEncoder):
-        return _read(stack, tokens), None
+        return _encoder_states(stack, tokens), None
     assert isinstance(stack, RecurrentDecoder)
     assert memory is not None
-    return _write(stack, memory, tokens)
+    return _decoder_states(stack, memory, tokens)
 
 
-def _read(encoder: RecurrentEncoder, tokens: Int[Tensor, "batch positions"]) -> Layers:
+def _encoder_states(encoder: RecurrentEncoder, tokens: Int[Tensor, "batch positions"]) -> Layers:
     states = encoder.embedding(tokens)
     layers = [states]
     for reader in encoder.readers:
@@ -136,7 +126,7 @@ def _read(encoder: RecurrentEncoder, tokens: Int[Tensor, "batch positions"]) -> 
     return _side_by_side(layers)
 
 
-def _write(
+def _decoder_states(
     decoder: RecurrentDecoder, memory: Memory, tokens: Int[Tensor, "batch positions"]
 ) -> tuple[Layers, Float[Tensor, "batch positions known"]]:
     """Runs the decoder step by step and stacks the states of all steps."""
@@ -167,7 +157,7 @@ def recurrent_facts(
     known: Mapping[str, RecurrentStates],
     alone: Mapping[str, Float[Tensor, "layers positions dim"]],
     written: Sequence[int],
-    pieces: Callable[[Sequence[int]], Sequence[str]] | None,
+    pieces: Callable[[Sequence[int]], Sequence[str]],
 ) -> dict[str, StackLayers]:
     """The layer analysis of recurrent stacks, as `jumok.inspection.lens.layer_facts` of others."""
     facts: dict[str, StackLayers] = {}
@@ -176,15 +166,17 @@ def recurrent_facts(
             [moved(one[None], other)[0] for one, other in zip(states, alone[stack], strict=True)]
         )
         facts[stack] = StackLayers(rounded(apart), "recurrent")
-        if read_out is None or pieces is None:
+        if read_out is None:
             continue
         decoder = model.get_submodule(stack)
         assert isinstance(decoder, RecurrentDecoder)
         stand_ins = _stand_ins(states, read_out, decoder.cells.shape[2])
-        found = lens_predictions(_logits_of(decoder), nn.Identity(), stand_ins, written)
-        assert found.written is not None
+        predictions = lens_predictions(_logits_of(decoder), nn.Identity(), stand_ins, written)
+        assert predictions.written is not None
         facts[stack] = replace(
-            facts[stack], best=named_predictions(found, pieces), written=rounded(found.written)
+            facts[stack],
+            best=named_predictions(predictions, pieces),
+            written=rounded(predictions.written),
         )
     return facts
 

@@ -50,15 +50,15 @@ class WalkRecorder:
 
     def walk(self, sites: Sequence[Site]) -> Walk:
         """The walk through these sites."""
-        found = {}
+        walks = {}
         for site in sites:
             lists = self._kept.get(site.name, {})
             arrays = {name: numpy_of(torch.cat(each)) for name, each in lists.items()}
             if "mixed" in arrays and _is_weighted_sum(arrays["mixed"], site):
                 del arrays["mixed"]
-            found[site.name] = self._described(site.name, arrays)
+            walks[site.name] = self._described(site.name, arrays)
         logits = numpy_of(torch.cat(self._normalizers)) if self._normalizers else None
-        return Walk(found, logits, self._entries)
+        return Walk(walks, logits, self._entries)
 
     def _described(self, site: str, arrays: Mapping[str, Vectors]) -> SiteWalk:
         module = self._model.get_submodule(site)
@@ -205,7 +205,7 @@ def add_recurrent(
     """Adds the steps of recurrent decoders that attend, which are run again one by one.
 
     Args:
-        given: as `jumok.inspection.hooks.recurrent.watch_recurrent` kept it.
+        given: see `jumok.inspection.hooks.recurrent.recurrent_inputs`.
     """
     for stack, (tokens, memory) in given.items():
         decoder = model.get_submodule(stack)

@@ -1,4 +1,4 @@
-"""The arrays of a page: how many bits their numbers have, and where their bytes are.
+"""Numeric forms and byte layout of a page's arrays.
 
 A page that is served, or that a notebook shows, has them in base64 between the other data. A saved
 page has them in compressed parts, of which the first one is enough to draw the first picture.
@@ -22,7 +22,7 @@ give (`jumok.inspection.page.recomputed_weights`)."""
 
 STEPS: dict[Form, tuple[str, int]] = {"u16": ("<u2", 65_535), "u8": ("|u1", 255)}
 
-MOST = 32_767
+LARGEST_S16 = 32_767
 """The largest whole number of "s16"."""
 
 PART_BYTES = 1 << 20
@@ -38,7 +38,6 @@ class PageArray:
 
     Attributes:
         kind: what its bytes are.
-        shape: of the numbers.
         items: the numbers as they are stored, little-endian.
         powers: of "s16" for each row the exponent of its step.
     """
@@ -82,9 +81,13 @@ def rounded(array: npt.NDArray[np.floating]) -> PageArray:
     if not np.isfinite(array).all():
         return exact(array)
     most = np.abs(array).max(axis=-1, initial=0.0).astype(np.float64)
-    powers = np.ceil(np.log2(np.maximum(most, 2.0**-100) / MOST)).clip(-128, 127).astype(np.int8)
+    powers = (
+        np.ceil(np.log2(np.maximum(most, 2.0**-100) / LARGEST_S16)).clip(-128, 127).astype(np.int8)
+    )
     items = np.rint(np.ldexp(array.astype(np.float64), -powers[..., None].astype(np.int32)))
-    return PageArray("s16", array.shape, items.clip(-MOST, MOST).astype("<i2"), powers)
+    return PageArray(
+        "s16", array.shape, items.clip(-LARGEST_S16, LARGEST_S16).astype("<i2"), powers
+    )
 
 
 def inline(array: object) -> dict[str, object]:
@@ -96,8 +99,8 @@ def inline(array: object) -> dict[str, object]:
     if not isinstance(array, PageArray):
         raise TypeError(f"{type(array).__name__} is no JSON")
     data = _coded(array.items)
-    found: dict[str, object] = {"shape": list(array.shape), "type": array.kind, "data": data}
-    return found if array.powers is None else found | {"powers": _coded(array.powers)}
+    plain: dict[str, object] = {"shape": list(array.shape), "type": array.kind, "data": data}
+    return plain if array.powers is None else plain | {"powers": _coded(array.powers)}
 
 
 def inlined(data: object) -> object:
@@ -124,8 +127,8 @@ class Parts:
         """The data as plain JSON; their arrays are added to the last part."""
         if isinstance(data, PageArray):
             at, powers = self._add(data.planes), data.powers
-            found: dict[str, object] = {"shape": list(data.shape), "type": data.kind, "at": at}
-            return found if powers is None else found | {"powers": self._add(powers.tobytes())}
+            plain: dict[str, object] = {"shape": list(data.shape), "type": data.kind, "at": at}
+            return plain if powers is None else plain | {"powers": self._add(powers.tobytes())}
         if isinstance(data, Mapping):
             return {name: self.take(each) for name, each in data.items()}
         return [self.take(each) for each in data] if isinstance(data, list) else data

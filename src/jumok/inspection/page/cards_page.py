@@ -17,7 +17,6 @@ def cards_page(
 
     Args:
         models: by name, in the order of the curves; all with the same heads.
-        data: the name of the corpus.
         count: how many examples of it were measured.
         unit: what these are; a sentence is a pair, or a text for models without cross-attention.
     """

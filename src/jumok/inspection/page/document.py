@@ -48,7 +48,7 @@ FEW_IN_VECTORS = 250_000
 """The most numbers of queries, keys and values that are sent as float32; of more, each has 16 bits
 (`jumok.inspection.page.arrays.rounded`)."""
 
-VECTORS = ("query", "key", "value")
+VECTOR_NAMES = ("query", "key", "value")
 
 IMPORT = re.compile(r"^import (?P<names>\{[^}]*\}) from \"(?P<path>[^\"]+)\";\n", re.MULTILINE)
 EXPORT = re.compile(
@@ -70,12 +70,9 @@ def page(
     """The HTML of the page, with the trace inside.
 
     Args:
-        other: a second trace, shown next to the first; None: only one.
         token: that of the server which the page may ask for other texts. None: the page is a
             file, and sends no requests.
-        examples: texts that a live page offers.
         run: the training run of the model, which gets a view; None: it is not known.
-        before: the second trace is of the same model before it was trained further.
         tour: the page opens with it; None: with none. Those that come with jumok are in its list.
         origin: how the trace was made, for the Python code that the page's reader copies.
     """
@@ -104,14 +101,14 @@ def _in_parts(data: dict[str, object], trace: Trace, parts: Parts) -> dict[str, 
     apart = size_of(data) > WHOLE_BYTES
     first = trace.sites.index(opened_site(trace)) if trace.sites else 0
     taken = {number: parts.take(site) for number, site in enumerate(sites) if number == first}
-    found: dict[str, object] = {"findings": parts.take(data["findings"])}
+    packed: dict[str, object] = {"findings": parts.take(data["findings"])}
     for number, site in enumerate(sites):
         if apart and number not in taken:
             parts.begin(0 if len(taken) == 1 else PART_BYTES)
         if number not in taken:
             taken[number] = parts.take(site)
-    found["sites"] = [taken[number] for number in range(len(sites))]
-    return {name: found.get(name) or parts.take(each) for name, each in data.items()}
+    packed["sites"] = [taken[number] for number in range(len(sites))]
+    return {name: packed.get(name) or parts.take(each) for name, each in data.items()}
 
 
 def guided(trace: Trace, tour: Tour | None = None) -> dict[str, object]:
@@ -135,9 +132,6 @@ def document(
     """An HTML page with a script of `web/`, the style, and its data as JSON.
 
     Args:
-        entry: the module that starts it.
-        asks: whether it may send requests to its server.
-        styles: the style sheets of `web/`.
         blobs: bytes that the page holds besides, in base64, by the ids of their elements; among
             them may be WebAssembly, which the page may then run.
         packed: the arrays of the data, for a file that is kept: it is compressed. None: the page
@@ -147,10 +141,10 @@ def document(
     style = "".join((source_folder() / each).read_text(encoding="utf-8") for each in styles)
     runs = " 'wasm-unsafe-eval'" if blobs else ""
     loader = "" if packed is None else (source_folder() / "loader.js").read_text(encoding="utf-8")
-    allowed = " ".join(f"'{_digest(each)}'" for each in (loader, script) if each)
+    allowed = " ".join(f"'{_sha256(each)}'" for each in (loader, script) if each)
     policy = (
         f"default-src 'none'; script-src {allowed}{runs}; "
-        f"style-src '{_digest(style)}'; img-src data: blob:; base-uri 'none'; form-action 'none'"
+        f"style-src '{_sha256(style)}'; img-src data: blob:; base-uri 'none'; form-action 'none'"
         + ("; connect-src 'self'" if asks else "")
     )
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=inline)
@@ -189,11 +183,7 @@ def _inert(text: str) -> str:
 
 
 def payload(trace: Trace, walk: WalkFocus | None = None) -> dict[str, object]:
-    """The content of the page as plain JSON, with its arrays in base64.
-
-    Args:
-        walk: the query whose walk is wanted first.
-    """
+    """The content of the page as plain JSON, with its arrays in base64."""
     return {name: inlined(each) for name, each in content(trace, walk).items()}
 
 
@@ -204,34 +194,30 @@ def content(trace: Trace, walk: WalkFocus | None = None) -> dict[str, object]:
     """
     count = sum(site.weights.size for site in trace.sites)
     form: Form = "f32" if count <= FEW else "u16" if count <= MANY else "u8"
-    vectors = [getattr(site, name) for site in trace.sites for name in VECTORS]
+    vectors = [getattr(site, name) for site in trace.sites for name in VECTOR_NAMES]
     few = sum(each.size for each in vectors if each is not None) <= FEW_IN_VECTORS
     sites = [site_head(site) | {"arrays": _arrays(site, form, few)} for site in trace.sites]
     return replace(trace, tree=None, findings=TraceFindings()).head() | {
         "findings": packed_findings(trace.findings),
         "sites": sites,
         "kind": page_facts(trace.task, pictures=trace.picture is not None),
-        "version": _version(),
+        "version": _jumok_version(),
         "walk": packed_walk(trace, walk),
     }
 
 
 @cache
-def _version() -> str:
+def _jumok_version() -> str:
     return version("jumok")
 
 
 def _arrays(site: Site, form: Form, few: bool) -> dict[str, object]:
-    """The arrays of a site.
-
-    Args:
-        few: the numbers of its vectors are sent as they are.
-    """
-    found = dict(_each_array(site, form, few))
-    if form == "u16" and "query" in found and "key" in found:
-        apart = weights_apart(site, found["query"], found["key"])
-        found["weights"] = found["weights"] if apart is None else apart
-    return dict(found)
+    """The arrays of a site."""
+    arrays = dict(_each_array(site, form, few))
+    if form == "u16" and "query" in arrays and "key" in arrays:
+        apart = weights_apart(site, arrays["query"], arrays["key"])
+        arrays["weights"] = arrays["weights"] if apart is None else apart
+    return dict(arrays)
 
 
 def _each_array(site: Site, form: Form, few: bool) -> Iterator[tuple[str, PageArray]]:
@@ -243,7 +229,7 @@ def _each_array(site: Site, form: Form, few: bool) -> Iterator[tuple[str, PageAr
             yield name, permitted(array)
         elif name == "weights":
             yield name, shares(array, form)
-        elif (name == "norms" and form != "f32") or (name in VECTORS and not few):
+        elif (name == "norms" and form != "f32") or (name in VECTOR_NAMES and not few):
             yield name, rounded(array)
         else:
             yield name, exact(array)
@@ -253,27 +239,29 @@ def _each_array(site: Site, form: Form, few: bool) -> Iterator[tuple[str, PageAr
 def bundle(entry: str = "page.js") -> str:
     """All modules that `entry` needs as one script, each after the modules that it imports."""
     parts: dict[Path, str] = {}
-    _add(source_folder() / entry, parts)
+    _add_module(source_folder() / entry, parts)
     return '"use strict";\n(() => {\n' + "\n".join(parts.values()) + "})();\n"
 
 
-def _add(module: Path, parts: dict[Path, str]) -> None:
+def _add_module(module: Path, parts: dict[Path, str]) -> None:
     """Adds the imports of `module` to `parts`, then the module as a function with its own scope."""
     if module in parts:
         return
     text = module.read_text(encoding="utf-8")
-    for found in IMPORT.finditer(text):
-        _add((module.parent / found["path"]).resolve(), parts)
+    for statement in IMPORT.finditer(text):
+        _add_module((module.parent / statement["path"]).resolve(), parts)
     numbers = {path: number for number, path in enumerate(parts)}
 
-    def taken(found: re.Match[str]) -> str:
-        number = numbers[(module.parent / found["path"]).resolve()]
-        return f"const {found['names']} = module{number};\n"
+    def taken(statement: re.Match[str]) -> str:
+        number = numbers[(module.parent / statement["path"]).resolve()]
+        return f"const {statement['names']} = module{number};\n"
 
-    given = ", ".join(found["name"] for found in EXPORT.finditer(text))
+    exported = ", ".join(statement["name"] for statement in EXPORT.finditer(text))
     text = EXPORT.sub(r"\g<what>", IMPORT.sub(taken, text))
-    parts[module] = f"const module{len(parts)} = (() => {{\n{text}return {{ {given} }};\n}})();\n"
+    parts[module] = (
+        f"const module{len(parts)} = (() => {{\n{text}return {{ {exported} }};\n}})();\n"
+    )
 
 
-def _digest(text: str) -> str:
+def _sha256(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"

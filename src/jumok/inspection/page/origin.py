@@ -1,7 +1,7 @@
-"""How a page was made, as the Python code that its reader copies repeats it."""
+"""The Python code that repeats how a page was made."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from jumok.decoding import DecodingOptions
 
@@ -13,8 +13,6 @@ class PageOrigin:
     Attributes:
         models: the folders of the model, or of an ensemble, as they were named.
         given: the path of an image, or of a saved trace. None: a text, which the trace has.
-        saved: whether `given` is a saved trace.
-        target: the output that was given; None: the model's own.
         options: how the model searched; None: as it does by default.
         beside: the folder of the model on the other side; None: the same model, or no other side.
     """
@@ -40,9 +38,5 @@ class PageOrigin:
 
 def options_code(options: DecodingOptions) -> str:
     """The options as Python code, those that differ from the usual ones."""
-    usual = DecodingOptions()
-    named = {each.name: getattr(options, each.name) for each in fields(options)}
-    differing = [
-        f"{name}={value!r}" for name, value in named.items() if value != getattr(usual, name)
-    ]
+    differing = [f"{name}={value!r}" for name, value in options.differing.items()]
     return f"jumok.DecodingOptions({', '.join(differing)})"

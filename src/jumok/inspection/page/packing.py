@@ -1,4 +1,4 @@
-"""The parts of a page made small: compressed bytes, the maps of a search tree, attributions."""
+"""Compression of a page's parts: bytes, the maps of a search tree, attributions."""
 
 import base64
 import gzip
@@ -15,7 +15,7 @@ from jumok.inspection.page.arrays import rounded, shares
 
 Unit = Literal["pieces", "words"]
 
-DIGITS = 6
+NODE_DIGITS = 6
 
 COMMENT = re.compile(r"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)\n", re.DOTALL | re.MULTILINE)
 INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
@@ -25,13 +25,13 @@ FEW_ATTRIBUTED = 20_000
 """The most numbers of attributions that are sent with six digits; of more, each has 16 bits."""
 
 
-LEVEL = 6
+GZIP_LEVEL = 6
 """Of gzip: 9 takes 16 times as long for the weights of 512 tokens, and saves a tenth of them."""
 
 
 def compressed(content: bytes) -> str:
     """The bytes in gzip and base64; the same bytes always give the same text."""
-    return base64.b64encode(gzip.compress(content, LEVEL, mtime=0)).decode("ascii")
+    return base64.b64encode(gzip.compress(content, GZIP_LEVEL, mtime=0)).decode("ascii")
 
 
 def bare(script: str) -> str:
@@ -52,7 +52,7 @@ def packed_search(tree: SearchTree) -> dict[str, object]:
     found: dict[int, npt.NDArray[np.float64]] = {}
     for leaf in tree.leaves:
         if leaf.weights is not None:
-            found |= dict(zip(_path(tree, leaf.node), leaf.weights, strict=False))
+            found |= dict(zip(_node_path(tree, leaf.node), leaf.weights, strict=False))
     places = {node: row for row, node in enumerate(found)}
     packed = {
         "nodes": [
@@ -60,8 +60,8 @@ def packed_search(tree: SearchTree) -> dict[str, object]:
                 node.parent,
                 node.token,
                 node.piece,
-                float(f"{node.log_probability:.{DIGITS}g}"),
-                float(f"{node.total:.{DIGITS}g}"),
+                float(f"{node.log_probability:.{NODE_DIGITS}g}"),
+                float(f"{node.total:.{NODE_DIGITS}g}"),
                 node.fate,
             ]
             for node in tree.nodes
@@ -77,12 +77,12 @@ def packed_search(tree: SearchTree) -> dict[str, object]:
 def packed_findings(findings: TraceFindings) -> dict[str, object]:
     """The findings for the page, as JSON and arrays."""
     search, attribution = findings.search, findings.attribution
-    found: dict[str, object] = findings_json(replace(findings, search=None, attribution=None))
+    plain: dict[str, object] = findings_json(replace(findings, search=None, attribution=None))
     if search is not None:
-        found["search"] = packed_search(search)
+        plain["search"] = packed_search(search)
     if attribution is not None:
-        found["attribution"] = packed_attribution(attribution)
-    return found
+        plain["attribution"] = packed_attribution(attribution)
+    return plain
 
 
 def packed_attribution(attribution: Mapping[Unit, Attributions]) -> dict[str, object]:
@@ -102,11 +102,11 @@ def packed_attribution(attribution: Mapping[Unit, Attributions]) -> dict[str, ob
 
 
 def _plain_attribution(attribution: Mapping[Unit, Attributions]) -> dict[str, Any]:
-    found: dict[str, Any] = findings_json(TraceFindings(attribution=attribution))["attribution"]
-    return found
+    plain: dict[str, Any] = findings_json(TraceFindings(attribution=attribution))["attribution"]
+    return plain
 
 
-def _path(tree: SearchTree, node: int) -> list[int]:
+def _node_path(tree: SearchTree, node: int) -> list[int]:
     """The nodes from the first token to this one."""
     path = []
     while node >= 0:

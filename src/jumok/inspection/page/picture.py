@@ -7,10 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from jumok.late import late_imports
-
-with late_imports("showing images", extra="images"):
-    from PIL import Image
+from jumok.errors import optional_import
 
 Box = tuple[float, float, float, float]
 """left, top, right, bottom, in pixels of the image."""
@@ -34,6 +31,8 @@ class TracePicture:
         """Makes it from pixels (height width 3), or (height width 1) for grey."""
         height, width, colours = pixels.shape
         stream = io.BytesIO()
+        with optional_import("showing images", extra="images"):
+            from PIL import Image
         Image.fromarray(pixels[:, :, 0] if colours == 1 else pixels).save(stream, "PNG")
         coded = base64.b64encode(stream.getvalue()).decode("ascii")
         return cls(width, height, f"data:image/png;base64,{coded}")

@@ -20,7 +20,7 @@ ONE_LN2, LN2 = 1.4426950408889634, 0.6931471805599453
 TERMS = 12
 """The terms of the series, which is used up to half of LN2: the rest is below 1e-16."""
 
-DEEPEST = 60
+LOWEST_POWER = 60
 """The lowest power of two that counts; a weight below it has no step."""
 
 MOST_APART = 127
@@ -63,8 +63,10 @@ def recomputed(
     under = np.where(np.isfinite(scores), scores, 0.0) - np.where(np.isfinite(highest), highest, 0)
     exponentials = np.where(np.isfinite(scores), exponential(np.minimum(under, 0.0)), 0.0)
     sums = np.cumsum(exponentials, axis=2)[:, :, -1:]  # one after the other, as the page does
-    found: Numbers = np.divide(exponentials, sums, out=np.zeros_like(exponentials), where=sums > 0)
-    return found
+    weights: Numbers = np.divide(
+        exponentials, sums, out=np.zeros_like(exponentials), where=sums > 0
+    )
+    return weights
 
 
 def exponential(under: Numbers) -> Numbers:
@@ -74,5 +76,5 @@ def exponential(under: Numbers) -> Numbers:
     series = np.ones_like(rest)
     for term in range(TERMS, 0, -1):
         series = 1.0 + rest * series / term
-    found: Numbers = np.ldexp(series, np.maximum(whole, -DEEPEST).astype(np.int32))
-    return np.where(whole < -DEEPEST, 0.0, found)
+    powers: Numbers = np.ldexp(series, np.maximum(whole, -LOWEST_POWER).astype(np.int32))
+    return np.where(whole < -LOWEST_POWER, 0.0, powers)

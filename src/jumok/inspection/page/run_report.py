@@ -1,4 +1,4 @@
-"""What the page tells of the training run of its model: curves, scores, examples, commands.
+"""The training run of a model for the page: curves, scores, examples, commands.
 
 It takes at most some 40 kB, however long the run was: a curve has at most `MOST_POINTS` points, and
 there are at most `MOST_EXAMPLES` examples, whose texts are cut.
@@ -14,7 +14,7 @@ from jumok.data.files.run_log import LogRecord, RunLog, number_in
 MOST_POINTS = 150
 """The most points of a curve: a longer one of training is averaged, of validation thinned."""
 MOST_SCORES, MOST_EXAMPLES, MOST_LETTERS = 6, 12, 240
-DIGITS = 4
+REPORT_DIGITS = 4
 
 Point = tuple[int, float, float]
 """Step, minutes since the run began, value."""
@@ -34,10 +34,8 @@ class RunReport:
     """What is known of a run.
 
     Attributes:
-        log: what training wrote.
         commands: what to type next, ready to be copied: to "look" inside the model, to "use" it,
             to "serve" it.
-        examples: unseen ones.
         scores: of data that training did not see; `on` says which.
         parameters: how many the model has; 0: not known.
     """
@@ -57,14 +55,14 @@ class RunReport:
         return {
             "name": log.name,
             "steps": max(record["step"] for record in records),
-            "minutes": _short(max(record["seconds"] for record in records) / 60),
+            "minutes": _significant(max(record["seconds"] for record in records) / 60),
             "best": best[-1]["step"] if best else None,
             "parameters": self.parameters,
             "training": {name: averaged(log.steps, name) for name in ("loss", "learning_rate")},
             "validation": {name: thinned(log.validations, name) for name in ("loss", *names)},
-            "tested": [[score.name, _short(score.value), score.on] for score in self.scores],
+            "tested": [[score.name, _significant(score.value), score.on] for score in self.scores],
             "examples": [
-                [_cut(text) for text in (each.source, each.output, each.reference)]
+                [_shortened(text) for text in (each.source, each.output, each.reference)]
                 for each in self.examples[:MOST_EXAMPLES]
             ],
             "commands": list(self.commands.items()),
@@ -73,14 +71,16 @@ class RunReport:
 
 def averaged(records: Sequence[LogRecord], name: str) -> list[Point]:
     """The numbers of training: of a long log, means over equal stretches, at the end of each."""
-    points = list(_points(records, name))
+    points = list(_finite_points(records, name))
     wide = -(-len(points) // MOST_POINTS) or 1
-    found = []
+    means = []
     for start in range(0, len(points), wide):
         stretch = points[start : start + wide]
         step, minutes, _ = stretch[-1]
-        found.append((step, minutes, _short(sum(value for *_, value in stretch) / len(stretch))))
-    return found
+        means.append(
+            (step, minutes, _significant(sum(value for *_, value in stretch) / len(stretch)))
+        )
+    return means
 
 
 def thinned(records: Sequence[LogRecord], name: str) -> list[Point]:
@@ -91,20 +91,20 @@ def thinned(records: Sequence[LogRecord], name: str) -> list[Point]:
     chosen = [
         each for at, each in enumerate(kept) if at % apart == 0 or at in (best, len(kept) - 1)
     ]
-    return list(_points(chosen, name))
+    return list(_finite_points(chosen, name))
 
 
-def _points(records: Sequence[LogRecord], name: str) -> Iterator[Point]:
+def _finite_points(records: Sequence[LogRecord], name: str) -> Iterator[Point]:
     for record in records:
         value = number_in(record, name)
         if value is not None and isfinite(value) and isfinite(record["seconds"]):
-            yield record["step"], _short(record["seconds"] / 60), _short(value)
+            yield record["step"], _significant(record["seconds"] / 60), _significant(value)
 
 
-def _short(number: float) -> float:
+def _significant(number: float) -> float:
     """Rounded to the digits that a figure or a table shows."""
-    return float(f"{number:.{DIGITS}g}")
+    return float(f"{number:.{REPORT_DIGITS}g}")
 
 
-def _cut(text: str) -> str:
+def _shortened(text: str) -> str:
     return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"

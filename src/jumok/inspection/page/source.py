@@ -1,4 +1,4 @@
-"""Where the page's source is."""
+"""The folder of the page's source."""
 
 from pathlib import Path
 

@@ -1,7 +1,6 @@
-"""A trace as static HTML: the form of the page where scripts may not run.
+"""A trace as static HTML, for `nbconvert`, GitHub and mail, where scripts may not run.
 
-Notebooks are also read where no widget and no script is permitted: in `nbconvert`, on GitHub, in
-mail. There a cell shows the input, the output, and one map as a table with its numbers.
+A cell shows the input, the output, and one map as a table with its numbers.
 """
 
 from html import escape
@@ -10,7 +9,7 @@ import numpy as np
 
 from jumok.inspection.trace import Array, Axis, Site, Trace
 
-MOST_WORDS = 60
+MOST_TABLE_WORDS = 60
 """The most words of a side; a larger table would be unreadable."""
 
 COLOUR = "62, 78, 192"
@@ -30,7 +29,7 @@ def still(trace: Trace) -> str:
         parts.append(f'<img src="{escape(trace.picture.url)}" alt="{escape(trace.text)}">')
     site = _site(trace)
     if site is not None:
-        parts.append(_table(trace, site))
+        parts.append(_map_table(trace, site))
     return f"<div>{''.join(parts)}</div>"
 
 
@@ -46,7 +45,7 @@ def _site(trace: Trace) -> Site | None:
     return chosen[0]
 
 
-def _table(trace: Trace, site: Site) -> str:
+def _map_table(trace: Trace, site: Site) -> str:
     queries, keys = trace.axes[site.queries], trace.axes[site.keys]
     setting = trace.findings.setting
     head = setting.head if setting is not None and setting.layer == site.layer else None
@@ -55,18 +54,18 @@ def _table(trace: Trace, site: Site) -> str:
     if site.sink is not None:  # its share is one more column, of no word
         weights = np.concatenate((weights, 1 - weights.sum(axis=1, keepdims=True)), axis=1)
     values = _by_words(weights, queries, keys, shift=int(writes)).tolist()
-    rows, columns = queries.texts[:MOST_WORDS], keys.texts[:MOST_WORDS]
+    rows, columns = queries.texts[:MOST_TABLE_WORDS], keys.texts[:MOST_TABLE_WORDS]
     which = "the mean of all heads" if head is None else f"head {head + 1}"
     head_row = "".join(f"<th>{escape(text)}</th>" for text in (*columns, "rest"))
     body = "".join(
-        f"<tr><th>{escape(row)}</th>{''.join(map(_cell, (*line[: len(columns)], line[-1])))}</tr>"
+        f"<tr><th>{escape(row)}</th>{''.join(map(_td, (*line[: len(columns)], line[-1])))}</tr>"
         for row, line in zip(rows, values, strict=False)
     )
     title = f"{site.queries} at {site.keys}, layer {site.layer + 1}, {which}, in percent"
     return f"<table><caption>{title}</caption><tr><th></th>{head_row}</tr>{body}</table>"
 
 
-def _cell(value: float) -> str:
+def _td(value: float) -> str:
     ink = "#fff" if value > 0.5 else "#000"
     shade = f"background: rgba({COLOUR}, {value:.2f}); color: {ink}"
     return f'<td style="{shade}">{round(100 * value)}</td>'
@@ -86,5 +85,5 @@ def _by_words(weights: Array, queries: Axis, keys: Axis, shift: int) -> Array:
     for place, word in enumerate(queries.words):
         if word is not None and 0 <= place - shift < len(weights):
             rows[word, place - shift] = 1
-    found: Array = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1) @ weights @ columns
-    return found
+    means: Array = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1) @ weights @ columns
+    return means

@@ -17,8 +17,7 @@
     text.ko = "..."
 
 A link is what the page's address has after its #. What depends on the model is a placeholder, which
-the page fills in. The names that a link may have are those of the page itself: they are read from
-its source in `web/`.
+the page fills in. The names that a link may have are read from the page's source in `web/`.
 """
 
 import difflib
@@ -32,29 +31,24 @@ from typing import Literal, get_args
 from urllib.parse import parse_qsl
 
 from jumok.attention.role import Part
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
 from jumok.inspection.page.source import source_folder
 from jumok.inspection.trace import Trace
 from jumok.kinds import Writes, page_facts
 
-LANGUAGES = ("en", "ko")
+TOUR_LANGUAGES = ("en", "ko")
 READERS = frozenset({"lang", "text", "picture", "pin", "tour", "step", "game"})
 """What belongs to the reader of the page, or to the tour itself, and to no link."""
 
 COPY = "copy what the page's address has after the #"
-PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+TOUR_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 Reads = Literal["text", "picture"]
 Needs = Mapping[str, object]
 
 
 @dataclass(frozen=True)
 class TourStep:
-    """One step.
-
-    Attributes:
-        link: what it opens: the page's address after the #, with placeholders.
-        text: by language.
-    """
+    """One step."""
 
     link: str
     text: Mapping[str, str]
@@ -65,10 +59,7 @@ class Tour:
     """A tour.
 
     Attributes:
-        name: as the address has it.
-        title, text: what it is called and about, by language.
         needs: what a model must have: the keys of `NEEDS`.
-        steps: at least one.
     """
 
     name: str
@@ -80,8 +71,8 @@ class Tour:
     def payload(self) -> dict[str, object]:
         """The same as plain JSON."""
         steps = [{"link": step.link, "text": dict(step.text)} for step in self.steps]
-        told = {"title": dict(self.title), "text": dict(self.text), "needs": dict(self.needs)}
-        return {"name": self.name} | told | {"steps": steps}
+        texts = {"title": dict(self.title), "text": dict(self.text), "needs": dict(self.needs)}
+        return {"name": self.name} | texts | {"steps": steps}
 
 
 def _several(allowed: Iterable[str]) -> Callable[[object], bool]:
@@ -133,7 +124,7 @@ def find_tour(given: str) -> Tour:
         "there is no such tour.",
         expected=f"one of {', '.join(tour_names())}, or FILE.toml",
         got=given,
-        do=_nearest(given, tour_names(), otherwise="jumok look --tours lists them"),
+        do=_suggestion(given, tour_names(), otherwise="jumok look --tours lists them"),
     )
 
 
@@ -143,7 +134,7 @@ def read_tour(file: Path) -> Tour:
     Raises:
         ConfigError: with the file, the step, and what to do.
     """
-    place = Place(file)
+    place = Location(file)
     try:
         text = file.read_text(encoding="utf-8-sig")
         values = tomllib.loads(text)
@@ -158,7 +149,7 @@ def read_tour(file: Path) -> Tour:
             do="correct that line",
             place=place,
         ) from error
-    reader = _Reader(file, text)
+    reader = _TourReader(file, text)
     reader.keys(values, ("title", "text", "needs", "steps"), "the tour")
     steps = values.get("steps")
     if not isinstance(steps, list) or not steps:
@@ -170,7 +161,7 @@ def read_tour(file: Path) -> Tour:
     return Tour(name, title, about, needs, tuple(map(reader.step, steps, range(1, len(steps) + 1))))
 
 
-class _Reader:
+class _TourReader:
     """Checks the values of one file; its errors have the file and the line of the step."""
 
     def __init__(self, file: Path, text: str) -> None:
@@ -186,7 +177,7 @@ class _Reader:
         step = f"step {self.number}: " if self.number else ""
         shown = None if got is None else str(got)[:200]
         return ConfigError(
-            step + what, expected=expected, got=shown, do=do, place=Place(self.file, line)
+            step + what, expected=expected, got=shown, do=do, place=Location(self.file, line)
         )
 
     def keys(self, values: object, known: tuple[str, ...], what: str) -> Mapping[str, object]:
@@ -194,39 +185,39 @@ class _Reader:
             raise self.fault(f"{what} is not a table.", f"the keys {', '.join(known)}", values)
         for key in values:
             if key not in known:
-                do = _nearest(key, known, otherwise="leave it out")
+                do = _suggestion(key, known, otherwise="leave it out")
                 raise self.fault(f"{what} has an unknown key.", ", ".join(known), key, do)
         return values
 
     def languages(self, values: object, what: str) -> dict[str, str]:
-        given = self.keys(values, LANGUAGES, what)
-        found = {}
-        for language in LANGUAGES:
-            text = given.get(language)
+        table = self.keys(values, TOUR_LANGUAGES, what)
+        texts = {}
+        for language in TOUR_LANGUAGES:
+            text = table.get(language)
             if not isinstance(text, str) or not text.strip():
                 raise self.fault(
                     f"{what} is missing in {'English' if language == 'en' else 'Korean'}.",
                     expected=f'{language} = "..."',
                     do="write it in both languages, because the page has both",
                 )
-            found[language] = " ".join(text.split())
-        return found
+            texts[language] = " ".join(text.split())
+        return texts
 
     def needs(self, values: object) -> Needs:
-        given = self.keys(values, tuple(NEEDS), "[needs]")
-        for name, value in given.items():
+        table = self.keys(values, tuple(NEEDS), "[needs]")
+        for name, value in table.items():
             expected, is_right = NEEDS[name]
             if not _safely(is_right, value):
                 raise self.fault(f"[needs] has a wrong value for {name}.", expected, value)
-        return given
+        return table
 
     def step(self, values: object, number: int) -> TourStep:
         self.number = number
-        given = self.keys(values, ("link", "text"), "the step")
-        text = self.languages(given.get("text"), "the text")
-        for each in text.values():
-            self.placeholders(each, "TEXT_PLACES", "the text")
-        link = given.get("link")
+        table = self.keys(values, ("link", "text"), "the step")
+        text = self.languages(table.get("text"), "the text")
+        for in_language in text.values():
+            self.placeholders(in_language, "TEXT_PLACES", "the text")
+        link = table.get("link")
         if not isinstance(link, str):
             raise self.fault("the step has no link.", 'link = "view=overview"', link)
         return TourStep(self.link(link.rpartition("#")[2]), text)
@@ -254,17 +245,17 @@ class _Reader:
                     "the link has a name that the page does not know.",
                     expected=", ".join(known),
                     got=f"{name}={value}",
-                    do=_nearest(name, known, "{}=", COPY),
+                    do=_suggestion(name, known, "{}=", COPY),
                 )
             if name == "view" and value not in view_names():
                 raise self.fault(
                     "the link opens a view that the page does not have.",
                     expected=", ".join(view_names()),
                     got=f"view={value}",
-                    do=_nearest(value, view_names(), "view={}", COPY),
+                    do=_suggestion(value, view_names(), "view={}", COPY),
                 )
             self.placeholders(value, "LINK_PLACES", "the link")
-            if PLACEHOLDER.search(value) and not PLACEHOLDER.fullmatch(value):
+            if TOUR_PLACEHOLDER.search(value) and not TOUR_PLACEHOLDER.fullmatch(value):
                 raise self.fault(
                     "a placeholder is the whole value of a name in a link.",
                     expected=f"{name}={{...}}",
@@ -274,17 +265,17 @@ class _Reader:
 
     def placeholders(self, text: str, table: str, what: str) -> None:
         known = place_names(table)
-        for name in PLACEHOLDER.findall(text):
+        for name in TOUR_PLACEHOLDER.findall(text):
             if name not in known:
                 raise self.fault(
                     f"{what} has an unknown placeholder.",
                     expected=", ".join(f"{{{each}}}" for each in known),
                     got=f"{{{name}}}",
-                    do=_nearest(name, known, "{{{}}}", "docs/look.md lists them"),
+                    do=_suggestion(name, known, "{{{}}}", "docs/look.md lists them"),
                 )
 
 
-def _nearest(given: str, known: Iterable[str], shape: str = "{}", otherwise: str = "") -> str:
+def _suggestion(given: str, known: Iterable[str], shape: str = "{}", otherwise: str = "") -> str:
     near = difflib.get_close_matches(given, list(known), n=1)
     return f"did you mean {shape.format(near[0])}?" if near else otherwise
 
@@ -299,23 +290,23 @@ def _safely(is_right: Callable[[object], bool], value: object) -> bool:
 @cache
 def state_names() -> tuple[str, ...]:
     """The names that a link of the page may have."""
-    return tuple(re.findall(r"^  (\w+):", _block("state.js", "DEFAULTS"), re.MULTILINE))
+    return tuple(re.findall(r"^  (\w+):", _source_table("state.js", "DEFAULTS"), re.MULTILINE))
 
 
 @cache
 def view_names() -> tuple[str, ...]:
     """The names of the page's views."""
-    return tuple(re.findall(r'"(\w+)"', _block("questions.js", "QUESTIONS")))
+    return tuple(re.findall(r'"(\w+)"', _source_table("questions.js", "QUESTIONS")))
 
 
 @cache
 def place_names(table: str) -> tuple[str, ...]:
     """The placeholders of links ("LINK_PLACES") or of texts ("TEXT_PLACES")."""
-    block = _block("tours/places.js", table)
+    block = _source_table("tours/places.js", table)
     return tuple(re.findall(r'^  "([\w.]+)":', block, re.MULTILINE))
 
 
-def _block(module: str, name: str) -> str:
+def _source_table(module: str, name: str) -> str:
     """The lines of a table in the page's source."""
     text = (source_folder() / module).read_text("utf-8")
     return text.partition(f"const {name} = {{\n")[2].partition("\n};")[0]
@@ -328,8 +319,8 @@ def unmet(tour: Tour, trace: Trace) -> str | None:
     """
     facts = page_facts(trace.task, pictures=trace.picture is not None)
     parts = {site.part for site in trace.sites}
-    wanted = tour.needs.get("parts")
-    counted = wanted if isinstance(wanted, list) else parts
+    parts_needed = tour.needs.get("parts")
+    counted = parts_needed if isinstance(parts_needed, list) else parts
     sites = [site for site in trace.sites if site.part in counted]
     layers = trace.findings.layers
     stacks = [] if layers is None else layers.stacks.values()

@@ -17,12 +17,7 @@ FIRST = ("cross", "encoder", "decoder", "image")
 
 
 class WalkFocus(NamedTuple):
-    """The query whose way is wanted first.
-
-    Attributes:
-        site: the module's path in the model.
-        query: its position.
-    """
+    """The query whose way is wanted first."""
 
     site: str
     query: int
@@ -43,13 +38,16 @@ def packed_walk(trace: Trace, focus: WalkFocus | None = None) -> dict[str, objec
         one = walk.sites.get(site.name)
         if one is None or not one.arrays:
             continue
-        each = sum(array.shape[1] for array in one.arrays.values()) * 4
+        row_bytes = sum(array.shape[1] for array in one.arrays.values()) * 4
         near = sorted(range(site.weights.shape[1]), key=lambda query: abs(query - first))
-        fits = max(room // each, 0 if sites else 1)  # one at least, however wide the model is
+        fits = max(room // row_bytes, 0 if sites else 1)  # one at least, however wide the model is
         held = sorted(near[:fits])
-        room -= len(held) * each
-        sites[site.name] = _facts(one) | {"queries": held, "arrays": dict(_rows(one, held))}
-    return {"sites": sites, "limit": WALK_BYTES} | _logits(walk)
+        room -= len(held) * row_bytes
+        sites[site.name] = _site_facts(one) | {
+            "queries": held,
+            "arrays": dict(_kept_rows(one, held)),
+        }
+    return {"sites": sites, "limit": WALK_BYTES} | _logit_facts(walk)
 
 
 def _in_order(trace: Trace, focus: WalkFocus | None) -> Iterator[tuple[Site, int]]:
@@ -78,7 +76,7 @@ def opened_site(trace: Trace) -> Site:
     return next((site for site in of_part if site.layer == layer), of_part[-1])
 
 
-def _facts(walk: SiteWalk) -> dict[str, object]:
+def _site_facts(walk: SiteWalk) -> dict[str, object]:
     return {
         "norm": walk.norm,
         "post": walk.post,
@@ -89,12 +87,12 @@ def _facts(walk: SiteWalk) -> dict[str, object]:
     }
 
 
-def _rows(walk: SiteWalk, held: Sequence[int]) -> Iterator[tuple[str, PageArray]]:
+def _kept_rows(walk: SiteWalk, held: Sequence[int]) -> Iterator[tuple[str, PageArray]]:
     for name, array in walk.arrays.items():
         yield name, exact(array[list(held)])
 
 
-def _logits(walk: Walk) -> dict[str, object]:
+def _logit_facts(walk: Walk) -> dict[str, object]:
     rows = walk.normalizers
     known = None if rows is None else [round(float(row), 6) for row in np.asarray(rows)]
     return {"normalizers": known, "entries": walk.entries}

@@ -14,28 +14,23 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError("the page as a widget", "notebook") from error
 
-HERE = "the trace goes here"
+TRACE_MARK = "the trace goes here"
 
 
 def _shell() -> list[str]:
     """The page without its trace: the parts before it and after it."""
-    return document("page.js", {HERE: 0}).split(f'{{"{HERE}":0}}')
+    return document("page.js", {TRACE_MARK: 0}).split(f'{{"{TRACE_MARK}":0}}')
 
 
-def _packed(trace: Trace, _: object) -> dict[str, object]:
+def _trace_payload(trace: Trace, _: object) -> dict[str, object]:
     return payload(trace) | {"token": None} | guided(trace)
 
 
 class TraceWidget(anywidget.AnyWidget):
-    """The page of a trace as a widget; assigning another trace redraws it.
-
-    Attributes:
-        trace: the trace on the page.
-        shell: the page around it.
-    """
+    """The page of a trace as a widget; assigning another trace redraws it."""
 
     _esm = (source_folder() / "widget.js").read_text(encoding="utf-8")
-    trace = traitlets.Instance(Trace).tag(sync=True, to_json=_packed)
+    trace = traitlets.Instance(Trace).tag(sync=True, to_json=_trace_payload)
     shell = traitlets.List(traitlets.Unicode()).tag(sync=True)
 
     @traitlets.default("shell")

@@ -1,17 +1,24 @@
-"""Keys: read from a file that only its owner can read, and compared in constant time."""
+"""Access control: keys, host names, origins and rate limits."""
 
 import hashlib
 import hmac
 import ipaddress
+import math
 import re
 import stat
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
+from jumok.serving.clients import is_foreign
 from jumok.serving.http.refusals import RequestRefused
 
 LONGEST_KEY = 4096
+
+MOST_CLIENTS = 10_000
+"""Clients whose numbers are kept; beyond them those that are furthest on schedule are forgotten."""
 
 
 def digest_of(key: str) -> bytes:
@@ -30,7 +37,7 @@ def read_keys(file: Path) -> tuple[bytes, ...]:
         lines = file.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
-            "the key file cannot be read.", got=str(error), place=Place(file)
+            "the key file cannot be read.", got=str(error), place=Location(file)
         ) from error
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise ConfigError(
@@ -38,11 +45,13 @@ def read_keys(file: Path) -> tuple[bytes, ...]:
             expected="permissions 600",
             got=f"permissions {stat.S_IMODE(mode):o}",
             do=f"chmod 600 {file}",
-            place=Place(file),
+            place=Location(file),
         )
     keys = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     if not keys:
-        raise ConfigError("the key file has no key.", expected="one key a line", place=Place(file))
+        raise ConfigError(
+            "the key file has no key.", expected="one key a line", place=Location(file)
+        )
     return tuple(map(digest_of, keys))
 
 
@@ -82,8 +91,8 @@ def check_key(keys: tuple[bytes, ...], given: str | None, missing: int) -> None:
         return
     if not given:
         raise RequestRefused(missing, "key_missing", "An API key is needed to use this server.")
-    wanted = digest_of(given[:LONGEST_KEY])
-    matches = [hmac.compare_digest(wanted, key) for key in keys]  # all, for constant time
+    digest = digest_of(given[:LONGEST_KEY])
+    matches = [hmac.compare_digest(digest, key) for key in keys]  # all, for constant time
     if not any(matches):
         raise RequestRefused(403, "key_invalid", "The API key is not valid.")
 
@@ -111,6 +120,25 @@ def check_host(hosts: frozenset[str] | None, header: str | None) -> None:
         raise RequestRefused(421, "host_not_allowed", text)
 
 
+def check_origin(allowed: Sequence[str], headers: Mapping[str, str], method: str) -> None:
+    """Checks that no page of another origin sent the request, unless it may.
+
+    Args:
+        allowed: the origins of `--cors`.
+
+    Raises:
+        RequestRefused: one did.
+    """
+    if is_foreign(headers.get, method, allowed):
+        origin = headers.get("origin", "ORIGIN")
+        named = origin if origin.isprintable() and len(origin) <= 100 else "ORIGIN"
+        text = (
+            "Web pages of other origins may not use this server: start it with --cors "
+            f"{named} to allow them."
+        )
+        raise RequestRefused(403, "origin_not_allowed", text)
+
+
 def own_names(host: str, further: Sequence[str]) -> frozenset[str] | None:
     """The names by which a server at this address may be called; None: any.
 
@@ -127,3 +155,73 @@ def bearer(header: str | None) -> str | None:
     """The key in the header Authorization."""
     kind, _, key = (header or "").partition(" ")
     return key.strip() or None if kind.lower() == "bearer" else None
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What a client may still send.
+
+    Attributes:
+        limit: requests a minute.
+        left: requests that it may send at once.
+        reset: seconds until that is `limit` again.
+    """
+
+    limit: float
+    left: int
+    reset: int
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that say it."""
+        return {
+            "RateLimit-Limit": f"{self.limit:g}",
+            "RateLimit-Remaining": str(self.left),
+            "RateLimit-Reset": str(self.reset),
+        }
+
+
+class Rates:
+    """The requests of all clients: as many at once as a minute allows, then evenly.
+
+    Source: the generic cell rate algorithm of ITU-T I.371: one number for each client, the time at
+    which its next request would be on schedule.
+
+    Args:
+        rate: requests a minute; 0: no limit.
+    """
+
+    def __init__(self, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.rate, self._clock = rate, clock
+        self._schedule: dict[object, float] = {}
+
+    def take(self, client: object) -> Allowance | None:
+        """Counts one request of a client; None: there is no limit.
+
+        Raises:
+            RequestRefused: the client has sent too many; says when the next one is accepted.
+        """
+        if not self.rate:
+            return None
+        now, interval = self._clock(), 60.0 / self.rate
+        burst = max(1.0, self.rate) * interval
+        after = max(self._schedule.get(client, now), now) + interval
+        if after - now > burst + 1e-9:
+            wait = math.ceil(after - now - burst)
+            text = f"A client may send {self.rate:g} requests a minute."
+            known = Allowance(self.rate, 0, math.ceil(after - interval - now))
+            raise RequestRefused(
+                429, "rate_limited", text, retry_after=max(wait, 1), headers=known.headers
+            )
+        self._schedule[client] = after
+        if len(self._schedule) > MOST_CLIENTS:
+            self._forget(now)
+        left = int((burst - (after - now)) / interval + 1e-9)
+        return Allowance(self.rate, left, math.ceil(after - now))
+
+    def _forget(self, now: float) -> None:
+        """Forgets who is on schedule, and of the others at least half."""
+        late = {client: after for client, after in self._schedule.items() if after > now}
+        if len(late) > MOST_CLIENTS // 2:
+            late = dict(sorted(late.items(), key=lambda each: each[1])[MOST_CLIENTS // 2 :])
+        self._schedule = late

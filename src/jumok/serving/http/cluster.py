@@ -22,22 +22,17 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from jumok.environment import cluster_named
-from jumok.errors import ConfigError
-from jumok.late import late_imports
+from jumok.errors import ConfigError, optional_import
 from jumok.serving.http.access import check_address, own_names, read_keys
 from jumok.serving.http.app import application
-from jumok.serving.http.logs import fault_of, log
 from jumok.serving.http.models import Service, named_models, split_name
-from jumok.serving.http.running import Serving
+from jumok.serving.http.monitoring import fault_of, log
+from jumok.serving.http.server import Serving
 from jumok.serving.http.settings import ServeSettings
 from jumok.systems.catalog import open_model
 
-with late_imports("serving on a cluster of Ray", extra="ray"):
-    import ray
-    from ray import serve
-
 LOCAL = "127.0.0.1"
-SECONDS = 10.0
+CHECK_SECONDS = 10.0
 """Between two checks of a replica."""
 
 ONGOING = 8
@@ -46,7 +41,16 @@ ONGOING = 8
 ATTEMPTS = 4
 """How often a request is given to a replica, if each of them dies."""
 
-KNOWN = ("models", "keys", "host", "device", "threads", "min_replicas", "max_replicas", "ongoing")
+ARGUMENTS = (
+    "models",
+    "keys",
+    "host",
+    "device",
+    "threads",
+    "min_replicas",
+    "max_replicas",
+    "ongoing",
+)
 
 
 class Replica:
@@ -138,6 +142,10 @@ def serve_on_ray(
     Raises:
         MissingExtraError: Ray is not installed.
     """
+    with optional_import("serving on a cluster of Ray", extra="ray"):
+        import ray
+        from ray import serve
+
     # Each replica takes a core of the cluster; one of its own may have fewer than the machine.
     named = cluster_named(f"{__name__}.{middleware.__name__}")
     cores = None if named else max(replicas[1], os.cpu_count() or 1)
@@ -162,10 +170,12 @@ def deployed(serving: Serving, least: int, most: int, ongoing: int = ONGOING) ->
     Args:
         ongoing: requests that a replica has at a time on average before another is added.
     """
+    from ray import serve
+
     deployment = serve.deployment(
         name="jumok",
         max_ongoing_requests=4 * ongoing,
-        health_check_period_s=SECONDS,
+        health_check_period_s=CHECK_SECONDS,
         autoscaling_config={
             "min_replicas": least,
             "max_replicas": max(least, most),
@@ -188,15 +198,18 @@ def app(given: Mapping[str, str]) -> Any:
         ConfigError: an argument is missing, not known, or no number.
         MissingExtraError: Ray is not installed.
     """
-    unknown = sorted(set(given) - set(KNOWN))
+    unknown = sorted(set(given) - set(ARGUMENTS))
     if unknown or not given.get("models"):
         raise ConfigError(
             "these arguments do not describe a deployment.",
-            expected=f"models=FOLDER, and perhaps {', '.join(KNOWN[1:])}",
+            expected=f"models=FOLDER, and perhaps {', '.join(ARGUMENTS[1:])}",
             got=", ".join(f"{name}={given[name]}" for name in sorted(given)) or "nothing",
         )
-    least, most = _number(given, "min_replicas", 1), _number(given, "max_replicas", 2)
-    ongoing = _number(given, "ongoing", ONGOING)
+    least, most = (
+        _count_argument(given, "min_replicas", 1),
+        _count_argument(given, "max_replicas", 2),
+    )
+    ongoing = _count_argument(given, "ongoing", ONGOING)
     return deployed(serving_of(given), least, most, ongoing)
 
 
@@ -216,7 +229,7 @@ def serving_of(given: Mapping[str, str]) -> Serving:
         named_models(opened),
         ServeSettings(keys=keys, hosts=own_names(host, ())),
         given.get("device", "auto"),
-        threads=_number(given, "threads", 1),
+        threads=_count_argument(given, "threads", 1),
     )
 
 
@@ -225,7 +238,7 @@ def _noted(error: BaseException) -> None:
     log({"event": "broken", "error": fault_of(error)})
 
 
-def _number(given: Mapping[str, str], name: str, default: int) -> int:
+def _count_argument(given: Mapping[str, str], name: str, default: int) -> int:
     text = str(given.get(name, default))
     if not text.isdecimal() or not int(text):
         raise ConfigError(f"{name} is a number from 1 on.", got=f"{name}={text}")

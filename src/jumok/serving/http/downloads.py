@@ -1,19 +1,33 @@
-"""Translated files that wait for their client, in a folder that all processes of a server share."""
+"""The folder of a running server, and in it the translated files that wait for their client, which
+all processes of the server share."""
 
+import contextlib
+import os
 import re
 import secrets
+import shutil
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from jumok.serving.http.refusals import RequestRefused
 
+try:
+    import fcntl
+except ImportError:  # Windows has none; its folders of killed servers stay
+    fcntl = None  # type: ignore[assignment]
+
 KEPT_SECONDS = 600.0
 """How long a file can be downloaded."""
 
-MOST_BYTES = 256 * 1024**2
+MOST_KEPT_BYTES = 256 * 1024**2
 """All files together; a new one is refused beyond it."""
 
-KNOWN = re.compile(r"[A-Za-z0-9_-]{22}\.[\w.-]{1,80}", re.ASCII)
+FILE_NAME = re.compile(r"[A-Za-z0-9_-]{22}\.[\w.-]{1,80}", re.ASCII)
+
+PREFIX = "jumok-serve-"
+LOCK = "lock"
 
 
 class Downloads:
@@ -40,8 +54,8 @@ class Downloads:
         folder = self._there()
         self._forget()
         held = sum(file.stat().st_size for file in folder.iterdir())
-        if held + len(content) > MOST_BYTES:
-            text = f"Translated files of {MOST_BYTES} bytes wait for their clients already."
+        if held + len(content) > MOST_KEPT_BYTES:
+            text = f"Translated files of {MOST_KEPT_BYTES} bytes wait for their clients already."
             raise RequestRefused(503, "files_full", text, retry_after=60)
         plain = re.sub(r"[^\w.-]", "_", Path(name).name, flags=re.ASCII)[-60:] or "file"
         known = f"{secrets.token_urlsafe(16)}.{plain}"
@@ -57,7 +71,7 @@ class Downloads:
             RequestRefused: there is none, or no longer.
         """
         try:
-            if KNOWN.fullmatch(known) is None:
+            if FILE_NAME.fullmatch(known) is None:
                 raise FileNotFoundError
             file = self._there() / known
             if time.time() - file.stat().st_mtime > KEPT_SECONDS:
@@ -76,3 +90,41 @@ class Downloads:
         for file in self._there().iterdir():
             if time.time() - file.stat().st_mtime > KEPT_SECONDS:
                 file.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def own_folder() -> Iterator[Path]:
+    """A temporary folder, which is removed at the end; those of killed servers are removed now."""
+    sweep(Path(tempfile.gettempdir()))
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder, locked(Path(folder)):
+        yield Path(folder)
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Marks a folder as one in use; the system ends that with the process, however it ends."""
+    if fcntl is None:
+        yield
+        return
+    # The lock appears under its name when it is held, so that `sweep` finds no free one too early.
+    new = folder / f"{LOCK}.new"
+    with new.open("x") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        new.rename(folder / LOCK)
+        yield
+
+
+def sweep(place: Path) -> None:
+    """Removes the folders in which this user's servers, which run no longer, kept their files."""
+    if fcntl is None:
+        return
+    for folder in place.glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):  # in use, another user's, or removed by another server
+            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+                continue
+            lock = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder)
+            finally:
+                os.close(lock)

@@ -15,12 +15,11 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from jumok.cancellation import cancel_scope
 from jumok.errors import JumokError
-from jumok.halting import halted_by
-from jumok.serving.http.jobs import engine_failed
-from jumok.serving.http.logs import fault_of, log
-from jumok.serving.http.meters import Meters
-from jumok.serving.http.queue import Batch, Queue
+from jumok.serving.clients import ClientDisconnected
+from jumok.serving.http.monitoring import Metrics, fault_of, log
+from jumok.serving.http.queue import Batch, Queue, engine_failed
 from jumok.serving.http.refusals import RequestRefused, refusal_of
 from jumok.serving.http.settings import ServeLimits
 from jumok.serving.http.writers import Writers
@@ -34,10 +33,6 @@ TOGETHER = 4
 
 NICER = 10
 """Added to the niceness of the threads that compute."""
-
-
-class Unwanted(Exception):  # noqa: N818 - not an error
-    """All clients of the batch have gone."""
 
 
 class Engine:
@@ -54,15 +49,15 @@ class Engine:
         name: str,
         load: Callable[[], None],
         limits: ServeLimits,
-        meters: Meters,
+        metrics: Metrics,
         fatal: Callable[[BaseException], None],
     ) -> None:
-        self.name, self._load, self.meters, self._fatal = name, load, meters, fatal
-        self.queue = Queue(name, limits, meters)
+        self.name, self._load, self.metrics, self._fatal = name, load, metrics, fatal
+        self.queue = Queue(name, limits, metrics)
         self._faults, self._running, self._together = 0, 0, 1
         self._ended = 0.0
         self._counting = threading.Lock()
-        self._writers = Writers(name, self.queue, meters, self._not_written, self._worked)
+        self._writers = Writers(name, self.queue, metrics, self._not_written, self._worked)
 
     @property
     def state(self) -> str:
@@ -114,12 +109,12 @@ class Engine:
         cost = sum(job.costs[place] for job, place in batch)
         start = time.monotonic()
         self._count(len(batch), writing)
-        self.meters.batch_tokens.labels(self.name).observe(cost)
+        self.metrics.batch_tokens.labels(self.name).observe(cost)
         try:
             self._run(batch)
             self.queue.measured(cost, self._since(start))
-        except Unwanted:
-            self.meters.ended.labels(self.name).inc()
+        except ClientDisconnected:
+            self.metrics.ended.labels(self.name).inc()
         finally:
             self.queue.ended()
             self._count(-len(batch), writing)
@@ -128,9 +123,9 @@ class Engine:
         """Counts the texts that are computed now."""
         with self._counting:
             self._running += more
-            self.meters.running.labels(self.name).set(self._running + writing)
+            self.metrics.running.labels(self.name).set(self._running + writing)
             if more > 0:
-                self.meters.batch_rows.labels(self.name).observe(self._running)
+                self.metrics.batch_rows.labels(self.name).observe(self._running)
 
     def _since(self, start: float) -> float:
         """Seconds that the model took for what began then and has ended now, without what others
@@ -148,12 +143,12 @@ class Engine:
 
         def check() -> None:
             if all(job.over for job, _ in batch):
-                raise Unwanted
+                raise ClientDisconnected
 
         try:
-            with halted_by(check), measured() as spent:
-                answers = batch[0][0].work.run([job.given[place] for job, place in batch])
-        except Unwanted:
+            with cancel_scope(check), measured() as spent:
+                answers = batch[0][0].handler.run([job.given[place] for job, place in batch])
+        except ClientDisconnected:
             raise
         except (JumokError, RequestRefused) as error:
             if len(batch) == 1:
@@ -182,7 +177,7 @@ class Engine:
         self._failed(error)
 
     def _note_fault(self, error: Exception) -> None:
-        self.meters.faults.labels(self.name).inc()
+        self.metrics.faults.labels(self.name).inc()
         log({"event": "fault", "model": self.name, "error": fault_of(error)})
 
     def _not_written(self, error: Exception) -> None:

@@ -1,32 +1,38 @@
-"""The models that a server has, and what each of them can do."""
+"""The models of a server, and their capabilities."""
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
 
 from jumok.bundle.reading import Bundle
 from jumok.data.texts.tokenizer import ByteTokenizer
 from jumok.errors import ConfigError
+from jumok.serving.http.access import Rates
 from jumok.serving.http.downloads import Downloads
 from jumok.serving.http.engine import Engine
-from jumok.serving.http.meters import Meters
-from jumok.serving.http.rates import Rates
+from jumok.serving.http.monitoring import Metrics
 from jumok.serving.http.refusals import RequestRefused
 from jumok.serving.http.settings import ServeSettings
-from jumok.systems.base import Facts, System
+from jumok.systems.base import AnySystem, Facts, System
 from jumok.systems.catalog import OpenedModel
 from jumok.systems.device import EngineName, EnginePrecision
 from jumok.systems.languages import language_code
 from jumok.systems.translation.translator import Translator
 
-SomeSystem = TypeVar("SomeSystem", bound=System)
-
 BYTES_OF_TOKEN = 3
 """Bytes of text that are counted as one token before a text is tokenised: English has about four,
 Korean five, so the estimate is mostly too high."""
+
+
+BUILT_IN = frozenset(
+    {
+        *("translation", "language-model", "masked-lm", "bert", "captioning"),
+        *("text-classification", "image-classification"),
+    }
+)
+"""The tasks of jumok's own kinds of models."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ class Service:
 
     models: dict[str, ServedModel]
     settings: ServeSettings
-    meters: Meters
+    metrics: Metrics
     rates: Rates
     downloads: Downloads
     draining: bool = False
@@ -149,6 +155,19 @@ class Service:
         text = f"No model of this server can {verb}."
         raise RequestRefused(404, "model_not_found", text, parameter="model")
 
+    def overload(self, tasks: frozenset[str]) -> RequestRefused | None:
+        """The refusal of any request to models of these tasks; None: there may be a place for it.
+
+        What a plugin's model does is not known, so each route may be one of its.
+        """
+        refused = None
+        for model in self.models.values() if tasks else ():
+            if model.opened.task in tasks or model.opened.task not in BUILT_IN:
+                refused = model.engine.queue.full
+                if refused is None:
+                    break
+        return refused
+
     def translators(self) -> list[ServedModel]:
         """The models that translate and name both languages."""
         return [
@@ -162,7 +181,7 @@ def _can(model: ServedModel, kinds: Sequence[type]) -> bool:
     return any(issubclass(model.system_class, kind) for kind in kinds)
 
 
-def loaded(model: ServedModel, kind: type[SomeSystem]) -> SomeSystem:
+def loaded(model: ServedModel, kind: type[AnySystem]) -> AnySystem:
     """The model's system.
 
     Raises:
@@ -218,19 +237,16 @@ def serve_models(
     Args:
         computing: "auto" is the native engine where it serves a model.
     """
-    meters = Meters(folders.metrics)
+    metrics = Metrics(folders.metrics)
     service = Service(
-        {}, settings, meters, Rates(settings.limits.rate), Downloads(folders.downloads)
+        {}, settings, metrics, Rates(settings.limits.rate), Downloads(folders.downloads)
     )
 
     def loader(name: str) -> Callable[[], None]:
         def load() -> None:
             model = service.models[name]
             system = model.opened.load(device, precision, computing, threads=1)
-            # Code that reads a system's models outside of its work may change them, so every later
-            # call would first compare all weights.
-            with system.at_work():
-                model.digest = system.fingerprint
+            model.digest = system.fingerprint
             if isinstance(system, Translator):
                 system.translate(["a"])  # compiles the kernels before the first request
                 batch = system.search_together()
@@ -240,13 +256,13 @@ def serve_models(
             told = system.computed_by
             model.computes, model.precision = told["name"], told["precision"]
             facts = (name, model.digest, model.computes, model.precision)
-            service.meters.info.labels(*facts).set(1)
+            service.metrics.info.labels(*facts).set(1)
             service.when_loaded()
 
         return load
 
     for name, opened in models.items():
-        engine = Engine(name, loader(name), settings.limits, service.meters, fatal)
+        engine = Engine(name, loader(name), settings.limits, service.metrics, fatal)
         first = opened.parts[0]
         languages = ("", "")
         if isinstance(first, Bundle):

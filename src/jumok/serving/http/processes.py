@@ -12,14 +12,12 @@ import os
 import signal
 import socket
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 from types import FrameType
 
 from prometheus_client.multiprocess import mark_process_dead
@@ -27,9 +25,10 @@ from prometheus_client.multiprocess import mark_process_dead
 from jumok.environment import share_metrics
 from jumok.errors import JumokError
 from jumok.plugins import load_plugin
-from jumok.serving.http.logs import log
+from jumok.serving.http.downloads import own_folder
 from jumok.serving.http.models import Folders
-from jumok.serving.http.running import BROKEN, Serving, address_of, listen, serve_forever
+from jumok.serving.http.monitoring import log
+from jumok.serving.http.server import BROKEN, Serving, address_of, listen, serve_forever
 
 MOST_RESTARTS = 5
 """Processes that died within RESTART_SECONDS, after which the server ends."""
@@ -139,8 +138,8 @@ def serve_processes(
         ConfigError: the address cannot be used.
         JumokError: a model cannot be loaded.
     """
-    with tempfile.TemporaryDirectory(prefix="jumok-serve-") as folder:
-        metrics, downloads = Path(folder) / "metrics", Path(folder) / "downloads"
+    with own_folder() as folder:
+        metrics, downloads = folder / "metrics", folder / "downloads"
         downloads.mkdir()
         if count == 1:
             listener = listen(*address)

@@ -1,20 +1,23 @@
-"""The queue of one model: places, their limits, and what is computed next.
+"""The request queue of one model.
 
 Within a budget of tokens the texts that waited long come first, and among these the short ones.
-Texts of several requests share a batch if they ask for the same (`Work`).
+Texts of several requests share a batch if they have the same `Handler`.
 """
 
 import math
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
-from jumok.serving.http.jobs import AnyJob, Job, WritingJob, deadline_passed, engine_failed
-from jumok.serving.http.meters import Meters
+from jumok.engine.language import Passes, TextPass
+from jumok.serving.http.monitoring import Metrics
 from jumok.serving.http.refusals import RequestRefused
 from jumok.serving.http.settings import ServeLimits
+from jumok.stopwatch import Timings
 
 AGE_SECONDS = 0.5
 """Texts whose waiting times differ by less are sorted by length."""
@@ -23,10 +26,119 @@ JOIN_SECONDS = 0.01
 """A batch is joined by another one when it has run for so long: short ones are computed one after
 the other, which makes more of a core, and no text waits for the end of a long one."""
 
-WRITERS = 16
+MOST_WRITERS = 16
 """Generated texts that are written at the same time. More of them make a step hardly cheaper a row
 (a small GPT in float32: 1.1 ms alone, 0.18 of 16, 0.17 of 32; in int8: 0.17, 0.06, 0.06), and each
 needs room for the keys and values of a whole context (that GPT: 4.7 MB, with 256 tokens)."""
+
+OVER: object = object()
+
+
+class Handler(Protocol):
+    """Computes the answers of one kind of request. Equal ones are computed together; hashable."""
+
+    def run(self, given: Sequence[Any]) -> Sequence[object]:
+        """An answer for each."""
+        ...
+
+
+class Writing(Protocol):
+    """A text that is written token by token."""
+
+    @property
+    def tokens(self) -> int:
+        """How many are written."""
+        ...
+
+    def next_part(self) -> Passes[str | None]:
+        """What one more token makes certain of it, perhaps nothing; None: it has ended."""
+        ...
+
+    def close(self) -> None:
+        """Frees what the writing needs."""
+        ...
+
+
+@dataclass(eq=False)
+class Job:
+    """A request's texts in the queue.
+
+    Attributes:
+        costs: tokens of each text, estimated.
+        deadline: of `time.monotonic`.
+        answers: an answer for each text; the future has them all.
+        spent: what computing them took, with the texts that were computed by the same call.
+    """
+
+    handler: Handler
+    given: Sequence[object]
+    costs: Sequence[int]
+    deadline: float
+    arrived: float = field(default_factory=time.monotonic)
+    started: float | None = None
+    ended: float | None = None
+    over: bool = False
+    future: "Future[list[object]]" = field(default_factory=Future)
+    answers: dict[int, object] = field(default_factory=dict)
+    spent: list[Timings] = field(default_factory=list)
+
+    @property
+    def cost(self) -> int:
+        return sum(self.costs)
+
+    def refuse(self, refused: RequestRefused) -> None:
+        """Ends it without an answer."""
+        self.future.set_exception(refused)
+
+
+@dataclass(eq=False)
+class WritingJob:
+    """A generated text in the queue.
+
+    Attributes:
+        send: receives each part, and then OVER or the RequestRefused that ended it; called in the
+            engine's thread.
+        begun: when its first token was there.
+        reading: its next part, which is not there yet.
+        wanted: the pass that `reading` waits for.
+        asked: orders the passes that texts wait for: the least was wanted first.
+    """
+
+    writing: Writing
+    cost: int
+    deadline: float
+    send: Callable[[object], None]
+    arrived: float = field(default_factory=time.monotonic)
+    started: float | None = None
+    begun: float | None = None
+    ended: float | None = None
+    over: bool = False
+    reading: Passes[str | None] | None = None
+    wanted: TextPass | None = None
+    asked: int = 0
+
+    def refuse(self, refused: RequestRefused) -> None:
+        """Ends it without further parts."""
+        self.send(refused)
+
+
+AnyJob = Job | WritingJob
+
+
+def timing_of(seconds: Mapping[str, float]) -> str:
+    """The value of the header Server-Timing, in milliseconds."""
+    return ", ".join(f"{name};dur={each * 1e3:.2f}" for name, each in seconds.items())
+
+
+def deadline_passed() -> RequestRefused:
+    """The refusal of a request whose deadline is over."""
+    return RequestRefused(504, "deadline_passed", "The deadline has passed.")
+
+
+def engine_failed() -> RequestRefused:
+    """The refusal of a request that the model failed at."""
+    return RequestRefused(500, "engine_failed", "The model failed at this request.")
+
 
 Batch = Sequence[tuple[Job, int]]
 """Texts: each a request and a place in it."""
@@ -43,8 +155,8 @@ class Queue:
         left: called when a request whose texts are being computed is not wanted any more.
     """
 
-    def __init__(self, name: str, limits: ServeLimits, meters: Meters) -> None:
-        self.name, self._limits, self._meters = name, limits, meters
+    def __init__(self, name: str, limits: ServeLimits, metrics: Metrics) -> None:
+        self.name, self._limits, self._meters = name, limits, metrics
         self.state: Literal["loading", "ready", "broken"] = "loading"
         self._turn = threading.Condition()
         self._waiting: list[tuple[Job, int]] = []
@@ -110,7 +222,7 @@ class Queue:
                 self._joinable = time.monotonic() + JOIN_SECONDS
                 if self._waiting:
                     self._turn.notify()
-            while self._new and len(self._writing) < WRITERS:
+            while self._new and len(self._writing) < MOST_WRITERS:
                 self._writing.append(self._new.pop(0))
             return batch, list(self._writing)
 
@@ -240,7 +352,7 @@ class Queue:
                 self._refuse(job, deadline_passed())
 
     def _batch(self) -> Batch:
-        """The texts that are computed next, all with the same work, within the budget."""
+        """The texts that are computed next, all with the same handler, within the budget."""
         if not self._waiting:
             return []
         now = time.monotonic()
@@ -251,13 +363,13 @@ class Queue:
             return -age, job.costs[place], job.arrived
 
         self._waiting.sort(key=order)
-        work, cost = self._waiting[0][0].work, 0
+        handler, cost = self._waiting[0][0].handler, 0
         batch: list[tuple[Job, int]] = []
         others: list[tuple[Job, int]] = []
         for each in self._waiting:
             job, place = each
             fits = not batch or cost + job.costs[place] <= self._limits.batch_tokens
-            if job.work == work and fits:
+            if job.handler == handler and fits:
                 cost += job.costs[place]
                 batch.append(each)
             else:

@@ -1,8 +1,9 @@
-"""Requests that are refused, in the error format of each dialect."""
+"""Requests that are refused, in the error format of each API."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
 
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from jumok.errors import JumokError
@@ -48,34 +49,49 @@ def invalid(text: str, parameter: str | None = None) -> RequestRefused:
     return RequestRefused(400, "invalid_request", text, parameter=parameter)
 
 
-def refusal_of(error: JumokError) -> RequestRefused:
-    """The refusal of a request that a model cannot answer."""
+def refusal_of(error: Exception, method: str = "") -> RequestRefused:
+    """The refusal of a request in which an error was raised.
+
+    Args:
+        method: of the request, for the routes that do not have it.
+    """
+    if isinstance(error, RequestRefused):
+        return error
+    if isinstance(error, HTTPException):  # starlette's router raises it
+        known = {
+            404: ("not_found", "There is no such route."),
+            405: ("method_not_allowed", f"This route does not answer {method}."),
+        }
+        code, text = known.get(error.status_code, ("http_error", "This cannot be answered."))
+        return RequestRefused(error.status_code, code, text, headers=error.headers)
+    if not isinstance(error, JumokError):
+        return RequestRefused(500, "internal_error", "The server failed at this request.")
     parts = [error.what]
     parts += [f"Expected: {error.expected}."] if error.expected else []
     parts += [f"Got: {error.got}."] if error.got else []
     return invalid(" ".join(parts))
 
 
-def dialect_of(path: str) -> str:
-    """The dialect of a path: "openai", "own" or "libretranslate"."""
+def api_of(path: str) -> str:
+    """The API of a path: "openai", "native" or "libretranslate"."""
     openai = ("/v1/completions", "/v1/chat/", "/v1/embeddings", "/v1/models")
     if path.startswith(openai) and not path.endswith("/card"):
         return "openai"
-    return "own" if path.startswith("/v1/") else "libretranslate"
+    return "native" if path.startswith("/v1/") else "libretranslate"
 
 
 def response_to(refused: RequestRefused, path: str, request_id: str) -> JSONResponse:
-    """The response to a refused request, in the dialect of its path."""
+    """The response to a refused request, in the form of its API."""
     headers = dict(refused.headers)
     if refused.retry_after is not None:
         headers["Retry-After"] = str(refused.retry_after)
     if refused.status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
     body: dict[str, object]
-    dialect, media = dialect_of(path), "application/json"
-    if dialect == "libretranslate":
+    api, media = api_of(path), "application/json"
+    if api == "libretranslate":
         body = {"error": refused.text}
-    elif dialect == "openai":
+    elif api == "openai":
         body = {"error": openai_error(refused)}
     else:
         media = PROBLEM
@@ -92,7 +108,7 @@ def response_to(refused: RequestRefused, path: str, request_id: str) -> JSONResp
 
 
 def openai_error(refused: RequestRefused) -> dict[str, object]:
-    """The error object of OpenAI's dialect."""
+    """The error object of OpenAI's API."""
     kinds = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
     kind = kinds.get(refused.status)
     if kind is None:

@@ -2,43 +2,86 @@
 
 from dataclasses import dataclass, field
 
+from jumok.options import option
+
+LIMITS_PANEL = "Limits"
+
 
 @dataclass(frozen=True)
 class ServeLimits:
     """What the server accepts; what exceeds a limit is refused with the limit and the value.
 
     Attributes:
-        body: bytes of a request.
-        texts: texts of a request.
-        tokens: tokens of a request, estimated from its bytes (`ServedModel.cost`), and for a
-            language model also the tokens to write.
-        alternatives: alternatives of a translation, and texts for one prompt.
-        queue_requests: requests of one model that wait or are computed.
-        queue_tokens: their tokens.
-        batch_tokens: tokens that are computed together.
-        seconds: the longest deadline, and the default one.
-        head_seconds: the time limit for the head of a request to arrive.
+        alternatives: of a translation, and texts for one prompt.
         body_seconds: the time limit for a whole body to arrive.
-        idle_seconds: after which a connection without a request is closed.
-        write_seconds: the time limit for a client to take a part of an answer.
-        connections: connections that are open at the same time.
-        rate: requests a minute of one key, or without keys of one address; 0: no limit.
+        idle_seconds: after which a connection is closed on which no further request came.
     """
 
-    body: int = 1024**2
-    texts: int = 256
-    tokens: int = 16_384
+    body: int = option(
+        1024**2, "Maximum bytes of a request.", "--max-body", minimum=1, panel=LIMITS_PANEL
+    )
+    texts: int = option(
+        256,
+        "Maximum texts of a request.",
+        "--max-texts",
+        minimum=1,
+        maximum=10**6,
+        panel=LIMITS_PANEL,
+    )
+    tokens: int = option(
+        16_384,
+        "Maximum tokens of a request, estimated from its bytes, and of those it may write.",
+        "--max-tokens",
+        minimum=1,
+        panel=LIMITS_PANEL,
+    )
+    beam: int = option(
+        64,
+        "Maximum beam size of a request.",
+        "--max-beam",
+        minimum=1,
+        maximum=1000,
+        panel=LIMITS_PANEL,
+    )
+    connections: int = option(
+        1_000,
+        "Connections on which a request arrives or is answered; the next one gets status 429.",
+        "--max-connections",
+        minimum=1,
+        maximum=10**6,
+        panel=LIMITS_PANEL,
+    )
+    queue_requests: int = option(
+        256,
+        "Requests that may wait for a model; the next one gets status 429.",
+        minimum=1,
+        maximum=10**6,
+        panel=LIMITS_PANEL,
+    )
+    queue_tokens: int = option(
+        65_536, "Tokens that may wait for a model.", minimum=1, panel=LIMITS_PANEL
+    )
+    batch_tokens: int = option(
+        4_096, "Tokens that are computed together.", minimum=1, panel=LIMITS_PANEL
+    )
+    rate: float = option(
+        0.0,
+        "Requests a minute of one key, or without keys of one address; 0 = no limit.",
+        minimum=0,
+        maximum=10**6,
+        panel=LIMITS_PANEL,
+    )
+    seconds: float = option(
+        60.0,
+        "Maximum seconds of a request.",
+        "--deadline",
+        minimum=0.001,
+        maximum=86_400,
+        panel=LIMITS_PANEL,
+    )
     alternatives: int = 10
-    queue_requests: int = 256
-    queue_tokens: int = 65_536
-    batch_tokens: int = 4_096
-    seconds: float = 60.0
-    head_seconds: float = 10.0
     body_seconds: float = 20.0
     idle_seconds: float = 10.0
-    write_seconds: float = 30.0
-    connections: int = 1_000
-    rate: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Texts of a language model that are written at the same time: they share the steps of the model.
+"""Continuous batching of generated texts.
 
 A step for many texts costs little more than one for a single text, because the weights are read
 from memory once. In each round every text gets its next token; a new text joins at the next round,
@@ -14,9 +14,8 @@ from collections.abc import Callable, Sequence
 from jumok.engine.language import LONGEST_PASS, PassReader, TextPass
 from jumok.engine.packing import Array
 from jumok.errors import JumokError
-from jumok.serving.http.jobs import OVER, WritingJob, deadline_passed, engine_failed
-from jumok.serving.http.meters import Meters
-from jumok.serving.http.queue import Queue
+from jumok.serving.http.monitoring import Metrics
+from jumok.serving.http.queue import OVER, Queue, WritingJob, deadline_passed, engine_failed
 from jumok.serving.http.refusals import RequestRefused, refusal_of
 
 
@@ -33,11 +32,11 @@ class Writers:
         self,
         name: str,
         queue: Queue,
-        meters: Meters,
+        metrics: Metrics,
         failed: Callable[[Exception], None],
         worked: Callable[[], None],
     ) -> None:
-        self._name, self._queue, self._meters = name, queue, meters
+        self._name, self._queue, self._meters = name, queue, metrics
         self._failed, self._worked = failed, worked
         self._reader: PassReader | None = None
         self._running: list[WritingJob] = []
@@ -110,7 +109,7 @@ class Writers:
                 return [error]
             return [found for each in passes for found in self._read([each])]
 
-    def _resume(self, job: WritingJob, found: Array | Exception | None = None) -> None:
+    def _resume(self, job: WritingJob, values: Array | Exception | None = None) -> None:
         """Gives a text what came of its pass; it has a part then, or wants another pass."""
         part: str | RequestRefused | None
         if job.over:  # since this round began
@@ -118,12 +117,12 @@ class Writers:
         try:
             if job.reading is None:
                 job.reading = job.writing.next_part()
-            if found is None:
+            if values is None:
                 job.wanted = next(job.reading)
-            elif isinstance(found, Exception):
-                job.wanted = job.reading.throw(found)
+            elif isinstance(values, Exception):
+                job.wanted = job.reading.throw(values)
             else:
-                job.wanted = job.reading.send(found)
+                job.wanted = job.reading.send(values)
             job.asked = next(self._numbers)
             return
         except StopIteration as over:

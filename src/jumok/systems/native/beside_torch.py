@@ -1,30 +1,27 @@
 """Systems whose models may also be on the native engine, which is faster on CPUs.
 
-Importing this imports no torch. The models on torch may be loaded when they are first needed. Once
-other code has had them it may have changed or hooked them: from then on torch computes everything.
+The engine has its own copy of the weights. It computes as long as the models on torch, which are
+loaded when they are first needed, are what was loaded: once other code has had them, every call
+compares them first (`System.expose`), and torch computes with what has been hooked or changed. For
+calls that are listened to or changed torch computes, too. Importing this imports no torch.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from jumok.attention.heard import anyone_listens
-from jumok.attention.here import having_any
+from jumok.attention.events import any_listeners
+from jumok.attention.overrides import any_overrides
 from jumok.bundle.reading import Bundle
-from jumok.late import late_imports
 from jumok.systems.base import System
 from jumok.systems.device import EngineName, EnginePrecision
 
-with late_imports():
+if TYPE_CHECKING:
     import torch
-
-    from jumok.kernels import packed
 
 NativeOf = TypeVar("NativeOf")
 
@@ -75,33 +72,30 @@ class BesideTorch(System, Generic[NativeOf]):
         self, bundles: Sequence[Bundle], device: torch.device, dtype: torch.dtype
     ) -> None:
         # Whoever asks first may compute without gradients; the models are for everybody.
+        import torch
+
         with torch.inference_mode(False), torch.enable_grad():
             self._hold_bundles(bundles, device, dtype)
-        self._packs.watched = False
 
-    def _handed_out(self) -> None:
-        if self._unread:
-            with _ONE_AT_A_TIME:
-                if self._unread:
-                    for origin in self._origins:
-                        origin.check()
-                    self._read_models(self._unread, torch.device("cpu"), torch.float32)
-                    self._unread = ()
-        if _WORKING.get() is self or packed.AT_WORK.get() is self._packs:
+    def _load_on_torch(self) -> None:
+        """Loads the models on torch, unless they are there."""
+        if not self._unread:
             return
-        self._engine = None  # who has the models may change them
-        super()._handed_out()
+        with _ONE_AT_A_TIME:
+            if self._unread:
+                for origin in self._origins:
+                    origin.check()
+                import torch
 
-    @property
-    def _untouched(self) -> bool:
-        return self._engine is not None or super()._untouched
+                self._read_models(self._unread, torch.device("cpu"), torch.float32)
+                self._unread = ()
 
     @property
     def engine(self) -> NativeOf | None:
         """The native engine; None where torch computes, as where a change or a listener may be."""
-        if anyone_listens() or having_any() or _torch_is_hooked():
+        if self._engine is None or any_listeners() or any_overrides() or _torch_is_hooked():
             return None
-        return self._engine
+        return self._engine if self._exposed is None or self._is_as_loaded() else None
 
     @property
     def computed_by(self) -> dict[str, str]:
@@ -111,23 +105,11 @@ class BesideTorch(System, Generic[NativeOf]):
         name = "native" if native else "torch"
         return {"name": name, "precision": "fp32" if left else self._precision}
 
-    def at_work(self) -> AbstractContextManager[None]:
-        """Its models compute inside the block, and reading them there does not change what does."""
-        return self.torch_at_work() if self._engine is None else self._engine_at_work()
-
-    @contextmanager
-    def _engine_at_work(self) -> Iterator[None]:
-        token = _WORKING.set(self)
-        try:
-            yield
-        finally:
-            _WORKING.reset(token)
-
-
-_WORKING: ContextVar[BesideTorch[Any] | None] = ContextVar("jumok_beside_torch", default=None)
-"""The one on the native engine that is at work in this context."""
-
 
 def _torch_is_hooked() -> bool:
     """Whether torch has hooks that receive all modules."""
-    return "torch" in sys.modules and any(packed.GLOBAL)
+    if "torch" not in sys.modules:
+        return False
+    from jumok.kernels.plain import GLOBAL
+
+    return any(GLOBAL)

@@ -1,31 +1,33 @@
-"""The models of bundles on the native engine, by the class of their [model] section.
+"""Loading of bundles onto the native engine.
 
 Nothing here imports torch.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from jumok.bundle.arrays import Arrays, read_stored
-from jumok.bundle.described import check_alignment, check_size, check_tensors, section_of, unfit
+from jumok.bundle.described import check_alignment, check_size, check_tensors, unfit
 from jumok.bundle.reading import Bundle
 from jumok.config import TransformerConfig
 from jumok.config.captioner import CaptionerConfig
 from jumok.config.causal import CausalConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection
-from jumok.engine import captioner, recurrent, transformer
+from jumok.engine import captioner, recurrent
+from jumok.engine.blocks import missing_part
 from jumok.engine.language import NativeCausal
 from jumok.engine.native import NativeModel
 from jumok.engine.packing import Kind
 from jumok.engine.quantising import Quantised
 from jumok.engine.recurrent import NativeRecurrent
-from jumok.engine.served import missing_part
 from jumok.engine.transformer import NativeTransformer
-from jumok.models.recurrent_tensors import recurrent_tensors
-from jumok.models.tensors import Tensors, causal_tensors_of, tensors_of
-from jumok.narrowing import taking
+from jumok.models.tensors import Tensors, causal_tensors_of, recurrent_tensors, tensors_of
+
+if TYPE_CHECKING:
+    from torch.nn import Module
 
 FURTHEST = 4096
 """The longest target, in tokens, that the engine writes."""
@@ -47,72 +49,43 @@ class StoredModel:
     integers: Mapping[str, Quantised]
 
 
-@dataclass(frozen=True)
-class NativeKind:
-    """What the engine knows of models with one class of [model] section.
-
-    Attributes:
-        missing: what of a model the engine does not have; None if it serves the model.
-        tensors: those of a model with this number of tokens; None if a part is not known.
-        looks: the number of cross-attentions, which alignments may be extracted from.
-        make: the model on the engine.
-    """
-
-    missing: Callable[[ModelSection], str | None]
-    tensors: Callable[[ModelSection, int], Tensors | None]
-    looks: Callable[[ModelSection], int]
-    make: Callable[[ModelSection, StoredModel], NativeModel]
+def lacking(config: ModelSection) -> str | None:
+    """What of such a model the engine does not have; None if it serves the model."""
+    if type(config) is RecurrentConfig:
+        return recurrent.missing(config)
+    if type(config) is CaptionerConfig:
+        return captioner.missing(config)
+    if type(config) is TransformerConfig or type(config) is CausalConfig:
+        return missing_part(config)
+    return f"kind = {config.kind!r}"
 
 
-def _transformer(config: TransformerConfig, stored: StoredModel) -> NativeModel:
-    return NativeTransformer(config, stored.weights, stored.kind, stored.integers)
-
-
-def _recurrent(config: RecurrentConfig, stored: StoredModel) -> NativeModel:
-    return NativeRecurrent(config, stored.weights, stored.kind, stored.integers)
-
-
-NATIVE: dict[type[ModelSection], NativeKind] = {
-    TransformerConfig: NativeKind(
-        taking(TransformerConfig, transformer.missing),
-        taking(TransformerConfig, tensors_of),
-        taking(TransformerConfig, lambda config: config.decoder_layers),
-        taking(TransformerConfig, _transformer),
-    ),
-    RecurrentConfig: NativeKind(
-        taking(RecurrentConfig, recurrent.missing),
-        taking(RecurrentConfig, recurrent_tensors),
-        taking(RecurrentConfig, lambda config: int(config.attention != "none")),
-        taking(RecurrentConfig, _recurrent),
-    ),
-}
-
-
-MISSING: dict[type[ModelSection], Callable[[ModelSection], str | None]] = {
-    CausalConfig: taking(CausalConfig, missing_part),
-    CaptionerConfig: taking(CaptionerConfig, captioner.missing),
-}
-"""What the engine does not have of language models, and of the decoders of captioners."""
-
-
-def lacking(bundle: Bundle) -> str | None:
-    """What of the model in a bundle the engine does not have; None if it serves the model."""
-    config = section_of(bundle)
-    if type(config) in MISSING:
-        return MISSING[type(config)](config)
-    kind = NATIVE.get(type(config))
-    if kind is None:
-        return f"kind = {bundle.config.model.get('kind')!r}"
-    lacks = kind.missing(config)
-    if lacks is None and kind.tensors(config, 0) is None:
-        return "parts that only torch knows"
-    return lacks
-
-
-def looks_of(bundle: Bundle) -> int:
+def looks_of(config: ModelSection) -> int:
     """The number of cross-attentions of a model that the engine serves."""
-    config = section_of(bundle)
-    return NATIVE[type(config)].looks(config)
+    assert isinstance(config, TransformerConfig | RecurrentConfig)
+    return config.decoder_layers if isinstance(config, TransformerConfig) else int(config.looks)
+
+
+def weights_of(model: "Module") -> Arrays:
+    """The weights of a model on the CPU, by name, for the engine."""
+    return {name: tensor.float().numpy() for name, tensor in model.state_dict().items()}
+
+
+def native_copy(config: ModelSection, weights: Arrays, kind: Kind) -> NativeModel:
+    """A model on the engine, which has to serve it, with copies of these weights.
+
+    Args:
+        weights: by their names in a bundle, float32.
+        kind: the number format in which it computes.
+    """
+    return _native(config, StoredModel(weights, kind, {}))
+
+
+def _native(config: ModelSection, stored: StoredModel) -> NativeModel:
+    if isinstance(config, TransformerConfig):
+        return NativeTransformer(config, stored.weights, stored.kind, stored.integers)
+    assert isinstance(config, RecurrentConfig)
+    return NativeRecurrent(config, stored.weights, stored.kind, stored.integers)
 
 
 def native_model(bundle: Bundle, kind: Kind) -> NativeModel:
@@ -124,11 +97,13 @@ def native_model(bundle: Bundle, kind: Kind) -> NativeModel:
     Raises:
         BundleError: the weights are damaged, or not those that config.json describes.
     """
-    config = section_of(bundle)
-    known = NATIVE[type(config)]
-    expected = known.tensors(config, bundle.config.vocabulary_size)
-    assert expected is not None
-    return known.make(config, _stored(bundle, kind, expected, known.looks(config)))
+    config, vocabulary = bundle.section, bundle.config.vocabulary_size
+    if isinstance(config, TransformerConfig):
+        expected = tensors_of(config, vocabulary)
+    else:
+        assert isinstance(config, RecurrentConfig)
+        expected = recurrent_tensors(config, vocabulary)
+    return _native(config, _stored_model(bundle, kind, expected, looks_of(config)))
 
 
 def native_causal(bundle: Bundle, kind: Kind) -> NativeCausal:
@@ -138,21 +113,21 @@ def native_causal(bundle: Bundle, kind: Kind) -> NativeCausal:
         BundleError: the weights are damaged, or not those that config.json describes.
         ModelError: the model has fewer positions than its context has tokens.
     """
-    config = section_of(bundle)
+    config = bundle.section
     assert isinstance(config, CausalConfig)
     expected = causal_tensors_of(config, bundle.config.vocabulary_size)
-    assert expected is not None
-    stored = _stored(bundle, kind, expected, 0)
+    stored = _stored_model(bundle, kind, expected, 0)
     return NativeCausal(config, stored.weights, bundle.config.max_tokens, kind, stored.integers)
 
 
-def _stored(bundle: Bundle, kind: Kind, expected: Tensors, looks: int) -> StoredModel:
+def _stored_model(bundle: Bundle, kind: Kind, expected: Tensors | None, looks: int) -> StoredModel:
     """The weights of a bundle, which have to be these tensors.
 
     Args:
         looks: the number of cross-attentions.
     """
-    check_size(bundle, section_of(bundle))
+    assert expected is not None, "the engine serves only parts that say what they are"
+    check_size(bundle, bundle.section)
     check_alignment(bundle, looks)
     check_tensors(bundle, expected.shapes)
     stored = read_stored(bundle)

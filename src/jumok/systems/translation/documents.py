@@ -1,20 +1,19 @@
-"""Documents for a translator: their texts are translated, and everything else stays."""
+"""Document translation: texts change, and everything else stays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from jumok.data.files.atomic import atomic_file
 from jumok.data.files.formats import HEAD
 from jumok.data.files.reading import open_bytes
 from jumok.decoding import DecodingOptions
-from jumok.late import late_imports
 from jumok.systems.translation.result import Translation
 
-with late_imports():
-    from jumok.documents import catalog, document, segment
+if TYPE_CHECKING:
+    from jumok.documents.segment import Translated
 
 Lines = Callable[[Iterable[str]], Iterable[Translation]]
 """Translates lines in order, with alignments if the model has any."""
@@ -51,7 +50,6 @@ class FileTranslator(Protocol):
             format: "html", "markdown", "docx", "srt", "vtt", "po", "xliff", "tmx", or "paragraphs"
                 for plain text whose lines are wrapped. None: detected from the file's first bytes
                 and its name; plain text is then read as paragraphs.
-            batch_size: sentences that are decoded together.
 
         Raises:
             ConfigError: the format does not exist.
@@ -61,7 +59,9 @@ class FileTranslator(Protocol):
         """
         with open_bytes(Path(file)) as stream:
             content = stream.read()
-        kind = format or catalog.document_format(Path(file), content[:HEAD]) or "paragraphs"
+        from jumok.documents.catalog import document_format
+
+        kind = format or document_format(Path(file), content[:HEAD]) or "paragraphs"
 
         def lines(texts: Iterable[str]) -> list[Translation]:
             if options is None:
@@ -82,15 +82,19 @@ class FileTranslator(Protocol):
             name: what errors call the document.
         """
 
-        def translate(texts: list[str]) -> list[segment.Translated]:
+        def translate(texts: list[str]) -> list[Translated]:
             return list(_aligned(lines(texts)))
 
-        languages = document.Languages(self.source_language, self.target_language)
-        return catalog.translate_document(
-            content, translate, format, languages=languages, name=name
-        )
+        from jumok.documents.document import Languages
+
+        languages = Languages(self.source_language, self.target_language)
+        from jumok.documents.catalog import translate_document
+
+        return translate_document(content, translate, format, languages=languages, name=name)
 
 
-def _aligned(translations: Iterable[Translation]) -> Iterator[segment.Translated]:
+def _aligned(translations: Iterable[Translation]) -> Iterator[Translated]:
+    from jumok.documents.segment import Translated
+
     for each in translations:
-        yield segment.Translated(each.text, each.alignment)
+        yield Translated(each.text, each.alignment)

@@ -1,4 +1,4 @@
-"""A translator's scores and attention for translations that it is given.
+"""Teacher-forced scores and attention of given translations.
 
 Importing it imports no torch.
 """
@@ -6,16 +6,15 @@ Importing it imports no torch.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from jumok.alignment.words import links, merge_words_without_torch
-from jumok.attention.heard import tell
+from jumok.attention.events import emit
 from jumok.data.pairs.rows import batched_rows
 from jumok.data.tokenizer import Tokenizer, normalize, plain_words
 from jumok.decoding.rank import Ranker
 from jumok.errors import DataError, ModelError
-from jumok.late import late_imports
-from jumok.systems.base import GIVEN, ROWS, Shown, at_work, torch_at_work
+from jumok.systems.base import GIVEN, ROWS
 from jumok.systems.embedding import SourceReader
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.translation.part_writer import Draft, translation_of, written_text
@@ -23,22 +22,21 @@ from jumok.systems.translation.result import Translation, WordAttention
 from jumok.systems.translation.searching import Searcher
 from jumok.systems.translation.segments import check_lengths
 
-with late_imports():
-    import torch
-
-    from jumok.alignment import aligner as alignment_aligner
-    from jumok.data.pairs import batches
-    from jumok.decoding import ensemble
-    from jumok.models import memory as models_memory
+if TYPE_CHECKING:
+    from jumok.alignment.aligner import Aligner
+    from jumok.data.pairs.batches import SourceBatch
+    from jumok.models.memory import Memory
 
 
 class GivenTranslations(SourceReader):
     """Reads a source, and scores a given translation of it."""
 
     tokenizer: Tokenizer
-    decoder: Shown[models_memory.Decoder[Any]] = Shown()
-    aligner: Shown[alignment_aligner.Aligner] = Shown()
     longest_target: int | None
+
+    @property
+    def _aligner(self) -> Aligner:
+        raise NotImplementedError
 
     @property
     def searcher(self) -> Searcher:
@@ -50,7 +48,6 @@ class GivenTranslations(SourceReader):
         """Whether there is attention to extract alignments from."""
         raise NotImplementedError
 
-    @at_work
     def score(
         self, sources: Sequence[str], targets: Sequence[str], *, batch_size: int = 32
     ) -> list[Translation]:
@@ -72,18 +69,18 @@ class GivenTranslations(SourceReader):
         read = self.tokenizer.encode_batch(sources)
         write = self.tokenizer.encode_batch(targets)
         check_lengths(self.longest_target, read, write)
-        tell(self, GIVEN, len(sources))
+        emit(self, GIVEN, len(sources))
+        searcher = self.searcher
         scored: list[Translation] = [Translation("")] * len(sources)
         for rows in batched_rows(read, batch_size):
-            given = [write[row] for row in rows]
-            tell(self, ROWS, rows)
-            batch = self.searcher.read([read[row] for row in rows])
-            for row, hypothesis in zip(rows, batch.score(given, Ranker()), strict=True):
+            row_targets = [write[row] for row in rows]
+            emit(self, ROWS, rows)
+            batch = searcher.read([read[row] for row in rows])
+            for row, hypothesis in zip(rows, batch.score(row_targets, Ranker()), strict=True):
                 draft = Draft(hypothesis, written_text(self.tokenizer, hypothesis.tokens))
                 scored[row] = translation_of(self.tokenizer, read[row], draft)
         return scored
 
-    @at_work
     def attention(self, source: str, target: str) -> WordAttention:
         """How much each word of `target` attended to each word of `source`.
 
@@ -97,13 +94,15 @@ class GivenTranslations(SourceReader):
         if not read or not write:
             raise DataError("attention needs a word on both sides.", got=repr((source, target)))
         check_lengths(self.longest_target, [read], [write])
-        tell(self, GIVEN, 1)
-        tell(self, ROWS, [0])
+        emit(self, GIVEN, 1)
+        emit(self, ROWS, [0])
         (weights,) = self.searcher.read([read]).attention([write])
         words = merge_words_without_torch(
             weights[:, : len(read)], self.tokenizer.words(read), self.tokenizer.words(write)
         )
         source_words, target_words = map(plain_words, (normalize(source), normalize(target)))
+        import torch
+
         return WordAttention(
             tuple(source_words), tuple(target_words), torch.from_numpy(words), tuple(links(words))
         )
@@ -117,15 +116,12 @@ class GivenTranslations(SourceReader):
                 do="use a model with attention, or leave alignments out",
             )
 
-    @torch_at_work
-    def read(self, batch: batches.SourceBatch) -> models_memory.Memory:
-        """The Memory that the encoders of all models write about these sources."""
-        with torch.inference_mode():
-            return self._memory_of(batch)
+    def read(self, batch: SourceBatch) -> list[Memory]:
+        """What the encoder of each model writes about these sources."""
+        import torch
 
-    def _memory_of(self, batch: batches.SourceBatch) -> models_memory.Memory:
-        device = next(self.models[0].parameters()).device
+        device = next(self._models[0].parameters()).device
         tokens = batch.tokens.to(device)
         allowed = None if batch.allowed is None else batch.allowed.to(device)
-        memories = [model.encode(tokens, allowed) for model in self.models]
-        return memories[0] if len(memories) == 1 else ensemble.join_memories(memories)
+        with torch.inference_mode():
+            return [model.encode(tokens, allowed) for model in self._models]

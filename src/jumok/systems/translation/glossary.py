@@ -1,4 +1,4 @@
-"""Terms with given translations: a translation must use them where its source has the term."""
+"""Glossaries: terms with their required translations."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jumok.data.tokenizer import normalize
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 # Scripts that attach particles or the next word to a word without a space.
-GLUED = (
+ATTACHING_SCRIPTS = (
     "\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 )
 
@@ -53,7 +53,7 @@ class Glossary:
                     do="remove one of them",
                 )
         longest = sorted(self.terms, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(_found_as, longest))) if longest else None
+        self._pattern = re.compile("|".join(map(_term_pattern, longest))) if longest else None
         self._in_any_case = {name: term for name, term in self.terms.items() if not _exact(name)}
 
     @classmethod
@@ -68,11 +68,11 @@ class Glossary:
             lines = file.read_text(encoding="utf-8-sig").splitlines()
         except OSError as error:
             raise DataError(
-                "the glossary cannot be read.", got=error.strerror, place=Place(file)
+                "the glossary cannot be read.", got=error.strerror, place=Location(file)
             ) from None
         except UnicodeDecodeError as error:
             raise DataError(
-                "the glossary is not valid UTF-8.", place=Place(file, byte=error.start)
+                "the glossary is not valid UTF-8.", place=Location(file, byte=error.start)
             ) from None
         pairs = []
         for number, line in enumerate(lines, start=1):
@@ -84,7 +84,7 @@ class Glossary:
                     "a line of the glossary is not a term and its translation.",
                     expected="two columns with a tab between them",
                     got=repr(line),
-                    place=Place(file, number),
+                    place=Location(file, number),
                 )
             pairs.append((columns[0], columns[1]))
         return cls(pairs)
@@ -93,8 +93,8 @@ class Glossary:
         """The terms that a text contains, each once, in their order there."""
         if self._pattern is None:
             return []
-        found = (match[0] for match in self._pattern.finditer(normalize(text)))
-        return list(dict.fromkeys(map(self._found, found)))
+        matches = (match[0] for match in self._pattern.finditer(normalize(text)))
+        return list(dict.fromkeys(map(self._found, matches)))
 
     def _found(self, text: str) -> Term:
         """The term that the pattern found as this text."""
@@ -109,10 +109,12 @@ class Glossary:
         )
 
 
-def _found_as(term: str) -> str:
+def _term_pattern(term: str) -> str:
     pattern = re.escape(term) if _exact(term) else f"(?i:{re.escape(term)})"
     before = r"(?<!\w)" if term[0].isalnum() and not _spaceless(term[0]) else ""
-    after = r"(?!\w)" if term[-1].isalnum() and not re.match(f"[{GLUED}]", term[-1]) else ""
+    after = (
+        r"(?!\w)" if term[-1].isalnum() and not re.match(f"[{ATTACHING_SCRIPTS}]", term[-1]) else ""
+    )
     return f"{before}{pattern}{after}"
 
 
@@ -123,11 +125,11 @@ def _exact(term: str) -> bool:
 
 def _spaceless(letter: str) -> bool:
     """Whether a letter belongs to a script without spaces between words; Hangul has spaces."""
-    return bool(re.match(f"[{GLUED}]", letter)) and not "\uac00" <= letter <= "\ud7a3"
+    return bool(re.match(f"[{ATTACHING_SCRIPTS}]", letter)) and not "\uac00" <= letter <= "\ud7a3"
 
 
-def as_glossary(given: Glossary | Mapping[str, str] | Path | str | None) -> Glossary | None:
+def as_glossary(glossary: Glossary | Mapping[str, str] | Path | str | None) -> Glossary | None:
     """A glossary from anything that may be given as one: itself, terms, or a file."""
-    if given is None or isinstance(given, Glossary):
-        return given
-    return Glossary.read(given) if isinstance(given, Path | str) else Glossary(given)
+    if glossary is None or isinstance(glossary, Glossary):
+        return glossary
+    return Glossary.read(glossary) if isinstance(glossary, Path | str) else Glossary(glossary)

@@ -1,13 +1,12 @@
-"""Inserts strings into a translation where the alignment puts them."""
+"""Insertion of missing strings into a translation by its alignment."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import accumulate
 
 from jumok.alignment.words import Link
-from jumok.data.tokenizer import plain_words
-from jumok.systems.translation.keeping import Kept, found_in, missing
-
-Span = tuple[int, int]
+from jumok.systems.translation.keeping import Kept, Span, found_in, missing
 
 
 def corrected(
@@ -25,10 +24,10 @@ def corrected(
     alignment, or without spaces, it goes as far into the text as it is in the source.
     """
     words = word_spans(text)
-    first_of: dict[int, int] = {}
-    for linked, target in alignment or ():
-        first_of[linked] = min(target, first_of.get(linked, target))
+    links = _Links(alignment or (), words)
+    before = [start for start, _ in word_spans(source)]
     standing = found_in(kept, text)
+    whole = sorted(span for _, span in standing if span)
     insertions = []
     for one, place in standing:
         if place is not None:
@@ -36,24 +35,40 @@ def corrected(
         if spaceless or not alignment or not words:
             at = _by_share(one.start / max(len(source), 1), text, words, spaceless)
         else:
-            word = max(len(plain_words(source[: one.end])) - 1, 0)
-            at = _by_links(word, alignment, first_of, words)
+            at = links.place(max(bisect_left(before, one.end) - 1, 0))
         # Never inside another kept string.
-        inside = (end for _, span in standing if span for start, end in [span] if start < at < end)
-        insertions.append((next(inside, at), one.text))
+        insertions.append((after_kept(whole, at), one.text))
     text = _rebuilt(text, insertions, extra, spaceless)
-    for one in missing(kept, text):  # attached to something else: it goes to the end
-        text = f"{text} {one.text}".strip()
-    return text
+    # What is attached to something else goes to the end.
+    return " ".join(filter(None, [text, *(one.text for one in missing(kept, text))])).strip()
 
 
-def _by_links(
-    word: int, alignment: Sequence[Link], first_of: dict[int, int], words: Sequence[Span]
-) -> int:
-    if word in first_of:
-        return words[min(first_of[word], len(words) - 1)][0]
-    earlier = [target for linked, target in alignment if linked < word]
-    return words[min(max(earlier), len(words) - 1)][1] if earlier else 0
+def after_kept(kept: Sequence[Span], place: int) -> int:
+    """The place, or the end of the span that it is inside of; the spans are in order."""
+    index = bisect_left(kept, (place, 0)) - 1
+    return kept[index][1] if index >= 0 and place < kept[index][1] else place
+
+
+class _Links:
+    """Where the words of a source belong in its translation."""
+
+    def __init__(self, alignment: Sequence[Link], words: Sequence[Span]) -> None:
+        self._words = words
+        self._first: dict[int, int] = {}
+        last: dict[int, int] = {}
+        for linked, target in alignment:
+            self._first[linked] = min(target, self._first.get(linked, target))
+            last[linked] = max(target, last.get(linked, target))
+        self._sources = sorted(last)
+        self._reached = list(accumulate((last[word] for word in self._sources), max))
+
+    def place(self, word: int) -> int:
+        """Before the first word that is linked to this one, or behind those of earlier ones."""
+        last = len(self._words) - 1
+        if word in self._first:
+            return self._words[min(self._first[word], last)][0]
+        earlier = bisect_left(self._sources, word)
+        return self._words[min(self._reached[earlier - 1], last)][1] if earlier else 0
 
 
 def _rebuilt(
@@ -61,19 +76,20 @@ def _rebuilt(
 ) -> str:
     changes = [(place, place, put) for place, put in insertions]
     changes += [(start, end, "") for start, end in extra]
-    done, begin = "", 0
+    parts, begin, last = [""], 0, ""
     for start, end, put in sorted(changes, key=lambda change: change[:2]):
-        done += text[begin : max(start, begin)]
-        begin = max(end, begin)
+        parts.append(text[begin : max(start, begin)])
+        begin, last = max(end, begin), parts[-1][-1:] or last
         if put:
-            done = _beside(done, put, spaceless)
             rest = text[begin : begin + 1]
-            done += "" if not rest or rest == " " else _beside(put, rest, spaceless)[len(put) : -1]
-    joined = (done + text[begin:]).strip()
+            joint = "" if not rest or rest == " " else _spaced(put, rest, spaceless)[len(put) : -1]
+            parts.append(_spaced(last, put, spaceless)[len(last) :] + joint)
+            last = parts[-1][-1]
+    joined = "".join([*parts, text[begin:]]).strip()
     return joined if spaceless else re.sub(" {2,}", " ", joined)
 
 
-def _beside(before: str, after: str, spaceless: bool) -> str:
+def _spaced(before: str, after: str, spaceless: bool) -> str:
     """Two strings with a space between them; without spaces only where words would run together."""
     if not before or before[-1] == " ":
         return before + after
@@ -84,8 +100,8 @@ def _beside(before: str, after: str, spaceless: bool) -> str:
 def _by_share(share: float, text: str, words: Sequence[Span], spaceless: bool) -> int:
     if spaceless:
         return round(share * len(text))
-    starts = [start for start, _ in words] + [len(text)]
-    return starts[round(share * len(words))]
+    place = round(share * len(words))
+    return words[place][0] if place < len(words) else len(text)
 
 
 def word_spans(text: str) -> list[Span]:

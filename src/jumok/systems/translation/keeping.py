@@ -1,4 +1,4 @@
-"""What a translation must keep of its source: placeholders, addresses, numbers.
+"""Strings that a translation must keep: placeholders, addresses, numbers.
 
 Two kinds of strings are kept. Those that are code (a placeholder, a URL, an e-mail address, an
 entity, whatever the user's own patterns match) appear in the translation unchanged and as often as
@@ -6,10 +6,12 @@ in the source. Numbers of two digits or more may be written as the other languag
 them: 1,000.5 as 1.000,5, 10:30 as 10시 30분, 20,000 as 2만; their digits must be there.
 """
 
+import heapq
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from jumok.data.tokenizer import normalize
@@ -18,20 +20,25 @@ from jumok.errors import ConfigError
 USUAL = (
     r"https?://[^\s<>\"'“”]*[^\s<>\"'“”.,;:!?)\]}、。，」』]",
     r"www\.[^\s<>\"'“”]*[^\s<>\"'“”.,;:!?)\]}、。，」』]",
-    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+    r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+",
     r"\{\{[^{}]*\}\}",
     r"\$\{[^{}]*\}",
     r"\{[^{}\s]*\}",
-    r"%\([A-Za-z_]\w*\)[#0+-]*\d*(?:\.\d+)?[diouxXeEfFgGcrsa]",
-    r"%(?:\d+\$)?[0+#-]*\d*(?:\.\d+)?[diuxXfFgGcsr@](?![A-Za-z])",
+    r"%\([A-Za-z_]\w*\)[#0+-]*+\d*+(?:\.\d+)?[diouxXeEfFgGcrsa]",
+    r"%(?:\d+\$)?+[0+#-]*+\d*+(?:\.\d+)?[diuxXfFgGcsr@](?![A-Za-z])",
     r"\$[A-Z_][A-Z0-9_]+\b",
     r"&(?:[A-Za-z]\w{1,30}|#\d+|#x[0-9A-Fa-f]+);",
 )
 """What counts as code in any text, as regular expressions."""
 
 # A number that follows a letter is a part of a name: "w3", "utf8".
-NUMBER = re.compile(r"(?<![A-Za-z_\d])\d+(?:[.,:'’\u00a0\u202f]\d+)*")
+NUMBER_PATTERN = re.compile(r"(?<![A-Za-z_\d])\d+(?:[.,:'’\u00a0\u202f]\d+)*")
+LONGEST_NUMBER = 40  # characters of a number that languages write differently; a longer one is code
 GONE = "\0"  # never in normalised text
+LONGEST_INDEXED = 64  # characters of a string that is looked up at each place of a text
+BEGINS, ENDS = re.compile(r"(?<!\d)(?<!\d[.,])"), re.compile(r"(?![.,]?\d)")
+DIGIT_RUN = re.compile(r"\d+")
+CODE_LETTER = re.compile("[A-Za-z0-9_]")
 GROUPING = ".,'’\u00a0\u202f "
 TIMES = {"thousand": 1e3, "mille": 1e3, "tausend": 1e3, "천": 1e3, "千": 1e3, "만": 1e4}
 TIMES |= {"万": 1e4, "萬": 1e4, "억": 1e8, "亿": 1e8, "億": 1e8, "조": 1e12, "兆": 1e12}
@@ -41,6 +48,8 @@ TIMES |= {"천만": 1e7}
 UNIT = re.compile(
     r"\s?(" + "|".join(sorted(map(re.escape, TIMES), key=len, reverse=True)) + ")", re.IGNORECASE
 )
+
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -71,7 +80,7 @@ class Keep:
 
     def __init__(self, patterns: Sequence[str] = (), usual: bool = True) -> None:
         for pattern in patterns:
-            _check(pattern)
+            _check_pattern(pattern)
         every = [*patterns, *(USUAL if usual else ())]
         self.code = [re.compile(pattern) for pattern in every]
         self.usual = usual
@@ -79,28 +88,28 @@ class Keep:
     def find(self, text: str) -> list[Kept]:
         """The strings of a text that must be kept, from its start; they do not overlap."""
         text = normalize(text)
-        found: list[Kept] = []
+        kept: list[Kept] = []
         taken = bytearray(len(text))
         for pattern in self.code:
-            found += _matches(pattern, text, taken, "code")
+            kept += _matches(pattern, text, taken, "code")
         if self.usual:
-            numbers = _matches(NUMBER, text, taken, "number")
-            found += [one for one in numbers if sum(map(str.isdigit, one.text)) > 1]
-        return sorted(found, key=lambda one: one.start)
+            numbers = _matches(NUMBER_PATTERN, text, taken, "number")
+            numbers = [one for one in numbers if sum(map(str.isdigit, one.text)) > 1]
+            kept += [
+                replace(one, kind="code") if len(one.text) > LONGEST_NUMBER else one
+                for one in numbers
+            ]
+        return sorted(kept, key=lambda one: one.start)
 
 
-def found_in(kept: Sequence[Kept], text: str) -> list[tuple[Kept, tuple[int, int] | None]]:
+def found_in(kept: Sequence[Kept], text: str) -> list[tuple[Kept, Span | None]]:
     """The span of each of a source's kept strings in this translation; None for a missing one.
 
-    A string that was found is removed, so that no letter is counted twice.
+    Code comes first, then longer strings; no letter is counted twice.
     """
-    places: list[tuple[Kept, tuple[int, int] | None]] = []
-    for one in sorted(kept, key=lambda one: (one.kind, -len(one.text))):
-        place = _place(one, text)
-        places.append((one, place))
-        if place is not None:
-            start, end = place
-            text = f"{text[:start]}{GONE * (end - start)}{text[end:]}"
+    standing = _Standing(kept, text)
+    in_order = sorted(kept, key=lambda one: (one.kind, -len(one.text)))
+    places = [(one, standing.take(one)) for one in in_order]
     return sorted(places, key=lambda found: found[0].start)
 
 
@@ -109,51 +118,140 @@ def missing(kept: Sequence[Kept], text: str) -> list[Kept]:
     return [one for one, place in found_in(kept, text) if place is None]
 
 
-def surplus(kept: Sequence[Kept], text: str) -> list[tuple[int, int]]:
+def surplus(kept: Sequence[Kept], text: str) -> list[Span]:
     """The spans of code that a translation has more often than its source: the last ones."""
-    spans = []
-    for code in {one.text for one in kept if one.kind == "code"}:
-        # What is inside a longer kept string is counted there.
-        others = [one.text for one in kept if code in one.text and one.text != code]
-        hidden = text
-        for other in others:
-            hidden = hidden.replace(other, GONE * len(other))
-        places = [match.span() for match in re.finditer(re.escape(code), hidden)]
-        wanted = sum(one.text == code for one in kept)
-        spans += places[wanted:]
+    in_source = Counter(one.text for one in kept if one.kind == "code")
+    standing = _occurrences({one.text for one in kept}, text) if in_source else {}
+    taken = bytearray(len(text))
+    spans: list[Span] = []
+    # What is inside a longer kept string is counted there.
+    for code in sorted(standing, key=len, reverse=True):
+        free = [span for span in standing[code] if _take(taken, span)]
+        if code in in_source:
+            spans += free[in_source[code] :]
     return sorted(spans)
 
 
 def _matches(
     pattern: re.Pattern[str], text: str, taken: bytearray, kind: Literal["code", "number"]
 ) -> list[Kept]:
-    found = []
+    matches = []
     for match in pattern.finditer(text):
         start, end = match.span()
-        if end > start and not any(taken[start:end]):
-            taken[start:end] = b"\1" * (end - start)
-            found.append(Kept(match[0], start, end, kind))
-    return found
+        if end > start and _take(taken, (start, end)):
+            matches.append(Kept(match[0], start, end, kind))
+    return matches
 
 
-def _place(one: Kept, text: str) -> tuple[int, int] | None:
-    """The span of a kept string in a text, or of the same number in another notation."""
-    pattern = re.escape(one.text)
-    if one.kind == "code":
+def _take(taken: bytearray, span: Span) -> bool:
+    """Whether a span was free; it is taken then."""
+    start, end = span
+    if any(taken[start:end]):
+        return False
+    taken[start:end] = b"\1" * (end - start)
+    return True
+
+
+def _occurrences(codes: Collection[str], text: str) -> dict[str, list[Span]]:
+    """The spans of each of these strings in a text, those of short ones overlapping too."""
+    sizes: dict[str, set[int]] = {}
+    places: dict[str, list[Span]] = {code: [] for code in codes}
+    for code in codes:
+        if len(code) <= LONGEST_INDEXED:
+            sizes.setdefault(code[0], set()).add(len(code))
+            continue
+        end = 0
+        while (start := text.find(code, end)) >= 0:
+            end = start + len(code)
+            places[code].append((start, end))
+    for start, letter in enumerate(text):
+        for size in sizes.get(letter, ()):
+            spans = places.get(text[start : start + size])
+            if spans is not None:
+                spans.append((start, start + size))
+    return places
+
+
+class _Standing:
+    """The places of kept strings in a translation, in one reading for all of them."""
+
+    def __init__(self, kept: Sequence[Kept], text: str) -> None:
+        self.text, self.taken = text, bytearray(len(text))
+        self._codes = _occurrences({one.text for one in kept if one.kind == "code"}, text)
+        self._numbers = {one.text for one in kept if one.kind == "number"}
+        self._spans: dict[tuple[str, str], Iterator[Span]] = {}
+
+    def take(self, one: Kept) -> Span | None:
+        """The first free span of a kept string, which is taken then."""
+        spans = self._spans.get((one.kind, one.text))
+        if spans is None:
+            spans = self._whole(one.text) if one.kind == "code" else self._number(one.text)
+            self._spans[one.kind, one.text] = spans
+        return next((span for span in spans if _take(self.taken, span)), None)
+
+    def _whole(self, code: str) -> Iterator[Span]:
         # "%s" is not "%sx", nor "$USER" "$USERS"; punctuation and letters of other scripts may
         # follow a placeholder.
-        tail = r"(?![A-Za-z0-9_])" if one.text[-1].isalnum() else ""
-        match = re.search(pattern + tail, text)
-        return match.span() if match else None
-    match = _same_number(one.text).search(text)
-    if match:
-        return match.span()
-    wanted = _values(one.text)
-    for match in NUMBER.finditer(text):
-        unit = UNIT.match(text, match.end())
-        if unit and _values(match[0], TIMES[unit[1].lower()]) & wanted:
-            return match.start(), unit.end()
-    return None
+        glued = []
+        for start, end in self._codes[code]:
+            if code[-1].isalnum() and CODE_LETTER.match(self.text, end) and not self.taken[end]:
+                glued.append((start, end))
+            else:
+                yield start, end
+        yield from (span for span in reversed(glued) if self.taken[span[1]])
+
+    def _number(self, number: str) -> Iterator[Span]:
+        """The same number, also in another notation, or with a word for its zeros."""
+        for start in self._starts[_significant(number)]:
+            end = start + len(number)
+            unchanged = self._rest.startswith(number, start)  # most are: no pattern is compiled
+            if unchanged and BEGINS.match(self._rest, start) and ENDS.match(self._rest, end):
+                yield start, end
+            elif match := _same_number(number).match(self._rest, start):
+                yield match.span()
+        yield from heapq.merge(*(self._with_unit.get(value, ()) for value in _values(number)))
+
+    @cached_property
+    def _rest(self) -> str:
+        """The text without its code, which is taken before numbers are."""
+        return "".join(
+            GONE if taken else letter for letter, taken in zip(self.text, self.taken, strict=True)
+        )
+
+    @cached_property
+    def _starts(self) -> dict[str, list[int]]:
+        return _number_starts(self._numbers, self._rest)
+
+    @cached_property
+    def _with_unit(self) -> dict[float, list[Span]]:
+        spans: dict[float, list[Span]] = {}
+        for match in NUMBER_PATTERN.finditer(self._rest):
+            unit = UNIT.match(self._rest, match.end())
+            if unit:
+                for value in _values(match[0], TIMES[unit[1].lower()]):
+                    spans.setdefault(value, []).append((match.start(), unit.end()))
+        return spans
+
+
+def _number_starts(numbers: Collection[str], text: str) -> dict[str, list[int]]:
+    """Where runs of digits begin that are these numbers' but for zeros and what separates them."""
+    starts: dict[str, list[int]] = {_significant(number): [] for number in numbers}
+    runs = [match.span() for match in DIGIT_RUN.finditer(text)] if numbers else []
+    for index, (first, reached) in enumerate(runs):
+        key = ""
+        for start, end in runs[index : index + LONGEST_NUMBER // 2]:
+            if start - reached > 3 or len(key) > LONGEST_NUMBER:
+                break
+            key += _significant(text[start:end])
+            reached = end
+            if key in starts and first not in starts[key][-1:]:
+                starts[key].append(first)
+    return starts
+
+
+def _significant(number: str) -> str:
+    """The digits that every notation of a number has, in order: all but zeros."""
+    return "".join(DIGIT_RUN.findall(number)).replace("0", "")
 
 
 @lru_cache(maxsize=4096)
@@ -161,35 +259,40 @@ def _same_number(number: str) -> re.Pattern[str]:
     """A pattern that matches these digits as other languages write them."""
     groups = re.split(r"\D", number)
     marks = re.findall(r"\D", number)
-    pattern = f"0*{groups[0].lstrip('0') or '0'}"
+    pattern = _without_zeros(groups[0])
     for place, (mark, group) in enumerate(zip(marks, groups[1:], strict=True)):
         if mark == ":":  # 10:30, 10h30, 10시 30분; the first digit of the minutes may be a zero
             pattern += rf"\D{{1,3}}{'0?' + group[1:] if group[0] == '0' else group}"
         elif len(group) == 3 and (len(groups) > 2 or mark != "."):
             pattern += f"[{GROUPING}]?{group}"  # thousands
         elif len(groups) > 2 and place < len(marks) - 1:
-            pattern += rf"\D{{1,3}}0*{group.lstrip('0') or '0'}"  # a date, a version
+            pattern += rf"\D{{1,3}}{_without_zeros(group)}"  # a date, a version
         else:
             pattern += f"[.,·٫]{group}"
     if not marks and len(number) > 3:  # 10000 as 10,000
         rest = len(number) % 3
         grouped = [number[:rest]] * bool(rest) + re.findall("...", number[rest:])
         pattern = f"[{GROUPING}]?".join(grouped)
-    return re.compile(rf"(?<!\d)(?<!\d[.,]){pattern}(?![.,]?\d)")
+    return re.compile(BEGINS.pattern + pattern + ENDS.pattern)
+
+
+def _without_zeros(group: str) -> str:
+    digits = group.lstrip("0")
+    return f"0*+{digits}" if digits else "0++"
 
 
 def _values(number: str, times: float = 1.0) -> set[float]:
     """The values that a number may have, by either convention for commas and points."""
-    found = set()
+    values = set()
     for decimal in ".,":
         plain = re.sub(r"[^\d" + re.escape(decimal) + "]", "", number).replace(decimal, ".")
         if plain.count(".") < 2:
-            found.add(round(float(plain) * times, 6))
-    found.add(round(float(re.sub(r"\D", "", number)) * times, 6))
-    return found
+            values.add(round(float(plain) * times, 6))
+    values.add(round(float(re.sub(r"\D", "", number)) * times, 6))
+    return values
 
 
-def _check(pattern: str) -> None:
+def _check_pattern(pattern: str) -> None:
     try:
         compiled = re.compile(pattern)
     except re.error as error:

@@ -1,4 +1,4 @@
-"""Markup in lines of text: removed before a model reads them, and restored by the alignment.
+"""Removal of markup before translation, and its restoration by the alignment.
 
 A model that never saw `<b>` reads words where there are none. So tags are removed, the rest is
 translated, and the word alignment tells where a tag and its closing one belong: around the target
@@ -8,20 +8,25 @@ tags that were nested correctly still are.
 """
 
 import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from jumok.alignment.words import Link
 from jumok.data.tokenizer import normalize
-from jumok.systems.translation.inserting import word_spans
+from jumok.systems.translation.inserting import after_kept, word_spans
 from jumok.systems.translation.keeping import Keep
 from jumok.systems.translation.result import Translation
 
 TAG = re.compile(
-    r"<!--.*?-->"
+    r"<!--(?:[^<\n-]|-(?!->)|<(?!!--))*+-->"
     r"|</?(?P<name>[A-Za-z][\w:.-]*)"
     r"(?:\s+[\w:@.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'<>=]+))?)*\s*/?>"
 )
+
+DEEPEST_TAGS = 100  # tags in tags; those further inside are single ones
+MARK = re.compile(r"[^\w\s]")
 
 
 @dataclass
@@ -83,39 +88,55 @@ class Bare:
 
 def undress(text: str) -> tuple[str, list[Element]]:
     """A text without its tags, and the tags as a forest in their order."""
-    bare = ""
-    begin = 0
+    parts: list[str] = []
+    begin = length = 0
     top: list[Element] = []
     waiting: list[tuple[str, Element, list[Element]]] = []
-    level = top
+    names: Counter[str] = Counter()
+    level, last = top, ""
     for match in TAG.finditer(text):
-        bare += text[begin : match.start()]
+        parts.append(text[begin : match.start()])
+        length, last = length + len(parts[-1]), parts[-1][-1:] or last
         begin, tag, name = match.end(), match[0], (match["name"] or "").lower()
-        names = [each[0] for each in waiting]
-        if tag.startswith("</") and name in names:
+        if tag.startswith("</") and names[name]:
+            unclosed: list[Element] = []
             while waiting:
                 opened, element, outer = waiting.pop()
-                level = outer
+                names[opened] -= 1
                 if opened == name:
-                    element.close, element.end = tag, len(bare)
+                    element.close, element.end = tag, length
+                    _make_single(unclosed, element.inside)
+                    level = outer
                     break
-                # A tag without a closing one is single, and what followed it was not inside.
-                level += element.inside
-                element.inside = []
+                unclosed.append(element)
             continue
-        spaced = bare.endswith(" ") and text[begin : begin + 1] == " "
+        spaced = last == " " and text[begin : begin + 1] == " "
         if spaced:
             begin += 1
-        element = Element(tag, len(bare), len(bare), spaced=spaced)
+        element = Element(tag, length, length, spaced=spaced)
         level.append(element)
-        if not tag.startswith(("</", "<!")) and not tag.endswith("/>"):
+        if (
+            not tag.startswith(("</", "<!"))
+            and not tag.endswith("/>")
+            and len(waiting) < DEEPEST_TAGS
+        ):
             waiting.append((name, element, level))
+            names[name] += 1
             level = element.inside
-    while waiting:
-        _, element, level = waiting.pop()
+    _make_single([element for _, element, _ in reversed(waiting)], top)
+    return "".join([*parts, text[begin:]]), top
+
+
+def _make_single(unclosed: Sequence[Element], level: list[Element]) -> None:
+    """Tags without a closing one are single, and what followed them was not inside.
+
+    Args:
+        unclosed: from inside out.
+        level: that of the outermost.
+    """
+    for element in reversed(unclosed):
         level += element.inside
         element.inside = []
-    return bare + text[begin:], top
 
 
 def _dress(
@@ -133,10 +154,7 @@ def _dress(
     placed = placing.forest(elements, 0, len(translation.text))
     whole = [(one.start, one.end) for one in keep.find(translation.text)]
     # No tag goes into a kept string; the order of the tags stays.
-    placed = [
-        (next((end for start, end in whole if start < place < end), place), tag)
-        for place, tag in placed
-    ]
+    placed = [(after_kept(whole, place), tag) for place, tag in placed]
     text = _with_tags(translation.text, placed)
     if not alignments or alignment is None:
         return replace(translation, text=text, alignment=None)
@@ -154,10 +172,16 @@ class Placing:
     alignment: Sequence[Link]
 
     def __post_init__(self) -> None:
-        self.source_words, self.target_words = word_spans(self.source), word_spans(self.target)
+        self.target_words = word_spans(self.target)
+        spans = word_spans(self.source)
+        self.starts, self.ends = [start for start, _ in spans], [end for _, end in spans]
         self.linked: dict[int, list[int]] = {}
         for source, target in self.alignment:
             self.linked.setdefault(source, []).append(target)
+        self.words = sorted(word for word in self.linked if word < len(spans))
+        self.target_starts = [*(start for start, _ in self.target_words), len(self.target)]
+        self.first = len(self.source) - len(self.source.lstrip())
+        self.last = len(self.source.rstrip())
 
     def forest(self, elements: Sequence[Element], low: int, high: int) -> list[tuple[int, str]]:
         """(place, tag) of neighbouring elements, between two places of the target, in order."""
@@ -183,12 +207,13 @@ class Placing:
         if element.close is None or element.start == element.end:
             place = self._point(element.start)
             return place, place
-        if not self.source[: element.start].strip() and not self.source[element.end :].strip():
+        if element.start <= self.first and element.end >= self.last:
             return 0, len(self.target)
         held = [
             target
-            for word, (start, end) in enumerate(self.source_words)
-            if start < element.end and element.start < end
+            for word in range(
+                bisect_right(self.ends, element.start), bisect_left(self.starts, element.end)
+            )
             for target in self.linked.get(word, ())
         ]
         if not held or not self.target_words:
@@ -197,18 +222,19 @@ class Placing:
         (start, _), (_, end) = self.target_words[min(first, last)], self.target_words[last]
         if element.end < len(self.source) and self.source[element.end] != " ":
             # What follows the closing tag in the source, such as a comma, follows it here.
-            end -= len(re.search(r"[^\w\s]*\Z", self.target[start:end])[0])  # type: ignore[index]
+            while end > start and MARK.match(self.target, end - 1):
+                end -= 1
         return start, max(end, start)
 
     def _point(self, offset: int) -> int:
-        if not self.source[offset:].strip():
+        if offset >= self.last:
             return len(self.target)
-        if not self.source[:offset].strip():
+        if offset <= self.first:
             return 0
-        for word, (_, end) in enumerate(self.source_words):
-            if end > offset and word in self.linked and self.target_words:
-                target = min(*self.linked[word], len(self.target_words) - 1)
-                return self.target_words[target][0]
+        next_linked = bisect_left(self.words, bisect_right(self.ends, offset))
+        if next_linked < len(self.words) and self.target_words:
+            linked = self.linked[self.words[next_linked]]
+            return self.target_starts[min(*linked, len(self.target_words) - 1)]
         return self._share(offset)
 
     def _share(self, offset: int) -> int:
@@ -216,40 +242,43 @@ class Placing:
         near = round(len(self.target) * offset / max(len(self.source), 1))
         if len(self.target_words) < 2:
             return near
-        starts = [start for start, _ in self.target_words] + [len(self.target)]
-        return min(starts, key=lambda start: abs(start - near))
+        after = bisect_left(self.target_starts, near)
+        around = self.target_starts[max(after - 1, 0) : after + 1]
+        return min(around, key=lambda start: abs(start - near))
 
 
 def _with_tags(text: str, placed: Sequence[tuple[int, str]]) -> str:
-    done, begin = "", 0
+    parts: list[str] = []
+    begin = 0
     for place, tag in placed:
-        done += text[begin:place]
+        parts.append(text[begin:place])
         begin = place
         # One of the two spaces around a tag between words is already there.
-        done = done.rstrip(" ") if tag.startswith(" ") else done
-        done += tag
-    return done + text[begin:]
+        while tag.startswith(" ") and parts:
+            parts[-1] = parts[-1].rstrip(" ")
+            if parts[-1]:
+                break
+            parts.pop()
+        parts.append(tag)
+    return "".join([*parts, text[begin:]])
 
 
 def _words_after(bare: str, dressed: str) -> list[int]:
     """For each word of a bare text its index in the text with tags."""
     words = word_spans(dressed)
-    found: list[int] = []
+    indices: list[int] = []
     at = word = 0
-    tags = [match.span() for match in TAG.finditer(dressed)]
+    tagged = bytearray(len(dressed))
+    for match in TAG.finditer(dressed):
+        tagged[match.start() : match.end()] = b"\1" * len(match[0])
     for start, end in word_spans(bare):
-        for letter in bare[start:end][:1]:
-            while any(low <= at < high for low, high in tags) or dressed[at] != letter:
-                at += 1
+        while tagged[at] or dressed[at] != bare[start]:
+            at += 1
         while words[word][1] <= at:
             word += 1
-        found.append(word)
+        indices.append(word)
         remaining = end - start
         while remaining and at < len(dressed):
-            inside = next((high for low, high in tags if low <= at < high), None)
-            if inside is not None:
-                at = inside
-            else:
-                remaining -= dressed[at] != " "
-                at += 1
-    return found
+            remaining -= not tagged[at] and dressed[at] != " "
+            at += 1
+    return indices

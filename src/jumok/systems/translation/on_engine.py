@@ -6,27 +6,30 @@ from functools import partial
 from math import ceil
 from typing import Literal
 
+import numpy as np
+
 from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.alignment.words import Weights
 from jumok.bundle.reading import Bundle, Precision
 from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.decoding import DecodingOptions, Hypothesis
+from jumok.decoding.beam import Report
 from jumok.decoding.constraints import Constraints
 from jumok.decoding.hypothesis import Same
 from jumok.decoding.limits import Prefixes
-from jumok.decoding.rank import Ranker
-from jumok.decoding.steps.methods import decode_natively
+from jumok.decoding.native import decode_natively
+from jumok.decoding.rank import Ranker, joint_scores
 from jumok.engine.forced import WatchedAttention
 from jumok.engine.native import NativeModel
 from jumok.engine.searching import SearchRules, Source
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
 from jumok.systems.device import EngineName, EnginePrecision, has_gpu
 from jumok.systems.loading import reading_of
 from jumok.systems.native.models import FURTHEST, lacking, looks_of
 from jumok.systems.translation.part_writer import written_text
 from jumok.systems.translation.searching import ReadSources, Searcher
 
-TORCH = "--engine torch"
+USE_TORCH = "--engine torch"
 
 
 @dataclass(frozen=True)
@@ -71,19 +74,20 @@ def _refused(bundles: Sequence[Bundle], device: str) -> ConfigError | None:
     """Why the native engine cannot do this; None if it can."""
     if device not in ("auto", "cpu"):
         return ConfigError(
-            "the native engine runs on the CPU.", got=f"--device {device}", do=f"cpu, or {TORCH}"
+            "the native engine runs on the CPU.",
+            got=f"--device {device}",
+            do=f"cpu, or {USE_TORCH}",
         )
-    if len(bundles) != 1:
-        return ConfigError("the native engine runs one model, not an ensemble.", do=TORCH)
-    lacks = lacking(bundles[0])
-    if lacks is None:
-        return None
-    return ConfigError(
-        "the native engine does not run this model.",
-        got=lacks,
-        do=TORCH,
-        place=Place(bundles[0].folder),
-    )
+    for bundle in bundles:
+        lacks = lacking(bundle.section)
+        if lacks is not None:
+            return ConfigError(
+                "the native engine does not run this model.",
+                got=lacks,
+                do=USE_TORCH,
+                place=Location(bundle.folder),
+            )
+    return None
 
 
 def precision_of(
@@ -92,38 +96,40 @@ def precision_of(
     """The number format that these models compute in."""
     if precision != "auto":
         return precision
-    return bundles[0].precision if choice.native else "fp32"
+    stored = {bundle.precision for bundle in bundles}
+    return stored.pop() if choice.native and len(stored) == 1 else "fp32"
 
 
 def reading_on_engine(bundle: Bundle) -> AlignmentSetting | None:
     """The alignment setting of a model that the engine serves; None for one without attention."""
-    looks = looks_of(bundle)
+    looks = looks_of(bundle.section)
     return (reading_of(bundle.config) if looks else None) or default_setting(looks)
 
 
 class EngineSearcher:
-    """A model on the engine; any number of threads may search with it at once.
+    """Models on the engine; any number of threads may search with them at once.
 
     Args:
+        models: several form an ensemble.
         tokenizer: of hypotheses with one text only the best counts.
-        layers: the number of its cross-attentions.
-        setting: where alignments are extracted; None: the model has no attention.
-        on_torch: gives the same model on torch, for what the engine does not do.
+        layers: the number of the cross-attentions of each.
+        settings: where alignments are extracted from each; None: the model has no attention.
+        on_torch: gives the same models on torch, for what the engine does not do.
     """
 
     name: Literal["torch", "native"] = "native"
 
     def __init__(
         self,
-        model: NativeModel,
+        models: Sequence[NativeModel],
         tokenizer: Tokenizer,
-        layers: int,
-        setting: AlignmentSetting | None,
+        layers: Sequence[int],
+        settings: Sequence[AlignmentSetting | None],
         on_torch: Callable[[], Searcher],
     ) -> None:
-        self.model, self.tokenizer = model, tokenizer
-        self.setting, self.on_torch = setting, on_torch
-        self.layers = layers
+        self.models, self.tokenizer = models, tokenizer
+        self.settings, self.on_torch = settings, on_torch
+        self.layers = min(layers)
 
     def serves(self, options: DecodingOptions) -> bool:
         """Whether the engine searches with these options."""
@@ -163,24 +169,30 @@ class EngineSources:
         options: DecodingOptions,
         prefixes: Prefixes | None = None,
         constraints: Sequence[Constraints] | None = None,
+        report: Report | None = None,
     ) -> list[list[Hypothesis]]:
-        """For each source its hypotheses, best first (samples: as sampled)."""
+        """For each source its hypotheses, best first."""
         if not self._fits():
-            return self._on_torch().search(options, prefixes, constraints)
+            return self._on_torch().search(options, prefixes, constraints, report)
         same = partial(written_text, self._searcher.tokenizer) if options.nbest > 1 else None
         return hypotheses_of(
-            self._searcher.model, self._ended, options, prefixes, constraints, same
+            self._searcher.models, self._ended, options, prefixes, constraints, same, report
         )
 
     def score(self, targets: Sequence[Sequence[int]], ranker: Ranker) -> list[Hypothesis]:
         """A given target for each source, with its log-probabilities."""
         if not self._fits(targets):
             return self._on_torch().score(targets, ranker)
-        found = self._searcher.model.force(self._ended, targets, (START, END))
-        return [
-            ranker.rate(target, forced.log_probabilities)
-            for target, forced in zip(targets, found, strict=True)
+        scored = [
+            [
+                ranker.rate(target, forced.log_probabilities)
+                for target, forced in zip(
+                    targets, model.force(self._ended, targets, (START, END)), strict=True
+                )
+            ]
+            for model in self._searcher.models
         ]
+        return scored[0] if len(scored) == 1 else joint_scores(scored, ranker)
 
     def attention(
         self, targets: Sequence[Sequence[int]], setting: AlignmentSetting | None = None
@@ -188,13 +200,17 @@ class EngineSources:
         """For each target how much its tokens attended to each source token, and to END."""
         if not self._fits(targets):
             return self._on_torch().attention(targets, setting)
-        setting = setting or self._searcher.setting
-        assert setting is not None
-        return attention_of(self._searcher.model, self._ended, targets, setting)
+        seen = [
+            attention_of(model, self._ended, targets, setting or own)
+            for model, own in zip(self._searcher.models, self._searcher.settings, strict=True)
+            if own is not None
+        ]
+        return [np.mean(of_target, axis=0) for of_target in zip(*seen, strict=True)]
 
     def _fits(self, targets: Sequence[Sequence[int]] = ()) -> bool:
         """Whether the engine has a position for every token."""
-        most = self._searcher.model.positions
+        limits = [model.positions for model in self._searcher.models]
+        most = min((limit for limit in limits if limit is not None), default=None)
         return most is None or all(len(each) < most for each in (*self._sources, *targets))
 
     def _on_torch(self) -> ReadSources:
@@ -210,31 +226,33 @@ def serves(options: DecodingOptions) -> bool:
 
 
 def hypotheses_of(
-    model: NativeModel,
+    models: Sequence[NativeModel],
     sources: Sequence[Source],
     options: DecodingOptions,
     prefixes: Prefixes | None = None,
     constraints: Sequence[Constraints] | None = None,
     same: Same | None = None,
+    report: Report | None = None,
 ) -> list[list[Hypothesis]]:
     """For each source its hypotheses, best first (samples: as sampled).
 
-    The best hypothesis alone is searched for in C, and anything else in Python over steps in C.
+    The best hypothesis of one model is searched for in C, all else in Python over steps in C.
 
     Args:
         sources: their tokens, END included, or Memories.
-        prefixes, constraints, same: see `decode_natively`.
+        prefixes, constraints, same, report: see `decode_with`.
     """
-    if any(prefixes or ()) or any(constraints or ()) or not _is_plain(options):
-        return decode_natively(model, sources, options, prefixes, constraints, same)
-    rules, ranker = rules_of(options, list(map(len, sources))), options.ranker()
+    forced = any(prefixes or ()) or any(constraints or ())
+    if len(models) > 1 or forced or report is not None or not _is_plain_search(options):
+        return decode_natively(models, sources, options, prefixes, constraints, same, report)
+    rules, ranker = rules_of(options, list(map(len, sources))), options.ranker
     return [
-        [ranker.rate(found.tokens, found.log_probabilities)]
-        for found in model.search(sources, rules)
+        [ranker.rate(hypothesis.tokens, hypothesis.log_probabilities)]
+        for hypothesis in models[0].search(sources, rules)
     ]
 
 
-def _is_plain(options: DecodingOptions) -> bool:
+def _is_plain_search(options: DecodingOptions) -> bool:
     """Whether the engine's search in C has these options."""
     return not (
         options.sample
@@ -254,9 +272,9 @@ def attention_of(
     """For each target how much its tokens attended to each position of its source."""
     heads = None if setting.head is None else (setting.head,)
     watched = [WatchedAttention("cross", setting.layer, heads)]
-    found = model.force(sources, targets, (START, END), watched, log_probabilities=False)
+    forced = model.force(sources, targets, (START, END), watched, log_probabilities=False)
     # Row i of the weights is the step that reads token i - 1 (START first) and writes token i.
-    means: list[Weights] = [each.attention[0].mean(axis=0) for each in found]
+    means: list[Weights] = [each.attention[0].mean(axis=0) for each in forced]
     return [each[1:] if setting.at_input else each[:-1] for each in means]
 
 
@@ -266,7 +284,7 @@ def rules_of(options: DecodingOptions, lengths: Sequence[int]) -> SearchRules:
     Args:
         lengths: of the sources, END counted, or of their Memories.
     """
-    limits, penalty = options.limits(), options.ranker().length_penalty
+    limits, penalty = options.limits, options.ranker.length_penalty
     longest = [limits.longest_of(length) for length in lengths]
     return SearchRules(
         options.beam, START, END, options.forbidden, options.minimum_length, longest,

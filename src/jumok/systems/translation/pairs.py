@@ -1,10 +1,10 @@
-"""Sentences with given translations: in batches, and aligned word by word."""
+"""Batching and word alignment of sentence pairs."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from jumok.alignment.aligner import Aligner
-from jumok.alignment.sweep import word_links
+from jumok.alignment.extract import word_links
 from jumok.alignment.words import Link
 from jumok.data.pairs.batches import Batch, SourceBatch, collate, source_batches
 from jumok.models.memory import Memory
@@ -27,13 +27,13 @@ class PairBatch:
 
     Attributes:
         rows: their indices in what was given.
-        memory: the Memory of the sources.
+        memories: what each model wrote of the sources.
         tokens: START and the targets' tokens, padded with PAD.
         sources, targets: the tokens of each pair.
     """
 
     rows: list[int]
-    memory: Memory
+    memories: list[Memory]
     tokens: Int[Tensor, "batch target"]
     sources: list[list[int]]
     targets: list[list[int]]
@@ -72,14 +72,14 @@ class Pairs:
             yield rows, collate(sources, targets)
 
     def batches(self, translator: Translator, batch_size: int) -> Iterator[PairBatch]:
-        """As `collated`, with the Memory of the sources."""
-        device = next(translator.models[0].parameters()).device
+        """As `collated`, with what the models wrote of the sources."""
+        device = next(translator._models[0].parameters()).device
         for rows, batch in self.collated(batch_size):
-            memory = translator.read(SourceBatch(batch.source, batch.source_allowed, rows))
+            memories = translator.read(SourceBatch(batch.source, batch.source_allowed, rows))
             sources, targets = (
                 [side[row] for row in rows] for side in (self.sources, self.targets)
             )
-            yield PairBatch(rows, memory, batch.target_input.to(device), sources, targets)
+            yield PairBatch(rows, memories, batch.target_input.to(device), sources, targets)
 
 
 def encode_pairs(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> Pairs:
@@ -98,17 +98,16 @@ def align_pairs(
 
     Pairs with an empty side, and those that are too long, have no links.
     """
-    found: list[Links] = [()] * len(pairs.sources)
+    pair_links: list[Links] = [()] * len(pairs.sources)
     words = translator.tokenizer.words
-    with translator.at_work():
-        for batch in pairs.batches(translator, batch_size):
-            weights = aligner.between_pieces(batch.memory, batch.targets)
-            linked = word_links(
-                weights[:, None], list(map(words, batch.sources)), list(map(words, batch.targets))
-            )
-            for row, places in zip(batch.rows, linked[:, 0].tolist(), strict=True):
-                found[row] = links_of(places)
-    return found
+    for batch in pairs.batches(translator, batch_size):
+        weights = aligner.between_pieces(batch.memories, batch.targets)
+        linked = word_links(
+            weights[:, None], list(map(words, batch.sources)), list(map(words, batch.targets))
+        )
+        for row, places in zip(batch.rows, linked[:, 0].tolist(), strict=True):
+            pair_links[row] = links_of(places)
+    return pair_links
 
 
 def links_of(places: Iterable[int]) -> Links:

@@ -1,4 +1,4 @@
-"""From a batch of segments to their translations: search, what they must contain, alignments."""
+"""Translation of a batch of segments: search, constraints, alignments."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from jumok.systems.translation.segments import Segment
 from jumok.systems.translation.spelling import spelling
 
 MOST_FORCED = 48  # a segment that must keep more, such as a row of numbers, is not searched again
-LENGTHS = 4  # segments whose length limits differ by less are searched together
+LENGTH_STEP = 4  # segments whose length limits differ by less are searched together
 
 
 @dataclass
@@ -100,7 +100,7 @@ class PartWriter:
         otherwise the search would postpone strings that the model finds improbable, and lengthen
         the text until they hardly affect its score.
         """
-        limits = options.limits()
+        limits = options.limits
         room = [limits.longest_of(len(part.ids) + 1) for part in parts]
         groups: dict[int, list[tuple[int, Constraints, tuple[str, ...]]]] = {}
         for row, part in enumerate(parts):
@@ -110,19 +110,21 @@ class PartWriter:
             if not names or (not terms[row] and (options.sample or needed > most)):
                 continue
             length = len(drafts[row][0].hypothesis.tokens) + needed
-            most = min(length + -length % LENGTHS, room[row])
+            most = min(length + -length % LENGTH_STEP, room[row])
             groups.setdefault(most, []).append((row, phrases, names))
         for most, group in groups.items():
             rows = [row for row, _, _ in group]
             least = min(options.minimum_length, most)
-            found = read.select(rows).search(
+            searched = read.select(rows).search(
                 replace(options, maximum_length=most, minimum_length=least),
                 None if prefixes is None else [prefixes[row] for row in rows],
                 [phrases for _, phrases, _ in group],
             )
             if prefixes is None:
-                self._search_in_place(parts, terms, kept, drafts, read, options, most, group, found)
-            for (row, _, names), hypotheses in zip(group, found, strict=True):
+                self._search_in_place(
+                    parts, terms, kept, drafts, read, options, most, group, searched
+                )
+            for (row, _, names), hypotheses in zip(group, searched, strict=True):
                 hypotheses.sort(key=lambda one: (not one.finished, -one.score))
                 first: dict[str, Draft] = {}
                 for each in hypotheses:
@@ -140,7 +142,7 @@ class PartWriter:
         options: DecodingOptions,
         most: int,
         group: Sequence[tuple[int, Constraints, tuple[str, ...]]],
-        found: Sequence[list[Hypothesis]],
+        searched: Sequence[list[Hypothesis]],
     ) -> None:
         """Adds hypotheses that have the first missing string where the alignment puts it.
 
@@ -171,7 +173,7 @@ class PartWriter:
             [group[place][1] for place in places],
         )
         for place, hypotheses in zip(places, more, strict=True):
-            found[place].extend(hypotheses)
+            searched[place].extend(hypotheses)
 
     def _beginning(
         self,
@@ -182,18 +184,18 @@ class PartWriter:
         translation: Translation,
     ) -> list[int]:
         """A draft up to where the first missing string belongs, and the string; or nothing."""
-        wanted = [
+        missing_phrases = [
             (source.lower().find(term.source.lower()), self._phrase(term))
             for term in terms
             if term.target not in draft.text
         ]
-        wanted += [
+        missing_phrases += [
             (one.start, phrase)
             for one in missing(kept, draft.text)
             if (phrase := self._spelt(one, source))
         ]
         places = []
-        for start, phrase in wanted:
+        for start, phrase in missing_phrases:
             word = len(plain_words(source[: start + 1])) - 1
             linked = [target for its, target in translation.alignment or () if its == word]
             if linked:
@@ -230,14 +232,14 @@ class PartWriter:
         return phrases, (*lacking, *names)
 
     def _phrase(self, term: Term) -> Phrase:
-        found = spelling(term.target, self.tokenizer, inside=self.spaceless)
-        if found is None:
+        phrase = spelling(term.target, self.tokenizer, inside=self.spaceless)
+        if phrase is None:
             raise DataError(
                 "the model's vocabulary cannot spell a term of the glossary.",
                 got=repr(term.target),
                 do="remove it, or train a model with tokenizer.byte_fallback = true",
             )
-        return found
+        return phrase
 
     def _spelt(self, one: Kept, source: str) -> Phrase | None:
         """Its spelling as in the source: as a word, or directly after another letter."""
@@ -287,13 +289,13 @@ class PartWriter:
 
     def _score_again(self, changed: Sequence[tuple[int, Draft]], read: ReadSources) -> None:
         """Gives changed drafts the tokens and scores of their texts, if those can be read."""
-        given = [(row, draft, self.tokenizer.encode(draft.text)) for row, draft in changed]
-        given = [each for each in given if self.longest is None or len(each[2]) <= self.longest]
-        if not given:
+        encoded = [(row, draft, self.tokenizer.encode(draft.text)) for row, draft in changed]
+        encoded = [each for each in encoded if self.longest is None or len(each[2]) <= self.longest]
+        if not encoded:
             return
-        read = read.select([row for row, _, _ in given])
-        scored = read.score([ids for _, _, ids in given], self.ranker)
-        for (_, draft, _), hypothesis in zip(given, scored, strict=True):
+        read = read.select([row for row, _, _ in encoded])
+        scored = read.score([ids for _, _, ids in encoded], self.ranker)
+        for (_, draft, _), hypothesis in zip(encoded, scored, strict=True):
             draft.hypothesis = hypothesis
 
     def _translations(

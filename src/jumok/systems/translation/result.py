@@ -1,18 +1,18 @@
-"""What a translator returns for a line. Importing it imports no torch."""
+"""Translations and their attention. Importing this imports no torch."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from math import fsum
+from typing import TYPE_CHECKING
 
 from jumok.alignment.words import Link
-from jumok.late import late_imports
 from jumok.systems.base import Facts
 
-with late_imports():
+if TYPE_CHECKING:
     import torch
 
-    from jumok import shapes
+    from jumok.shapes import Float
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Translation:
         return fsum(self.token_log_probabilities)
 
     def facts(self) -> Facts:
-        """All of it as plain JSON."""
+        """As plain JSON."""
         alternatives = [other.facts() for other in self.alternatives]
         own = {"log_probability": self.log_probability, "alternatives": alternatives}
         return asdict(self) | own
@@ -81,5 +81,5 @@ class WordAttention:
 
     source_words: tuple[str, ...]
     target_words: tuple[str, ...]
-    weights: shapes.Float[torch.Tensor, "target_words source_words"]
+    weights: Float[torch.Tensor, "target_words source_words"]
     alignment: tuple[Link, ...]

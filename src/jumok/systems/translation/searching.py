@@ -1,4 +1,4 @@
-"""What finds translations: torch, or the native engine. Nothing here imports torch.
+"""The searcher protocol of torch and the native engine. Nothing here imports torch.
 
 A searcher reads a batch of sources (token ids without END) and is then asked for hypotheses, for
 the scores of given targets, and for what the targets' tokens attended to.
@@ -10,6 +10,7 @@ from typing import Literal, Protocol, runtime_checkable
 from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import Weights
 from jumok.decoding import DecodingOptions, Hypothesis
+from jumok.decoding.beam import Report
 from jumok.decoding.constraints import Constraints
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.rank import Ranker
@@ -34,12 +35,14 @@ class ReadSources(Protocol):
         options: DecodingOptions,
         prefixes: Prefixes | None = None,
         constraints: Sequence[Constraints] | None = None,
+        report: Report | None = None,
     ) -> list[list[Hypothesis]]:
         """For each source its hypotheses, best first.
 
         Args:
             prefixes: the forced beginning of each target; None: nothing is forced.
             constraints: what each target has to contain; None: nothing.
+            report: receives the candidates of every step; None: no one does.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Lines cut into the segments that a model can read, and translations joined to lines again."""
+"""Segmentation of lines for a model, and joining of their translations."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,8 +10,8 @@ from jumok.data.tokenizer import Tokenizer, normalize, plain_words
 from jumok.errors import ConfigError, DataError, ModelError
 from jumok.systems.languages import language_code
 from jumok.systems.translation.result import Translation
-from jumok.systems.translation.sentences import sentences
-from jumok.systems.translation.splitting import Span, split
+from jumok.systems.translation.sentences import Span, sentences
+from jumok.systems.translation.splitting import split
 
 Split = Literal["auto", "sentences", "length", "none"]
 """How lines are cut: as the model was trained, after every sentence, only if too long, or never."""
@@ -83,11 +83,11 @@ def cut_lines(
         if len(spans) == 1 and (limit is None or len(ids) <= limit):
             parts.append(Segment(line, ids, text=text))
             continue
-        parts += _parts(line, text, spans, tokenizer, limit)
+        parts += _segments_of(line, text, spans, tokenizer, limit)
     return parts
 
 
-def _parts(
+def _segments_of(
     line: int, text: str, spans: Sequence[Span], tokenizer: Tokenizer, limit: int | None
 ) -> Iterator[Segment]:
     def measure(part: str) -> int:
@@ -144,7 +144,7 @@ def _best(
     best: list[tuple[float, str, tuple[Translation, ...]]] = [(0.0, "", ())]
     for translations in found:
         longer = [
-            (score + one.score, _beside(text, one.text, joint), (*chosen, one))
+            (score + one.score, _joined_pair(text, one.text, joint), (*chosen, one))
             for score, text, chosen in best
             for one in translations
         ]
@@ -156,7 +156,7 @@ def _best(
     return [chosen for _, _, chosen in best]
 
 
-def _beside(before: str, after: str, joint: str) -> str:
+def _joined_pair(before: str, after: str, joint: str) -> str:
     return f"{before}{joint if before and after else ''}{after}"
 
 
@@ -171,7 +171,7 @@ def _join_one(first_words: Sequence[int], parts: Sequence[Translation], joint: s
         first_target = len(plain_words(text)) - glued
         links = part.alignment or ()
         alignment += [(source + first_word, target + first_target) for source, target in links]
-        text = _beside(text, part.text, joint)
+        text = _joined_pair(text, part.text, joint)
     return Translation(
         text,
         sum(part.score for part in parts),

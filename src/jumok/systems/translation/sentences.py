@@ -1,4 +1,4 @@
-"""Where the sentences of a line end.
+"""Sentence segmentation.
 
 A full stop ends a sentence unless it belongs to an abbreviation, an initial, an ordinal or a
 number; a question or exclamation mark ends one unless the text continues in lower case. After the
@@ -17,21 +17,23 @@ from jumok.systems.languages import language_code
 Span = tuple[int, int]
 
 
-def _words(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 # A cluster of marks with the quotes and brackets that close after it; French allows a space before
 # the closing quote. Scripts without spaces need none after their own marks.
-MARKS = re.compile(
+SENTENCE_MARKS = re.compile(
     r"(?<![.!?…؟।])(?P<mark>[.!?…؟।]++)(?:[\"'”’»›)\]]|[\s]?[»](?=\s))*(?=\s)\s+"
     r"|(?P<wide>[。！？｡]+)[」』”’）》]*\s*"
 )
-OPENING = "\"'“‘«‹(["  # may precede a sentence's first letter
+OPENED = re.compile(r"[\"'“‘«‹(\[ ]*")  # may precede a sentence's first letter
 START = re.compile(r"[\"'“”‘’„‚«‹(\[¿¡「『（《*–—-]*\s?(?P<first>\S)")
 # What precedes a mark: letters and inner stops ("z.B", "U.S"), or digits.
-BEFORE = re.compile(r"(?P<word>[^\W\d_]+(?:[.'’-][^\W\d_]+)*|\d[\d.,:]*)\Z")
-WORD = re.compile(r"\w+")
+WORD_BEFORE_MARK = re.compile(
+    r"(?P<word>[^\W\d_]{1,24}+(?:[.'’-][^\W\d_]{1,24}+){0,12}|\d[\d.,:]{0,23}+)\Z"
+)
+NEXT_WORD = re.compile(r"\w+")
 REACH = 24  # no abbreviation is longer than that
 QUOTATION_GOES_ON = re.compile(r"[とって、，,]")
 
@@ -54,8 +56,8 @@ ABBREVIATIONS = {
     "fr": "etc p s",
 }
 # An abbreviation only before a number: "No. 5", "p. 7", "S. 12".
-BEFORE_NUMBERS = _words("no nos nr p pp s vol fig figs eq sec ch art abs bd kap abb n tel")
-BEGINNERS = _words(
+BEFORE_NUMBERS = _word_set("no nos nr p pp s vol fig figs eq sec ch art abs bd kap abb n tel")
+BEGINNERS = _word_set(
     "the a an this that these those he she it we they i you my your his her our their there in on "
     "at but and so if when what who how why where then not do did is was as for with after "
     "der die das ein eine er sie es wir ihr ich du mein dein sein dies diese in am im an auf aber "
@@ -77,7 +79,7 @@ def sentences(text: str, language: str = "") -> list[Span]:
     starts = [0]
     brackets = _bracketed(text)
     capitals = any(letter.isupper() for letter in text)
-    for match in MARKS.finditer(text):
+    for match in SENTENCE_MARKS.finditer(text):
         end = match.end()
         before = bisect_left(brackets, (match.start(), 0)) - 1
         if end == len(text) or (before >= 0 and brackets[before][1] >= end):
@@ -85,7 +87,7 @@ def sentences(text: str, language: str = "") -> list[Span]:
         if match["wide"] is not None:
             ends = _ends_wide(text, match)
         else:
-            ends = _ends(text, starts[-1], match, code, capitals)
+            ends = _mark_ends(text, starts[-1], match, code, capitals)
         if ends:
             starts.append(end)
     return list(zip(starts, [*starts[1:], len(text)], strict=True))
@@ -100,7 +102,7 @@ def _ends_wide(text: str, match: re.Match[str]) -> bool:
     return not (quoted and QUOTATION_GOES_ON.match(text, match.end()))
 
 
-def _ends(text: str, start: int, match: re.Match[str], code: str, capitals: bool) -> bool:
+def _mark_ends(text: str, start: int, match: re.Match[str], code: str, capitals: bool) -> bool:
     """Whether a sentence that began at `start` ends with this mark."""
     following = START.match(text, match.end())
     if following is None:
@@ -116,7 +118,7 @@ def _ends(text: str, start: int, match: re.Match[str], code: str, capitals: bool
         return False
     if mark != ".":
         return True
-    before = BEFORE.search(text, max(start, match.start() - REACH), match.start())
+    before = WORD_BEFORE_MARK.search(text, max(start, match.start() - REACH), match.start())
     if before is None:
         return True
     return _stop_ends(before["word"], text, start, before.start(), following, code)
@@ -128,17 +130,17 @@ def _stop_ends(
     """Whether a full stop after `word` ends a sentence."""
     first = following["first"]
     if word[0].isdigit():
-        if text[start:place].strip(OPENING + " ") == "":
+        if OPENED.fullmatch(text, start, place):
             return False  # the number of a list's item
         ordinal = code in ORDINALS and len(word) < 3
         return not (ordinal or (code == "ko" and first.isdigit()))
     lowered = word.lower()
-    titles, abbreviations = _known(code)
+    titles, abbreviations = _abbreviations_of(code)
     if first.isdigit() and lowered in BEFORE_NUMBERS:
         return False
     if lowered in titles:
         return False
-    next_word = WORD.match(text, following.start("first"))
+    next_word = NEXT_WORD.match(text, following.start("first"))
     begins = next_word is not None and next_word[0].lower() in BEGINNERS
     if lowered in abbreviations - BEFORE_NUMBERS or "." in word:
         return begins
@@ -156,10 +158,10 @@ def common_sentences(texts: Iterable[str], language: str = "") -> int | None:
 
 
 @cache
-def _known(code: str) -> tuple[frozenset[str], frozenset[str]]:
+def _abbreviations_of(code: str) -> tuple[frozenset[str], frozenset[str]]:
     codes = ("", code) if code in TITLES and code else tuple(TITLES)
     titles, abbreviations = (
-        _words(" ".join(table[each] for each in codes)) for table in (TITLES, ABBREVIATIONS)
+        _word_set(" ".join(table[each] for each in codes)) for table in (TITLES, ABBREVIATIONS)
     )
     return titles, abbreviations
 
@@ -167,14 +169,14 @@ def _known(code: str) -> tuple[frozenset[str], frozenset[str]]:
 def _bracketed(text: str) -> list[Span]:
     """The outermost spans between matching brackets; no sentence ends inside them."""
     pairs = {"(": ")", "[": "]", "（": "）", "「": "」", "『": "』", "《": "》"}
-    found: list[Span] = []
+    spans: list[Span] = []
     waiting: list[tuple[str, int]] = []
     for place, letter in enumerate(text):
         if letter in pairs:
             waiting.append((pairs[letter], place))
         elif waiting and letter == waiting[-1][0]:
             _, opened = waiting.pop()
-            while found and found[-1][0] > opened:
-                found.pop()
-            found.append((opened, place))
-    return found
+            while spans and spans[-1][0] > opened:
+                spans.pop()
+            spans.append((opened, place))
+    return spans

@@ -1,4 +1,4 @@
-"""How a tokenizer spells a string that must be written."""
+"""Tokenizations of required strings."""
 
 from jumok.data.tokenizer import SPACE, UNKNOWN, Tokenizer, normalize
 from jumok.decoding.constraints import Phrase

@@ -1,8 +1,10 @@
-"""Cuts a line that is too long for a model, at sentence ends where possible."""
+"""Splitting of lines that are too long for a model."""
 
 import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+
+from jumok.systems.translation.sentences import Span
 
 # After a sentence; after a clause; between words. A match ends where the text may be cut. Scripts
 # without spaces need none after their own marks. The mark is in a look-behind, not matched: a line
@@ -12,8 +14,6 @@ CUTS = (
     re.compile(r"(?<=[,;:،؛–—])[\"'”’»)\]]*\s+|(?<=[、，；：])\s*"),
     re.compile(r"\s+"),
 )
-
-Span = tuple[int, int]
 
 
 def split(text: str, limit: int, measure: Callable[[str], int]) -> list[Span]:
@@ -28,27 +28,27 @@ def split(text: str, limit: int, measure: Callable[[str], int]) -> list[Span]:
     Returns:
         start and end of each part, in characters.
     """
-    return list(_split(text, 0, len(text), limit, measure))
+    return list(_split_span(text, 0, len(text), limit, measure))
 
 
-def _split(
+def _split_span(
     text: str, start: int, end: int, limit: int, measure: Callable[[str], int]
 ) -> Iterator[Span]:
     if end - start <= 1 or measure(text[start:end]) <= limit:
         yield start, end
         return
     for cut in CUTS:
-        parts = _pack(text, _parts(text, start, end, cut), limit, measure)
+        parts = _pack(text, _cut_spans(text, start, end, cut), limit, measure)
         if len(parts) > 1:
             break
     else:
         middle = (start + end) // 2
         parts = [(start, middle), (middle, end)]
     for part in parts:
-        yield from _split(text, *part, limit, measure)
+        yield from _split_span(text, *part, limit, measure)
 
 
-def _parts(text: str, start: int, end: int, cut: re.Pattern[str]) -> list[Span]:
+def _cut_spans(text: str, start: int, end: int, cut: re.Pattern[str]) -> list[Span]:
     inside = {match.end() for match in cut.finditer(text, start, end)} - {start, end}
     return list(pairwise([start, *sorted(inside), end]))
 

@@ -1,13 +1,13 @@
-"""A translation model as a callable object: it translates lines of text.
+"""Translation system: it translates lines of text.
 
 The line contract: N lines in, N lines out, in order. A line without a word stays empty; a line of
 several sentences is cut after each, unless the model was trained on such lines, and a line longer
 than those of its training at sentence ends (otherwise at commas, at spaces, or anywhere); the
 segments are translated and joined. Whatever characters come in, no line break goes out.
 
-One Transformer is searched by the native engine, and importing this imports no torch then. The
-models on torch are loaded when they are first needed. Once other code has had them it may have
-changed or hooked them, so from then on torch computes everything.
+The native engine searches where it serves the models, and importing this imports no torch then. The
+models on torch are loaded when they are first needed; torch computes once they are hooked or
+changed (`systems/native/beside_torch.py`).
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from contextvars import copy_context
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jumok.alignment.setting import AlignmentSetting, default_setting
-from jumok.attention.heard import is_heard, tell
+from jumok.attention.events import emit, has_listeners
 from jumok.bundle.confidence import Calibration
 from jumok.bundle.reading import Bundle
+from jumok.cancellation import check_cancelled
 from jumok.data.pairs.rows import batched_rows
 from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.decoding.limits import Prefixes
-from jumok.errors import BundleError, ConfigError, ModelError, Place
-from jumok.halting import heed
-from jumok.late import late_imports
-from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, at_work, known_origin
+from jumok.decoding.options import FOR_TRANSLATION
+from jumok.errors import BundleError, ConfigError, Location, ModelError
+from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, known_origin
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, cores, dtype_of
 from jumok.systems.given import texts_in
 from jumok.systems.languages import WITHOUT_SPACES, language_code
@@ -55,12 +56,8 @@ from jumok.systems.translation.segments import (
     join,
 )
 
-with late_imports():
-    from jumok.models import memory as models_memory
-
-# A target of three tokens for each source token is longer than any language needs; the limit ends
-# runaway repetition.
-DEFAULTS = DecodingOptions(maximum_ratio=3.0)
+if TYPE_CHECKING:
+    from jumok.models.memory import SequenceToSequence
 
 _COUNTING = threading.Lock()
 
@@ -69,8 +66,8 @@ class Translator(TranslationModels, FileTranslator):
     """One model, or an ensemble of several with one tokenizer.
 
     Attributes:
-        models: on torch. A Translator on the native engine loads them when they are first read, and
-            from then on torch computes, with what the models are then.
+        models: on torch. A Translator on the native engine loads them when they are first read;
+            torch computes once they are hooked or changed, with what they are then.
         left: the number of lines that the native engine has left to torch.
 
     Args:
@@ -95,7 +92,7 @@ class Translator(TranslationModels, FileTranslator):
 
     def __init__(
         self,
-        models: Sequence[models_memory.SequenceToSequence],
+        models: Sequence[SequenceToSequence],
         tokenizer: Tokenizer,
         *,
         max_tokens: int,
@@ -155,7 +152,7 @@ class Translator(TranslationModels, FileTranslator):
             if tokenizer.hash != tokenizers[0].hash:
                 raise BundleError(
                     "the models of an ensemble need one tokenizer.",
-                    place=Place(bundle.folder),
+                    place=Location(bundle.folder),
                     expected=f"the tokenizer of {bundles[0].folder}",
                     do="train them on one tokenizer: tokenizer.path in the recipe",
                 )
@@ -171,18 +168,17 @@ class Translator(TranslationModels, FileTranslator):
         system.longest_target = min(filter(None, map(positions_end, bundles)), default=None)
         system.threads, system._precision = threads or cores(), known
         if choice.native:
-            system._begin_natively(bundles[0])
+            system._begin_natively(bundles)
         else:
             dtype = dtype_of("bf16" if known == "bf16" else "fp32")
             system._read_models(bundles, choose_device(device), dtype)
         given = {"device": device, "precision": precision, "engine": engine, "threads": threads}
         return known_origin(system, bundles, **given)
 
-    @at_work
     def translate(
         self,
         texts: Sequence[str],
-        options: DecodingOptions = DEFAULTS,
+        options: DecodingOptions = FOR_TRANSLATION,
         *,
         beam: int | None = None,
         nbest: int | None = None,
@@ -197,12 +193,10 @@ class Translator(TranslationModels, FileTranslator):
 
         Args:
             texts: any text; each counts as one line.
-            options: everything about decoding.
-            beam, nbest: replace those of `options` if given.
+            beam, nbest: replace those of `options`.
             alignments: extract word alignments from the attention, in one more pass; None from a
                 model without attention.
             prefixes: the forced beginning of each translation; "" forces nothing.
-            batch_size: sentences that are decoded together.
             split: where lines are cut: "auto" as the models were trained,
                 "sentences" after each, "length" only where a line is too long, "none" never.
             keep: what of a source its translation must contain
@@ -214,15 +208,16 @@ class Translator(TranslationModels, FileTranslator):
         Raises:
             ConfigError: options contradict each other; a glossary is given with sampling, or while
                 the search is recorded.
-            DataError: one text was given instead of a list, or an item of the list is not a text; a
-                glossary cannot be read or spelt; a line is not cut and is longer than the model's
-                positions allow.
+            DataError: not a list of texts; a glossary cannot be read or spelt; a line is uncut and
+                is longer than the positions allow.
             ModelError: a prefix or a term cannot be forced; a coverage penalty, but no attention.
         """
         texts = texts_in(texts)
         options = self._settled(options, beam, nbest)
         kept, terms = as_keep(keep), as_glossary(glossary)
-        if is_heard(self, FOUND):  # a recording is of what the models write without constraints
+        if has_listeners(
+            self, FOUND
+        ):  # a recording is of what the models write without constraints
             kept = None
             _refuse_glossary(terms)
         bare = Bare(texts, kept) if kept is not None and kept.usual else None
@@ -231,10 +226,12 @@ class Translator(TranslationModels, FileTranslator):
         forced = forced_beginnings(parts, len(texts), prefixes, self.tokenizer)
         aligned = alignments or (bare is not None and bare.any)
         writer = self._writer(options, aligned, kept, terms)
-        tell(self, GIVEN, len(texts))
-        found = self._written(parts, writer, options, forced, batch_size)
+        emit(self, GIVEN, len(texts))
+        translated = self._written(parts, writer, options, forced, batch_size)
         joint = "" if self.spaceless else " "
-        joined = join(len(texts), parts, found, joint, None if options.sample else options.nbest)
+        joined = join(
+            len(texts), parts, translated, joint, None if options.sample else options.nbest
+        )
         return joined if bare is None else bare.dressed(joined, alignments)
 
     def _written(
@@ -249,27 +246,27 @@ class Translator(TranslationModels, FileTranslator):
         searcher, left = self.searcher, set[int]()
         if isinstance(searcher, EngineSearcher) and not searcher.serves(options):
             searcher, left = self.on_torch, {part.line for part in parts}
-        found: list[list[Translation]] = [[] for _ in parts]
+        written: list[list[Translation]] = [[] for _ in parts]
 
         def write(rows: list[int]) -> None:
-            heed()  # a search that is one call into C cannot be ended within it
+            check_cancelled()  # a search that is one call into C cannot be ended within it
             # Every batch has samples of its own, which are the same whenever it is decoded again.
-            seeded = replace(options, seed=options.seed + rows[0])
+            seeded = options.seeded(rows[0])
             prefix = None if forced is None else [forced[row] for row in rows]
             here = [parts[row] for row in rows]
-            tell(self, ROWS, [part.line for part in here])
+            emit(self, ROWS, [part.line for part in here])
             read = searcher.read([part.ids for part in here])
             for row, translations in zip(
                 rows, writer.write(here, read, seeded, prefix), strict=True
             ):
-                found[row] = translations
+                written[row] = translations
             left.update(here[row].line for row in read.left)
 
         batches = list(batched_rows([part.ids for part in parts], batch_size))
         _each(batches, write, self.threads if searcher.name == "native" else 1)
         with _COUNTING:
             self.left += len(left)
-        return found
+        return written
 
     @property
     def spaceless(self) -> bool:
@@ -314,14 +311,14 @@ class Translator(TranslationModels, FileTranslator):
             )
 
         return PartWriter(
-            self.tokenizer, options.ranker(), self.aligns, alignments,
+            self.tokenizer, options.ranker, self.aligns, alignments,
             self.longest_target, self.spaceless, keep, glossary, self.calibration,
         )  # fmt: skip
 
     def translate_lines(
         self,
         lines: Iterable[str],
-        options: DecodingOptions = DEFAULTS,
+        options: DecodingOptions = FOR_TRANSLATION,
         *,
         alignments: bool = True,
         prefix: str = "",
@@ -345,7 +342,7 @@ class Translator(TranslationModels, FileTranslator):
         while chunk := list(islice(stream, ahead * batch_size)):
             yield from self.translate(
                 chunk,
-                replace(options, seed=options.seed + done),
+                options.seeded(done),
                 alignments=alignments,
                 prefixes=[prefix] * len(chunk) if prefix else None,
                 batch_size=batch_size,
@@ -363,6 +360,8 @@ class Translator(TranslationModels, FileTranslator):
         longest = options.maximum_length
         if self.longest_target is not None:
             longest = min(longest, self.longest_target)
+        if beam is None and nbest is None and longest == options.maximum_length:
+            return options
         return replace(
             options,
             beam=options.beam if beam is None else beam,

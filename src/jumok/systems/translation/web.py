@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from jumok.bundle.described import section_of
 from jumok.bundle.reading import Bundle
 from jumok.config import TransformerConfig
 from jumok.data.pieces import PieceTable, read_pieces
 from jumok.decoding import DecodingOptions
+from jumok.decoding.options import FOR_TRANSLATION
 from jumok.engine.image import ImageOf, MemoryImage, places_of
 from jumok.engine.packing import Kind
 from jumok.engine.structures import LinearLayout, ModelLayout
 from jumok.engine.transformer import NativeTransformer
 from jumok.engine.wasm import engine_wasm
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
 from jumok.inspection.findings import TraceFindings
 from jumok.inspection.page.document import document
 from jumok.inspection.page.tours import built_in
@@ -32,12 +32,11 @@ from jumok.systems.loading import load_tokenizer, reading_of
 from jumok.systems.native.models import FURTHEST, lacking, native_model
 from jumok.systems.reach import longest_part, positions_end
 from jumok.systems.translation.on_engine import rules_of
-from jumok.systems.translation.translator import DEFAULTS
 
 ENTRY = "exported.js"
-TABLES = ("source_table", "target_table")
+EMBEDDING_TABLES = ("source_table", "target_table")
 PLACES = ("source_places", "target_places", "turn")
-COUNTS = {"encoder": "encoder_blocks", "decoder": "decoder_blocks"}
+BLOCK_COUNTS = {"encoder": "encoder_blocks", "decoder": "decoder_blocks"}
 
 
 @dataclass(frozen=True)
@@ -69,12 +68,12 @@ class WebTranslator:
     """
 
     def __init__(
-        self, bundle: Bundle, kind: Kind = "int8", options: DecodingOptions = DEFAULTS
+        self, bundle: Bundle, kind: Kind = "int8", options: DecodingOptions = FOR_TRANSLATION
     ) -> None:
         self.config = exported_section(bundle)
         self.bundle, self.kind = bundle, kind
         self.tokenizer, self.max_tokens = load_tokenizer(bundle), longest_part(bundle)
-        self.pieces = _pieces(bundle, self.tokenizer.model)
+        self.pieces = _page_tokens(bundle, self.tokenizer.model)
         most = min(options.maximum_length, positions_end(bundle) or FURTHEST)
         self.options = replace(options, maximum_length=most)
         self.rules = rules_of(self.options, [self.max_tokens + 1])
@@ -163,7 +162,7 @@ class WebTranslator:
         found = {}
         layout, packed = self._layout, self.engine.packed.arrays
         as_output = self.config.tied != "none" and self.config.positions_join == "add"
-        for address in {getattr(layout, name) for name in TABLES}:
+        for address in {getattr(layout, name) for name in EMBEDDING_TABLES}:
             table = packed.arrays[address]
             shared = as_output and address == layout.target_table
             layer = layout.output if shared else packed.matrix(table.astype(np.float32))
@@ -184,7 +183,7 @@ class WebTranslator:
         for name in PLACES:
             if address := getattr(layout, name):
                 arrays[address] = arrays[address][:reach]
-        writer = ImageOf(arrays, COUNTS, frozenset(self._tables))
+        writer = ImageOf(arrays, BLOCK_COUNTS, frozenset(self._tables))
         model = writer.add(layout)
         fields = {name: model + offset for name, _, offset in places_of(ModelLayout)}
         listed = [
@@ -193,7 +192,9 @@ class WebTranslator:
                 "rows": table.layer.outputs,
                 "columns": table.layer.inputs,
                 "factor": table.factor,
-                "fields": [fields[name] for name in TABLES if getattr(layout, name) == address],
+                "fields": [
+                    fields[name] for name in EMBEDDING_TABLES if getattr(layout, name) == address
+                ],
             }
             for address, table in self._tables.items()
         ]
@@ -216,10 +217,10 @@ def exported_section(bundle: Bundle) -> TransformerConfig:
     Raises:
         ConfigError: the page cannot run the model.
     """
-    config = section_of(bundle)
+    config = bundle.section
     if not isinstance(config, TransformerConfig):
         raise _not_exported(bundle, f"kind = {bundle.config.model.get('kind')!r}")
-    if (lacks := lacking(bundle)) is not None:
+    if (lacks := lacking(config)) is not None:
         raise _not_exported(bundle, lacks)
     return config
 
@@ -229,7 +230,7 @@ def windows_of(config: TransformerConfig, layers: int) -> list[int]:
     return [config.window_of(layer) or 0 for layer in range(layers)]
 
 
-def _pieces(bundle: Bundle, model: bytes) -> PieceTable:
+def _page_tokens(bundle: Bundle, model: bytes) -> PieceTable:
     pieces = read_pieces(model)
     if (lacks := pieces.lacks_in_page) is not None:
         raise _not_exported(bundle, lacks)
@@ -241,5 +242,5 @@ def _not_exported(bundle: Bundle, lacks: str) -> ConfigError:
         "this model cannot be exported to a page.",
         expected="a Transformer for translation that the native engine serves",
         got=lacks,
-        place=Place(bundle.folder),
+        place=Location(bundle.folder),
     )

@@ -1,7 +1,7 @@
 """Generates a recipe for parallel files, sized to the number of pairs.
 
-The sizes follow measured or published results: small corpora need a small, strongly regularised
-model (Sennrich and Zhang 2019); the paper's base size is better from about half a million pairs on.
+Small corpora need a small, strongly regularised model (Sennrich and Zhang 2019); the paper's base
+size is better from about half a million pairs on.
 """
 
 import json
@@ -17,14 +17,14 @@ class Size:
     """The settings for corpora of up to `pairs` pairs; None: of any size.
 
     Attributes:
-        pieces: the size of the joint vocabulary; the smallest corpora use characters, and then it
+        subwords: the size of the joint vocabulary; the smallest corpora use characters, and then it
             is the maximum.
         batch: target tokens per step.
     """
 
     pairs: int | None
     kind: str
-    pieces: int
+    subwords: int
     dim: int
     heads: int
     layers: int
@@ -66,7 +66,7 @@ def recipe_for(
     pairs = sum(1 for _ in read_pairs(corpus))
     size = size_for(pairs)
     suffixes = [_language(path) for path in (corpus.source, corpus.target)]
-    codes = [said or suffix for said, suffix in zip(languages, suffixes, strict=True)]
+    codes = [given_code or suffix for given_code, suffix in zip(languages, suffixes, strict=True)]
     text = json.dumps  # a JSON string is a TOML string
     return f"""\
 # Made by jumok for {pairs:,} pairs; edit it as needed and train from this file.
@@ -84,7 +84,7 @@ skip_damaged = {text(corpus.skip_damaged)}  # true: leave out and count rows tha
 
 [tokenizer]
 kind = {text(size.kind)}
-size = {size.pieces}
+size = {size.subwords}
 
 [model]
 dim = {size.dim}
@@ -110,11 +110,10 @@ patience = 6
 
 
 def _files(corpus: Corpus) -> str:
-    """The corpus's keys in a recipe."""
     if corpus.file is None:
         sides = {"source": corpus.source, "target": corpus.target}
         return "\n".join(f"{side} = {_path(path)}" for side, path in sides.items() if path)
-    columns = [json.dumps(each) for each in (corpus.source_column, corpus.target_column)]
+    columns = [json.dumps(column) for column in (corpus.source_column, corpus.target_column)]
     return (
         f"file = {_path(corpus.file)}\nsource_column = {columns[0]}\ntarget_column = {columns[1]}"
     )

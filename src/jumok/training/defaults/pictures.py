@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from jumok.data.files.images import ImageSource
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,6 @@ class Folder:
 
     @property
     def pictures(self) -> int:
-        """All names."""
         return sum(self.labels.values())
 
 
@@ -49,26 +48,26 @@ def read_folder(folder: Path) -> Folder:
             expected="a folder of images for each label: cat/0001.jpg, dog/0001.jpg",
             got=", ".join(f"{label} ({count:,})" for label, count in labels.items())
             or "no folder with images",
-            place=Place(folder),
+            place=Location(folder),
         )  # fmt: skip
-    below = [each for each in sorted(folder.iterdir()) if each.is_dir()]
-    empty = (each.name for each in below if not each.name.startswith("."))
+    below = [path for path in sorted(folder.iterdir()) if path.is_dir()]
+    empty = (path.name for path in below if not path.name.startswith("."))
     known = {PurePosixPath(name).parts[0] for name in ImageSource(folder).names}
     return Folder(labels, tuple(name for name in empty if name not in known))
 
 
-def recipe_for_pictures(folder: Path, found: Folder, name: str) -> str:
+def recipe_for_pictures(folder: Path, images: Folder, name: str) -> str:
     """A complete recipe, as TOML for the user to edit."""
-    small = found.pictures < 5_000
-    steps = 1_500 if small else 3_000 if found.pictures < 30_000 else 10_000
+    small = images.pictures < 5_000
+    steps = 1_500 if small else 3_000 if images.pictures < 30_000 else 10_000
     path = json.dumps(str(folder.absolute()).replace("$", "$$"), ensure_ascii=False)
     return f"""\
-# Made by jumok for {found.pictures:,} pictures of {len(found.labels)} labels; edit it as needed.
+# Made by jumok for {images.pictures:,} pictures of {len(images.labels)} labels; edit it as needed.
 # All keys: jumok recipes show cifar10-attention
 name = {json.dumps(name)}
 
 [data]
-validation_pictures = {min(1_000, max(1, found.pictures // 10))}  # held out
+validation_pictures = {min(1_000, max(1, images.pictures // 10))}  # held out
 skip_damaged = false  # true: leave out images that cannot be read
 
 [[data.train]]

@@ -1,7 +1,6 @@
 """Generates a recipe for a language model of plain text, sized to the length of the text.
 
-The sizes follow the recipes shakespeare-bpe and enko-ko-lm, whose numbers are measured: a megabyte
-needs a vocabulary of a thousand subwords and 128 dimensions; larger texts, a larger model. The
+The sizes follow the recipes shakespeare-bpe and enko-ko-lm, whose numbers are measured. The
 smallest texts overfit within minutes, so training stops when the validation loss rises.
 """
 
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from jumok.data.files.formats import bare_name
 from jumok.data.texts.corpus import Rule, TextCorpus, all_documents
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 
 LEAST = 10_000
 """Characters of the shortest text that a recipe is made for."""
@@ -32,7 +31,7 @@ class TextSize:
     """The settings for texts of up to `characters` characters; None: of any length.
 
     Attributes:
-        pieces: the subwords of the vocabulary besides single characters and bytes.
+        subwords: the subwords of the vocabulary besides single characters and bytes.
         context: tokens of a window.
         batch: tokens per step.
         average: the decay of the averaged weights.
@@ -41,7 +40,7 @@ class TextSize:
     """
 
     characters: int | None
-    pieces: int
+    subwords: int
     dim: int
     heads: int
     layers: int
@@ -72,10 +71,9 @@ class TextLength:
 
     Attributes:
         characters: the length of the text.
-        documents: their number.
-        alphabet: the most frequent characters that make up `COVERAGE` of the text: their number.
-        words: the number of distinct words of two letters or more, as far as it matters; at least
-            as many subwords can be made of them.
+        alphabet: how many of the most frequent characters make up `COVERAGE` of the text.
+        words: distinct words of two letters or more, as far as they matter; at least as many
+            subwords can be made of them.
     """
 
     characters: int
@@ -91,18 +89,14 @@ def text_size_for(characters: int) -> TextSize:
 
 
 def measure(corpora: Sequence[TextCorpus], rule: Rule) -> TextLength:
-    """Reads the text once.
-
-    Raises:
-        DataError: a file cannot be read, or the text is too short to train on.
-    """
+    """Reads the text once."""
     counts: Counter[str] = Counter()
     words: set[str] = set()
     documents = 0
     for document in all_documents(corpora, rule):
         counts.update(document)
         documents += 1
-        if len(words) < LADDER[-1].pieces:
+        if len(words) < LADDER[-1].subwords:
             words.update(WORD.findall(document))
     characters = counts.total()
     if characters < LEAST:
@@ -111,17 +105,17 @@ def measure(corpora: Sequence[TextCorpus], rule: Rule) -> TextLength:
             expected=f"at least {LEAST:,} characters; a book has 500,000",
             got=f"{characters:,} characters",
             do="give more text: --text FILE --text FILE",
-            place=Place(corpora[0].file),
+            place=Location(corpora[0].file),
         )
     return TextLength(characters, documents, _alphabet(counts), len(words))
 
 
 def _alphabet(counts: Counter[str]) -> int:
-    wanted, number = COVERAGE * counts.total(), 0
+    missing, number = COVERAGE * counts.total(), 0
     for _, count in counts.most_common():
-        if wanted <= 0:
+        if missing <= 0:
             break
-        wanted -= count
+        missing -= count
         number += 1
     return number
 
@@ -153,7 +147,7 @@ language = {text(_language(files))}
 {_corpora(files)}
 [tokenizer]
 kind = "bpe"
-size = {FIXED + length.alphabet + min(size.pieces, length.words)}
+size = {FIXED + length.alphabet + min(size.subwords, length.words)}
 character_coverage = {COVERAGE}
 
 [model]
@@ -190,11 +184,13 @@ def _corpora(files: Iterable[Path]) -> str:
 
 def _language(files: Sequence[Path]) -> str:
     """ "ko" of "news.ko" and "news.ko.txt.gz"; "" if the names do not agree on a code."""
-    found = {_code(file) for file in files}
-    return found.pop() if len(found) == 1 else ""
+    codes = {_code(file) for file in files}
+    return codes.pop() if len(codes) == 1 else ""
 
 
 def _code(file: Path) -> str:
-    suffixes = [each.removeprefix(".") for each in Path(bare_name(file)).suffixes]
-    codes = [each for each in suffixes if len(each) == 2 and each.isalpha() and each.islower()]
+    suffixes = [suffix.removeprefix(".") for suffix in Path(bare_name(file)).suffixes]
+    codes = [
+        suffix for suffix in suffixes if len(suffix) == 2 and suffix.isalpha() and suffix.islower()
+    ]
     return codes[-1] if codes else ""

@@ -1,4 +1,4 @@
-"""What a run can do about the memory of its device."""
+"""The memory of a run's device: recomputed blocks, freed memory, advice when it is full."""
 
 import ctypes
 import re
@@ -34,14 +34,11 @@ def recompute(model: nn.Module) -> None:
 
 
 def give_back_freed_memory() -> None:
-    """Gaps that freed tensors have left go back to the system, and new ones are fewer.
+    """Gives freed memory back to the system, now and from now on, where the C library is glibc.
 
-    Tensors of LARGE bytes get memory of their own from now on, which goes back when they are freed;
-    but where one fits into an earlier gap, it is put there, and leaves it as a gap again.
-
-    glibc, once it has seen blocks of up to 32 MB come and go, keeps such blocks for the next ones.
-    Between tensors that stay, these gaps fit few others, and a process grows to twice of what it
-    uses. Other C libraries are left as they are.
+    glibc keeps freed blocks of up to 32 MB for the next ones. Between tensors that stay, these gaps
+    fit few others, and a process grows to twice of what it uses. Tensors of LARGE bytes get memory
+    of their own from now on, unless they fit into an earlier gap.
     """
     try:
         library = ctypes.CDLL(None)
@@ -55,11 +52,7 @@ def give_back_freed_memory() -> None:
 
 @contextmanager
 def memory_explained(training: TrainingConfig, device: torch.device) -> Iterator[None]:
-    """Says what to lower when the memory of a GPU is full.
-
-    Raises:
-        TrainingError: it is.
-    """
+    """Raises a TrainingError that says what to lower when the memory of a GPU is full."""
     try:
         yield
     except torch.OutOfMemoryError as error:
@@ -71,7 +64,7 @@ def memory_explained(training: TrainingConfig, device: torch.device) -> Iterator
 
 
 def advice(training: TrainingConfig) -> str:
-    """What to set, of these two keys: the model and its optimizer stay as they are."""
+    """What to set when a GPU is full: smaller micro-batches, or recomputing."""
     half = max(1, training.tokens_per_micro_batch // 2)
     lower = (
         f"--set training.tokens_per_micro_batch={half} (now {training.tokens_per_micro_batch}): "

@@ -10,14 +10,14 @@ from jumok.kernels.cross_entropy import smoothed_cross_entropy
 from jumok.models.captioner import CaptionerModel
 from jumok.models.memory import Memory
 from jumok.shapes import Float, Int, Tensor
-from jumok.training.objectives.real import real_states
+from jumok.training.objectives.packed import real_states
 
 
 def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float[Tensor, ""]:
     """The label-smoothed cross-entropy of each target token, given the previous ones.
 
     A model with doubly stochastic attention adds its weight times `overlooked`, the mean over its
-    layers. The attention weights are recorded by an observer; decoders are not involved.
+    layers.
     """
     assert isinstance(model, CaptionerModel)
     memory = model.encode(batch.pictures)
@@ -25,18 +25,18 @@ def captioning(model: nn.Module, batch: CaptionBatch, smoothing: float) -> Float
         memory = memory.select(batch.rows)
     if not model.doubly_stochastic:
         return _cross_entropy(model, memory, batch, smoothing)
-    seen: dict[str, list[Tensor]] = {site: [] for site in model.cross_sites}
+    weights_of: dict[str, list[Tensor]] = {site: [] for site in model.cross_sites}
 
-    def keep(site: str, attention: Attention) -> None:
-        seen[site].append(attention.weights.mean(dim=1))  # over the heads
+    def record(site: str, attention: Attention) -> None:
+        weights_of[site].append(attention.weights.mean(dim=1))  # over the heads
 
-    with observe(model, keep, lambda site: site in seen):
+    with observe(model, record, lambda site: site in weights_of):
         loss = _cross_entropy(model, memory, batch, smoothing)
     places = rows_of(model, batch).places
     # An RNN attends step by step; a Transformer's layer computes all steps at once.
-    looked = (real_states(torch.cat(steps, dim=1), places) for steps in seen.values())
+    maps = (real_states(torch.cat(steps, dim=1), places) for steps in weights_of.values())
     count = len(batch.rows)
-    terms = [overlooked(weights, batch.captions, count) for weights in looked]
+    terms = [overlooked(weights, batch.captions, count) for weights in maps]
     return loss + model.doubly_stochastic * torch.stack(terms).mean()
 
 
@@ -65,8 +65,7 @@ def overlooked(
 ) -> Float[Tensor, ""]:
     """sum over captions and cells of (1 - sum over steps of the cell's weight)^2.
 
-    The weights of a caption of T steps sum to T, so over L cells the minimum is L (1 - T / L)^2: if
-    the grid has more cells than the caption has words, all cells receive equal attention.
+    The weights of a caption of T steps sum to T, so over L cells the minimum is L (1 - T / L)^2.
 
     Args:
         captions: the caption of each position, from 0.
@@ -74,5 +73,5 @@ def overlooked(
 
     Source: Xu et al. 2015, section 4.2.1, formula 14.
     """
-    looked = weights.new_zeros(count, weights.shape[1], dtype=torch.float32)
-    return ((1.0 - looked.index_add(0, captions, weights.float())) ** 2).sum()
+    totals = weights.new_zeros(count, weights.shape[1], dtype=torch.float32)
+    return ((1.0 - totals.index_add(0, captions, weights.float())) ** 2).sum()

@@ -18,8 +18,12 @@ from jumok.models.causal import CausalLanguageModel
 from jumok.models.image_classifier import ImageClassifier
 from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Float, Tensor
-from jumok.training.objectives.packed import decoder_states, documents_of, targets_of
-from jumok.training.objectives.real import real_states
+from jumok.training.objectives.packed import (
+    decoder_states,
+    documents_of,
+    real_states,
+    targets_of,
+)
 from jumok.training.task import MicroBatch, Objective, finite
 
 
@@ -38,7 +42,7 @@ class ConsistentTranslation:
     """R-Drop: every pair is computed twice with different dropout masks, and both outputs should
     agree.
 
-    Its loss is half of the paper's, so that it compares with `translation`: the mean of the two
+    The loss is half of the paper's, to compare with `translation`: the mean of the two
     cross-entropies, and weight / 4 of the two divergences' sum.
 
     Source: Wu, Li et al. 2021, "R-Drop", where `weight` is called alpha.
@@ -50,10 +54,10 @@ class ConsistentTranslation:
         assert isinstance(model, SequenceToSequence)
         hidden = decoder_states(model, batch, times=2)
         both = hidden.unflatten(0, (2, -1)).flatten(1, 2)
-        readings = both.index_select(1, batch.places).transpose(0, 1)
+        states = both.index_select(1, batch.places).transpose(0, 1)
         targets, output = targets_of(batch.target_output, batch.places), model.decoder.output
         return 0.5 * consistent_cross_entropy(
-            readings, output.weight, targets, smoothing, self.weight / 2, output.cap
+            states, output.weight, targets, smoothing, self.weight / 2, output.cap
         )
 
 
@@ -78,11 +82,7 @@ def next_token(model: nn.Module, batch: TextBatch, smoothing: float) -> Float[Te
 
 @torch.no_grad()
 def mean_loss(objective: Objective, model: nn.Module, batches: Iterable[MicroBatch]) -> float:
-    """The loss per target over all `batches`, in nats, without label smoothing.
-
-    Raises:
-        TrainingError: what `finite` raises.
-    """
+    """The loss per target over all `batches`, in nats, without label smoothing; see `finite`."""
     device = next(model.parameters()).device
     losses, targets = [], 0
     for batch in batches:

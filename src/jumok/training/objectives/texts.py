@@ -8,7 +8,7 @@ from jumok.kernels.cross_entropy import smoothed_cross_entropy
 from jumok.models.classifier import TextClassifier
 from jumok.models.masked import MaskedLanguageModel
 from jumok.shapes import Float, Tensor
-from jumok.training.objectives.real import real_states
+from jumok.training.objectives.packed import real_states
 
 
 def guess_masked(model: nn.Module, batch: MaskedBatch, smoothing: float) -> Float[Tensor, ""]:

@@ -29,7 +29,6 @@ class Average:
             self._ema[window].lerp_(weights[window], 1.0 - decay)
 
     def snapshot(self, weights: Float[Tensor, " size"]) -> None:
-        """Called at every validation."""
         if self._config.kind == "last":
             self._last = [*self._last, weights.clone()][-self._config.last :]
 
@@ -46,12 +45,10 @@ class Average:
         return weights
 
     def state(self) -> dict[str, Tensor]:
-        """The state for an exact resume."""
         kept = {f"average.last.{i}": snapshot for i, snapshot in enumerate(self._last)}
         return kept if self._ema is None else {"average.ema": self._ema}
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        """Restores the result of `state`."""
         if self._ema is not None:
             self._ema.copy_(state["average.ema"])
         count = sum(name.startswith("average.last.") for name in state)

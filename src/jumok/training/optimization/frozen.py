@@ -1,8 +1,7 @@
 """Frozen rows of embedding tables, which training leaves bit-identical.
 
-A gradient of zero would not be enough: weight decay would still shrink them, and the mean of equal
-numbers need not be equal to them. So their gradient is zero, which excludes them from the norm that
-is clipped, and they are written back after every step and into every average.
+A gradient of zero, which excludes them from the norm that is clipped, is not enough: weight decay
+and averaging would still change them. So they are written back after every step.
 """
 
 import torch
@@ -32,11 +31,7 @@ def frozen_elements(model: nn.Module, layout: FlatParameters) -> Bool[Tensor, " 
 
 
 class FrozenRows:
-    """Frozen elements of some weights.
-
-    Args:
-        frozen: which of them are; None: none.
-    """
+    """Frozen elements of some weights; None: none."""
 
     def __init__(
         self, frozen: Bool[Tensor, "*axes"] | None, weights: Float[Tensor, "*axes"]
@@ -45,15 +40,12 @@ class FrozenRows:
         self.remember(weights)
 
     def remember(self, weights: Float[Tensor, "*axes"]) -> None:
-        """Stores the values of the rows in `weights`."""
         self._kept = weights[:0] if self._frozen is None else weights[self._frozen]
 
     def silence(self, gradient: Float[Tensor, "*axes"]) -> None:
-        """Sets their gradient to zero."""
         if self._frozen is not None:
             gradient.masked_fill_(self._frozen, 0.0)
 
     def restore(self, weights: Float[Tensor, "*axes"]) -> None:
-        """Writes them back."""
         if self._frozen is not None:
             weights.masked_scatter_(self._frozen, self._kept)

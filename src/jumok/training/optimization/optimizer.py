@@ -31,16 +31,11 @@ MUON_FACTOR = 0.2
 class Optimizer:
     """Updates a slice of the weights by its gradient, and keeps the moments.
 
-    AdamW calls the function behind torch.optim.AdamW(fused=True). The class itself would import
-    torch's compiler, which takes 2.6 seconds and is not used here.
-
     Args:
         ranges: of the row, those that are the slice: of Muon's matrices, and of all other weights.
-        master: the slice.
-        gradient: of the slice.
-        precision: of the products in Muon; bfloat16 where it is faster on this machine.
-        pool: threads of one core each, which share the work: the bits of a product may depend on
-            the number of cores that compute it.
+        master, gradient: of the slice.
+        precision: of the products in Muon.
+        pool: threads of one core each: the bits of a product may depend on the number of cores.
     """
 
     def __init__(
@@ -68,7 +63,6 @@ class Optimizer:
         self._betas = betas
 
     def step(self, learning_rate: float) -> None:
-        """One step with the current gradient."""
         self._steps += 1
         size, device = len(self._others), self._others.device
         spans = (0, self._decayed, self._weight_decay), (self._decayed, size, 0.0)
@@ -78,8 +72,8 @@ class Optimizer:
             for window in windows(start, end, device)
         ]
         running += [self._pool.submit(self._muon, unit, learning_rate) for unit in self._units]
-        for each in running:
-            each.result()
+        for update in running:
+            update.result()
 
     def state(self) -> dict[str, Tensor]:
         """Its moments: `muon.` of the first range, `adamw.` of the second one."""
@@ -91,7 +85,6 @@ class Optimizer:
         }
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Restores the result of `state`."""
         for name, tensor in self.state().items():
             tensor.copy_(state[name])
 
@@ -119,8 +112,8 @@ class Optimizer:
 def windows(start: int, end: int, device: torch.device) -> Iterator[slice]:
     """Parts of a row, for threads that share it; on a GPU, all of it.
 
-    They begin on cache lines if the row does. A vector instruction then never meets a rest, which
-    is computed in another way: so the bits do not depend on where a row was cut.
+    They begin on cache lines if the row does, so that vector instructions never meet a rest, which
+    would be rounded differently: the bits do not depend on where a row was cut.
     """
     size = WINDOW if device.type == "cpu" else max(1, end - start)
     return (slice(at, min(at + size, end)) for at in range(start, end, size))
@@ -131,8 +124,7 @@ def orthogonalize(
 ) -> Float[Tensor, "count rows columns"]:
     """Each matrix with its singular values brought near 1 (0.7 to 1.2), its directions kept.
 
-    X <- a X + (b A + c A^2) X with A = X X^T, five times, from the matrix at a norm of 1: an odd
-    polynomial of the singular values that pulls them all towards 1.
+    X <- a X + (b A + c A^2) X with A = X X^T, five times, from the matrix at a norm of 1.
 
     Source: Jordan et al. 2024 (the coefficients); Newton and Schulz's iteration.
     """

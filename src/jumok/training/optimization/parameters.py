@@ -7,7 +7,7 @@ from torch import nn
 
 from jumok.kernels.linear import Linear
 from jumok.shapes import Float, Tensor
-from jumok.training.optimization.slices import ALIGN, Range, Stretch, in_blocks
+from jumok.training.optimization.slices import ALIGN, Range, RowSegment, in_blocks
 
 TOGETHER = 1 << 20
 """Elements of matrices of one shape that Muon steps together, and one process owns."""
@@ -18,8 +18,7 @@ class FlatParameters:
 
     Attributes:
         hidden: where the matrices of linear layers and convolutions end.
-        matrices: where each stack of them starts, and its shape (count rows columns): matrices of
-            one shape are adjacent.
+        matrices: where each stack of equal shapes starts, and its shape (count rows columns).
         decayed: where all matrices end. Weight decay applies to them only, not to norms and biases.
         size: elements of the whole row.
     """
@@ -35,11 +34,11 @@ class FlatParameters:
             parameter = pair[1]
             return id(parameter) not in inner, parameter.ndim < 2, inner.get(id(parameter), ())[1:]
 
-        self._places: list[tuple[str, int, torch.Size]] = []
+        self._starts: list[tuple[str, int, torch.Size]] = []
         self.matrices: list[tuple[int, tuple[int, int, int]]] = []
         self.size = self.decayed = self.hidden = 0
         for name, parameter in sorted(model.named_parameters(), key=order):
-            self._places.append((name, self.size, parameter.shape))
+            self._starts.append((name, self.size, parameter.shape))
             if id(parameter) in inner:
                 self._stack(*inner[id(parameter)])
             self.size += -(-parameter.numel() // ALIGN) * ALIGN
@@ -49,38 +48,35 @@ class FlatParameters:
                 self.hidden = self.size
 
     @property
-    def places(self) -> list[tuple[str, Range, torch.Size]]:
-        """Each parameter's name, its range of the row and its shape; what a range has more than the
-        parameter, up to the next cache line, is zero.
+    def entries(self) -> list[tuple[str, Range, torch.Size]]:
+        """Each parameter's name, its range of the row and its shape; the range ends at the next
+        cache line, filled up with zeros.
         """
-        ends = [start for _, start, _ in self._places[1:]] + [self.size]
+        ends = [start for _, start, _ in self._starts[1:]] + [self.size]
         return [
             (name, (start, end), shape)
-            for (name, start, shape), end in zip(self._places, ends, strict=True)
+            for (name, start, shape), end in zip(self._starts, ends, strict=True)
         ]
 
     @property
     def units(self) -> list[tuple[int, tuple[int, int, int]]]:
         """The stacks in parts of about TOGETHER elements, each with its start and its shape."""
-        found = []
+        units = []
         for start, (count, rows, columns) in self.matrices:
             # A part starts on a cache line.
             fewest = ALIGN // math.gcd(ALIGN, rows * columns)
             most = max(1, TOGETHER // (fewest * rows * columns)) * fewest
             for first in range(0, count, most):
                 some = min(most, count - first), rows, columns
-                found.append((start + first * rows * columns, some))
-        return found
+                units.append((start + first * rows * columns, some))
+        return units
 
-    def stretches(self, hidden: int) -> list[Stretch]:
-        """The row with the places at which it may be cut: units of matrices up to `hidden`, and
-        blocks after them.
-        """
+    def segments(self, hidden: int) -> list[RowSegment]:
+        """Cuttable at units of matrices up to `hidden`, and at blocks after them."""
         units = [start for start, _ in self.units if start < hidden]
-        return [Stretch([*units, hidden]), in_blocks(hidden, self.size)]
+        return [RowSegment([*units, hidden]), in_blocks(hidden, self.size)]
 
     def _stack(self, count: int, rows: int, columns: int) -> None:
-        """Adds matrices at the end of the row: to the last stack, or to a new one."""
         if self.matrices:
             start, (before, *last) = self.matrices[-1]
             if last == [rows, columns] and start + before * rows * columns == self.size:
@@ -99,7 +95,7 @@ class FlatParameters:
         """Each parameter as a window into `flat`."""
         return {
             name: flat[start : start + shape.numel()].view(shape)
-            for name, start, shape in self._places
+            for name, start, shape in self._starts
         }
 
     def attach(
@@ -117,7 +113,7 @@ class FlatParameters:
 
 
 def as_matrices(layer: nn.Linear | nn.Conv2d) -> tuple[int, int, int]:
-    """The matrices of a layer: their number, rows and columns.
+    """The number, rows and columns of a layer's matrices.
 
     A convolution's filter is a row. The gates of a recurrent cell are a matrix each.
     """

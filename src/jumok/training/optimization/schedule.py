@@ -1,9 +1,8 @@
-"""The learning rate over the course of a run, as pure functions of the step.
+"""The learning rate over the course of a run: `peak x warmup x decay`, pure functions of the step.
 
-Every schedule is `peak x warmup x decay`. The decay of `cosine` and `warmup-stable-decay` follows
-the finished share of the run, so that the same recipe can have a number of steps or of minutes. The
-number of steps in a number of minutes is not known in advance, so the warm-up then ends after its
-steps or after `warmup_share` of the time, whichever comes first.
+Decay follows the finished share of the run, so that a recipe can have a number of steps or of
+minutes. In a run of minutes the warm-up ends after its steps or after `warmup_share` of the time,
+whichever comes first.
 """
 
 import math
@@ -17,7 +16,7 @@ def learning_rate(
     """The learning rate of one optimizer step.
 
     Args:
-        peak: the highest learning rate, reached at the end of the warm-up.
+        peak: reached at the end of the warm-up.
         step: counts from 1.
         share: the finished share of the run, 0 to 1: of its steps, or of its time.
         timed: the share is one of time.

@@ -1,17 +1,14 @@
 """The weights in rows of every parameter, brought together block by block: FSDP2.
 
 Each process has some rows of every float32 weight, of its gradient, its moments and its average
-(`shards.py`). A block's weights are brought together when it computes, forward and backward, and
-put aside again; those outside of blocks stay together for the whole micro-batch. After each
-micro-batch the gradients of a block are summed over the processes, which keep their rows of them.
-
-So all processes have to compute equally many micro-batches: whoever has fewer computes one that
-belongs to another process, and its loss is multiplied by zero.
+(`Shards`). All processes compute equally many micro-batches: one with fewer computes one that
+belongs to another process, and multiplies its loss by zero.
 
 Source: Rajbhandari et al. 2020 (ZeRO-3); Zhao et al. 2023 (FSDP).
 """
 
 import copy
+import math
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -26,9 +23,8 @@ from jumok.training.optimization.average import Average
 from jumok.training.optimization.frozen import FrozenRows, frozen_elements
 from jumok.training.optimization.optimizer import EPSILON
 from jumok.training.optimization.parameters import FlatParameters
-from jumok.training.optimization.shards import Shards
 from jumok.training.optimization.slices import Range
-from jumok.training.optimization.weights import Compute, ModelReplica, TrainingSetup, Turn
+from jumok.training.optimization.weights import Assignment, Compute, ModelReplica, TrainingSetup
 from jumok.training.ranks import ShardingRanks
 from jumok.training.task import Objective
 
@@ -36,11 +32,7 @@ INSTEAD = "--set training.sharding=slices"
 
 
 class Lossed(nn.Module):
-    """A model with its loss: the module that brings together all that is outside of blocks.
-
-    An objective calls parts of a model and reads the output's table, so the model itself is not
-    called.
-    """
+    """A model with its loss as one module: objectives call parts of a model only."""
 
     def __init__(self, model: nn.Module, objective: Objective) -> None:
         super().__init__()
@@ -48,7 +40,6 @@ class Lossed(nn.Module):
         self._objective = objective
 
     def forward(self, batch: object, smoothing: float) -> Float[Tensor, ""]:
-        """The loss summed over the batch's targets, in nats."""
         return self._objective(self.model, batch, smoothing)
 
 
@@ -57,10 +48,9 @@ class Sharded:
 
     Args:
         setup: its model is on the CPU until it is divided.
-        device: on which it trains.
 
     Raises:
-        ConfigError: the model or the recipe cannot be trained so; the text says what to do.
+        ConfigError: see `refuse_undivided`.
     """
 
     def __init__(self, setup: TrainingSetup, ranks: ShardingRanks, device: torch.device) -> None:
@@ -69,12 +59,12 @@ class Sharded:
         self._layout = FlatParameters(model)
         refuse_undivided(model, blocks, self._layout, config, ranks.count)
         self._shards = Shards(self._layout, ranks.count)
-        self._ranks, self._shares, self._threads = ranks, setup.shares, setup.threads
+        self._ranks, self._threads = ranks, setup.threads
         self.device = device
         self._betas, self._weight_decay = config.betas, config.weight_decay
         # A copy with the same buffers and no weights of its own: `averaged` fills it.
-        empty = {id(each): nn.Parameter(torch.empty(0)) for each in model.parameters()}
-        same = {id(each): each for each in model.buffers()}
+        empty = {id(tensor): nn.Parameter(torch.empty(0)) for tensor in model.parameters()}
+        same = {id(tensor): tensor for tensor in model.buffers()}
         self._bare = copy.deepcopy(model, {**empty, **same})
         frozen = frozen_elements(model, self._layout)
         lossed = Lossed(model.train(), setup.objective)
@@ -84,56 +74,46 @@ class Sharded:
         self._model = model
         self._replica = ModelReplica.of(model, lossed)
         own = self._own
-        self._means, self._squares = ([torch.zeros_like(each) for each in own] for _ in range(2))
+        self._means, self._squares = (
+            [torch.zeros_like(tensor) for tensor in own] for _ in range(2)
+        )
         self._steps = torch.zeros((), device=device)
-        self._averages = [Average(config.average, each) for each in own]
+        self._averages = [Average(config.average, tensor) for tensor in own]
         masks = [None] * len(own) if frozen is None else self._shards.cut(frozen, ranks.index)
         self._frozen = [
-            FrozenRows(None if mask is None or not mask.any() else mask.to(device), each)
-            for mask, each in zip(masks, own, strict=True)
+            FrozenRows(None if mask is None or not mask.any() else mask.to(device), tensor)
+            for mask, tensor in zip(masks, own, strict=True)
         ]
         self._gradients: list[Tensor] = []
         self._collected: Tensor | None = None
 
-    def turns(self, places: Sequence[Sequence[int]]) -> list[list[Turn]]:
+    def assign(self, micro_batches: Sequence[Sequence[int]]) -> list[list[Assignment]]:
         """What each share of this process computes: as many micro-batches as any other process."""
+        count = self._ranks.count
         # If its loss is not finite, the process whose own it is finds the same.
-        spare = Turn(next(share[-1] for share in places if share), counts=False)
-        each = [
-            [
-                number
-                for share in range(rank, self._shares, self._ranks.count)
-                for number in places[share]
-            ]
-            for rank in range(self._ranks.count)
-        ]
-        mine = range(self._ranks.index, self._shares, self._ranks.count)
-        found = [[Turn(number) for number in places[share]] for share in mine]
-        missing = max(map(len, each)) - len(each[self._ranks.index])
-        found[-1] += [spare] * missing
-        return found
+        spare = Assignment(next(share[-1] for share in micro_batches if share), counts=False)
+        sizes = [sum(map(len, micro_batches[rank::count])) for rank in range(count)]
+        own = micro_batches[self._ranks.index :: count]
+        assignments = [[Assignment(number) for number in share] for share in own]
+        assignments[-1] += [spare] * (max(sizes) - sizes[self._ranks.index])
+        return assignments
 
     def backward(
-        self, turns: Sequence[Sequence[Turn]], compute: Compute
+        self, assignments: Sequence[Sequence[Assignment]], compute: Compute
     ) -> Float[Tensor, "own_shares 2"]:
-        """Computes the gradient, one micro-batch after another; returns what `compute` gave for
-        each share, summed up.
-        """
         torch.set_num_threads(self._threads)  # validation sets it to its own
         for parameter in self._model.parameters():
             parameter.grad = None
-        sums = torch.zeros(len(turns), 2, dtype=torch.float64, device=self.device)
+        sums = torch.zeros(len(assignments), 2, dtype=torch.float64, device=self.device)
         with self._ranks.connected():
-            for number, share in enumerate(turns):
-                for turn in share:
-                    sums[number] += compute(self._replica, turn)
+            for number, share in enumerate(assignments):
+                for assignment in share:
+                    sums[number] += compute(self._replica, assignment)
         return sums
 
     @torch.no_grad()
-    def sum_up(self) -> Float[Tensor, " norms"]:
-        """The gradients have been summed up after each micro-batch; returns the norms of the rows
-        that each process has of each parameter.
-        """
+    def sum_gradients(self) -> Float[Tensor, " norms"]:
+        """The norms of the rows of all processes; FSDP2 has summed the gradients already."""
         self._gradients = []
         for parameter, frozen in zip(self._parameters, self._frozen, strict=True):
             assert parameter.grad is not None, "FSDP2 gives every parameter a gradient"
@@ -141,12 +121,13 @@ class Sharded:
             gradient *= self._ranks.count  # FSDP2 gives the mean, and gloo no other factor
             frozen.silence(gradient)
             self._gradients.append(gradient)
-        norms = torch.stack([torch.linalg.vector_norm(each) for each in self._gradients])
-        return torch.cat(list(self._ranks.gather(norms)))
+        norms = torch.stack(
+            [torch.linalg.vector_norm(gradient_rows) for gradient_rows in self._gradients]
+        )
+        return torch.cat(list(self._ranks.all_gather(norms)))
 
     @torch.no_grad()
     def step(self, scale: float | None, step: int, learning_rate: float) -> None:
-        """One step of AdamW for the rows of this process."""
         self._collected = None
         self._steps += 1
         own = self._own
@@ -167,49 +148,42 @@ class Sharded:
 
     @torch.no_grad()
     def snapshot(self) -> None:
-        """Adds the current weights to last-k averaging, and collects the average in the first
-        process, in the memory of its processor.
-        """
         own = self._own
         averaged = []
         for weights, frozen, average in zip(own, self._frozen, self._averages, strict=True):
             average.snapshot(weights)
-            found = average.weights(weights)
-            frozen.restore(found)
-            averaged.append(found)
+            mean = average.weights(weights)
+            frozen.restore(mean)
+            averaged.append(mean)
         self._collected = self._collect(self._joined(averaged))
 
     def averaged(self) -> nn.Module:
-        """A float32 copy of the model in evaluation mode, with the averaged weights."""
         model = copy.deepcopy(self._bare)
         self._layout.attach(model, self._whole.clone(), None)
         return model.to(self.device).eval().requires_grad_(False)
 
     def named(self) -> dict[str, Tensor]:
-        """The averaged weights by parameter name, in float32."""
         return self._layout.views(self._whole)
 
     @torch.no_grad()
     def state(self) -> dict[str, Tensor]:
         """What this process has, under the names that slices have."""
-        averages = [each.state() for each in self._averages]
+        averages = [average.state() for average in self._averages]
         return {
             "master": self._joined(self._own),
             "adamw.exp_avg": self._joined(self._means),
             "adamw.exp_avg_sq": self._joined(self._squares),
             "adamw.step": self._steps,
             "muon.momentum": torch.empty(0, device=self.device),
-        } | {name: self._joined([each[name] for each in averages]) for name in averages[0]}
+        } | {name: self._joined([average[name] for average in averages]) for name in averages[0]}
 
     def ranges(self, name: str) -> list[Range] | None:
-        """What a tensor of the state holds of the row in this process; None: all have the same."""
         if name == "adamw.step":
             return None
         return [(0, 0)] if name == "muon.momentum" else self._shards.ranges(self._ranks.index)
 
     @torch.no_grad()
     def load_state(self, state: Mapping[str, Tensor]) -> None:
-        """Restores the result of `state` bit for bit."""
         parts = {
             name: self._shards.split(row, self._ranks.index)
             for name, row in state.items()
@@ -221,23 +195,20 @@ class Sharded:
             self._means[number].copy_(parts["adamw.exp_avg"][number])
             self._squares[number].copy_(parts["adamw.exp_avg_sq"][number])
             self._frozen[number].remember(weights)
-            its = {name: some[number] for name, some in parts.items()}
-            self._averages[number].load_state(its)
+            own_parts = {name: some[number] for name, some in parts.items()}
+            self._averages[number].load_state(own_parts)
         self._collected = None
 
     @property
     def _parameters(self) -> list[nn.Parameter]:
-        """In the order of the row."""
         return [self._model.get_parameter(name) for name in self._shards.names]
 
     @property
     def _own(self) -> list[Tensor]:
-        """The rows that this process has of each parameter."""
-        return [_rows_of(each.detach()) for each in self._parameters]
+        return [_rows_of(parameter.detach()) for parameter in self._parameters]
 
     @property
     def _whole(self) -> Float[Tensor, " size"]:
-        """The averaged weights."""
         assert self._collected is not None, "snapshot() collects them"
         return self._collected
 
@@ -245,19 +216,18 @@ class Sharded:
         return self._shards.joined(parts, self._ranks.index)
 
     def _collect(self, own: Float[Tensor, " own"]) -> Float[Tensor, " size"]:
-        """The whole row in the first process, on the CPU; in the others it is empty."""
         nothing = own[:0]
         if self._ranks.index:
-            self._ranks.swap(0, own, nothing)
+            self._ranks.sendrecv(0, own, nothing)
             return nothing.cpu()
         row = torch.empty(self._layout.size)
         for rank in range(self._ranks.count):
             ranges = self._shards.ranges(rank)
-            theirs = own
+            received = own
             if rank:
-                theirs = own.new_empty(sum(end - start for start, end in ranges))
-                self._ranks.swap(rank, nothing, theirs)
-            parts = theirs.split([end - start for start, end in ranges])
+                received = own.new_empty(sum(end - start for start, end in ranges))
+                self._ranks.sendrecv(rank, nothing, received)
+            parts = received.split([end - start for start, end in ranges])
             for (start, end), part in zip(ranges, parts, strict=True):
                 row[start:end] = part
         return row
@@ -307,18 +277,18 @@ def refuse_undivided(
         if shared := seen & inside:
             raise ConfigError(
                 'training.sharding = "full" cannot divide a weight that several blocks share.',
-                got=", ".join(sorted(names[each] for each in shared)),
+                got=", ".join(sorted(names[identity] for identity in shared)),
                 do=INSTEAD,
             )
         seen |= inside
-    for name, _, shape in layout.places:
+    for name, _, shape in layout.entries:
         if not shape:
             raise ConfigError(
                 'training.sharding = "full" cannot divide a weight without rows.',
                 got=f"{name}, which is one number",
                 do=f"make it a vector of one element, or {INSTEAD}",
             )
-    rows = max(shape[0] for _, _, shape in layout.places)
+    rows = max(shape[0] for _, _, shape in layout.entries)
     most = -(-rows // count)
     if (count - 1) * most >= rows:
         raise ConfigError(
@@ -331,7 +301,6 @@ def refuse_undivided(
 
 
 def _outside(model: nn.Module, blocks: Sequence[Block]) -> list[nn.Parameter]:
-    """The parameters that modules outside of all blocks have."""
     inside = {id(module) for block in blocks for module in block.modules()}
     return [
         parameter
@@ -342,6 +311,68 @@ def _outside(model: nn.Module, blocks: Sequence[Block]) -> list[nn.Parameter]:
 
 
 def _rows_of(parameter: Tensor) -> Tensor:
-    """What this process has of a divided tensor."""
     rows: Tensor = parameter.to_local()  # type: ignore[attr-defined]
     return rows
+
+
+class Shards:
+    """The chunks of all parameters, as `torch.chunk` cuts their rows, for `count` processes.
+
+    A chunk is a range of the row of `FlatParameters`, so checkpoints of chunks and of slices are
+    alike, for any number of processes.
+    """
+
+    def __init__(self, layout: FlatParameters, count: int) -> None:
+        self._layout, self._count = layout, count
+        self.names = [name for name, _, _ in layout.entries]
+        self.size = layout.size
+
+    def shapes(self, index: int) -> list[torch.Size]:
+        """Those of what process `index` has."""
+        return [
+            torch.Size([end - first, *shape[1:]])
+            for (_, _, shape), (first, end) in zip(
+                self._layout.entries, self._rows(index), strict=True
+            )
+        ]
+
+    def ranges(self, index: int) -> list[Range]:
+        """The ranges of process `index`: with a parameter's last row also the zeros after it."""
+        ranges = []
+        for (_, (start, end), shape), (first, last) in zip(
+            self._layout.entries, self._rows(index), strict=True
+        ):
+            width = math.prod(shape[1:])
+            ends = last == shape[0] and first < last
+            ranges.append((start + first * width, end if ends else start + last * width))
+        return ranges
+
+    def joined(self, parts: Sequence[Tensor], index: int) -> Float[Tensor, " own"]:
+        """The parts that process `index` has, one after another, as its ranges say."""
+        ranges = self.ranges(index)
+        row = parts[0].new_zeros(sum(end - start for start, end in ranges))
+        for window, part in zip(self.split(row, index), parts, strict=True):
+            window.copy_(part)
+        return row
+
+    def split(self, row: Float[Tensor, " own"], index: int) -> list[Tensor]:
+        """The result of `joined` taken apart, as windows into it."""
+        lengths = [end - start for start, end in self.ranges(index)]
+        return [
+            part[: shape.numel()].view(shape)
+            for part, shape in zip(row.split(lengths), self.shapes(index), strict=True)
+        ]
+
+    def cut(self, row: Float[Tensor, " size"], index: int) -> list[Tensor]:
+        """What process `index` has of a whole row, as windows into it."""
+        return [
+            row[start : start + shape.numel()].view(shape)
+            for (start, _), shape in zip(self.ranges(index), self.shapes(index), strict=True)
+        ]
+
+    def _rows(self, index: int) -> list[Range]:
+        rows = []
+        for _, _, shape in self._layout.entries:
+            most = -(-shape[0] // self._count)
+            rows.append((min(index * most, shape[0]), min((index + 1) * most, shape[0])))
+        return rows

@@ -1,12 +1,8 @@
-"""How the flat row of weights is divided among the processes: who owns what, who meets whom.
+"""How the flat row of weights is divided among the processes, and who exchanges with whom.
 
-The row has stretches, and a stretch has places at which it may be cut. The places follow from the
-model alone, so whatever is computed from one place to the next has the same bits in any number of
-processes. Every process owns one slice: a range of each stretch.
-
-Processes meet in pairs, first the neighbours. With 8 processes on each of several machines, three
-quarters and more of what is exchanged stays inside of a machine: each meeting halves the range of
-slices that a process still has to do with.
+The boundaries at which it may be cut follow from the model alone, so whatever is computed between
+two of them has the same bits in any number of processes. Processes exchange in pairs, first the
+neighbours, and each step halves the range of slices: most of the traffic stays inside of a machine.
 
 Source: Rabenseifner 2004 (recursive halving and doubling); Rajbhandari et al. 2020 (ZeRO).
 """
@@ -20,7 +16,7 @@ ALIGN = 32
 """Elements: every parameter starts on a cache line, in bfloat16 too."""
 
 MOST_BLOCKS = 1 << 13
-"""The most blocks of a stretch without matrices. Each block has a norm of its own."""
+"""The most blocks of a segment without matrices. Each block has a norm of its own."""
 
 WINDOW, EXCHANGED = 1 << 18, 1 << 22
 """Elements of a slice that are exchanged at once, and of all slices: they bound the memory that
@@ -31,42 +27,41 @@ Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Stretch:
+class RowSegment:
     """A part of the row.
 
     Attributes:
-        places: where it may be cut, in ascending order: from its first element to its end.
+        boundaries: where it may be cut, ascending, from its first element to its end.
     """
 
-    places: Sequence[int]
+    boundaries: Sequence[int]
 
     def cut(self, number: int, count: int) -> int:
-        """Where slice `number` of `count` begins: the place nearest to equal slices."""
-        first, end = self.places[0], self.places[-1]
+        """Where slice `number` of `count` begins: the boundary nearest to equal slices."""
+        first, end = self.boundaries[0], self.boundaries[-1]
         equal = first + (end - first) * number // count
-        after = bisect_left(self.places, equal)
-        nearest = self.places[max(after - 1, 0) : after + 1]
+        after = bisect_left(self.boundaries, equal)
+        nearest = self.boundaries[max(after - 1, 0) : after + 1]
         return min(nearest, key=lambda place: abs(place - equal))
 
     def blocks(self, within: Range) -> list[int]:
-        """The elements from each place to the next one, in a range that begins and ends at one."""
-        first, last = (bisect_left(self.places, place) for place in within)
-        some = self.places[first : last + 1]
+        """The elements between the boundaries in a range that begins and ends at one."""
+        first, last = (bisect_left(self.boundaries, place) for place in within)
+        some = self.boundaries[first : last + 1]
         return [end - start for start, end in pairwise(some)]
 
 
-def in_blocks(first: int, end: int) -> Stretch:
-    """A stretch whose elements do not depend on each other, cut into blocks of one size."""
+def in_blocks(first: int, end: int) -> RowSegment:
+    """A segment whose elements do not depend on each other, cut into blocks of one size."""
     size = max(ALIGN, 1 << max(0, (end - first - 1) // MOST_BLOCKS).bit_length())
-    return Stretch([*range(first, end, size), end])
+    return RowSegment([*range(first, end, size), end])
 
 
 @dataclass(frozen=True)
-class Meeting:
+class ExchangeStep:
     """Two processes exchange what they have of each other's slices.
 
     Attributes:
-        other: the index of the other process.
         kept, given: the slices, by number, that belong to this side and to the other one.
     """
 
@@ -75,53 +70,52 @@ class Meeting:
     given: Range
 
 
-def meetings(index: int, count: int) -> list[Meeting]:
-    """Whom process `index` meets, one after another, until one slice is left.
+def exchange_steps(index: int, count: int) -> list[ExchangeStep]:
+    """The exchanges of process `index`, one after another, until one slice is left.
 
     Args:
         count: of the processes, a power of two.
     """
-    found = []
+    steps = []
     first, end = 0, count
     for bit in range(count.bit_length() - 1):
         middle = (first + end) // 2
         low, high = (first, middle), (middle, end)
         kept, given = (high, low) if index >> bit & 1 else (low, high)
-        found.append(Meeting(index ^ (1 << bit), kept, given))
+        steps.append(ExchangeStep(index ^ (1 << bit), kept, given))
         first, end = kept
-    return found
+    return steps
 
 
-def number_of(index: int, count: int) -> int:
+def slice_number(index: int, count: int) -> int:
     """The number of the slice that process `index` owns: its bits in reverse."""
-    return meetings(index, count)[-1].kept[0] if count > 1 else 0
+    return exchange_steps(index, count)[-1].kept[0] if count > 1 else 0
 
 
 class Slices:
     """The slices of a row.
 
     Args:
-        stretches: of the row, in their order.
-        count: of the slices, a power of two.
+        count: a power of two.
 
     Attributes:
         most_blocks: of a slice.
     """
 
-    def __init__(self, stretches: Sequence[Stretch], count: int) -> None:
-        self.stretches, self.count = stretches, count
-        self._cuts = [[each.cut(n, count) for n in range(count + 1)] for each in stretches]
+    def __init__(self, segments: Sequence[RowSegment], count: int) -> None:
+        self.segments, self.count = segments, count
+        self._cuts = [[segment.cut(n, count) for n in range(count + 1)] for segment in segments]
         self.most_blocks = max(self._blocks(number) for number in range(count))
 
     def ranges(self, first: int, end: int) -> list[Range]:
-        """What the slices from number `first` to `end` have of each stretch."""
+        """What the slices from number `first` to `end` have of each segment."""
         return [(cuts[first], cuts[end]) for cuts in self._cuts]
 
     def _blocks(self, number: int) -> int:
         ranges = self.ranges(number, number + 1)
         return sum(
-            len(stretch.blocks(within))
-            for stretch, within in zip(self.stretches, ranges, strict=True)
+            len(segment.blocks(within))
+            for segment, within in zip(self.segments, ranges, strict=True)
         )
 
     def windows(self, at_once: int = WINDOW) -> Iterator[list[Range]]:

@@ -1,7 +1,7 @@
-"""The weights of a model in training, whichever way several processes share them.
+"""The interface of the weights in training, whichever way several processes share them.
 
-There are two ways: `sliced.py`, a row of which each process updates a slice, and `sharded.py`, rows
-of every parameter, brought together block by block.
+`sliced.py` has a row of which each process updates a slice, `sharded.py` rows of every parameter,
+brought together block by block.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,6 @@ class TrainingSetup:
 
     Attributes:
         model: trained in place.
-        objective: the loss to minimize.
         precision: of products and activations.
         shares: of the micro-batches of a step, of all processes.
         threads: of this process (CPU).
@@ -39,13 +38,12 @@ class TrainingSetup:
 
 
 @dataclass(frozen=True)
-class Turn:
+class Assignment:
     """A micro-batch that a process computes.
 
     Attributes:
         index: its number in the update.
-        counts: whether its loss and gradient do. Where they do not, another process has it, and
-            this one computes it because all of them have to take part.
+        counts: False: it belongs to another process, and this one only has to take part.
     """
 
     index: int
@@ -57,7 +55,7 @@ class ModelReplica:
     """A model that computes one share after another.
 
     Attributes:
-        loss: of a batch, given the label smoothing.
+        loss: of a batch and the label smoothing.
     """
 
     model: nn.Module
@@ -68,42 +66,38 @@ class ModelReplica:
     def of(
         cls, model: nn.Module, loss: Callable[[Any, float], Float[Tensor, ""]]
     ) -> "ModelReplica":
-        """The replica of a model; a model has one generator of dropout masks."""
         noise = model.noise
         assert isinstance(noise, Noise)
         return cls(model, noise, loss)
 
 
-Compute = Callable[[ModelReplica, Turn], Float[Tensor, "2"]]
-"""The forward and backward pass of a turn; gives its summed loss and balance in float64."""
+Compute = Callable[[ModelReplica, Assignment], Float[Tensor, "2"]]
+"""The forward and backward pass of a assignment; gives its summed loss and balance in float64."""
 
 
 class Weights(Protocol):
-    """Computed weights, gradients, master weights, moments and averages.
+    """Computed weights, gradients, master weights, moments and averages, all on `device`.
 
     All processes call the same methods in the same order.
-
-    Attributes:
-        device: on which they are.
     """
 
     device: torch.device
 
-    def turns(self, places: Sequence[Sequence[int]]) -> list[list[Turn]]:
+    def assign(self, micro_batches: Sequence[Sequence[int]]) -> list[list[Assignment]]:
         """What each share of this process computes.
 
         Args:
-            places: the numbers of each share's micro-batches, of all processes; the largest first.
+            micro_batches: the numbers of each share's, of all processes; the largest first.
         """
         ...
 
     def backward(
-        self, turns: Sequence[Sequence[Turn]], compute: Compute
+        self, assignments: Sequence[Sequence[Assignment]], compute: Compute
     ) -> Float[Tensor, "own_shares 2"]:
-        """Computes the gradient of each share; returns what `compute` gave for each, summed up."""
+        """Computes the gradient of each share; returns the sums of what `compute` gave."""
         ...
 
-    def sum_up(self) -> Float[Tensor, " norms"]:
+    def sum_gradients(self) -> Float[Tensor, " norms"]:
         """Sums up the gradients of all processes; returns norms whose squares add up to that of the
         whole gradient.
         """
@@ -113,14 +107,12 @@ class Weights(Protocol):
         """One step of the optimizer, counted from 1.
 
         Args:
-            scale: by which the gradient is multiplied before; None: 1.
+            scale: multiplies the gradient before; None: 1.
         """
         ...
 
     def snapshot(self) -> None:
-        """Adds the current weights to last-k averaging, and collects the average in the first
-        process; called at every validation.
-        """
+        """Adds to last-k averaging, and collects the average in the first process."""
         ...
 
     def averaged(self) -> nn.Module:
@@ -139,7 +131,7 @@ class Weights(Protocol):
         ...
 
     def ranges(self, name: str) -> list[Range] | None:
-        """What a tensor of the state holds of the row (`FlatParameters`) in this process; None: all
+        """The ranges of the row (`FlatParameters`) in a tensor of the state; None: all processes
         have the same.
         """
         ...

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,12 +14,12 @@ from jumok.data.files.atomic import atomic_folder, write_durably
 from jumok.data.files.images import ImageSource, PictureFiles
 from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer, normalize
-from jumok.errors import DataError, Place
-from jumok.smallworld import scenes
+from jumok.errors import DataError, Location
 from jumok.systems.captioner import reader_of
 from jumok.training.folder import SCENES, TEST
 from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import Reporter
+from smallworld import scenes
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class PreparedCaptions:
 
     Attributes:
         checked: the validation images and their reference captions.
-        boxes: the boxes of the objects that validation captions name; None if they are not known.
+        boxes: of the objects that validation captions name; None: not known.
         sources: the name of every table, for the card.
     """
 
@@ -55,9 +55,6 @@ def prepare(config: CaptionConfig, home: Path, cache: Path, say: Reporter) -> Pr
     """Reads the captions, splits them by image, and stores the images at the model's size.
 
     The captions of the test images are written to test.tsv in the run's folder.
-
-    Raises:
-        DataError: a table or an image that cannot be read, or an empty split.
     """
     train_on, check_on, boxes = _corpora(config, home, say)
     splits = _splits(config, train_on, check_on, say)
@@ -111,35 +108,32 @@ def _splits(
     validation: tuple[CaptionCorpusConfig, ...],
     say: Reporter,
 ) -> dict[str, CaptionedSplit]:
-    """The images of train, validation and test.
-
-    If a validation table is given, no image of the training tables is held out.
-    """
+    """The images of train, validation and test; none is held out if a validation table is given."""
     data = config.data
     folders = [corpus.images for corpus in (*train, *validation)]
     shares = (0.0, 0.0) if validation else (data.validation_share, data.test_share)
-    found: dict[str, list[CaptionedSplit]] = {"train": [], "validation": [], "test": []}
+    parts_of: dict[str, list[CaptionedSplit]] = {"train": [], "validation": [], "test": []}
     for corpus in train:
         files = _files(corpus, config)
         pictures = _read(corpus, files, data.skip_damaged, folders.count(corpus.images) > 1, say)
         for name, split in split_pictures(pictures, *shares).items():
-            found[name].append(_pictures(corpus, files, split))
+            parts_of[name].append(_pictures(corpus, files, split))
     for corpus in validation:
         files = _files(corpus, config)
         pictures = _read(corpus, files, data.skip_damaged, folders.count(corpus.images) > 1, say)
-        found["validation"].append(_pictures(corpus, files, pictures))
+        parts_of["validation"].append(_pictures(corpus, files, pictures))
     return {
         name: CaptionedSplit(
             [item for part in parts for item in part.items],
             [captions for part in parts for captions in part.captions],
         )
-        for name, parts in found.items()
+        for name, parts in parts_of.items()
     }
 
 
 def _files(corpus: CaptionCorpusConfig, config: CaptionConfig) -> PictureFiles:
-    given = config.model.encoder.kind == "given"
-    return FeatureSource(corpus.images) if given else ImageSource(corpus.images)
+    precomputed = config.model.encoder.kind == "given"
+    return FeatureSource(corpus.images) if precomputed else ImageSource(corpus.images)
 
 
 def _read(
@@ -159,8 +153,11 @@ def _pictures(
     corpus: CaptionCorpusConfig, files: PictureFiles, pictures: Sequence[Captioned]
 ) -> CaptionedSplit:
     return CaptionedSplit(
-        [Item(files, each.file, Place(corpus.captions, each.line)) for each in pictures],
-        [each.captions for each in pictures],
+        [
+            Item(files, picture.file, Location(corpus.captions, picture.line))
+            for picture in pictures
+        ],
+        [picture.captions for picture in pictures],
     )
 
 
@@ -181,19 +178,12 @@ def _stored(
         [split.items[index] for index in inputs.kept],
         [split.captions[index] for index in inputs.kept],
     )
-    captions = list(_cut(kept.captions, tokenizer, config.data.max_tokens))
+    longest = config.data.max_tokens  # longer ones are truncated, so that their images are kept
+    captions = [[ids[:longest] for ids in tokenizer.encode_batch(texts)] for texts in kept.captions]
     # The store of the images does not depend on their captions.
     written = hashlib.sha256(json.dumps(captions).encode()).hexdigest()
     key = f"{inputs.key} {written[:16]}"
     return CaptionedPictures(inputs.values, captions, key), kept
-
-
-def _cut(
-    texts: Sequence[tuple[str, ...]], tokenizer: Tokenizer, longest: int
-) -> Iterator[list[list[int]]]:
-    """Captions as tokens; long ones are truncated, so that their images are kept."""
-    for captions in texts:
-        yield [ids[:longest] for ids in tokenizer.encode_batch(captions)]
 
 
 def _write_table(file: Path, split: CaptionedSplit) -> None:

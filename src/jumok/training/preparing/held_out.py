@@ -18,8 +18,7 @@ LARGEST_SHARE = 0.1  # of all texts, however many the recipe asks for
 class HeldOut:
     """The held-out texts, or the held-out source sentences of pairs.
 
-    Chosen by hash, so that every pair with the same source is on the same side: a sentence with
-    five translations cannot be in both training and validation.
+    Chosen by hash, so that all pairs with the same source are on the same side.
     """
 
     hashes: frozenset[int] = frozenset()

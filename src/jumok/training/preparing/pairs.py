@@ -4,16 +4,15 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 from jumok.config import CorpusConfig, TranslationConfig
 from jumok.config.data import DataConfig, SmallworldConfig
-from jumok.data.cache import digest
 from jumok.data.files.atomic import atomic_folder, write_durably
-from jumok.data.pairs.batches import Batch, Resampling, Updates, UpdateStream, padding
+from jumok.data.pairs.batches import Batch, Resampling, Updates, UpdateStream
 from jumok.data.pairs.cleaning.findings import CleaningReport
-from jumok.data.pairs.cleaning.surveyed import surveyed
+from jumok.data.pairs.cleaning.survey import survey_corpora
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.pairs.packing import PackedShape, PackedUpdates, plan_packed
 from jumok.data.pairs.pair import Pair
@@ -22,15 +21,12 @@ from jumok.data.pairs.sampler import PairSampler
 from jumok.data.pairs.store import Filters, PairCorpus, PairStore, digest_of_left, prepare_pairs
 from jumok.data.pairs.store import prepare as prepare_corpus
 from jumok.data.report import CorpusReport
+from jumok.data.store import digest
 from jumok.data.tokenizer import Tokenizer
-from jumok.late import late_imports
 from jumok.training.folder import CLEANING, SMALLWORLD, TEST
 from jumok.training.preparing.held_out import HeldOut
 from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import Reporter
-
-with late_imports():  # its tables take half a second
-    from jumok import smallworld
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,9 @@ def write_world(world: SmallworldConfig, seed: int, folder: Path, say: Reporter)
             "test": world.test_pairs,
         }
         with atomic_folder(home) as partial:
-            smallworld.write(partial, sizes, seed, world.minimum_words, world.maximum_words)
+            from smallworld import write
+
+            write(partial, sizes, seed, world.minimum_words, world.maximum_words)
         say(f"smallworld: {world.pairs:,} pairs written to {home}")
     return home
 
@@ -102,16 +100,8 @@ def corpus_of_pairs(config: CorpusConfig, skip_damaged: bool) -> Corpus:
 def prepare(config: TranslationConfig, folder: Path, cache: Path, say: Reporter) -> PreparedPairs:
     """Trains or loads the tokenizer, writes token ids, and reports what was dropped and why.
 
-    Pairs held out for a test are written to test.tsv in the run's folder: source, target; what the
-    filters found in the training corpora to cleaning.json.
-
-    Args:
-        folder: the run's; the tokenizer is stored there, and loaded from there if it exists.
-        cache: the folder of prepared token ids; runs on the same content share them.
-
-    Raises:
-        DataError: a corpus that cannot be read, or an empty one.
-        ConfigError: a vocabulary that the text does not allow.
+    Pairs held out for a test are written to test.tsv in the run's folder, and what the filters
+    found in the training corpora to cleaning.json.
     """
     train, check = corpora(config, folder, say)
     if config.data.smallworld is None:
@@ -146,11 +136,7 @@ def with_validation(
     *,
     held_out: bool,
 ) -> PreparedPairs:
-    """The data of a run: its training corpora, and these pairs to validate on.
-
-    Args:
-        held_out: whether they were taken from the training corpora.
-    """
+    """The data of a run: its training corpora, and these pairs to validate on."""
     texts = [pair for pair in pairs if pair.source.strip() and pair.target.strip()]
     report = CorpusReport("validation")
     identity = ["validation", [[pair.source, pair.target] for pair in texts]]
@@ -173,16 +159,11 @@ def cleaned(
 ) -> list[Corpus]:
     """The training corpora without the pairs that `data.clean` leaves out.
 
-    Without `data.clean`, nothing is left out, and what would be worth it is said. The numbers and
-    examples are written to cleaning.json in the run's folder.
-
-    Raises:
-        ConfigError: a filter needs a language that is not known.
-        MissingExtraError: a filter that the recipe names needs a package that is not installed.
-        DataError: a corpus that cannot be read, or none of whose pairs are left.
+    Without it, what would be worth leaving out is said. The numbers and examples are written to
+    cleaning.json in the run's folder.
     """
     languages = data.source_language, data.target_language
-    left, reports = surveyed(train, data.clean, languages, cache)
+    left, reports = survey_corpora(train, data.clean, languages, cache)
     for report in reports:
         for line in report.lines():
             say(line)
@@ -199,11 +180,7 @@ def write_report(file: Path, reports: Sequence[CleaningReport]) -> None:
 def update_stream(
     config: TranslationConfig, stores: Sequence[PairCorpus], tokenizer: Tokenizer
 ) -> Updates[Batch]:
-    """The batches of every optimizer step, from the first one on.
-
-    Raises:
-        ConfigError: a pair is longer than a packed batch.
-    """
+    """The batches of every optimizer step, from the first one on."""
     weights = [one.weight for one in config.data.train if one.weight is not None]
     lengths = [store.lengths for store in stores]
     identity = [store.key for store in stores]
@@ -232,32 +209,24 @@ def update_stream(
 
 def training_sources(prepared: PreparedPairs, count: int) -> list[str]:
     """At most `count` of the training source texts, evenly spaced over each corpus."""
-    each = max(count // max(len(prepared.train), 1), 1)
+    rows = max(count // max(len(prepared.train), 1), 1)
     return [
         prepared.tokenizer.decode(store.source[row].tolist())
         for store in prepared.train
-        for row in store.sample(each)
+        for row in store.sample(rows)
     ]
-
-
-def padding_share(stream: Updates[Batch], updates: int = 20) -> float:
-    """The share of padding in the next updates, 0 to 1; the stream does not move."""
-    cursor = stream.cursor
-    share = padding(list(chain.from_iterable(islice(stream, updates))))
-    stream.restore(cursor)
-    return share
 
 
 def _held_out(
     data: DataConfig, train: Sequence[Corpus], validated: bool, say: Reporter
 ) -> tuple[HeldOut, HeldOut]:
-    """The held-out source sentences: those for validation, and those for the test."""
+    """The held-out source sentences: for validation, and for the test."""
     validation = 0 if validated else data.validation_pairs
-    wanted = validation + data.test_pairs
-    if not wanted:
+    count = validation + data.test_pairs
+    if not count:
         return HeldOut(), HeldOut()
-    held = HeldOut.among((pair.source for pair in _read_all(train)), wanted)
-    parts = held.split(validation / wanted)
+    held = HeldOut.among((pair.source for pair in _read_all(train)), count)
+    parts = held.split(validation / count)
     if not validated:
         say(f"no validation data given: {len(parts[0])} source sentences are held out")
     if data.test_pairs:

@@ -9,7 +9,7 @@ from jumok.data.files.manifest import MANIFEST
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.pairs.prepared import ShardedPairs
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import ConfigError, DataError, Place
+from jumok.errors import ConfigError, DataError, Location
 from jumok.training.preparing.pairs import PreparedPairs, corpus_of_pairs, with_validation
 from jumok.training.task import Reporter
 
@@ -17,17 +17,10 @@ from jumok.training.task import Reporter
 def prepare_shards(
     config: TranslationConfig, folder: Path, cache: Path, say: Reporter
 ) -> PreparedPairs:
-    """Opens the corpora; their tokenizer becomes that of the run.
+    """Opens the corpora; their tokenizer becomes that of the run, and is stored in its `folder`.
 
     Args:
-        folder: the run's; the tokenizer is stored there.
-        cache: the folder for copies of shards that are far away, and of the validation pairs' ids.
-
-    Raises:
-        DataError: what `ShardedPairs` raises; the corpora or the run have different tokenizers;
-            texts are needed, and the shards have none.
-        ConfigError: the corpora have longer pairs than the recipe allows; there is nothing to
-            validate on.
+        cache: for copies of shards that are far away, and of the validation pairs' ids.
     """
     places = [str(one.prepared) for one in config.data.train]
     stores = [ShardedPairs(place, cache) for place in places]
@@ -65,7 +58,7 @@ def _common_tokenizer(
                 got=f"SHA-256 {first.hash}, {first.size:,} subwords",
                 do="prepare all corpora with one tokenizer, leave tokenizer.path out, and start a "
                 "new run for another corpus",
-                place=Place(places[0]),
+                place=Location(places[0]),
             )
     return first
 
@@ -79,11 +72,11 @@ def _fits(config: TranslationConfig, place: str, store: ShardedPairs) -> None:
             expected=f"at most data.max_tokens = {most} tokens on each side",
             got=f"{longest:,} tokens, according to {MANIFEST}",
             do=f"--set data.max_tokens={longest}, or prepare it again with a lower limit",
-            place=Place(place),
+            place=Location(place),
         )
     if config.tokenizer.sampling_alpha > 0.0 and not store.manifest.texts:
         raise DataError(
             "the prepared corpus contains no texts, which tokenizer.sampling_alpha needs.",
             do="--set tokenizer.sampling_alpha=0, or prepare it again with the texts",
-            place=Place(place),
+            place=Location(place),
         )

@@ -16,7 +16,7 @@ from jumok.data.tokenizer import Tokenizer
 from jumok.training.preparing.held_out import HeldOut
 from jumok.training.task import MicroBatch, Reporter
 
-Texts = TypeVar("Texts", bound=MicroBatch)
+Batches = TypeVar("Batches", bound=MicroBatch)
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,9 @@ def prepare(
 
     Args:
         tokenizer: trains one on the texts, or ignores them.
-        cache: the folder of prepared token ids; runs on the same content share them.
-
-    Raises:
-        DataError: a file that cannot be read or has no usable text, or (unless such rows are
-            skipped) a row without a label, or with one that is not a training label.
-        ConfigError: a vocabulary that the text does not allow.
     """
     train = [corpus_of(one) for one in data.train]
-    check = [corpus_of(one) for one in data.validation]
+    checked = [corpus_of(one) for one in data.validation]
     held = HeldOut()
     labelled = isinstance(data, LabelledTextsConfig)
     skip = isinstance(data, LabelledTextsConfig) and data.skip_damaged
@@ -62,22 +56,22 @@ def prepare(
         report = report or CorpusReport("", skip_damaged=skip)
         return (text for corpus in corpora for text in read_examples(corpus, report))
 
-    if not check:
+    if not checked:
         held = HeldOut.among((text.text for text in read(train)), data.validation_texts)
         say(f"no validation data given: {len(held)} texts are held out")
     labels = label_names(read(train)) if labelled else ()
-    pieces = tokenizer(text.text for text in read(train))
+    trained = tokenizer(text.text for text in read(train))
 
     def store(
         corpora: Sequence[TextCorpus], part: str, kept: Callable[[Example], bool]
     ) -> ExampleStore:
         names = " + ".join(corpus.file.name for corpus in corpora)
         report = CorpusReport(f"{part}: {names}", unit="texts", skip_damaged=skip)
-        found = filter(kept, read(corpora, report))
+        texts = filter(kept, read(corpora, report))
         stored = prepare_examples(
-            _with_known_labels(found, labels, report) if skip else found,
+            _with_known_labels(texts, labels, report) if skip else texts,
             corpora,
-            pieces,
+            trained,
             cache,
             data.max_tokens,
             labels=labels,
@@ -88,9 +82,9 @@ def prepare(
         return stored
 
     return PreparedTexts(
-        pieces,
+        trained,
         store(train, "training", lambda text: text.text not in held),
-        store(check or train, "validation", lambda text: bool(check) or text.text in held),
+        store(checked or train, "validation", lambda text: bool(checked) or text.text in held),
         labels,
     )
 
@@ -104,18 +98,23 @@ def of_world(data: TextsConfig, world: Path, language: str) -> TextsConfig:
     return data.model_copy(update={"train": train, "validation": validation})
 
 
-def padding_share(stream: Updates[Texts], updates: int = 20) -> float:
+def padding_share(
+    stream: Updates[Batches],
+    padding: Callable[[Sequence[Batches]], float] | None = None,
+    updates: int = 20,
+) -> float:
     """The share of padding in the next updates, 0 to 1; the stream does not move."""
     cursor = stream.cursor
     batches = list(chain.from_iterable(islice(stream, updates)))
     stream.restore(cursor)
+    if padding is not None:
+        return padding(batches)
     return 1 - sum(batch.sources for batch in batches) / sum(batch.work for batch in batches)
 
 
 def _with_known_labels(
     texts: Iterable[Example], labels: Sequence[str], report: CorpusReport
 ) -> Iterator[Example]:
-    """The texts with a training label; the others are counted in `report`."""
     for text in texts:
         if text.label in labels:
             yield text

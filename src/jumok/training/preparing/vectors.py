@@ -15,7 +15,7 @@ from torch import nn
 from jumok.config.vectors import VectorsConfig
 from jumok.data.files.vectors import read_vectors
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import ConfigError, Place
+from jumok.errors import ConfigError, Location
 from jumok.layers.embedding import Embedding
 from jumok.shapes import Float, Int, Tensor
 from jumok.systems.embedding import whole_words
@@ -23,12 +23,11 @@ from jumok.systems.words import WordSpace
 
 
 @dataclass(frozen=True)
-class GivenRows:
+class PretrainedRows:
     """The pretrained vectors of a vocabulary.
 
     Attributes:
         ids: subwords that have a vector.
-        vectors: their vectors.
         words: the number of subwords that are whole words, with or without a vector.
     """
 
@@ -48,13 +47,8 @@ class GivenRows:
         )
 
     @torch.no_grad()
-    def begin(self, model: nn.Module) -> nn.Module:
-        """Writes the vectors into every embedding table of `model`, and freezes them if `frozen` is
-        set.
-
-        Raises:
-            ConfigError: the tables have a different width.
-        """
+    def initialize(self, model: nn.Module) -> nn.Module:
+        """Writes the vectors into every embedding table, and freezes them if `frozen` is set."""
         for module in model.modules():
             if isinstance(module, Embedding):
                 self._check_width(module.table.shape[1])
@@ -70,17 +64,12 @@ class GivenRows:
                 got=f"{self.vectors.shape[1]} numbers",
                 do=f"set model.dim (of a recurrent model: model.embedding) to "
                 f"{self.vectors.shape[1]}, or train vectors of {width} numbers",
-                place=Place(self.config.path),
+                place=Location(self.config.path),
             )
 
 
-def given_rows(config: VectorsConfig | None, tokenizer: Tokenizer) -> GivenRows | None:
-    """Finds the vectors of the whole words of the vocabulary; None if the recipe names no file.
-
-    Raises:
-        DataError: a file of vectors that cannot be read.
-        ConfigError: no word of the vocabulary is in it.
-    """
+def pretrained_rows(config: VectorsConfig | None, tokenizer: Tokenizer) -> PretrainedRows | None:
+    """Finds the vectors of the whole words of the vocabulary; None if the recipe names no file."""
     if config is None:
         return None
     vectors = read_vectors(config.path)
@@ -93,8 +82,10 @@ def given_rows(config: VectorsConfig | None, tokenizer: Tokenizer) -> GivenRows 
             "no word of the vocabulary has a vector in this file.",
             got=f"{len(words):,} words such as {list(words.values())[:3]}",
             do="use vectors of the corpus's language",
-            place=Place(config.path),
+            place=Location(config.path),
         )
-    found = matrix[list(rows.values())]
-    length = float(found.norm(dim=1).mean())
-    return GivenRows(config, torch.tensor(list(rows)), found / max(length, 1e-12), len(words))
+    vectors_of_words = matrix[list(rows.values())]
+    length = float(vectors_of_words.norm(dim=1).mean())
+    return PretrainedRows(
+        config, torch.tensor(list(rows)), vectors_of_words / max(length, 1e-12), len(words)
+    )

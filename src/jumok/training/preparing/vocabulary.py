@@ -1,11 +1,16 @@
 """The tokenizer of a run: trained on its text, given by path, or stored by an earlier run."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
 from jumok.config.data import TokenizerConfig
+from jumok.config.text import TextTokenizerConfig
+from jumok.data.texts.tokenizer import TextTokenizer
 from jumok.data.tokenizer import Tokenizer
 from jumok.training.task import Reporter
+
+Kind = TypeVar("Kind", Tokenizer, TextTokenizer)
 
 
 def learn_tokenizer(
@@ -19,13 +24,26 @@ def learn_tokenizer(
     Raises:
         DataError: a size that the text does not allow, or a given tokenizer that cannot be read.
     """
+    return stored_tokenizer(Tokenizer.load, Tokenizer.train, settings, lines, file, seed, say)
+
+
+def stored_tokenizer(
+    load: Callable[[Path], Kind],
+    train: Callable[..., Kind],
+    settings: TokenizerConfig | TextTokenizerConfig,
+    lines: Iterable[str],
+    file: Path,
+    seed: int,
+    say: Reporter,
+) -> Kind:
+    """`learn_tokenizer` for tokenizers of any kind."""
     if file.exists():
-        return Tokenizer.load(file)
+        return load(file)
     if settings.path is not None:
-        tokenizer = Tokenizer.load(settings.path)
+        tokenizer = load(settings.path)
         say(f"tokenizer: {settings.path}, {tokenizer.size:,} subwords")
     else:
-        tokenizer = Tokenizer.train(
+        tokenizer = train(
             lines,
             settings.kind,
             settings.size,

@@ -18,7 +18,7 @@ from jumok.data.captions.batches import CaptionedAugmentation, CaptionStream, ev
 from jumok.data.captions.boxes import read_boxes
 from jumok.data.captions.corpus import Captioned
 from jumok.data.pairs.rows import spread
-from jumok.evaluation.captioner import Pointed, caption_tokenizer, choose_reading, sizes_of
+from jumok.evaluation.captioner import Pointed, caption_tokenizer, choose_pointing_setting, sizes_of
 from jumok.evaluation.captions import score_captions
 from jumok.evaluation.pointing import Gold, score_pointing
 from jumok.kernels.linear import prepare_for_inference
@@ -27,7 +27,7 @@ from jumok.models.catalog import DataSizes, build
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
 from jumok.systems.captioner import Captioner, reader_of
-from jumok.training import chance
+from jumok.training import baselines
 from jumok.training.objectives.captions import captioning, rows_of
 from jumok.training.objectives.pairs import mean_loss
 from jumok.training.preparing.captions import PreparedCaptions, prepare
@@ -42,7 +42,7 @@ from jumok.training.task import (
 )
 
 VALIDATION_PICTURES = 16  # in a batch of the validation loss
-READING_PICTURES = 64  # that choose the alignment setting
+SETTING_PICTURES = 64  # that choose the alignment setting
 FIGURES = ("BLEU-4", "CIDEr-D")
 
 
@@ -60,7 +60,6 @@ class CaptioningTask:
     def prepare(
         cls, config: CaptionConfig, home: Path, cache: Path, say: Reporter
     ) -> "CaptioningTask":
-        """Trains or loads the tokenizer, and stores the pictures."""
         return cls(config, prepare(config, home, cache, say))
 
     def build(self) -> nn.Module:
@@ -84,13 +83,14 @@ class CaptioningTask:
         checked = self._prepared.validation
         loss = mean_loss(self.objective, model, every_caption(checked, VALIDATION_PICTURES))
         assert isinstance(model, Model)
-        reading = self._reading(model)
-        prepare_for_inference(model, dtype)
-        scores = self._text_scores(self._captioner(model, reading))
-        return Scores(loss, scores, chance.of_text(scores[0]))
+        reading = self._setting(model)
+        captioner = self._captioner(model, reading)
+        if not captioner.search_natively(self._config.model, dtype):
+            prepare_for_inference(model, dtype)
+        scores = self._text_scores(captioner)
+        return Scores(loss, scores, baselines.of_text(scores[0]))
 
     def _text_scores(self, captioner: Captioner) -> tuple[Score, ...]:
-        """BLEU-4, CIDEr-D and pointing accuracy of generated captions."""
         config, prepared = self._config, self._prepared
         chosen = spread(range(len(prepared.validation)), config.validation.decode_pictures)
         pointed = self._pointed(chosen)
@@ -118,7 +118,7 @@ class CaptioningTask:
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats
     ) -> None:
         config, prepared = self._config, self._prepared
-        reading = self._reading(self._filled(weights))
+        reading = self._setting(self._filled(weights))
         bundle = BundleConfig(
             task="captioning",
             model=config.model.model_dump(),
@@ -148,7 +148,7 @@ class CaptioningTask:
         fill(model, weights)
         return model
 
-    def _captioner(self, model: Model, reading: AlignmentSetting | None) -> Captioner:
+    def _captioner(self, model: Model, setting: AlignmentSetting | None) -> Captioner:
         config = self._config
         return Captioner(
             model,
@@ -156,21 +156,21 @@ class CaptioningTask:
             reader_of(config.model),
             max_tokens=config.data.max_tokens,
             language=config.data.language,
-            reading=reading,
+            reading=setting,
         )
 
-    def _reading(self, model: Model) -> AlignmentSetting | None:
+    def _setting(self, model: Model) -> AlignmentSetting | None:
         """The alignment setting with the best pointing accuracy, or the default if there are no
         boxes.
         """
         if not model.cross_sites:
             return None
         prepared = self._prepared
-        chosen = spread(range(len(prepared.validation)), READING_PICTURES)
+        chosen = spread(range(len(prepared.validation)), SETTING_PICTURES)
         pointed = self._pointed(chosen)
         if pointed is None:
             return default_setting(len(model.cross_sites))
-        return choose_reading(
+        return choose_pointing_setting(
             self._captioner(model, default_setting(len(model.cross_sites))),
             [prepared.validation.input(index) for index in chosen],
             [prepared.checked.captions[index][0] for index in chosen],
@@ -178,7 +178,6 @@ class CaptioningTask:
         )
 
     def _pointed(self, chosen: Sequence[int]) -> Pointed | None:
-        """These validation images with their boxes; None where there are none."""
         prepared = self._prepared
         if prepared.boxes is None:
             return None

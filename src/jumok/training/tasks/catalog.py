@@ -13,7 +13,7 @@ def prepare(config: Config, home: Path, cache: Path, say: Reporter) -> Task:
 
     Args:
         home: the run's folder.
-        cache: the folder of prepared data; runs on the same content share it.
+        cache: of prepared data; runs on the same content share it.
 
     Raises:
         DataError: data that cannot be read, or an empty corpus.

@@ -18,7 +18,7 @@ from jumok.evaluation.classification import ClassifiedExamples
 from jumok.models.catalog import DataSizes, build
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
-from jumok.training import chance
+from jumok.training import baselines
 from jumok.training.objectives.pairs import picture_classification
 from jumok.training.task import (
     Objective,
@@ -83,7 +83,6 @@ class ImageClassificationTask:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """In the order of the model's outputs."""
         return self._train.labels
 
     def build(self) -> nn.Module:
@@ -102,16 +101,18 @@ class ImageClassificationTask:
         model.to(dtype)
         device = next(model.parameters()).device
         loss = 0.0
-        found: list[int] = []
+        predicted: list[int] = []
         for batch in in_order(self._validation, self._config.training.tokens_per_micro_batch):
             logits = model(batch.pixels.to(device)).float().cpu()
             loss += float(F.cross_entropy(logits, batch.labels, reduction="sum"))
-            found += logits.argmax(dim=1).tolist()
-        labelled = ClassifiedExamples.of(self._validation.numbers.tolist(), found)
-        on = f"{len(found):,} validation images"
+            predicted += logits.argmax(dim=1).tolist()
+        labelled = ClassifiedExamples.of(self._validation.numbers.tolist(), predicted)
+        on = f"{len(predicted):,} validation images"
         scores = labelled.scores(self._train.labels, on, resamples=0)
-        untrained = chance.of_labels(scores[0].value, self._train.labels, self._validation.numbers)
-        return Scores(loss / len(found), scores, untrained)
+        untrained = baselines.of_labels(
+            scores[0].value, self._train.labels, self._validation.numbers
+        )
+        return Scores(loss / len(predicted), scores, untrained)
 
     def write(
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats

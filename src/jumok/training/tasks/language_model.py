@@ -11,8 +11,8 @@ from torch import nn
 from jumok.bundle.card import BundleConfig, Score
 from jumok.bundle.writing import write_bundle
 from jumok.config.families import LanguageModelConfig
-from jumok.data.cache import digest
 from jumok.data.report import CorpusReport
+from jumok.data.store import digest
 from jumok.data.texts.corpus import HeldOutTail, TextCorpus, all_documents, read_examples
 from jumok.data.texts.store import TextStore, prepare_texts
 from jumok.data.texts.tokenizer import (
@@ -25,10 +25,11 @@ from jumok.data.tokenizer import START
 from jumok.models.catalog import DataSizes, build
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
-from jumok.training import chance
+from jumok.training import baselines
 from jumok.training.folder import TOKENIZER
 from jumok.training.objectives.pairs import mean_loss, next_token
 from jumok.training.preparing.texts import corpus_of
+from jumok.training.preparing.vocabulary import stored_tokenizer
 from jumok.training.task import (
     Objective,
     Reporter,
@@ -66,7 +67,6 @@ class LanguageModelTask:
     def prepare(
         cls, config: LanguageModelConfig, home: Path, cache: Path, say: Reporter
     ) -> "LanguageModelTask":
-        """Reads the text, trains or loads the tokenizer, and writes the token ids."""
         return cls(config, prepare(config, home, cache, say))
 
     def build(self) -> nn.Module:
@@ -83,7 +83,6 @@ class LanguageModelTask:
         )
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
-        """The loss in float32: nothing is decoded, so `dtype` is ignored."""
         del dtype
         store, context = self._prepared.validation, self._config.model.max_length
         rows = max(1, 2048 // context)
@@ -91,7 +90,7 @@ class LanguageModelTask:
         bits = loss * store.predictions / store.bytes / math.log(2.0)
         on = f"{store.predictions:,} validation tokens, in windows of {context}"
         # every token is predicted but START
-        untrained = chance.of_next_token(loss, store.tokens.values[store.tokens.values != START])
+        untrained = baselines.of_next_token(loss, store.tokens.values[store.tokens.values != START])
         score = Score("bits per byte", bits, signature="END counted", on=on)
         return Scores(loss, (score,), untrained)
 
@@ -122,16 +121,7 @@ class LanguageModelTask:
 def prepare(
     config: LanguageModelConfig, folder: Path, cache: Path, say: Reporter
 ) -> PreparedDocuments:
-    """Reads the text, trains or loads the tokenizer, writes token ids, and reports corrections.
-
-    Args:
-        folder: the run's; the tokenizer is stored there, and loaded from there if it exists.
-        cache: the folder of prepared token ids; runs on the same content share them.
-
-    Raises:
-        DataError: a file that cannot be read, or that has no text.
-        ConfigError: a vocabulary that the text does not allow.
-    """
+    """Reads the text, trains or loads the tokenizer, writes token ids, and reports corrections."""
     data = config.data
     train, check = (
         [corpus_of(one) for one in corpora] for corpora in (data.train, data.validation)
@@ -140,8 +130,14 @@ def prepare(
         _say_mended(corpus, say)
     tail = None if check else HeldOutTail.of(train, data.documents, data.held_out)
     everything = all_documents(train, data.documents)
-    tokenizer = _tokenizer(
-        config, everything if tail is None else tail.training(everything), folder / TOKENIZER, say
+    tokenizer = stored_tokenizer(
+        load_text_tokenizer,
+        train_text_tokenizer,
+        config.tokenizer,
+        everything if tail is None else tail.training(everything),
+        folder / TOKENIZER,
+        config.seed,
+        say,
     )
     stores = []
     for corpora, part in ((train, "training"), (check or train, "validation")):
@@ -171,26 +167,3 @@ def _say_mended(corpus: TextCorpus, say: Reporter) -> None:
     say(f"{report.name}: {report.read:,} lines read")
     for reason, count in report.mended.items():
         say(f"  corrected, {reason}: {count}")
-
-
-def _tokenizer(
-    config: LanguageModelConfig, texts: Iterator[str], file: Path, say: Reporter
-) -> TextTokenizer:
-    if file.exists():
-        return load_text_tokenizer(file)
-    settings = config.tokenizer
-    if settings.path is not None:
-        tokenizer = load_text_tokenizer(settings.path)
-        say(f"tokenizer: {settings.path}, {tokenizer.size:,} subwords")
-    else:
-        tokenizer = train_text_tokenizer(
-            texts,
-            settings.kind,
-            settings.size,
-            coverage=settings.character_coverage,
-            byte_fallback=settings.byte_fallback,
-            seed=config.seed,
-        )
-        say(f"tokenizer: {settings.kind}, {tokenizer.size:,} subwords")
-    tokenizer.save(file)
-    return tokenizer

@@ -17,12 +17,12 @@ from jumok.models.catalog import DataSizes, build
 from jumok.models.masked import MaskedLanguageModel
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
-from jumok.training import chance
+from jumok.training import baselines
 from jumok.training.objectives.texts import guess_masked
 from jumok.training.preparing import texts
 from jumok.training.preparing.pairs import write_world
 from jumok.training.preparing.texts import PreparedTexts, padding_share
-from jumok.training.preparing.vectors import given_rows
+from jumok.training.preparing.vectors import pretrained_rows
 from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import (
     Objective,
@@ -40,12 +40,14 @@ class MaskedLanguageModelTask:
 
     def __init__(self, config: MaskedLanguageModelConfig, prepared: PreparedTexts) -> None:
         self._config, self._prepared = config, prepared
-        self._given = given_rows(config.vectors, prepared.tokenizer)
+        self._vectors = pretrained_rows(config.vectors, prepared.tokenizer)
         self.objective: Objective = guess_masked
         self.unit = "guesses"
-        asked, training = config.masking, config.training
+        masking, training = config.masking, config.training
         opens = word_starts(prepared.tokenizer)
-        self._masking = Masking(asked.share, asked.mask, asked.random, asked.whole_words, opens)
+        self._masking = Masking(
+            masking.share, masking.mask, masking.random, masking.whole_words, opens
+        )
         budgets = training.tokens_per_batch, training.tokens_per_micro_batch
         sampler = text_sampler(prepared.train, *budgets, config.seed, training.decided_shares)
         self._stream = MaskedUpdates(prepared.train, sampler, self._masking, config.seed)
@@ -69,19 +71,19 @@ class MaskedLanguageModelTask:
 
     def build(self) -> nn.Module:
         model = build(self._config.model, DataSizes(vocabulary=self._prepared.tokenizer.size))
-        return self._given.begin(model) if self._given else model
+        return self._vectors.initialize(model) if self._vectors else model
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         store, sizes = self._prepared.train, self._config.model
         yield model_line(model, sizes.summary)
-        tokens = int(store.texts.lengths.sum())
+        tokens = len(store.texts.values)
         yield (
             f"data: {len(store):,} texts, {tokens:,} tokens, in batches of "
             f"{self._config.training.tokens_per_batch:,}, {self._masking.share:.0%} masked"
         )
         yield f"padding: {padding_share(self._stream):.1%} of a batch"
-        if self._given is not None:
-            yield self._given.coverage
+        if self._vectors is not None:
+            yield self._vectors.coverage
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
         del dtype  # there is nothing to decode
@@ -91,7 +93,7 @@ class MaskedLanguageModelTask:
         guesses = score_masked_lm(model, fixed_masked_batches(store, budget, self._masking))
         on = f"{int(guesses.guesses.sum()):,} masked tokens of {len(store):,} validation texts"
         accuracy, _ = guesses.scores(self._masking.signature, on, resamples=0)
-        untrained = chance.of_guesses(accuracy.value, store.texts.values)
+        untrained = baselines.of_guesses(accuracy.value, store.texts.values)
         return Scores(guesses.loss, (accuracy,), untrained)
 
     def write(

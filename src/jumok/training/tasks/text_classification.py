@@ -7,27 +7,26 @@ import torch
 from torch import nn
 
 from jumok.bundle.card import BundleConfig
-from jumok.bundle.described import section_of
 from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
 from jumok.bundle.weights import fill, load_model
 from jumok.bundle.writing import write_bundle
 from jumok.config import TextClassificationConfig, TextClassifierConfig
-from jumok.config.families import check_room
+from jumok.config.families import check_max_positions
 from jumok.config.masked import SHAPE
 from jumok.data.texts.batches import LabelledUpdates, every_text, labelled_batch, text_sampler
 from jumok.data.tokenizer import Tokenizer
-from jumok.errors import ConfigError, Place
-from jumok.evaluation.classification import judge_labels
+from jumok.errors import ConfigError, Location
+from jumok.evaluation.classification import predict_labels
 from jumok.models.catalog import DataSizes, build
 from jumok.models.classifier import TextClassifier
 from jumok.models.masked import MaskedLanguageModel
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
-from jumok.training import chance
+from jumok.training import baselines
 from jumok.training.objectives.texts import classify_texts
 from jumok.training.preparing import texts
 from jumok.training.preparing.texts import PreparedTexts, padding_share
-from jumok.training.preparing.vectors import given_rows
+from jumok.training.preparing.vectors import pretrained_rows
 from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import (
     Objective,
@@ -57,7 +56,7 @@ class TextClassificationTask:
     ) -> None:
         self._config, self._prepared = config, prepared
         self._model, self._encoder = model, encoder
-        self._given = given_rows(config.vectors, prepared.tokenizer)
+        self._vectors = pretrained_rows(config.vectors, prepared.tokenizer)
         self.objective: Objective = classify_texts
         self.unit = "texts"
         training = config.training
@@ -70,13 +69,7 @@ class TextClassificationTask:
     def prepare(
         cls, config: TextClassificationConfig, home: Path, cache: Path, say: Reporter
     ) -> "TextClassificationTask":
-        """Reads the pretrained model if there is one, and writes the token ids.
-
-        Raises:
-            ConfigError: the pretrained model is not a masked language model, or has fewer positions
-                than data.max_tokens.
-            BundleError: it is missing or damaged.
-        """
+        """Reads the pretrained model if there is one, and writes the token ids."""
         file, model, encoder = home / "tokenizer.model", config.model, {}
         settings = config.tokenizer
         if model.pretrained is not None:
@@ -94,26 +87,25 @@ class TextClassificationTask:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """In the order of the model's outputs."""
         return self._prepared.labels
 
     def build(self) -> nn.Module:
         prepared = self._prepared
         model = build(self._model, DataSizes(prepared.tokenizer.size, len(prepared.labels)))
         fill(model, self._encoder)
-        return self._given.begin(model) if self._given else model
+        return self._vectors.initialize(model) if self._vectors else model
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         store, labels = self._prepared.train, self._prepared.labels
         yield model_line(model, self._model.summary)
-        tokens = int(store.texts.lengths.sum())
+        tokens = len(store.texts.values)
         yield (
             f"data: {len(store):,} texts, {tokens:,} tokens, in batches of "
             f"{self._config.training.tokens_per_batch:,}; labels {', '.join(labels)}"
         )
         yield f"padding: {padding_share(self._stream):.1%} of a batch"
-        if self._given is not None:
-            yield self._given.coverage
+        if self._vectors is not None:
+            yield self._vectors.coverage
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
         del dtype  # there is nothing to decode
@@ -121,11 +113,13 @@ class TextClassificationTask:
         store, labels = self._prepared.validation, self._prepared.labels
         budget = self._config.training.tokens_per_micro_batch
         batches = (labelled_batch(store, rows) for rows in every_text(store, budget))
-        judged = judge_labels(model, batches)
+        examples = predict_labels(model, batches)
         on = f"{len(store):,} validation texts"
-        scores = judged.scores(labels, on, resamples=0)
+        scores = examples.scores(labels, on, resamples=0)
         assert store.labels is not None
-        return Scores(judged.loss, scores, chance.of_labels(scores[0].value, labels, store.labels))
+        return Scores(
+            examples.loss, scores, baselines.of_labels(scores[0].value, labels, store.labels)
+        )
 
     def write(
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats
@@ -153,14 +147,13 @@ class TextClassificationTask:
 
 
 def _encoder_weights(bundle: Bundle) -> dict[str, Tensor]:
-    """The encoder's weights of a masked language model, by parameter name."""
     if bundle.config.task != "masked-lm":
         raise ConfigError(
             "a text classifier cannot start from this model.",
             expected="a bundle of the task masked-lm",
             got=bundle.config.task,
             do='train one: model.kind = "masked-lm"',
-            place=Place(bundle.folder),
+            place=Location(bundle.folder),
         )
     with torch.random.fork_rng(devices=[]):  # the random state of training is not changed
         model = load_model(bundle)
@@ -170,18 +163,18 @@ def _encoder_weights(bundle: Bundle) -> dict[str, Tensor]:
 
 def _sizes_of(bundle: Bundle, model: TextClassifierConfig) -> TextClassifierConfig:
     """The classifier's section with the pretrained encoder's sizes instead of its path."""
-    known = section_of(bundle).model_dump()  # older bundles lack newer keys
+    known = bundle.section.model_dump()  # older bundles lack newer keys
     sizes = {key: known[key] for key in SHAPE}
     return TextClassifierConfig.model_validate(model.model_dump() | sizes | {"pretrained": None})
 
 
 def _check_room(max_tokens: int, model: TextClassifierConfig, bundle: Bundle) -> None:
     try:
-        check_room(max_tokens, model)
+        check_max_positions(max_tokens, model)
     except ValueError as error:
         raise ConfigError(
             "the pretrained model cannot read texts this long.",
             got=str(error),
             do=f"data.max_tokens = {bundle.config.max_tokens} or less",
-            place=Place(bundle.folder),
+            place=Location(bundle.folder),
         ) from error

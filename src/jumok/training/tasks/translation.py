@@ -14,7 +14,7 @@ from jumok.bundle.confidence import Calibration
 from jumok.bundle.weights import fill
 from jumok.bundle.writing import write_bundle
 from jumok.config import TranslationConfig
-from jumok.data.pairs.batches import validation_batches
+from jumok.data.pairs.batches import padding, validation_batches
 from jumok.evaluation.calibration import calibrated, right_translations
 from jumok.evaluation.spelling import score_spelling
 from jumok.evaluation.text import score_text
@@ -27,17 +27,17 @@ from jumok.systems.reach import longest_of
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.sentences import common_sentences
 from jumok.systems.translation.translator import Translator
-from jumok.training import chance
+from jumok.training import baselines
 from jumok.training.objectives.pairs import ConsistentTranslation, mean_loss, translation
 from jumok.training.preparing.pairs import (
     PreparedPairs,
-    padding_share,
     prepare,
     training_sources,
     update_stream,
 )
 from jumok.training.preparing.prepared import prepare_shards
-from jumok.training.preparing.vectors import given_rows
+from jumok.training.preparing.texts import padding_share
+from jumok.training.preparing.vectors import pretrained_rows
 from jumok.training.task import (
     Objective,
     Reporter,
@@ -48,7 +48,7 @@ from jumok.training.task import (
     model_line,
 )
 
-READING_PAIRS = 64
+SETTING_PAIRS = 64
 COUNTED_LINES = 2000
 
 
@@ -62,7 +62,7 @@ class TranslationTask:
             ConsistentTranslation(consistency) if consistency else translation
         )
         self.unit = "tokens"
-        self._given = given_rows(config.vectors, prepared.tokenizer)
+        self._vectors = pretrained_rows(config.vectors, prepared.tokenizer)
         self._stream = update_stream(config, prepared.train, prepared.tokenizer)
         self.updates: UpdateSource = self._stream
 
@@ -70,13 +70,12 @@ class TranslationTask:
     def prepare(
         cls, config: TranslationConfig, home: Path, cache: Path, say: Reporter
     ) -> "TranslationTask":
-        """Trains or loads the tokenizer, and writes the token ids, unless they are prepared."""
         read = prepare_shards if config.data.is_prepared else prepare
         return cls(config, read(config, home, cache, say))
 
     def build(self) -> nn.Module:
         model = build(self._config.model, DataSizes(vocabulary=self._prepared.tokenizer.size))
-        return self._given.begin(model) if self._given else model
+        return self._vectors.initialize(model) if self._vectors else model
 
     def describe(self, model: nn.Module) -> Iterator[str]:
         sizes, stores = self._config.model, self._prepared.train
@@ -86,9 +85,9 @@ class TranslationTask:
             f"data: {sum(map(len, stores)):,} pairs, {targets:,} target tokens, in batches of "
             f"{self._config.training.tokens_per_batch:,}"
         )
-        yield f"padding: {padding_share(self._stream):.1%} of a batch"
-        if self._given is not None:
-            yield self._given.coverage
+        yield f"padding: {padding_share(self._stream, padding):.1%} of a batch"
+        if self._vectors is not None:
+            yield self._vectors.coverage
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
         budget = self._config.training.tokens_per_micro_batch
@@ -97,12 +96,10 @@ class TranslationTask:
         translations = self._translations(model, dtype)
         scores = self._text_scores(translations)
         confidence = self._calibration(translations)
-        return Scores(loss, scores, chance.of_text(scores[0]), confidence=confidence)
+        return Scores(loss, scores, baselines.of_text(scores[0]), confidence=confidence)
 
     def _translations(self, model: nn.Module, dtype: torch.dtype) -> list[Translation]:
-        """Those of the validation sentences."""
         assert isinstance(model, SequenceToSequence)
-        prepare_for_inference(model, dtype)
         data, beam = self._config.data, self._config.validation.beam
         translator = Translator(
             [model],
@@ -111,16 +108,17 @@ class TranslationTask:
             target_language=data.target_language,
             longest_target=longest_of(self._config.model),
         )
+        if not translator.search_natively([self._config.model], dtype):
+            prepare_for_inference(model, dtype)
         return translator.translate(
             self._prepared.sources, beam=beam, alignments=False, split="length", keep=False
         )
 
     def _calibration(self, translations: Sequence[Translation]) -> Calibration | None:
-        """How often translations of a given confidence are right, by the validation sentences."""
         known = [
-            (each.text, reference, each.confidence)
-            for each, reference in zip(translations, self._prepared.references, strict=True)
-            if each.confidence is not None
+            (output.text, reference, output.confidence)
+            for output, reference in zip(translations, self._prepared.references, strict=True)
+            if output.confidence is not None
         ]
         texts, references = [text for text, _, _ in known], [text for _, text, _ in known]
         exact = self._config.validation.metric == "accuracy"
@@ -129,7 +127,6 @@ class TranslationTask:
         return calibrated([own for _, _, own in known], right, meaning, on)
 
     def _text_scores(self, translations: Sequence[Translation]) -> tuple[Score, ...]:
-        """BLEU and chrF of translations, or their accuracy if the recipe asks for it."""
         data, beam = self._config.data, self._config.validation.beam
         texts = [translation.text for translation in translations]
         if self._config.validation.metric == "accuracy":
@@ -149,7 +146,7 @@ class TranslationTask:
         self, folder: Path, weights: Mapping[str, Tensor], scores: Scores, facts: RunStats
     ) -> None:
         data, prepared = self._config.data, self._prepared
-        reading = self._alignment_reading(weights)
+        setting = self._setting(weights)
         bundle = BundleConfig(
             task="translation",
             model=self._config.model.model_dump(),
@@ -158,8 +155,8 @@ class TranslationTask:
             source_language=data.source_language,
             target_language=data.target_language,
             max_tokens=data.max_tokens,
-            alignment_layer=reading.layer if reading else None,
-            alignment_at_input=reading.at_input if reading else False,
+            alignment_layer=setting.layer if setting else None,
+            alignment_at_input=setting.at_input if setting else False,
             sentences=common_sentences(
                 training_sources(prepared, COUNTED_LINES), data.source_language
             ),
@@ -171,11 +168,11 @@ class TranslationTask:
             trained_on=(f"{store.report.name}: {len(store):,} pairs" for store in prepared.train),
             examples=f"{sum(len(store) for store in prepared.train):,} pairs",
             per="target token",
-            notes=() if self._given is None else (self._given.coverage,),
+            notes=() if self._vectors is None else (self._vectors.coverage,),
         )
         write_bundle(folder, weights, bundle, prepared.tokenizer, card)
 
-    def _alignment_reading(self, weights: Mapping[str, Tensor]) -> AlignmentSetting | None:
+    def _setting(self, weights: Mapping[str, Tensor]) -> AlignmentSetting | None:
         """The best alignment setting of the model, by some validation pairs; None: it has no
         attention.
         """
@@ -185,7 +182,7 @@ class TranslationTask:
         fill(model, weights)
         most = self._config.data.max_tokens  # validation sentences may be longer than positions
         sources, targets = (
-            [ids[:most] for ids in self._prepared.tokenizer.encode_batch(side[:READING_PAIRS])]
+            [ids[:most] for ids in self._prepared.tokenizer.encode_batch(side[:SETTING_PAIRS])]
             for side in (self._prepared.sources, self._prepared.references)
         )
         return choose_setting(model, sources, targets)

@@ -1,1 +1,1 @@
-"""The verbs that look inside a model."""
+"""Commands that look inside a model."""

@@ -1,33 +1,78 @@
 """`jumok explain`: one row of attention, step by step, in the terminal."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.table import Table
 
-from jumok.cli import options as option
+from jumok.cli.groups import Without
+from jumok.cli.late_verbs import load_attached
+from jumok.cli.options import Beams, Machine
 from jumok.cli.saved_trace import saved_trace
 from jumok.cli.screen import console
-from jumok.cli.verbs.inside.lecture import list_examples, show_lecture
-from jumok.cli.verbs.inside.look import Beams
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.inspection import explain as inspection_explain
-    from jumok.tracing import catalog, request
+from jumok.options import option
 
 if TYPE_CHECKING:
     from jumok.inspection.explain import ExplainedRow
     from jumok.inspection.trace import Site, Trace
     from jumok.tracing.catalog import Family
 
+Lang = Annotated[
+    Literal["en", "ko"],
+    typer.Option(help="With --lecture: language of the output.", envvar="JUMOK_LANG"),
+]
 BAR = 24
 MOST_CELLS = 10
 """For an image, only the cells with the largest weights are printed."""
+
+
+@dataclass(frozen=True)
+class RowArgs:
+    """The row to explain."""
+
+    row: str | None = option(
+        None, "The query: a word or token, or the number of its row, counted from 1."
+    )
+    part: Literal["encoder", "decoder", "cross", "image"] | None = option(
+        None,
+        "Attention kind: encoder self-attention, decoder self-attention, cross-attention (target "
+        "to source), or image self-attention.",
+    )
+    layer: int | None = option(
+        None,
+        "Layer, counted from 1 (default: the one used for alignments, or the last).",
+        minimum=1,
+    )
+    head: int | None = option(
+        None, "Head, counted from 1 (default: the one with the highest weight).", minimum=1
+    )
+    read_at: Literal["writes", "reads"] | None = option(
+        None,
+        "Which row of an output word: that of the step that writes it, or of the step that reads "
+        "it (default: the bundle's alignment setting).",
+    )
+    target: str | None = option(None, "Use this translation instead of the model's own.")
+
+    @property
+    def at_input(self) -> bool | None:
+        """Whether the step is the one that reads the word; None: not said."""
+        return None if self.read_at is None else self.read_at == "reads"
+
+
+@dataclass(frozen=True)
+class LectureArgs:
+    """The worked numbers of a lecture note in place of a model."""
+
+    lecture: bool = option(
+        False,
+        "Show the worked numbers of a lecture note, computed again, in place of a model; without a "
+        "number, list them.",
+    )
+    save: Path | None = option(None, "With --lecture: save its attention as pages (.html).")
 
 
 def explain(
@@ -45,57 +90,12 @@ def explain(
             help="A sentence, an image file, or a saved trace (.npz).",
         ),
     ] = None,
-    row: Annotated[
-        str | None,
-        typer.Option(help="The query: a word or token, or the number of its row, counted from 1."),
-    ] = None,
-    part: Annotated[
-        Literal["encoder", "decoder", "cross", "image"] | None,
-        typer.Option(
-            help="Attention kind: encoder self-attention, decoder self-attention, cross-attention "
-            "(target to source), or image self-attention."
-        ),
-    ] = None,
-    layer: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Layer, counted from 1 (default: the one used for alignments, or the last)."
-        ),
-    ] = None,
-    head: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Head, counted from 1 (default: the one with the highest weight)."
-        ),
-    ] = None,
-    read_at: Annotated[
-        Literal["writes", "reads"] | None,
-        typer.Option(
-            help="Which row of an output word: that of the step that writes it, or of the step "
-            "that reads it (default: the bundle's alignment setting)."
-        ),
-    ] = None,
-    target: Annotated[
-        str | None, typer.Option(help="Use this translation instead of the model's own.")
-    ] = None,
     beam: Beams = None,
-    device: option.Device = "auto",
-    lecture: Annotated[
-        bool,
-        typer.Option(
-            "--lecture",
-            help="Show the worked numbers of a lecture note, computed again, in place of a model; "
-            "without a number, list them.",
-        ),
-    ] = False,
-    save: Annotated[
-        Path | None,
-        typer.Option(help="With --lecture: save its attention as pages (.html)."),
-    ] = None,
-    lang: Annotated[
-        Literal["en", "ko"],
-        typer.Option(help="With --lecture: language of the output.", envvar="JUMOK_LANG"),
-    ] = "en",
+    lang: Lang = "en",
+    *,
+    asked: Annotated[RowArgs, RowArgs()],
+    note: Annotated[LectureArgs, LectureArgs()],
+    machine: Annotated[Machine, Machine(), Without("batch", "precision", "threads")],
 ) -> None:
     """Recompute one row of attention from its vectors: q·k, scale, softmax, values.
 
@@ -107,46 +107,44 @@ def explain(
 
       jumok explain --lecture 002 --save page.html
     """
-    if lecture:
-        _check_lecture({"TEXT": given, "--row": row, "--part": part, "--layer": layer,
-            "--head": head, "--read-at": read_at, "--target": target, "--beam": beam})  # fmt: skip
-        if model is None:
-            list_examples(lang)
-        else:
-            show_lecture(model, lang, save)
+    if note.lecture:
+        _check_lecture({"TEXT": given, "--beam": beam}, asked)
+        load_attached("jumok.explain", "lecture")(model, lang, note.save)
         return
-    if save is not None:
+    if note.save is not None:
         raise ConfigError(
             "--save belongs to --lecture here.",
-            got=f"--save {save}",
+            got=f"--save {note.save}",
             do="jumok look MODEL TEXT --save FILE.html saves a page of a model",
         )
-    if model is None or given is None or row is None:
+    if model is None or given is None or asked.row is None:
         raise _incomplete(model, given)
-    family, name = option.load_family(model, device, "fp32", 0)
-    trace = saved_trace(family, given, {"--target": target, "--beam": beam})
-    trace = trace or _traced(family, name, given, target, beam)
-    at_input = None if read_at is None else read_at == "reads"
-    wanted = None if head is None else head - 1
-    at_layer = None if layer is None else layer - 1
+    family = machine.load_family(model)
+    trace = saved_trace(family, given, {"--target": asked.target, "--beam": beam})
+    trace = trace or _traced(family, given, asked.target, beam)
+    _explain(trace, asked, asked.row)
+
+
+def _explain(trace: "Trace", asked: RowArgs, row: str) -> None:
+    """Prints a row of a trace."""
+    head = None if asked.head is None else asked.head - 1
+    layer = None if asked.layer is None else asked.layer - 1
+    from jumok.inspection import explain as inspection_explain
+
     site, number = inspection_explain.choose(
-        trace, row, part, at_layer, head=wanted, at_input=at_input
+        trace, row, asked.part, layer, head=head, at_input=asked.at_input
     )
-    if wanted is None:
-        wanted = _read_head(trace, site)
-    found = inspection_explain.explain(trace, site, number, wanted)
+    head = _read_head(trace, site) if head is None else head
+    explained = inspection_explain.explain(trace, site, number, head)
     console().print(f"{trace.text}\n{trace.output}\n")
-    _print_name(trace, found, number, row, at_input)
-    _print_row(found, cells=trace.axes[site.keys].grid is not None)
+    _print_name(trace, explained, number, row, asked.at_input)
+    _print_row(explained, cells=trace.axes[site.keys].grid is not None)
 
 
-def _check_lecture(asked: dict[str, object]) -> None:
-    """Checks that nothing is given with --lecture that only a model has.
-
-    Raises:
-        ConfigError: something is.
-    """
-    strange = [name for name, value in asked.items() if value is not None]
+def _check_lecture(given: dict[str, object], asked: RowArgs) -> None:
+    """Refuses options that have no meaning with --lecture."""
+    given |= {f"--{name.replace('_', '-')}": value for name, value in asdict(asked).items()}
+    strange = [name for name, value in given.items() if value is not None]
     if strange:
         raise ConfigError(
             "these have no effect on the worked numbers of a note.",
@@ -166,12 +164,14 @@ def _incomplete(model: str | None, given: str | None) -> ConfigError:
 
 
 def _print_name(
-    trace: "Trace", found: "ExplainedRow", number: int, word: str, at_input: bool | None
+    trace: "Trace", explained: "ExplainedRow", number: int, word: str, at_input: bool | None
 ) -> None:
     """Prints the row, its layer and head, and the other rows of the word."""
-    screen, site = console(), found.site
-    screen.print(inspection_explain.row_name(trace, site, number), soft_wrap=True)
-    screen.print(f"{site.part}, layer {site.layer + 1}, head {found.head + 1} ({site.kind})")
+    screen, site = console(), explained.site
+    from jumok.inspection.explain import row_name
+
+    screen.print(row_name(trace, site, number), soft_wrap=True)
+    screen.print(f"{site.part}, layer {site.layer + 1}, head {explained.head + 1} ({site.kind})")
     for line in _others(trace, site, word, number, at_input):
         screen.print(line)
 
@@ -186,17 +186,19 @@ def _others(
     trace: "Trace", site: "Site", word: str, row: int, at_input: bool | None
 ) -> Iterator[str]:
     """Lines that name the other rows of a word with several."""
-    rows = inspection_explain.rows_of(trace, site, word, at_input=at_input)
+    from jumok.inspection.explain import row_name, rows_of
+
+    rows = rows_of(trace, site, word, at_input=at_input)
     if len(rows) > 1:
         yield f"{word!r} has {len(rows)} rows; this is the one with the largest weight. The others:"
         for other in rows:
             if other != row:
-                name = inspection_explain.row_name(trace, site, other)
+                name = row_name(trace, site, other)
                 yield f"  --row {other + 1:<3} {name.split(': ', 1)[1]}"
 
 
-def _print_row(found: "ExplainedRow", *, cells: bool) -> None:
-    site, looks = found.site, list(found.looks)
+def _print_row(explained: "ExplainedRow", *, cells: bool) -> None:
+    site, looks = explained.site, list(explained.looks)
     if cells:
         looks = sorted(looks, key=lambda look: -look.weight)[:MOST_CELLS]
     product = "q·k" if site.energy is None else "v·tanh(q+k)"
@@ -217,23 +219,27 @@ def _print_row(found: "ExplainedRow", *, cells: bool) -> None:
         )
     screen = console()
     screen.print(table)
-    others = len(found.looks) - len(looks)
+    others = len(explained.looks) - len(looks)
     if others:
         rest = 1 - sum(look.weight for look in looks)
         screen.print(
             f"The {len(looks)} cells with the largest weights; the other {others} share {rest:.4f}."
         )
-    total = sum(look.weight for look in found.looks)
-    if found.sink is not None:
-        screen.print(f"\nthe head's sink: {found.sink:.4f}")
-    if found.factor != 1:
-        screen.print(f"\nThis map is a factor of {found.factor:.4f} in the output of its pair.")
-    screen.print(f"\nsum of the weights {total:.4f}; recomputed - recorded: {found.recorded:.1e}")
+    total = sum(look.weight for look in explained.looks)
+    if explained.sink is not None:
+        screen.print(f"\nthe head's sink: {explained.sink:.4f}")
+    if explained.factor != 1:
+        screen.print(f"\nThis map is a factor of {explained.factor:.4f} in the output of its pair.")
+    screen.print(
+        f"\nsum of the weights {total:.4f}; recomputed - recorded: {explained.recorded:.1e}"
+    )
 
 
-def _traced(
-    family: "Family", name: str, given: str, target: str | None, beam: int | None
-) -> "Trace":
-    catalog.check_given(family, given)
+def _traced(family: "Family", given: str, target: str | None, beam: int | None) -> "Trace":
+    from jumok.tracing.catalog import check_given
+
+    check_given(family, given)
     options = family.options if beam is None else replace(family.options, beam=beam)
-    return family.trace(given, target, options, extras=request.NOTHING, name=name)
+    from jumok.tracing.request import NOTHING
+
+    return family.trace(given, target, options, extras=NOTHING, name=family.name)

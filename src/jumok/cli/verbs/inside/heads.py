@@ -2,28 +2,21 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
 from rich.console import Console
 
-from jumok.cli import options as option
+from jumok.cli.groups import Without
 from jumok.cli.head_cards.corpora import CorpusArgs, HeadCorpus, PairsCorpus
 from jumok.cli.head_cards.table import ModelCards, show_cards, show_curves, write_cells
+from jumok.cli.options import Machine, Output, model_folders
 from jumok.cli.output.cells import SEPARATORS
 from jumok.cli.output.streams import check_output, open_output
 from jumok.errors import ConfigError
 from jumok.kinds import KINDS
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.evaluation import likelihood as evaluation_likelihood
-    from jumok.evaluation import text
-    from jumok.evaluation.heads import pairs as heads_pairs
-    from jumok.inspection.heads import pruning
-    from jumok.inspection.page import cards_page as page_cards_page
-    from jumok.systems import catalog
 
 if TYPE_CHECKING:
     from jumok.evaluation.alignment_settings import AlignedPair
@@ -37,23 +30,6 @@ Models = Annotated[
     typer.Argument(
         help="A bundle; several with the same heads are printed side by side, such as stages of "
         "one training run."
-    ),
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        help="In --data: columns of source, target and, optionally, gold links (default: 0,1). "
-        "Captions: columns of the file and the caption (default: 0,2)."
-    ),
-]
-Gold = Annotated[
-    Path | None,
-    typer.Option(help="Gold alignments, one line per pair (0-0 = sure, 1p2 = possible)."),
-]
-Sentences = Annotated[
-    int | None,
-    typer.Option(
-        min=1, max=option.MOST, help="Use only the first N pairs, texts or images.", metavar="N"
     ),
 ]
 Prune = Annotated[
@@ -76,21 +52,13 @@ SCORERS = {"bleu": "BLEU, greedy", "likelihood": "log-probability, nats per toke
 
 def heads(
     models: Models,
-    source: option.Source = None,
-    target: option.Target = None,
-    data: option.Pairs = None,
-    images: option.Images = None,
-    columns: Columns = None,
-    gold: Gold = None,
-    sentences: Sentences = None,
     prune: Prune = False,
     score: Scorer = "bleu",
     save: Save = None,
-    as_json: option.Json = False,
-    output: option.Output = None,
-    batch: option.Batch = 64,
-    device: option.Device = "auto",
-    threads: option.Threads = 0,
+    *,
+    data: Annotated[CorpusArgs, CorpusArgs()],
+    written: Annotated[Output, Output()],
+    machine: Annotated[Machine, Machine(batch=64), Without("precision")],
 ) -> None:
     """Summarise what each attention head does over a parallel corpus.
 
@@ -114,23 +82,25 @@ def heads(
     if score != "bleu" and not prune:
         raise ConfigError("--score needs --prune.", do="add --prune, or leave out --score")
     folders = _folders(models, prune, save)
-    kind = _kind(output, as_json)
-    for written in (output, save):
-        check_output(written, source, target, data, gold)
+    kind, output, batch = _kind(written.output, written.as_json), written.output, machine.batch
+    for file in (output, save):
+        check_output(file, data.source, data.target, data.data, data.gold)
     opened = _opened(folders)
     task, kind_of = next((each.task, each.kind) for each in opened.values())
     make: Callable[[CorpusArgs], HeadCorpus] = kind_of.entry("corpus")
-    corpus = make(CorpusArgs(task, source, target, data, images, columns, gold, sentences))
+    corpus = make(replace(data, task=task))
     if prune and not isinstance(corpus, PairsCorpus):
         raise ConfigError("--prune needs a translation model.", got=models[0])
     measured: dict[str, list[AnyHeadCard]] = {}
     curves: dict[str, list[PrunedPoint]] = {}
     for model in folders:
-        system = option.load_system(opened[model], kind_of.verb, device, "fp32", threads)
+        system = machine.load(opened[model], kind_of.verb)
         measured[model] = corpus.cards(system, batch)
         if prune and isinstance(corpus, PairsCorpus):
             curves = _curves(system, measured[model], list(corpus.pairs()), score, batch)
-    heads_pairs.check_same_heads(list(measured.values()))
+    from jumok.evaluation.heads.pairs import check_same_heads
+
+    check_same_heads(list(measured.values()))
     if save is not None:
         _save(save, _named(measured, opened), corpus)
     with open_output(output) as stream:
@@ -157,11 +127,7 @@ def _write(
 
 
 def _kind(output: Path | None, as_json: bool) -> str:
-    """The format of the output: ".json", ".csv", ".tsv", or "" for the table of the terminal.
-
-    Raises:
-        ConfigError: the output file is of another kind.
-    """
+    """The format of the output: ".json", ".csv", ".tsv", or "" for the table of the terminal."""
     suffix = "" if output is None else output.suffix
     if as_json and suffix in ("", ".json"):
         return ".json"
@@ -186,12 +152,10 @@ def _show(
 
 
 def _opened(folders: "Mapping[str, Path]") -> "dict[str, OpenedModel]":
-    """The models, read up to their weights.
+    """The models, read up to their weights; ConfigError if they cannot be compared."""
+    from jumok.systems.catalog import open_model
 
-    Raises:
-        ConfigError: the tasks differ, or models for this task have no head cards.
-    """
-    opened = {name: catalog.open_model(folder) for name, folder in folders.items()}
+    opened = {name: open_model(folder) for name, folder in folders.items()}
     tasks = {each.task for each in opened.values()}
     measured = [task for task, kind in KINDS.items() if kind.corpus is not None]
     if len(tasks) > 1 or not tasks <= set(measured):
@@ -220,7 +184,7 @@ def _folders(models: Sequence[str], prune: bool, save: Path | None) -> dict[str,
     """
     folders = {}
     for model in models:
-        named = option.model_folders(model)
+        named = model_folders(model)
         if len(named) > 1:
             raise ConfigError(
                 "head cards need single models, not an ensemble.",
@@ -249,9 +213,9 @@ def _named(
 
 def _save(file: Path, measured: "Mapping[str, Sequence[AnyHeadCard]]", corpus: HeadCorpus) -> None:
     with open_output(file) as stream:
-        stream.write(
-            page_cards_page.cards_page(measured, corpus.title, corpus.count(), corpus.unit)
-        )
+        from jumok.inspection.page.cards_page import cards_page
+
+        stream.write(cards_page(measured, corpus.title, corpus.count(), corpus.unit))
     typer.echo(str(file), err=True)
 
 
@@ -264,24 +228,28 @@ def _curves(
 ) -> "dict[str, list[PrunedPoint]]":
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
 
+    from jumok.evaluation.text import score_text
+
     def bleu() -> float:
-        found = translator.translate(
+        translations = translator.translate(
             sources, beam=1, alignments=False, batch_size=batch, split="length", keep=False
         )
-        texts = [translation.text for translation in found]
+        texts = [translation.text for translation in translations]
         language = translator.target_language
-        (found_bleu,) = text.score_text(
+        (found_bleu,) = score_text(
             texts, targets, target_language=language, metrics=("bleu",), resamples=0
         )
         return found_bleu.value
 
+    from jumok.evaluation.likelihood import likelihood
+
     def log_probability() -> float:
-        return -evaluation_likelihood.likelihood(
-            translator.score(sources, targets, batch_size=batch)
-        ).loss
+        return -likelihood(translator.score(sources, targets, batch_size=batch)).loss
 
     scorer = bleu if score == "bleu" else log_probability
-    return pruning.pruning_curves(translator.models[0], cards, scorer)
+    from jumok.inspection.heads.pruning import pruning_curves
+
+    return pruning_curves(translator.models[0], cards, scorer)
 
 
 def _points(curves: "Mapping[str, Sequence[PrunedPoint]]") -> dict[str, list[dict[str, float]]]:

@@ -2,33 +2,23 @@
 
 import webbrowser
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from jumok.cli import figure as drawn
-from jumok.cli import options as option
-from jumok.cli import screen, second_model
+from jumok.cli import screen
 from jumok.cli import tour as tour_options
+from jumok.cli.figure import FigureArgs, save_figure
+from jumok.cli.groups import Without
+from jumok.cli.options import Beams, Machine, Model, model_folders
 from jumok.cli.output.streams import open_output
 from jumok.cli.saved_trace import saved_trace
+from jumok.cli.second_model import Beside, load_beside
 from jumok.errors import ConfigError
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.cli import examples as cli_examples
-    from jumok.cli import way_in
-    from jumok.evaluation import alignment
-    from jumok.inspection import trace as inspection_trace
-    from jumok.inspection.page import document
-    from jumok.inspection.page import origin as page_origin
-    from jumok.serving import answers as serving_answers
-    from jumok.serving import local
-    from jumok.serving import pictures as serving_pictures
-    from jumok.tracing import catalog, comparison, request, translation
+from jumok.options import option
 
 if TYPE_CHECKING:
     from jumok.decoding import DecodingOptions
@@ -38,19 +28,6 @@ if TYPE_CHECKING:
     from jumok.tracing.catalog import Family
     from jumok.tracing.comparison import Comparison
 
-Save = Annotated[
-    Path | None,
-    typer.Option(help="Save a page (.html) that works offline, or a trace (.npz)."),
-]
-
-
-Given = Annotated[
-    str,
-    typer.Argument(
-        metavar="TEXT|IMAGE|TRACE",
-        help="A sentence, an image file, or a saved trace (.npz).",
-    ),
-]
 PerhapsGiven = Annotated[
     str | None,
     typer.Argument(
@@ -58,84 +35,48 @@ PerhapsGiven = Annotated[
         help="A sentence, an image file, or a saved trace (.npz) (default: examples in the page).",
     ),
 ]
-Beams = Annotated[
-    int | None,
-    typer.Option(
-        "--beam",
-        "-b",
-        min=1,
-        max=1000,
-        help="Beam size; 1 = greedy (default: 5, for language models 1).",
-    ),
-]
-Instead = Annotated[
-    str | None,
-    typer.Option(help="Use this translation, caption or label instead of the model's own."),
-]
-Gold = Annotated[
-    str | None,
-    typer.Option(
-        help="Gold alignment to show, as SOURCE-TARGET word indices from 0: '0-0 1-2'; 1p2 = "
-        "possible.",
-        metavar="LINKS",
-    ),
-]
-Kept = Annotated[
-    Literal["weights", "qk", "full"],
-    typer.Option(
-        help="What the trace keeps. qk adds queries, keys and values, so weights can be "
-        "recomputed, but the file is larger; full also adds the residual streams."
-    ),
-]
-
-
-Host = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Also accept requests for this host name and port, for a proxy or a tunnel: "
-        "localhost:9000.",
-    ),
-]
-Threads = Annotated[
-    int,
-    typer.Option(
-        min=0,
-        max=1024,
-        help="CPU threads; 0 = all cores; a single sentence does not benefit from more than one.",
-        rich_help_panel=option.MACHINE,
-    ),
-]
-
-
 LEVEL: Literal["qk"] = "qk"
 
 
+@dataclass(frozen=True)
+class PageArgs:
+    """What is shown of a text or an image, and where."""
+
+    save: Path | None = option(None, "Save a page (.html) that works offline, or a trace (.npz).")
+    target: str | None = option(
+        None, "Use this translation, caption or label instead of the model's own."
+    )
+    gold: str | None = option(
+        None,
+        "Gold alignment to show, as SOURCE-TARGET word indices from 0: '0-0 1-2'; 1p2 = possible.",
+        metavar="LINKS",
+    )
+    level: Literal["weights", "qk", "full"] = option(
+        LEVEL,
+        "What the trace keeps. qk adds queries, keys and values, so weights can be recomputed, but "
+        "the file is larger; full also adds the residual streams.",
+    )
+    port: int = option(0, "Port; 0 = any free one.", minimum=0, maximum=65535)
+    host: str | None = option(
+        None,
+        "Also accept requests for this host name and port, for a proxy or a tunnel: "
+        "localhost:9000.",
+        metavar="NAME",
+    )
+    browser: bool = option(True, "Open a browser window.", "--browser/--no-browser")
+
+
 def look(
-    model: option.Model,
+    model: Model,
     given: PerhapsGiven = None,
-    save: Save = None,
-    target: Instead = None,
-    gold: Gold = None,
-    against: second_model.Against = None,
-    with_: second_model.With = None,
-    before: second_model.Before = None,
-    level: Kept = LEVEL,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 = any free one.")] = 0,
-    host: Host = None,
-    browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
     beam: Beams = None,
-    figure: drawn.Kind = None,
-    to: drawn.To = None,
-    part: drawn.Who = None,
-    layer: drawn.Layer = None,
-    head: drawn.Head = None,
-    row: drawn.RowOf = None,
     tour: tour_options.Wanted = None,
     tours: tour_options.Listed = False,  # noqa: ARG001 (answered when it is read)
-    device: option.Device = "auto",
-    precision: option.Precision = "fp32",
-    threads: Threads = 1,
+    *,
+    shown: Annotated[PageArgs, PageArgs()],
+    second: Annotated[Beside, Beside()],
+    figure: Annotated[FigureArgs, FigureArgs()],
+    machine: Annotated[Machine, Machine(threads=1), Without("batch")],
 ) -> None:
     """Show the attention of a model in every layer and head, for a sentence or an image.
 
@@ -158,54 +99,89 @@ def look(
 
     Without a text the page opens with examples: validation data of the model,
     or sentences of the built-in corpus if it has the model's language.
-
-      jumok look runs/demo/model
     """
-    _check_save(save, two=bool(against or with_ or before))
-    wanted = drawn.wanted_figure(figure, to, part, layer, head, row)
-    _check_live(save is None and wanted is None, port, host)
-    guide = tour_options.wanted_tour(tour, save, figure)
-    family, name = option.load_family(model, device, precision, threads)
-    asked = {"--target": target, "--against": against, "--with": with_, "--before": before}
-    asked |= {"--beam": None if beam is None else str(beam)}
-    if given is None:
-        _check_alone({**asked, "--save": save, "--figure": figure, "--gold": gold, "--beam": None})
-    anew = {**asked, "--level": None if level == LEVEL else level}
-    kept = None if given is None else saved_trace(family, given, anew)
+    from jumok.cli.way_in import report_of
+    from jumok.inspection.page import document
+
+    save = shown.save
+    _check_save(save, two=bool(second.against or second.model))
+    _check_live(save is None and not figure.wanted, shown.port, shown.host)
+    guide = tour_options.wanted_tour(tour, save, figure.figure)
+    family = machine.load_family(model)
+    kept = _saved(family, given, shown, second, figure, beam)
     options = family.options if beam is None else replace(family.options, beam=beam)
-    traced = partial(family.trace, options=options, level=level, name=name)
-    beside = second_model.second_of(model, with_, before, against)
-    text = against or given or ""
-    second = second_model.load_beside(beside, text, options, level, device, precision)
-    sides = comparison.Comparison(traced, second, level, before is not None)
-    examples = _examples(model, family) if given is None else []
+    traced = partial(family.trace, options=options, level=shown.level, name=family.name)
+    sides = _sides(model, traced, options, shown, second, given, machine)
+    examples = _examples(family) if given is None else []
     first = given if given is not None or not examples else examples[0]
-    trace, other = (kept, None) if kept else _looked(family, sides, first, against, target)
-    trace = trace if gold is None else _linked(trace, gold)
-    if wanted is not None:
-        drawn.save_figure(trace, wanted)
+    trace, other = (
+        (kept, None) if kept else _looked(family, sides, first, second.against, shown.target)
+    )
+    trace = trace if shown.gold is None else _linked(trace, shown.gold)
+    if figure.wanted:
+        save_figure(trace, figure)
     named = given if kept or family.reads == "picture" else None
     searched = None if beam is None else options
-    origin = _origin(model, named, target, searched, with_ or before, kept is not None)
+    origin = _origin(model, named, shown.target, searched, second.model, kept is not None)
     page = partial(
         document.page, trace, other=other, examples=examples, before=sides.before,
-        run=way_in.report_of(model, given if kept is None else None), origin=origin,
+        run=report_of(family.opened.parts[0], given if kept is None else None), origin=origin,
         tour=tour_options.fitting(guide, trace),
     )  # fmt: skip
     if save is not None:
         save_trace(trace, save, page, other)
-    elif wanted is None:
-        live = replace(sides, traced=_searching(traced, model, device, precision))
-        serve(page, live, port, browser, _pictures(family, None if kept else given), host)
+    elif not figure.wanted:
+        live = replace(sides, traced=_searching(traced, family, machine))
+        pictures = _pictures(family, None if kept else given)
+        serve(page, live, shown.port, shown.browser, pictures, shown.host)
+
+
+def _sides(
+    model: str,
+    traced: "Callable[..., Trace]",
+    options: "DecodingOptions",
+    shown: PageArgs,
+    second: Beside,
+    given: str | None,
+    machine: Machine,
+) -> "Comparison":
+    """What traces the model, and what it is compared with."""
+    from jumok.tracing.comparison import Comparison
+
+    second.check(model)
+    text = second.against or given or ""
+    beside = load_beside(second.model, text, options, shown.level, machine)
+    return Comparison(traced, beside, shown.level, second.before is not None)
+
+
+def _saved(
+    family: "Family",
+    given: str | None,
+    shown: PageArgs,
+    second: Beside,
+    figure: FigureArgs,
+    beam: int | None,
+) -> "Trace | None":
+    """The given saved trace, if it is one; ConfigError for options that need a text or an image."""
+    asked: dict[str, object] = {"--target": shown.target, "--against": second.against}
+    asked |= {"--with": second.with_, "--before": second.before}
+    if given is None:
+        alone = {"--save": shown.save, "--figure": figure.figure, "--gold": shown.gold}
+        _check_alone({**asked, **alone})
+        return None
+    anew = {"--beam": beam, "--level": None if shown.level == LEVEL else shown.level}
+    return saved_trace(family, given, {**asked, **anew})
 
 
 def _searching(
-    traced: "Callable[..., Trace]", model: str, device: str, precision: str
+    traced: "Callable[..., Trace]", family: "Family", machine: Machine
 ) -> "Callable[..., Trace]":
     """Traces with the native engine's search, where it gives the same output."""
-    if precision != "fp32":
+    if machine.precision != "fp32":
         return traced
-    searcher = translation.load_searcher(*option.model_folders(model), device=device)
+    from jumok.tracing.translation import load_searcher
+
+    searcher = load_searcher(family.opened, machine.device)
     return partial(traced, searcher=searcher)
 
 
@@ -217,17 +193,17 @@ def _origin(
     beside: str | None,
     saved: bool,
 ) -> "PageOrigin":
-    folders = [str(folder) for folder in option.model_folders(model)]
-    return page_origin.PageOrigin(folders, given, saved, target, options, beside)
+    folders = [str(folder) for folder in model_folders(model)]
+    from jumok.inspection.page.origin import PageOrigin
+
+    return PageOrigin(folders, given, saved, target, options, beside)
 
 
-def _examples(model: str, family: "Family") -> list[str]:
+def _examples(family: "Family") -> list[str]:
     """Texts that the page offers; none for a model that reads images."""
-    return (
-        []
-        if family.reads == "picture"
-        else cli_examples.examples_for(option.model_folders(model)[0])
-    )
+    from jumok.cli.examples import examples_for
+
+    return [] if family.reads == "picture" else examples_for(family.opened.parts[0])
 
 
 def _looked(
@@ -239,34 +215,37 @@ def _looked(
 ) -> "tuple[Trace, Trace | None]":
     """The traces to show first; without a text or an image, an empty trace."""
     if given is None:
-        return inspection_trace.Trace(
-            family.name, "qk", "", "", {}, (), task=family.system.task
-        ), None
-    catalog.check_given(family, given)
+        from jumok.inspection.trace import Trace
+
+        return Trace(family.name, "qk", "", "", {}, (), task=family.system.task), None
+    from jumok.tracing.catalog import check_given
+
+    check_given(family, given)
     with screen.waiting("Search, ablation, attribution:") as count:
-        extras = replace(request.EVERYTHING, check_cancelled=count)
+        from jumok.tracing.request import EVERYTHING
+
+        extras = replace(EVERYTHING, check_cancelled=count)
         return sides.look(given, against or "", target, extras=extras)
 
 
 def _pictures(family: "Family", first: str | None) -> "ServedPictures | None":
     """The images that the live page may read; None: the model reads text."""
+    from jumok.serving.pictures import ServedPictures
+    from jumok.tracing.catalog import check_given
+
     return (
-        serving_pictures.ServedPictures(first, partial(catalog.check_given, family))
-        if family.reads == "picture"
-        else None
+        ServedPictures(first, partial(check_given, family)) if family.reads == "picture" else None
     )
 
 
 def _linked(trace: "Trace", gold: str) -> "Trace":
-    return alignment.with_gold(trace, alignment.parse_gold(gold))
+    from jumok.evaluation.alignment import parse_gold, with_gold
+
+    return with_gold(trace, parse_gold(gold))
 
 
 def _check_alone(asked: dict[str, object]) -> None:
-    """Checks the options that need a text or an image when there is none.
-
-    Raises:
-        ConfigError: one of them is given.
-    """
+    """Refuses options that need a text or an image."""
     options = [name for name, value in asked.items() if value is not None]
     if options:
         raise ConfigError(
@@ -327,9 +306,12 @@ def serve(
         host: a further host name, with its port, to accept requests for.
     """
     try:
-        server = local.LocalServer(
+        from jumok.serving.answers import answers
+        from jumok.serving.local import LocalServer
+
+        server = LocalServer(
             page,
-            serving_answers.answers(sides, pictures),
+            answers(sides, pictures),
             port,
             None if pictures is None else pictures.receive,
             host,

@@ -1,1 +1,1 @@
-"""The verbs that plan runs, and start many."""
+"""Commands that plan runs, or start many."""

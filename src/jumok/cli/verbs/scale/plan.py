@@ -1,82 +1,82 @@
-"""`jumok plan`: what a run will need, by arithmetic, before it is started."""
+"""`jumok plan`: the needs of a run, computed before it starts."""
 
 import json
 import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from jumok.cli.options import Recipe
 from jumok.cli.scale.plan_tables import as_json_object, say_plan, say_table
 from jumok.cli.screen import console
 from jumok.errors import ConfigError
-from jumok.late import late_imports
+from jumok.options import option
 
-with late_imports():
-    from jumok import config as jumok_config
-    from jumok.planning import advice, cards, network, products
-    from jumok.planning import plan as planning
+if TYPE_CHECKING:
+    from jumok.planning.network import Cluster
 
 EACH = 8
 """Cards of a node, unless more is known."""
 MOST_CARDS = 1 << 20
 
-Recipe = Annotated[
-    Path, typer.Argument(help="A recipe: its file (TOML), or its name in `jumok recipes`.")
-]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", help="Change a key of the recipe: model.dim=512. Repeatable."),
 ]
-Gpus = Annotated[
-    str, typer.Option("--gpus", help="Number of cards, or several for a table: 8,64,256,1024.")
-]
-CardName = Annotated[
-    str, typer.Option("--card", help="v100, a100, h100, h200, l4, t4, rtx-4090, or cpu (cores).")
-]
-Nodes = Annotated[int | None, typer.Option(min=1, help="Nodes that share the cards equally.")]
-Each = Annotated[
-    int | None, typer.Option("--gpus-per-node", min=1, help="Cards of a node (default: 8).")
-]
-CardGigabytes = Annotated[
-    float | None,
-    typer.Option("--memory", min=0.1, help="Memory of a card in GB, of another version of it."),
-]
-Network = Annotated[
-    float | None,
-    typer.Option("--network", min=0.001, help="Network of a node in GB/s, in one direction."),
-]
-Share = Annotated[
-    float | None,
-    typer.Option(min=0.001, max=1.0, help="Share of the peak that products reach, up to 1."),
-]
-Length = Annotated[float | None, typer.Option(min=1.0, help="Mean tokens of a text, or target.")]
-SourceLength = Annotated[float | None, typer.Option(min=1.0, help="Mean tokens of a source.")]
-Vocabulary = Annotated[
-    int | None, typer.Option(min=1, help="Size of the vocabulary, where the data decides it.")
-]
-Price = Annotated[
-    float | None, typer.Option("--price-per-hour", min=0.0, help="Price of one card and hour.")
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+@dataclass(frozen=True)
+class CardArgs:
+    """The cards, their nodes and their price."""
+
+    gpus: str = option("1", "Number of cards, or several for a table: 8,64,256,1024.")
+    card: str = option("h100", "v100, a100, h100, h200, l4, t4, rtx-4090, or cpu (cores).")
+    nodes: int | None = option(None, "Nodes that share the cards equally.", minimum=1)
+    gpus_per_node: int | None = option(None, "Cards of a node (default: 8).", minimum=1)
+    memory: float | None = option(
+        None, "Memory of a card in GB, of another version of it.", minimum=0.1
+    )
+    network: float | None = option(
+        None, "Network of a node in GB/s, in one direction.", minimum=0.001
+    )
+    price_per_hour: float | None = option(None, "Price of one card and hour.", minimum=0)
+
+    def clusters(self) -> "list[Cluster]":
+        """The clusters, one for each number of cards."""
+        from jumok.planning.cards import card_named
+        from jumok.planning.network import Cluster
+
+        card = card_named(self.card, None if self.memory is None else self.memory * 1e9)
+        cores = card.name == "cpu"
+        sizes = shapes(counts_of(self.gpus), self.nodes, self.gpus_per_node, cores=cores)
+        speed = None if self.network is None else self.network * 1e9
+        return [Cluster(card, *size, speed) for size in sizes]
+
+
+@dataclass(frozen=True)
+class AssumedNumbers:
+    """What is assumed where nothing is known."""
+
+    share: float | None = option(
+        None, "Share of the peak that products reach, up to 1.", minimum=0.001, maximum=1
+    )
+    length: float | None = option(None, "Mean tokens of a text, or target.", minimum=1)
+    source_length: float | None = option(None, "Mean tokens of a source.", minimum=1)
+    vocabulary: int | None = option(
+        None, "Size of the vocabulary, where the data decides it.", minimum=1
+    )
 
 
 def plan(
     recipe: Recipe,
     changes: Set = None,
-    gpus: Gpus = "1",
-    card: CardName = "h100",
-    nodes: Nodes = None,
-    each: Each = None,
-    memory: CardGigabytes = None,
-    bandwidth: Network = None,
-    share: Share = None,
-    length: Length = None,
-    source_length: SourceLength = None,
-    vocabulary: Vocabulary = None,
-    price: Price = None,
     as_json: AsJson = False,
+    *,
+    cards: Annotated[CardArgs, CardArgs()],
+    given: Annotated[AssumedNumbers, AssumedNumbers()],
 ) -> None:
     """Compute what a run needs on a number of cards: memory, time, communication.
 
@@ -92,25 +92,27 @@ def plan(
 
       jumok plan recipe.toml --gpus 8 --card cpu [dim]- on eight cores[/dim]
     """
+    from jumok.config import load_config
+    from jumok.planning import plan as planning
+    from jumok.planning.advice import warnings_of
+    from jumok.planning.products import Lengths
+
     variables = {"JUMOK_DATA": "data", "JUMOK_RUNS": "runs", **os.environ}  # no file is read
-    config = jumok_config.load_config(recipe, changes or (), variables)
-    chosen = cards.card_named(card, None if memory is None else memory * 1e9)
-    sizes = shapes(counts_of(gpus), nodes, each, cores=chosen.name == "cpu")
-    speed = None if bandwidth is None else bandwidth * 1e9
-    clusters = [network.Cluster(chosen, *size, speed) for size in sizes]
-    usual = planning.usual_lengths(config)
+    config = load_config(recipe, changes or (), variables)
+    clusters = cards.clusters()
+    chosen, usual = clusters[0].card, planning.usual_lengths(config)
     assumed = planning.Assumptions(
-        share=share or chosen.share,
-        lengths=products.Lengths(source_length or usual.source, length or usual.target),
-        vocabulary=vocabulary or planning.vocabulary_of(config),
-        price=price,
+        share=given.share or chosen.share,
+        lengths=Lengths(given.source_length or usual.source, given.length or usual.target),
+        vocabulary=given.vocabulary or planning.vocabulary_of(config),
+        price=cards.price_per_hour,
     )
     model = planning.numbers_of(config, assumed.vocabulary, assumed.lengths)
     plans = [planning.plan(config, cluster, assumed) for cluster in clusters]
-    warned = [advice.warnings_of(config, model, *one) for one in zip(clusters, plans, strict=True)]
+    warned = [warnings_of(config, model, *one) for one in zip(clusters, plans, strict=True)]
     if as_json:
-        found = as_json_object(config.name, model, chosen, assumed, plans, warned)
-        typer.echo(json.dumps(found, indent=2))
+        report = as_json_object(config.name, model, chosen, assumed, plans, warned)
+        typer.echo(json.dumps(report, indent=2))
     elif len(plans) == 1:
         say_plan(console(), config, model, clusters[0], assumed, plans[0], warned[0])
     else:
@@ -118,7 +120,7 @@ def plan(
 
 
 def counts_of(text: str) -> list[int]:
-    """The numbers of cards of --gpus.
+    """The numbers of GPUs of --gpus.
 
     Raises:
         ConfigError: it is not a list of numbers.
@@ -138,13 +140,13 @@ def counts_of(text: str) -> list[int]:
 def shapes(
     counts: Sequence[int], nodes: int | None, each: int | None, *, cores: bool
 ) -> list[tuple[int, int]]:
-    """The number of nodes, and of cards in each, for each number of cards.
+    """The number of nodes, and of GPUs in each, for each number of GPUs.
 
     Args:
-        cores: whether they are cores, which are all in one machine unless `nodes` says more.
+        cores: they are CPU cores, which are all in one machine unless `nodes` says more.
 
     Raises:
-        ConfigError: the cards cannot be divided among the nodes.
+        ConfigError: the GPUs cannot be divided among the nodes.
     """
     if nodes is not None and each is not None and [nodes * each] != list(counts):
         raise ConfigError(
@@ -153,7 +155,7 @@ def shapes(
             got=f"--gpus {','.join(map(str, counts))}",
             do="leave one of the three out",
         )
-    found = []
+    layouts = []
     for count in counts:
         inside = each or (count // nodes if nodes else count if cores else min(EACH, count))
         inside = min(inside, count) or 1
@@ -163,5 +165,5 @@ def shapes(
                 got=f"{count} cards" + (f" in {nodes} nodes" if nodes else f", {inside} in a node"),
                 do="choose a multiple, or give --gpus-per-node",
             )
-        found.append((count // inside, inside))
-    return found
+        layouts.append((count // inside, inside))
+    return layouts

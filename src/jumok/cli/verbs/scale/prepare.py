@@ -1,4 +1,4 @@
-"""`jumok prepare`: a corpus of pairs, cleaned and as shards of token ids."""
+"""`jumok prepare`: a cleaned corpus of pairs as shards of token ids."""
 
 import json
 import os
@@ -8,20 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from jumok.errors import ConfigError, Place
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok import config as jumok_config
-    from jumok import environment
-    from jumok.data.files import manifest
-    from jumok.data.pairs.cleaning import filters, findings
-    from jumok.training import folder as training_folder
-    from jumok.training import start
-    from jumok.training.preparing.shards import plan as shards_plan
-
-with late_imports("preparing a corpus in tasks", extra="prepare"):
-    from jumok.training.preparing.shards import workers as shards_workers
+from jumok.errors import ConfigError, Location, optional_import
 
 if TYPE_CHECKING:
     from jumok.training.preparing.shards.plan import CorpusPlan
@@ -82,8 +69,12 @@ def prepare(
       jumok prepare recipe.toml --output prepared --workers ray --tasks 200
     """
     given = _slurm(slurm or (), workers)
-    cores = at_once or environment.threads() or os.cpu_count() or 1
+    from jumok.environment import threads
+
+    cores = at_once or threads() or os.cpu_count() or 1
     plan = plan_of(recipe, changes or (), output, tasks or cores, shard_pairs)
+    with optional_import("preparing a corpus in tasks", extra="prepare"):
+        from jumok.training.preparing.shards import workers as shards_workers
     run = shards_workers.run
     done = run(
         plan, workers, min(cores, plan.tasks), given, lambda line: typer.echo(line, err=True)
@@ -102,8 +93,12 @@ def plan_of(
     Raises:
         ConfigError: it is no recipe for translation, or has no corpora.
     """
-    config = start.load(recipe, changes, {**os.environ})
-    if not isinstance(config, jumok_config.TranslationConfig) or not config.data.train:
+    from jumok.training.start import load
+
+    config = load(recipe, changes, {**os.environ})
+    from jumok.config import TranslationConfig, data
+
+    if not isinstance(config, TranslationConfig) or not config.data.train:
         raise ConfigError(
             "only corpora of pairs are prepared.",
             expected="a recipe for translation with [[data.train]]",
@@ -112,22 +107,30 @@ def plan_of(
         )
     clean, notes = config.data.clean, list[str]()
     if clean is None and "clean" not in config.data.model_fields_set:
-        clean = jumok_config.data.CleanConfig()
+        clean = data.CleanConfig()
     if clean is not None:
         languages = config.data.source_language, config.data.target_language
-        clean, notes = filters.usable(clean, languages)
-    return shards_plan.CorpusPlan(
-        config, output.absolute(), tasks, shard_pairs, clean, tuple(notes)
-    )
+        from jumok.data.pairs.cleaning.filters import usable
+
+        clean, notes = usable(clean, languages)
+    from jumok.training.preparing.shards.plan import CorpusPlan
+
+    return CorpusPlan(config, output.absolute(), tasks, shard_pairs, clean, tuple(notes))
 
 
 def say_result(plan: "CorpusPlan") -> None:
     """Prints what was left out, and what was written."""
-    stored = json.loads((plan.folder / training_folder.CLEANING).read_text("utf-8"))
-    for report in map(findings.CleaningReport.from_json, stored):
+    from jumok.training.folder import CLEANING
+
+    stored = json.loads((plan.folder / CLEANING).read_text("utf-8"))
+    from jumok.data.pairs.cleaning.findings import CleaningReport
+
+    for report in map(CleaningReport.from_json, stored):
         typer.echo("\n".join(report.lines()) or f"{report.name}: {report.read:,} pairs")
-    file = plan.folder / manifest.MANIFEST
-    written = manifest.parse_manifest(file.read_bytes(), Place(file))
+    from jumok.data.files.manifest import MANIFEST, parse_manifest
+
+    file = plan.folder / MANIFEST
+    written = parse_manifest(file.read_bytes(), Location(file))
     typer.echo(f"{file}: {written.pairs:,} pairs in {len(written.shards)} shards")
 
 

@@ -1,224 +1,124 @@
-"""`jumok sweep`: a recipe with every combination of some values."""
+"""`jumok sweep`: a recipe with many values, several runs at once."""
 
-import json
 import shlex
+import statistics
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Column, Table
 
 from jumok import environment
-from jumok.cli.scale.grid import Combination, combinations, read_grid
-from jumok.cli.scale.progress import ended_by, sweep_screen
-from jumok.cli.scale.ray_workers import RayWorkers
-from jumok.cli.scale.resources import cards_here, usual_jobs
-from jumok.cli.scale.results import (
-    RunResult,
-    as_object,
-    groups_of,
-    result_of,
-    table_of,
-    write_figures,
-    write_results,
-)
-from jumok.cli.scale.running import Ended, run_all
-from jumok.cli.scale.sweep_folder import SweepFolder, open_folder
-from jumok.cli.scale.workers import LocalWorkers, Workers
+from jumok.cli.options import Recipe
+from jumok.cli.output.cells import as_csv
+from jumok.cli.scale.study import Runs, SearchSpace, enqueue, open_study, read_keys, run_name
 from jumok.cli.screen import console
-from jumok.config.writing import recipe_text
 from jumok.data.files.atomic import write_durably
-from jumok.errors import ConfigError
+from jumok.options import option
 from jumok.systems.device import cores
 
-Recipe = Annotated[
-    Path, typer.Argument(help="A recipe: its file (TOML), or its name in `jumok recipes`.")
-]
+if TYPE_CHECKING:
+    from optuna.trial import FrozenTrial
+
 More = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="KEY=VALUES", help="More keys of the grid, as --grid has them."),
+    list[str] | None, typer.Argument(metavar="KEY=VALUES", help="More keys, as --grid has them.")
 ]
-Grid = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--grid",
+
+
+@dataclass(frozen=True)
+class SweepArgs:
+    """What is tried, and how."""
+
+    grid: list[str] | None = option(
+        None,
+        "A key of the recipe and its values: model.dropout=0.1,0.2; or, with --trials, a range: "
+        "model.dropout=0.1..0.3, training.learning_rate=log:1e-4..1e-2. Repeatable.",
         metavar="KEY=VALUES",
-        help="A key of the recipe and its values: model.dropout=0.1,0.2. Repeatable.",
-    ),
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Change a key in all runs: training.steps=2000. Repeatable."),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", help="Folder of the sweep (default: runs/RECIPE-sweep)."),
-]
-Jobs = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        max=1024,
-        help="Runs at once (default: one for each card, or each core as far as there is memory).",
-    ),
-]
-Resume = Annotated[
-    bool, typer.Option("--resume", help="Continue a sweep; finished runs are not repeated.")
-]
-Where = Annotated[
-    Literal["local", "ray"],
-    typer.Option(
-        "--workers",
-        help="local: processes of this machine; ray: tasks on the cluster in RAY_ADDRESS, or on "
-        "one that is started here (needs the extra ray).",
-    ),
-]
-Figure = Annotated[
-    Literal["svg", "pdf", "png", "none"],
-    typer.Option(help="Format of the figures; they need the extra plot."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the results as one JSON object.")]
-Threads = Annotated[
-    int,
-    typer.Option(
-        min=0, max=1024, help="Cores of each run; 0 = those of the machine, divided by --jobs."
-    ),
-]
+    )
+    trials: int = option(
+        0,
+        "Runs with values drawn at random, then near good ones (0 = every combination).",
+        minimum=0,
+    )
+    changes: list[str] | None = option(None, "In all runs: training.steps=99. Repeatable.", "--set")
+    output: Path | None = option(None, "Its folder (default: runs/RECIPE-sweep).", "--output", "-o")
+    jobs: int = option(0, "Runs at once; 0 = one for each card, or each core.", minimum=0)
+    threads: int = option(0, "Cores of each run; 0 = all, divided by --jobs.", minimum=0)
+    resume: bool = option(False, "Continue a sweep; finished runs are not repeated.")
 
 
-def sweep(
-    recipe: Recipe,
-    more: More = None,
-    grid: Grid = None,
-    changes: Set = None,
-    output: Output = None,
-    jobs: Jobs = None,
-    threads: Threads = 0,
-    resume: Resume = False,
-    where: Where = "local",
-    figure: Figure = "svg",
-    as_json: AsJson = False,
-) -> None:
-    """Train a recipe with every combination of some values, several at once.
+def sweep(recipe: Recipe, more: More = None, *, asked: Annotated[SweepArgs, SweepArgs()]) -> None:
+    """Train a recipe with many values of its keys, several runs at once.
 
-    Each combination is a run of jumok train in a folder of its own. At the end
-    there is a table: the mean and the spread over seeds, the best first; and the
-    same as CSV and JSON, with the learning curves and the scores as figures.
+    Each combination, or each of --trials, is a run of jumok train in a folder
+    of its own. At the end there is a table: the mean and the spread over
+    seeds, the best first; and results.csv.
 
     A run that fails does not end the others: the exit code is 1 at the end.
     Ctrl-C stops all of them with their checkpoints; --resume continues.
 
       jumok sweep smallworld-en-ko --grid seed=1,2,3
 
-      jumok sweep recipe.toml --grid model.dropout=0.1,0.2 seed=1,2,3
+      jumok sweep recipe.toml --grid model.dropout=0.1,0.2 seed=1,2,3 --jobs 4
 
-      jumok sweep recipe.toml --grid model.dim=128,256 --jobs 4 --resume
+      jumok sweep recipe.toml --grid model.dropout=0.0..0.4 --trials 20
     """
-    changes, keys = changes or [], read_grid([*(grid or ()), *(more or ())])
-    wanted = combinations(recipe, changes, keys)
-    metrics = {each.config.validation.metric for each in wanted}
-    if len(metrics) > 1:
-        raise ConfigError(
-            "the runs are validated by several metrics, which cannot be compared.",
-            got=", ".join(sorted(metrics)),
-            do="leave validation.metric out of the grid",
-        )
-    folder = open_folder(output or usual_folder(recipe), recipe, changes, keys, resume)
-    waiting = [each for each in wanted if not folder.is_finished(each.name)]
-    for each in waiting:
-        write_durably(folder.recipe(each.name), recipe_text(each.config).encode())
-    ended = _run(waiting, folder, metrics.pop(), jobs, threads, where) if waiting else Ended()
-    _say_results(wanted, folder, figure, as_json)
-    _say_end(ended, folder)
+    keys = read_keys([*(asked.grid or ()), *(more or ())])
+    space = SearchSpace(recipe, asked.changes or (), keys)
+    wanted = [] if asked.trials else space.combinations()
+    configs = [space.config(each) for each in wanted or space.ends()]
+    metric, folder = configs[0].validation.metric, asked.output
+    if folder is None:
+        folder = Path(environment.recipe_variables()["JUMOK_RUNS"]) / f"{recipe.stem}-sweep"
+    study = open_study(folder, space, metric, asked.resume)
+    left = enqueue(study, wanted, asked.trials)
+    cards = cards_here(configs[0].training.device)
+    jobs = min(asked.jobs or len(cards) or cores(), max(left, 1))
+    threads = asked.threads or max(1, cores() // jobs)
+    typer.echo(f"{left} runs in {folder}, {jobs} at once", err=True)
+    runs = Runs(folder, space, metric, threads, cards)
+    runs.run(study, left, jobs)
+    if ended := [each for each in study.trials if each.value is not None]:
+        print_results(folder, metric, ended)
+    if (stopped := runs.interrupt.signal) is not None or runs.failed:
+        again = shlex.join(["jumok", *(word for word in sys.argv[1:] if word != "--resume")])
+        failed = f"failed: {', '.join(runs.failed)}\n" if runs.failed else ""
+        typer.echo(f"{failed}{folder} has everything. Continue with:\n  {again} --resume", err=True)
+        raise typer.Exit(1 if stopped is None else 128 + stopped)
 
 
-def usual_folder(recipe: Path) -> Path:
-    """The folder of a sweep that was given none, beside the runs."""
-    runs = Path(environment.recipe_variables()["JUMOK_RUNS"])
-    return runs / f"{recipe.stem}-sweep"
+def cards_here(device: str) -> list[str]:
+    """The GPUs of which each run gets one; none if the recipe names its device."""
+    import torch
+
+    cards = environment.visible_cards() or map(str, range(torch.cuda.device_count()))
+    return list(cards) if device == "auto" else []
 
 
-def _run(
-    waiting: Sequence[Combination],
-    folder: SweepFolder,
-    metric: str,
-    jobs: int | None,
-    threads: int,
-    where: str,
-) -> Ended:
-    """Runs what is not finished."""
-    device = waiting[0].config.training.device
-    cards = [] if where == "ray" else cards_here(device)
-    if jobs is None:
-        jobs = len(waiting) if where == "ray" else usual_jobs(waiting, cards)
-    jobs = min(jobs, len(waiting))
-    each = threads or (1 if where == "ray" else max(1, cores() // jobs))
-    workers: Workers = LocalWorkers()
-    if where == "ray":
-        workers = RayWorkers(each, 0 if device in ("auto", "cpu") else 1)
-    noun = "run" if len(waiting) == 1 else "runs"
-    typer.echo(f"{len(waiting)} {noun} in {folder.path}, {jobs} at once", err=True)
-    with (
-        closing(workers),
-        closing(sweep_screen(folder, len(waiting), metric)) as screen,
-    ):
-        return run_all(waiting, folder, workers, _commands(folder, each, cards), jobs, screen)
-
-
-def _commands(
-    folder: SweepFolder, threads: int, cards: Sequence[str]
-) -> Callable[[Combination, int], tuple[Sequence[str], Mapping[str, str]]]:
-    """What starts a run, by its slot."""
-
-    def command(one: Combination, slot: int) -> tuple[Sequence[str], Mapping[str, str]]:
-        words = [sys.executable, "-m", "jumok", "train", str(folder.recipe(one.name).resolve())]
-        words += ["--runs", str(folder.runs.resolve()), "--json"]
-        words += ["--resume"] if folder.has_begun(one.name) else []
-        variables = {"JUMOK_THREADS": str(threads)}
-        if cards:
-            variables["CUDA_VISIBLE_DEVICES"] = cards[slot % len(cards)]
-        return words, variables
-
-    return command
-
-
-def _say_results(
-    wanted: Sequence[Combination], folder: SweepFolder, figure: str, as_json: bool
-) -> None:
-    """Prints and writes what the finished runs have reached."""
-    results: list[RunResult] = [
-        result_of(each, folder) for each in wanted if folder.is_finished(each.name)
-    ]
-    metric = wanted[0].config.validation.metric
-    groups = groups_of(results, metric)
-    if as_json:
-        typer.echo(json.dumps(as_object(results, groups, metric), ensure_ascii=False))
-    if not groups:
-        return
-    if not as_json:
-        console().print(table_of(groups, metric))
-    files = write_results(folder, results, groups, metric)
-    missing = ""
-    if figure != "none":
-        figures, missing = write_figures(folder, results, groups, metric, figure)
-        files += figures
-    typer.echo("\n".join(map(str, files)), err=True)
-    if missing:
-        typer.echo(f"note: {missing}", err=True)
-
-
-def _say_end(ended: Ended, folder: SweepFolder) -> None:
-    """Names what failed or is left; the exit code is 1, or 128 + the signal."""
-    for failure in ended.failures:
-        typer.echo(f"failed: {failure.name} ({ended_by(failure.code)}): {failure.log}", err=True)
-    if ended.failures or ended.signal is not None:
-        words = [word for word in sys.argv[1:] if word != "--resume"]
-        left = f"{ended.left} runs are left. " if ended.left else ""
-        again = shlex.join(["jumok", *words, "--resume"])
-        typer.echo(f"{left}{folder.path} has everything. Continue with:\n  {again}", err=True)
-    if ended.signal is not None:
-        raise typer.Exit(128 + ended.signal)
-    if ended.failures:
-        raise typer.Exit(1)
+def print_results(folder: Path, metric: str, trials: "Sequence[FrozenTrial]") -> None:
+    """Writes results.csv, and prints one row for runs that differ only in their seed."""
+    rows, groups = [], defaultdict[tuple[str, ...], list[tuple[float, str]]](list)
+    for trial in trials:
+        values, measured = trial.user_attrs["values"], trial.user_attrs["measured"]
+        name, score = run_name(values), trial.value or 0.0
+        rows.append((name, *values.values(), score, *measured.values()))
+        others = tuple(value for key, value in values.items() if key != "seed")
+        groups[others].append((score, name))
+    heads = ("run", *values, metric, *measured)
+    write_durably(folder / "results.csv", as_csv(heads, *rows).encode())
+    heads = (*(key for key in values if key != "seed"), metric, "spread", "runs")
+    columns = [Column(head, no_wrap=True) for head in heads]
+    table = Table(*columns, Column("best run", overflow="fold"), box=None, padding=(0, 2, 0, 0))
+    best = min if metric == "loss" else max
+    scores = {others: [score for score, _ in runs] for others, runs in groups.items()}
+    mean = {others: statistics.fmean(of) for others, of in scores.items()}
+    for others in sorted(mean, key=mean.__getitem__, reverse=best is max):
+        of = scores[others]
+        spread = f"{statistics.stdev(of):.3f}" if len(of) > 1 else "-"
+        table.add_row(*others, f"{mean[others]:.3f}", spread, str(len(of)), best(groups[others])[1])
+    console().print(table)
+    typer.echo(str(folder / "results.csv"), err=True)

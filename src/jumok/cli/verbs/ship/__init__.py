@@ -1,1 +1,1 @@
-"""The commands that make something of a model for other machines."""
+"""Commands that prepare a model for other machines."""

@@ -6,17 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from jumok.cli import options as option
-from jumok.errors import BundleError, ConfigError, Place
-from jumok.late import late_imports
-
-with late_imports():
-    from jumok.bundle import reading
-    from jumok.cli import examples as cli_examples
-    from jumok.data.files import atomic
-    from jumok.engine import wasm
-    from jumok.systems.translation import translator as translation_translator
-    from jumok.systems.translation import web
+from jumok.cli.options import OneModel
+from jumok.decoding.options import FOR_TRANSLATION
+from jumok.errors import BundleError, ConfigError, Location
 
 if TYPE_CHECKING:
     from jumok.bundle.reading import Bundle
@@ -39,7 +31,7 @@ Beam = Annotated[int, typer.Option("--beam", "-b", min=1, max=100, help="Beam si
 
 
 def export(
-    model: option.OneModel,
+    model: OneModel,
     output: Output,
     to: To = "web",
     title: Title = None,
@@ -57,7 +49,9 @@ def export(
     """
     del to  # there is one kind so far
     file = file_of(output)
-    bundle = reading.read_bundle(Path(model))
+    from jumok.bundle.reading import read_bundle
+
+    bundle = read_bundle(Path(model))
     size = save_web_page(bundle, file, title, precision, beam)
     typer.echo(
         f"{file}: {size / 1e6:.2f} MB, {bundle.parameters:,} weights in {precision}", err=True
@@ -74,11 +68,11 @@ def file_of(output: Path) -> Path:
     if file.exists():
         raise ConfigError(
             "the page exists already, and is not replaced.",
-            place=Place(file),
+            place=Location(file),
             do="remove it, or choose another --output",
         )
     if file.parent.exists() and not file.parent.is_dir():
-        raise ConfigError("this is a file, not a folder.", place=Place(file.parent))
+        raise ConfigError("this is a file, not a folder.", place=Location(file.parent))
     return file
 
 
@@ -100,18 +94,26 @@ def save_web_page(
             "this model cannot be exported to a page.",
             expected="a Transformer for translation",
             got=f"task = {bundle.config.task!r}",
-            place=Place(bundle.folder),
+            place=Location(bundle.folder),
         )
-    web.exported_section(bundle)
-    if (lacking := wasm.missing_compiler()) is not None:
+    from jumok.systems.translation.web import WebTranslator, exported_section
+
+    exported_section(bundle)
+    from jumok.engine.wasm import is_built, missing_compiler
+
+    if (lacking := missing_compiler()) is not None:
         raise lacking
-    if not wasm.is_built():
+    if not is_built():
         typer.echo("compiling the engine to WebAssembly, once: about a minute ...", err=True)
-    options = replace(translation_translator.DEFAULTS, beam=beam)
-    translator = web.WebTranslator(bundle, precision, options)
-    examples = cli_examples.examples_for(bundle.folder)
+    options = replace(FOR_TRANSLATION, beam=beam)
+    translator = WebTranslator(bundle, precision, options)
+    from jumok.cli.examples import examples_for
+
+    examples = examples_for(bundle.folder)
     page = translator.page(title or bundle.card.name, examples)
     file.parent.mkdir(parents=True, exist_ok=True)
-    with atomic.atomic_file(file) as part:
+    from jumok.data.files.atomic import atomic_file
+
+    with atomic_file(file) as part:
         part.write_text(page, encoding="utf-8")
     return file.stat().st_size

@@ -61,10 +61,10 @@ def _kinds() -> npt.NDArray[np.uint16]:
     table[[0xFFFD, 0xFFFE, 0xFFFF]] = DAMAGE
     table[[9, ENDING]] = SPACE
     for kind, characters in ((MARK, "<&"), (ADDRESS, "@/")):
-        table[[ord(each) for each in characters]] |= kind
+        table[[ord(character) for character in characters]] |= kind
     table[0xC2:0xF5] |= FOREIGN
     table[0x80:0xC0] |= REST
-    table[[ord(each) for each in WINDOWS]] |= REST
+    table[[ord(character) for character in WINDOWS]] |= REST
     return table
 
 
@@ -104,7 +104,6 @@ def _classes() -> npt.NDArray[np.uint8]:
 
 @functools.cache
 def _of_scripts(names: tuple[str, ...]) -> npt.NDArray[np.uint8]:
-    """Which code points are letters of these scripts."""
     of, numbers = scripts()
     return np.isin(of, [numbers[name] for name in names]).astype(np.uint8)
 
@@ -116,7 +115,7 @@ class Side:
     Attributes:
         codes: the code points, with a line break after every text.
         starts: where each text begins in `codes`.
-        lengths: of the texts, in characters.
+        lengths: in characters.
     """
 
     texts: Sequence[str]
@@ -126,7 +125,7 @@ class Side:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Side":
-        """That of at least one text; none has a line break."""
+        """Of at least one text; none has a line break."""
         joined = ("\n".join(texts) + "\n").encode("utf-32-le", "surrogatepass")
         codes = np.frombuffer(joined, dtype=np.uint32)
         ends = np.flatnonzero(codes == ENDING)
@@ -135,7 +134,7 @@ class Side:
 
     @cached_property
     def _counts(self) -> Counts:
-        """How many characters of each class of `_classes` each text has: texts, classes."""
+        """Characters of each class of `_classes`: texts, classes."""
         return loops.count_classes(self.codes, len(self.texts), _classes())
 
     @cached_property
@@ -144,11 +143,10 @@ class Side:
         return loops.see_kinds(self.codes, len(self.texts), kinds())
 
     def number(self, kind: np.uint16) -> Counts:
-        """How many characters of this kind each text has: letters, digits or spaces."""
+        """How many characters of this kind each text has: LETTER, DIGIT or SPACE."""
         return self._counts[:, int(kind).bit_length() - 1]
 
     def having(self, kind: np.uint16) -> Rows:
-        """Which texts have a character of this kind."""
         return (self._seen & kind) != 0
 
     def having_before(self, kind: np.uint16, next_: np.uint16) -> Rows:
@@ -164,7 +162,6 @@ class Side:
         return self._counts[:, 3]
 
     def letters_of(self, names: tuple[str, ...]) -> Counts:
-        """How many letters of these scripts each text has."""
         return loops.count_classes(self.codes, len(self.texts), _of_scripts(names))[:, 0]
 
     def size_of_letters(self) -> Counts:
@@ -173,22 +170,21 @@ class Side:
 
     def those(self, candidates: Rows, test: Callable[[str], bool]) -> Rows:
         """Which of the candidates pass a test, which is made for these alone."""
-        found = np.zeros(len(self.texts), dtype=np.bool_)
+        passes = np.zeros(len(self.texts), dtype=np.bool_)
         for row in np.flatnonzero(candidates).tolist():
-            found[row] = test(self.texts[row])
-        return found
+            passes[row] = test(self.texts[row])
+        return passes
 
 
 @dataclass(frozen=True)
 class BothSides:
-    """Some pairs, one after another in their corpus, with what rules ask about both sides."""
+    """Some pairs, one after another in their corpus."""
 
     source: Side
     target: Side
 
     @classmethod
     def of(cls, sources: Sequence[str], targets: Sequence[str]) -> "BothSides":
-        """That of pairs whose texts hold no line breaks, as readers give them."""
         return cls(Side.of(sources), Side.of(targets))
 
     def __len__(self) -> int:
@@ -199,5 +195,4 @@ class BothSides:
         return self.source, self.target
 
     def either(self, test: Callable[[Side], Rows]) -> Rows:
-        """Which pairs have a side that passes the test."""
         return test(self.source) | test(self.target)

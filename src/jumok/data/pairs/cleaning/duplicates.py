@@ -1,4 +1,4 @@
-"""Repeated pairs: by a hash of their texts, which a set of numbers remembers."""
+"""Repeated pairs, by a hash of their texts."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -15,7 +15,7 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio (Knu
 
 
 def keys_of(sources: Sequence[str], targets: Sequence[str], by: Literal["pair", "target"]) -> Keys:
-    """A hash of 64 bits of each pair, or of its target alone: BLAKE2b, never 0.
+    """A BLAKE2b hash of 64 bits of each pair, or of its target alone; never 0.
 
     Two of a thousand million different pairs have the same one with a probability of 3 %.
     """
@@ -29,7 +29,8 @@ def keys_of(sources: Sequence[str], targets: Sequence[str], by: Literal["pair", 
 
 
 class SeenKeys:
-    """Which key was first seen in which row: a table of open addressing, of 13 to 27 bytes a key.
+    """The row in which each key was first seen: a table of open addressing, of 13 to 27 bytes a
+    key.
 
     Rows are numbered as they come, from 0; `read` is how many came.
     """
@@ -40,7 +41,6 @@ class SeenKeys:
         self._held, self.read = 0, 0
 
     def repeated(self, keys: Keys) -> npt.NDArray[np.bool_]:
-        """Which of the next rows have a key that an earlier row had."""
         rows = self.read + np.arange(len(keys))
         return self.first(keys) < rows
 
@@ -48,7 +48,7 @@ class SeenKeys:
         """The row in which each of these keys was first; that of itself, if it is new.
 
         Args:
-            keys: those of the next rows; 0 is none.
+            keys: of the next rows; none is 0.
         """
         unique, index, inverse = np.unique(keys, return_index=True, return_inverse=True)
         while self._held + len(unique) > FULL * len(self._keys):
@@ -61,21 +61,21 @@ class SeenKeys:
         """The row of each of these different keys; those that are not there yet are added."""
         size = np.uint64(len(self._keys) - 1)
         shift = np.uint64(64 - int(size).bit_length())
-        places = (keys * _SPREAD) >> shift
-        found = np.empty_like(rows)
+        slot_of = (keys * _SPREAD) >> shift
+        firsts = np.empty_like(rows)
         open_ = np.arange(len(keys))
         while len(open_):
-            here = places[open_]
-            empty = open_[self._keys[here] == 0]
-            self._keys[places[empty]] = keys[empty]  # of several for one place, the last one stays
-            mine = self._keys[here] == keys[open_]
-            new = empty[self._keys[places[empty]] == keys[empty]]
-            self._rows[places[new]] = rows[new]
+            slots = slot_of[open_]
+            empty = open_[self._keys[slots] == 0]
+            self._keys[slot_of[empty]] = keys[empty]  # of several for one place, the last one stays
+            mine = self._keys[slots] == keys[open_]
+            new = empty[self._keys[slot_of[empty]] == keys[empty]]
+            self._rows[slot_of[new]] = rows[new]
             self._held += len(new)
-            found[open_[mine]] = self._rows[here[mine]]
+            firsts[open_[mine]] = self._rows[slots[mine]]
             open_ = open_[~mine]
-            places[open_] = (places[open_] + np.uint64(1)) & size
-        return found
+            slot_of[open_] = (slot_of[open_] + np.uint64(1)) & size
+        return firsts
 
     def _double(self) -> None:
         keys, rows = self._keys, self._rows

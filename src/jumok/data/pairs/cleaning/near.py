@@ -35,7 +35,7 @@ _ONES = np.uint64(0x1111111111111111)
 
 @functools.cache
 def _folded() -> npt.NDArray[np.uint32]:
-    """What each code point counts as: its lower case; 0: it does not count."""
+    """The lower case of each code point; 0: it does not count."""
     table = np.arange(0x110000, dtype=np.uint32)
     for code in range(0x20000):
         lower = chr(code).lower()
@@ -48,30 +48,30 @@ def signatures(batch: BothSides) -> Signatures:
     """The signature of each pair: rows, hash functions."""
     if loops.library() is None:
         return signatures_plainly(batch)
-    found = np.full((len(batch), SIGNATURE), 0xFFFFFFFF, dtype=np.uint32)
+    minima = np.full((len(batch), SIGNATURE), 0xFFFFFFFF, dtype=np.uint32)
     for salt, side in enumerate(batch.sides, start=1):
         codes = side.codes, len(side.codes), _folded()
-        loops.call("sign_texts", *codes, salt, _PLACES, _FACTORS, _ADDENDS, found)
-    return found
+        loops.call("sign_texts", *codes, salt, _PLACES, _FACTORS, _ADDENDS, minima)
+    return minima
 
 
 def signatures_plainly(batch: BothSides) -> Signatures:
     """The readable twin of `signatures`."""
     sides = [_runs(side, np.uint64(salt)) for salt, side in enumerate(batch.sides, start=1)]
-    found = np.empty((len(batch), SIGNATURE), dtype=np.uint32)
+    minima = np.empty((len(batch), SIGNATURE), dtype=np.uint32)
     for column, (factor, addend) in enumerate(zip(_FACTORS, _ADDENDS, strict=True)):
-        minima = (
+        of_sides = (
             np.minimum.reduceat(runs * factor + addend, bounds)[::2] for runs, bounds in sides
         )
-        found[:, column] = np.minimum(*minima)
-    return found
+        minima[:, column] = np.minimum(*of_sides)
+    return minima
 
 
 def _runs(side: Side, salt: np.uint64) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
     """A hash of the run at each character that counts, and where those of each text begin and end.
 
-    After every text come RUN zeros, so that a run never reaches into the next text and a short
-    text has one, too.
+    After every text come RUN zeros, so that a run never reaches into the next text and a short text
+    has one, too.
     """
     folded = _folded()[side.codes]
     counts = folded != 0
@@ -117,9 +117,8 @@ def likeness(one: Keys, other: Keys) -> npt.NDArray[np.float64]:
 
 
 class SeenSignatures:
-    """The first pair of each band, against which later pairs are compared.
-
-    It holds 8 bytes a pair, and one entry of `SeenKeys` for each band.
+    """The first pair of each band, against which later pairs are compared; 8 bytes a pair, and one
+    entry of `SeenKeys` for each band.
     """
 
     def __init__(self) -> None:
@@ -133,9 +132,9 @@ class SeenSignatures:
         self._read += len(of)
         if self._read > len(self._sketches):
             self._sketches = np.resize(self._sketches, max(2 * len(self._sketches), self._read))
-        self._sketches[rows] = own = sketches(of)
-        found = np.zeros(len(of), dtype=np.bool_)
+        self._sketches[rows] = sketched = sketches(of)
+        near = np.zeros(len(of), dtype=np.bool_)
         for seen, keys in zip(self._bands, bands(of).T, strict=True):
             first = seen.first(keys)
-            found |= (first < rows) & (likeness(own, self._sketches[first]) >= least)
-        return found
+            near |= (first < rows) & (likeness(sketched, self._sketches[first]) >= least)
+        return near

@@ -1,4 +1,4 @@
-"""What can be seen of a pair alone: pure functions from a batch to the pairs that break a rule."""
+"""Rules of single pairs: pure functions from a batch to the pairs that break them."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from jumok.data.pairs.cleaning.characters import (
 )
 
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|&(?:[A-Za-z]{2,8}|#x?[0-9A-Fa-f]{1,6});")
-_ADDRESS = re.compile(r"(?:https?|ftp)://\S+|www\.\S+|\S+@\S+\.\w+")
+_ADDRESS = re.compile(r"(?:https?|ftp)://\S+|www\.\S+|(?<!\S)\S[^\s@]*+@\S+\.\w+")
 _NUMBER = re.compile(r"\d+(?:[.,' \u00a0\u202f]\d{3})*(?:[.,]\d+)?")
 # UTF-8 that was decoded as Latin-1 or Windows-1252: a first byte, then what bytes 80 to BF become
 # in one of them. Quotes and dashes follow letters such as ß in correct text, so they do not count
@@ -49,10 +49,8 @@ def too_long(batch: BothSides, most: float) -> Rows:
 
 
 def unequal_lengths(batch: BothSides, most: float, ratio: float) -> Rows:
-    """A side is more than `most` times as long as the other one suggests.
-
-    Args:
-        ratio: the usual length of a source, divided by that of its target.
+    """A side is more than `most` times as long as the other one suggests; `ratio` is the usual
+    length of a source, divided by that of its target.
     """
     source, target = batch.source.lengths, batch.target.lengths * ratio
     shorter, longer = np.minimum(source, target), np.maximum(source, target)
@@ -87,7 +85,7 @@ def addresses(batch: BothSides, most: float) -> Rows:
     """More than this share of a side's characters are addresses of pages or mail."""
 
     def test(text: str) -> bool:
-        return sum(len(each) for each in _ADDRESS.findall(text)) > most * len(text)
+        return sum(len(address) for address in _ADDRESS.findall(text)) > most * len(text)
 
     return batch.either(lambda side: side.those(side.having(ADDRESS), test))
 
@@ -116,25 +114,25 @@ def unbalanced_numbers(batch: BothSides, most: float) -> Rows:
     """
     sides = batch.source, batch.target
     candidates = batch.either(lambda side: side.having(DIGIT))
-    found = np.zeros(len(batch), dtype=np.bool_)
+    unbalanced = np.zeros(len(batch), dtype=np.bool_)
     for row in np.flatnonzero(candidates).tolist():
         one, other = (_numbers(side.texts[row]) for side in sides)
-        found[row] = one != other and _difference(one, other) > most
-    return found
+        unbalanced[row] = one != other and _difference(one, other) > most
+    return unbalanced
 
 
 def _numbers(text: str) -> list[str]:
     """The digits of each number of two or more, except the 00 of a time."""
-    bare = ("".join(filter(str.isdigit, each)) for each in _NUMBER.findall(text))
-    return sorted(each for each in bare if len(each) > 1 and each != "00")
+    bare = ("".join(filter(str.isdigit, digits)) for digits in _NUMBER.findall(text))
+    return sorted(digits for digits in bare if len(digits) > 1 and digits != "00")
 
 
 def _difference(one: list[str], other: list[str]) -> int:
     """How many of one list are not in the other, whichever lacks more."""
     lacking = list(other)
-    for each in one:
-        if each in lacking:
-            lacking.remove(each)
+    for number in one:
+        if number in lacking:
+            lacking.remove(number)
     return max(len(lacking), len(one) - (len(other) - len(lacking)))
 
 

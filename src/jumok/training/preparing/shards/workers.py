@@ -1,8 +1,7 @@
 """Runs the stages of `jumok prepare` by the executors of datatrove: here, on Slurm, or on Ray.
 
 datatrove starts the tasks of a stage, and marks each that has ended by an empty file, so that the
-same command continues after a stop. Its steps for documents are not used: a document has one
-text.
+same command continues after a stop.
 """
 
 import contextlib
@@ -17,17 +16,12 @@ from datatrove.executor import LocalPipelineExecutor, SlurmPipelineExecutor
 from datatrove.executor.base import PipelineExecutor
 from loguru import logger
 
-from jumok.errors import ConfigError, DataError, JumokError
-from jumok.late import late_imports
+from jumok.errors import ConfigError, DataError, JumokError, optional_import
 from jumok.plugins import load_plugin
 from jumok.training.preparing.shards.blocks import settle
 from jumok.training.preparing.shards.plan import CorpusPlan, begin
 from jumok.training.preparing.shards.stages import STAGES, PrepareStage
 from jumok.training.task import Reporter
-
-with late_imports("preparing on a cluster of Ray", extra="ray"):
-    import ray
-    from datatrove.executor import ray as datatrove_ray
 
 Workers = Literal["local", "slurm", "ray"]
 CLOCKS = 60.0  # seconds by which the clock of a file server may be slow
@@ -109,7 +103,6 @@ def run(
 
 
 def _settings(plan: CorpusPlan, stage: PrepareStage) -> dict[str, object]:
-    """What every executor takes."""
     return {
         "pipeline": [StageTask(plan, stage)],
         "tasks": 1 if stage.alone else plan.tasks,
@@ -124,8 +117,13 @@ def _here(plan: CorpusPlan, stage: PrepareStage, at_once: int) -> PipelineExecut
 
 
 def _on_ray(plan: CorpusPlan, stage: PrepareStage, at_once: int) -> PipelineExecutor:
+    with optional_import("preparing on a cluster of Ray", extra="ray"):
+        import ray
+
     if not ray.is_initialized():
         ray.init(logging_level="error", log_to_driver=False)
+    with optional_import("preparing on a cluster of Ray", extra="ray"):
+        from datatrove.executor import ray as datatrove_ray
     return datatrove_ray.RayPipelineExecutor(**_settings(plan, stage), workers=at_once)
 
 

@@ -1,0 +1,73 @@
+"""Writes what the documents and the tests have of the options, from the options themselves.
+
+    python docs/options.py
+
+The table of the options of decoding in cli.md and cli.ko.md, whose meanings in Korean are kept, and
+tests/cli/options.txt, the names of all options: a change of them is to be seen.
+"""
+
+from pathlib import Path
+
+import typer
+
+from jumok.cli.main import app
+from jumok.decoding.options import (
+    FOR_CAPTIONS,
+    FOR_CONTINUATION,
+    FOR_TRANSLATION,
+    DecodingOptions,
+)
+from jumok.options import OptionField, options_of
+
+ROOT = Path(__file__).parents[1]
+BEGIN, END = "<!-- options of decoding: docs/options.py -->\n", "<!-- end -->\n"
+HEADS = {
+    "docs/cli.md": "| option | values | default | meaning |\n|---|---|---|---|\n",
+    "docs/cli.ko.md": "| 옵션 | 값 | 기본값 | 뜻 |\n|---|---|---|---|\n",
+}
+MISSING = "?"
+KINDS = {"translate": FOR_TRANSLATION, "caption": FOR_CAPTIONS, "generate": FOR_CONTINUATION}
+
+
+def cells(known: OptionField) -> str:
+    """The cells of an option but for its meaning."""
+    usual = known.default
+    others = {name: getattr(options, known.name) for name, options in KINDS.items()}
+    default = str(usual)
+    default += "".join(f"; {name}: {value}" for name, value in others.items() if value != usual)
+    return f"| `{known.name}` | {known.range} | {default} |"
+
+
+def table(file: str, text: str) -> str:
+    """The document with the table as it is now."""
+    before, _, rest = text.partition(BEGIN)
+    old, _, after = rest.partition(END)
+    kept = {row.split("`")[1]: row.split("|")[4].strip() for row in old.splitlines()[2:]}
+    rows = ""
+    for name, known in options_of(DecodingOptions).items():
+        meaning = known.option.help if file == "docs/cli.md" else kept.get(name, MISSING)
+        rows += f"{cells(known)} {meaning} |\n"
+    return f"{before}{BEGIN}{HEADS[file]}{rows}{END}{after}"
+
+
+def names() -> str:
+    """The arguments and options of every command, one command a line."""
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    lines = (
+        f"{name}: {' '.join(option for each in command.params for option in each.opts)}\n"
+        for name, command in sorted(commands.items())
+    )
+    return "".join(lines)
+
+
+def files() -> dict[str, str]:
+    """What each file is to have."""
+    tables = {name: table(name, (ROOT / name).read_text("utf-8")) for name in HEADS}
+    return {**tables, "tests/cli/options.txt": names()}
+
+
+if __name__ == "__main__":
+    for name, text in files().items():
+        (ROOT / name).write_text(text, "utf-8")
+        if f" {MISSING} |\n" in text:
+            print(f"{name}: a meaning is missing, written as {MISSING}")

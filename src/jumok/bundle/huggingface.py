@@ -1,0 +1,62 @@
+"""Model folders of Hugging Face's transformers, which are recognised by their config."""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+from jumok.errors import BundleError, Location
+
+CONFIG = "config.json"
+TOKENIZER = "tokenizer.json"
+"""A file that is in such a folder, but in no bundle of jumok's."""
+
+READS = "of transformers' models jumok reads BERT: jumok look, explain and embed"
+
+
+class HuggingFaceModel(NamedTuple):
+    """The model of such a folder: "bert", and "BertForMaskedLM"; "" where it is not given."""
+
+    kind: str
+    architecture: str
+
+    @property
+    def named(self) -> str:
+        of = f" ({self.architecture})" if self.architecture else ""
+        return f"a {self.kind} model of transformers{of}".replace("a  model", "a model")
+
+
+def detect_huggingface(folder: Path) -> HuggingFaceModel | None:
+    """The transformers model in this folder; None: there is none.
+
+    Raises:
+        BundleError: its config.json is damaged.
+    """
+    file = folder / CONFIG
+    has_tokenizer = (folder / TOKENIZER).is_file()
+    if not file.is_file():
+        return HuggingFaceModel("", "") if has_tokenizer else None
+    try:
+        config = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise BundleError(
+            "this file cannot be read as JSON.", got=str(error), place=Location(file),
+            do="get an undamaged copy of the folder",
+        ) from error  # fmt: skip
+    if not isinstance(config, dict) or not (has_tokenizer or "model_type" in config):
+        return None
+    architectures = config.get("architectures")
+    first = architectures[0] if isinstance(architectures, list) and architectures else ""
+    return HuggingFaceModel(str(config.get("model_type", "")), str(first))
+
+
+def refuse_other_kinds(folder: Path, kind: str) -> None:
+    """Raises a BundleError where a folder of transformers contains an unsupported model."""
+    model = detect_huggingface(folder)
+    if model is not None and model.kind != kind and (folder / CONFIG).is_file():
+        raise BundleError(
+            f"this is {model.named}, which jumok does not read.",
+            expected=f"model_type {kind!r} in {CONFIG}",
+            got=f"model_type {model.kind!r}" if model.kind else "no model_type",
+            do=READS,
+            place=Location(folder),
+        )

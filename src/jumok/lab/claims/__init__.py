@@ -1,1 +1,0 @@
-"""What is claimed, lab by lab, with the notes' own words and what would disprove them."""

@@ -1,1 +1,0 @@
-"""The way of a request into the server: its connection, what is refused, and the route."""

@@ -1,0 +1,86 @@
+"""Request parsing for LibreTranslate: JSON, forms, files and query parameters."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.parser import BytesParser
+from urllib.parse import parse_qsl
+
+from jumok.serving.http.access import bearer
+from jumok.serving.http.middleware import RequestContext
+from jumok.serving.http.refusals import RequestRefused, invalid
+
+
+@dataclass(frozen=True)
+class SentFile:
+    """A file in a form, under the name that the client gave it."""
+
+    name: str
+    content: bytes
+
+
+def fields_of(context: RequestContext) -> dict[str, object]:
+    """What a client sends: JSON, a form, or values in the address.
+
+    Raises:
+        RequestRefused: it is none of these, or the key is wrong.
+    """
+    kind, body = context.headers.get("content-type", ""), context.content
+    found: dict[str, object] = dict(context.query_params)
+    kind_only = kind.partition(";")[0].strip().lower()
+    if kind_only == "application/json":
+        found |= _json(body)
+    elif kind_only == "multipart/form-data":
+        found |= _multipart(kind, body)
+    elif kind_only in ("application/x-www-form-urlencoded", ""):
+        found |= _urlencoded(body)
+    elif body:
+        text = "The body must be JSON or a form."
+        raise RequestRefused(415, "unsupported_media_type", text)
+    given = found.get("api_key")
+    key = given if isinstance(given, str) else bearer(context.headers.get("authorization"))
+    context.authorize(key, missing=400)
+    return found
+
+
+def _json(body: bytes) -> Mapping[str, object]:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        raise invalid("Invalid request: the body is not JSON.") from None
+    if not isinstance(found, dict):
+        raise invalid("Invalid request: the body is not a JSON object.")
+    return found
+
+
+def _urlencoded(body: bytes) -> Mapping[str, str]:
+    try:
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict")
+    except ValueError:
+        raise invalid("Invalid request: the form is not UTF-8.") from None
+    return {name: unified(value) for name, value in pairs}
+
+
+def _multipart(kind: str, body: bytes) -> Mapping[str, str | SentFile]:
+    message = BytesParser().parsebytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + body)
+    found: dict[str, str | SentFile] = {}
+    for part in message.walk():
+        content = part.get_payload(decode=True)
+        try:
+            name, file = part.get_param("name", header="content-disposition"), part.get_filename()
+        except ValueError:  # the name of a character set holds a zero byte
+            raise invalid("Invalid request: the head of a part of the form is wrong.") from None
+        if isinstance(name, str) and isinstance(content, bytes):
+            if file is not None:
+                found[name] = SentFile(file, content)
+                continue
+            try:
+                found[name] = unified(content.decode())
+            except UnicodeDecodeError:
+                raise invalid("Invalid request: the form is not UTF-8.") from None
+    return found
+
+
+def unified(text: str) -> str:
+    """The text with line ends of one kind."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")

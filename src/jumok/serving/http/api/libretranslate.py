@@ -1,0 +1,359 @@
+"""LibreTranslate's routes: what its clients send and read.
+
+Source: LibreTranslate 1.9.6, `libretranslate/app.py`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from pydantic import ValidationError, create_model
+from starlette.responses import JSONResponse, Response
+
+from jumok.decoding.options import FOR_TRANSLATION, DecodingOptions
+from jumok.serving.http.api.forms import SentFile, fields_of, unified
+from jumok.serving.http.api.scripts import has_letters, likely_languages, name_of
+from jumok.serving.http.api.submit import (
+    EngineAnswers,
+    check_count,
+    check_tokens,
+    check_whole,
+    decoding_fields,
+    decoding_of,
+    given_options,
+    submit,
+    tokens_of,
+)
+from jumok.serving.http.handlers import (
+    TranslateFileHandler,
+    TranslateHandler,
+    TranslateHtmlHandler,
+)
+from jumok.serving.http.middleware import RequestContext
+from jumok.serving.http.models import BYTES_OF_TOKEN, ServedModel, Service, loaded
+from jumok.serving.http.refusals import RequestRefused, invalid
+from jumok.serving.http.routing import route
+from jumok.systems.languages import language_code
+from jumok.systems.translation.result import Translation
+from jumok.systems.translation.translator import Translator
+
+LIBRETRANSLATE_TAG = "LibreTranslate"
+DOCUMENT_SUFFIXES = (
+    ".txt",
+    ".html",
+    ".md",
+    ".docx",
+    ".srt",
+    ".vtt",
+    ".po",
+    ".xlf",
+    ".xliff",
+    ".tmx",
+)
+"""The files that are translated, by their usual names."""
+
+ALIASES = {"pb": "pt", "zt": "zh"}
+
+DecodingFields = create_model("DecodingFields", **decoding_fields(FOR_TRANSLATION, "nbest"))
+
+
+async def translate(context: RequestContext) -> JSONResponse:
+    """Translate a text, or an array of texts."""
+    fields = fields_of(context)
+    service = context.service
+    q = fields.get("q")
+    texts = _texts_of(service, q)
+    source, target = (code_of(fields, name) for name in ("source", "target"))
+    alternatives = _alternatives(service, fields.get("alternatives", 0))
+    options = options_in(service, fields, alternatives)
+    form = fields.get("format") or "text"
+    if form not in ("text", "html"):
+        raise invalid(f"{str(form)[:20]} format is not supported: expected text or html", "format")
+    detected: dict[str, object] | None = None
+    if source == "auto":
+        detected = _detected(service, texts)[0]
+        source = str(detected["language"])
+    if form == "html":
+        found = await _pages(context, service, texts, (source, target), options)
+        alternatives = 0
+        others: list[list[str]] = []
+    else:
+        found, others = await _plain(context, service, texts, (source, target), options)
+    many = isinstance(q, list)
+    body: dict[str, object] = {"translatedText": found.answers if many else found.answers[0]}
+    if detected is not None:
+        body["detectedLanguage"] = [detected] * len(texts) if many else detected
+    if alternatives:
+        body["alternatives"] = others if many else others[0]
+    return JSONResponse(body, headers={"Server-Timing": found.timing})
+
+
+def _texts_of(service: Service, q: object) -> list[str]:
+    """The texts of a request."""
+    given = q if isinstance(q, list) else [q]
+    if q is None or q == "" or q == []:
+        raise invalid("Invalid request: missing q parameter", "q")
+    texts = [each for each in given if isinstance(each, str)]
+    if len(texts) < len(given):
+        raise invalid("Invalid request: q is a text or an array of texts", "q")
+    check_count(service, len(texts), "q")
+    check_whole(texts, "q")
+    return texts
+
+
+def options_in(
+    service: Service, fields: Mapping[str, object], alternatives: int = 0
+) -> DecodingOptions:
+    """The options of decoding among the fields, which a form has as texts.
+
+    Raises:
+        ConfigError: they contradict each other.
+        RequestRefused: one is out of range.
+    """
+    named = {name: fields[name] for name in DecodingFields.model_fields if name in fields}
+    try:
+        asked = DecodingFields.model_validate(named)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        raise invalid(f"Invalid request: {name}: {first['msg']}", name) from None
+    return decoding_of(service, given_options(asked), FOR_TRANSLATION, alternatives)
+
+
+def code_of(fields: Mapping[str, object], name: str) -> str:
+    """The code of a language, without aliases.
+
+    Raises:
+        RequestRefused: it is missing.
+    """
+    code = fields.get(name)
+    if not isinstance(code, str) or not code:
+        raise invalid(f"Invalid request: missing {name} parameter", name)
+    short = ALIASES.get(code.lower(), code)
+    return language_code(short)
+
+
+def _alternatives(service: Service, given: object) -> int:
+    try:
+        count = int(str(given or 0))
+    except ValueError:
+        count = -1
+    most = service.settings.limits.alternatives
+    if not 0 <= count <= most:
+        text = f"Invalid request: alternatives is a number from 0 to {most}"
+        raise invalid(text, "alternatives")
+    return count
+
+
+def model_of(service: Service, source: str, target: str) -> ServedModel:
+    """The model of these languages.
+
+    Raises:
+        RequestRefused: there is none.
+    """
+    models = service.translators()
+    for model in models:
+        if model.languages == (source, target):
+            return model
+    sources = {model.languages[0] for model in models}
+    unknown = source if source not in sources else target
+    raise invalid(f"{unknown[:20]} is not supported", "source" if unknown == source else "target")
+
+
+async def _plain(
+    context: RequestContext,
+    service: Service,
+    texts: Sequence[str],
+    languages: tuple[str, str],
+    options: DecodingOptions,
+) -> tuple[EngineAnswers, list[list[str]]]:
+    """The translations of texts, line by line, and the alternatives of each.
+
+    The n-th alternative of a text of several lines has the n-th translation of each line.
+    """
+    if languages[0] == languages[1]:
+        return EngineAnswers(list(texts), {}, set()), [[] for _ in texts]
+    model = model_of(service, *languages)
+    nbest = options.nbest
+    work = TranslateHandler(loaded(model, Translator), options)
+    lines = [
+        (number, line)
+        for number, text in enumerate(texts)
+        for line in unified(text).split("\n")
+        if has_letters(line)
+    ]
+    costs = [tokens_of(model.cost(line), options) for _, line in lines]
+    check_tokens(service, sum(costs), "q")
+    given = [(line, "") for _, line in lines]
+    if lines:
+        found = await submit(context, model, work, given, costs)
+    else:
+        found = EngineAnswers([], {}, set())
+    translations = iter(found.answers)
+    written: list[list[str]] = []
+    for text in texts:
+        of_lines = [
+            _ranked(next(translations), nbest) if has_letters(line) else [line] * nbest
+            for line in unified(text).split("\n")
+        ]
+        written.append(list(dict.fromkeys("\n".join(each) for each in zip(*of_lines, strict=True))))
+    best = [each[0] for each in written]
+    return replace(found, answers=best), [each[1:] for each in written]
+
+
+def _ranked(best: Translation, count: int) -> list[str]:
+    """The translations of a line, best first, the last one repeated where there are fewer."""
+    found = [best.text, *(each.text for each in best.alternatives)][:count]
+    return found + [found[-1]] * (count - len(found))
+
+
+async def _pages(
+    context: RequestContext,
+    service: Service,
+    texts: Sequence[str],
+    languages: tuple[str, str],
+    options: DecodingOptions,
+) -> EngineAnswers:
+    """The translations of texts with HTML in them; what has no letters stays as it is."""
+    if languages[0] == languages[1]:
+        return EngineAnswers(list(texts), {}, set())
+    model = model_of(service, *languages)
+    given = [text for text in texts if has_letters(text)]
+    costs = [tokens_of(model.cost(text), options) for text in given]
+    check_tokens(service, sum(costs), "q")
+    if not given:
+        return EngineAnswers(list(texts), {}, set())
+    work = TranslateHtmlHandler(loaded(model, Translator), options)
+    found = await submit(context, model, work, given, costs)
+    pages = iter(found.answers)
+    whole = [next(pages) if has_letters(text) else text for text in texts]
+    return replace(found, answers=whole)
+
+
+def _detected(service: Service, texts: Sequence[str]) -> list[dict[str, object]]:
+    """The languages that the script of the texts fits, at most three."""
+    known = list(dict.fromkeys(model.languages[0] for model in service.translators()))
+    found = likely_languages(" ".join(texts), known)
+    if not found:
+        return [{"confidence": 0.0, "language": "en" if "en" in known or not known else known[0]}]
+    return [{"confidence": round(share, 1), "language": code} for code, share in found[:3]]
+
+
+async def detect(context: RequestContext) -> JSONResponse:
+    """Name the languages of this server that are written in the script of the texts."""
+    fields = fields_of(context)
+    service = context.service
+    return JSONResponse(_detected(service, _texts_of(service, fields.get("q"))))
+
+
+async def languages(context: RequestContext) -> JSONResponse:
+    """The languages, and into which each can be translated."""
+    targets: dict[str, set[str]] = {}
+    for model in context.service.translators():
+        source, target = model.languages
+        targets.setdefault(source, {source}).add(target)
+        targets.setdefault(target, {target})
+    return JSONResponse(
+        [
+            {"code": code, "name": name_of(code), "targets": sorted(found)}
+            for code, found in sorted(targets.items())
+        ]
+    )
+
+
+async def frontend_settings(context: RequestContext) -> JSONResponse:
+    """The settings that front ends ask for."""
+    service = context.service
+    pairs = [model.languages for model in service.translators()]
+    target = pairs[0][1] if pairs else ""
+    keys = bool(service.settings.keys)
+    return JSONResponse(
+        {
+            "charLimit": -1,
+            "frontendTimeout": 500,
+            "apiKeys": keys,
+            "keyRequired": keys,
+            "suggestions": False,
+            "filesTranslation": service.downloads.on,
+            "supportedFilesFormat": list(DOCUMENT_SUFFIXES) if service.downloads.on else [],
+            "language": {
+                "source": {"code": "auto", "name": "Auto Detect"},
+                "target": {"code": target, "name": name_of(target)},
+            },
+        }
+    )
+
+
+async def suggest(_: RequestContext) -> JSONResponse:
+    """Suggestions are not taken."""
+    raise RequestRefused(403, "suggestions_off", "Suggestions are disabled on this server.")
+
+
+async def health(context: RequestContext) -> JSONResponse:
+    """Whether the server can answer."""
+    if not context.service.ready:
+        raise RequestRefused(503, "not_ready", "The server is not ready.", retry_after=1)
+    return JSONResponse({"status": "ok"})
+
+
+async def live(_: RequestContext) -> JSONResponse:
+    """Whether the process is there."""
+    return JSONResponse({"status": "ok"})
+
+
+async def ready(context: RequestContext) -> JSONResponse:
+    """Whether the server can answer."""
+    return await health(context)
+
+
+async def translate_file(context: RequestContext) -> JSONResponse:
+    """Translate a document; the answer says where its translation is for ten minutes."""
+    fields = fields_of(context)
+    service = context.service
+    file = fields.get("file")
+    if not isinstance(file, SentFile) or not file.content:
+        raise invalid("Invalid request: missing file parameter", "file")
+    model = _model_into(service, fields)
+    cost = 1 + len(file.content) // BYTES_OF_TOKEN
+    check_tokens(service, cost, "file")
+    options = options_in(service, fields)
+    work = TranslateFileHandler(loaded(model, Translator), options)
+    given = [(file.content, file.name)]
+    found = await submit(context, model, work, given, [cost])
+    known = service.downloads.keep(file.name, found.answers[0])
+    headers = {"Server-Timing": found.timing}
+    body = {"translatedFileUrl": f"{context.base_url}download_file/{known}"}
+    return JSONResponse(body, headers=headers)
+
+
+def _model_into(service: Service, fields: Mapping[str, object]) -> ServedModel:
+    """The model of these languages; with "auto" the first into the target."""
+    source, target = (code_of(fields, name) for name in ("source", "target"))
+    if source == "auto":
+        known = [each.languages[0] for each in service.translators() if each.languages[1] == target]
+        source = known[0] if known else source
+    return model_of(service, source, target)
+
+
+async def download_file(context: RequestContext) -> Response:
+    """The translation of a document."""
+    name = context.path_params["name"]
+    content = context.service.downloads.read(name)
+    headers = {
+        "Content-Disposition": f'attachment; filename="{name.partition(".")[2]}"',
+        "Cache-Control": "no-store",
+    }
+    return Response(content, media_type="application/octet-stream", headers=headers)
+
+
+ROUTES = [
+    route(["POST"], "/translate", translate, LIBRETRANSLATE_TAG, {"translation"}),
+    route(["POST"], "/translate_file", translate_file, LIBRETRANSLATE_TAG, {"translation"}),
+    route(["GET"], "/download_file/{name}", download_file, LIBRETRANSLATE_TAG),
+    route(["POST"], "/detect", detect, LIBRETRANSLATE_TAG),
+    route(["GET", "POST"], "/languages", languages, LIBRETRANSLATE_TAG),
+    route(["GET"], "/frontend/settings", frontend_settings, LIBRETRANSLATE_TAG),
+    route(["POST"], "/suggest", suggest, LIBRETRANSLATE_TAG),
+    route(["GET"], "/health", health, LIBRETRANSLATE_TAG),
+    route(["GET"], "/health/live", live, LIBRETRANSLATE_TAG),
+    route(["GET"], "/health/ready", ready, LIBRETRANSLATE_TAG),
+]

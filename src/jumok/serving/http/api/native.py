@@ -1,0 +1,352 @@
+"""jumok's own routes: one for each kind of system, with all that it knows of an answer."""
+
+import base64
+import binascii
+import math
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+from starlette.responses import JSONResponse
+
+from jumok.alignment.setting import AlignmentSetting
+from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION
+from jumok.serving.http.api.explaining import LAST, ExplainHandler, translation_facts
+from jumok.serving.http.api.submit import (
+    EngineAnswers,
+    check_count,
+    check_tokens,
+    check_whole,
+    decoding_fields,
+    decoding_of,
+    given_options,
+    submit,
+    tokens_of,
+)
+from jumok.serving.http.handlers import (
+    CaptionHandler,
+    ClassifyImagesHandler,
+    ClassifyTextsHandler,
+    FillHandler,
+    ScorePairsHandler,
+    ScoreTextsHandler,
+    TranslateHandler,
+)
+from jumok.serving.http.middleware import RequestContext
+from jumok.serving.http.models import ServedModel, Service, loaded
+from jumok.serving.http.queue import Handler
+from jumok.serving.http.refusals import invalid
+from jumok.serving.http.routing import route
+from jumok.systems.base import Facts
+from jumok.systems.languages import language_code
+from jumok.systems.translation.translator import Translator
+
+NATIVE_TAG = "jumok"
+IMAGE_TOKENS = 64
+"""The cost of an image in the queue."""
+
+Texts = str | list[str]
+Milliseconds = Annotated[float | None, Field(gt=0, allow_inf_nan=False)]
+Wanted = Literal["tokens", "alignment", "confidence", "attention", "alternatives"]
+
+
+class ModelRequest(BaseModel):
+    """What every route takes.
+
+    Attributes:
+        model: one of the server's; None: the first that can answer.
+        deadline_ms: after which the answer is not wanted any more.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    model: str | None = None
+    deadline_ms: Milliseconds = None
+
+
+class AttentionChoice(BaseModel):
+    """A layer of the decoder's cross-attentions and a head, from 0; None: the mean of its heads.
+
+    Attributes:
+        layer: from 0; None: the last one.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)  # a default that is not copied
+
+    layer: Annotated[int | None, Field(ge=0)] = None
+    head: Annotated[int | Literal["mean"], Field()] = "mean"
+
+
+Translated: Any = create_model(
+    "Translated", __base__=ModelRequest, **decoding_fields(FOR_TRANSLATION, "nbest")
+)
+Captioned: Any = create_model(
+    "Captioned", __base__=ModelRequest, **decoding_fields(FOR_CAPTIONS, "nbest", "coverage_penalty")
+)
+
+
+class TranslateRequest(Translated):
+    """Texts to translate; each counts as one line."""
+
+    text: Texts
+    from_: Annotated[str | None, Field(alias="from")] = None
+    to: str | None = None
+    alternatives: Annotated[int, Field(ge=0)] = 0
+    prefix: str | None = None
+    attention: AttentionChoice = AttentionChoice()
+    return_: Annotated[list[Wanted], Field(alias="return", default_factory=list)]
+
+
+class ScoreRequest(ModelRequest):
+    """Texts to score with a language model, or sources with their translations."""
+
+    text: Texts
+    target: Texts | None = None
+
+
+class ClassifyRequest(ModelRequest):
+    """Texts, or images as base64 of their files."""
+
+    text: Texts | None = None
+    image: Texts | None = None
+    top: Annotated[int | None, Field(ge=1)] = None
+
+
+class FillRequest(ModelRequest):
+    """Texts with gaps, written [MASK] or ___."""
+
+    text: Texts
+    top: Annotated[int, Field(ge=1, le=100)] = 5
+
+
+class CaptionRequest(Captioned):
+    """Images as base64 of their files."""
+
+    image: Texts
+    alternatives: Annotated[int, Field(ge=0)] = 0
+    looks: bool = False
+
+
+def _text_list(service: Service, texts: Texts, name: str) -> list[str]:
+    listed = [texts] if isinstance(texts, str) else texts
+    check_count(service, len(listed), name)
+    check_whole(listed, name)
+    return listed
+
+
+async def _answer(
+    context: RequestContext,
+    asked: ModelRequest,
+    model: ServedModel,
+    handler: Handler,
+    inputs: Sequence[Any],
+    costs: Sequence[int],
+    facts: Callable[[int, Any], Facts],
+) -> JSONResponse:
+    """The response with what `facts` tells of each answer, given its number.
+
+    Args:
+        costs: tokens of each input, estimated.
+    """
+    engine_answers = await submit(context, model, handler, inputs, costs, asked.deadline_ms)
+    body = {
+        "model": model.id,
+        "answers": [facts(number, each) for number, each in enumerate(engine_answers.answers)],
+        "engine": _engine(model, engine_answers),
+        "timing_ms": {name: round(each * 1e3, 3) for name, each in engine_answers.seconds.items()},
+    }
+    return JSONResponse(body, headers={"Server-Timing": engine_answers.timing})
+
+
+def _costs(service: Service, model: ServedModel, texts: Sequence[str]) -> list[int]:
+    """The tokens of each text, estimated; RequestRefused: they are too many."""
+    costs = list(map(model.cost, texts))
+    check_tokens(service, sum(costs), "text")
+    return costs
+
+
+def _engine(model: ServedModel, engine_answers: EngineAnswers) -> Facts:
+    """What computed the answers: torch where the native engine does not do what was asked."""
+    name, precision = model.computes, model.precision
+    if "torch" in engine_answers.engines and name == "native":
+        name = " and ".join(sorted(engine_answers.engines))
+        precision = "fp32" if name == "torch" else f"{precision} and fp32"
+    return {"name": name, "precision": precision, "bundle_digest": model.digest}
+
+
+async def translate(context: RequestContext, asked: TranslateRequest) -> JSONResponse:
+    """Translate texts; `return` names what else is wanted of each translation."""
+    service = context.service
+    texts = _text_list(service, asked.text, "text")
+    model = _translator(service, asked)
+    system = loaded(model, Translator)
+    options = decoding_of(service, given_options(asked), FOR_TRANSLATION, asked.alternatives)
+    wanted = frozenset(asked.return_) | ({"alternatives"} if asked.alternatives else set())
+    setting = _setting(asked.attention) if "attention" in wanted else None
+    handler = ExplainHandler(TranslateHandler(system, options, "alignment" in wanted), setting)
+    costs = [tokens_of(model.cost(text), options) for text in texts]
+    check_tokens(service, sum(costs), "text")
+    prefix = asked.prefix or ""
+    check_whole([prefix], "prefix")
+
+    def facts(number: int, answer: Any) -> Facts:
+        return translation_facts(texts[number], answer, wanted)
+
+    pairs = [(text, prefix) for text in texts]
+    return await _answer(context, asked, model, handler, pairs, costs, facts)
+
+
+def _translator(service: Service, asked: TranslateRequest) -> ServedModel:
+    """The model that the request names, or that of its languages."""
+    if asked.from_ is None and asked.to is None:
+        return service.able(asked.model, [Translator], "translate")
+    wanted = [None if code is None else language_code(code) for code in (asked.from_, asked.to)]
+    models = [service.named(asked.model)] if asked.model else service.translators()
+    for model in models:
+        if all(code in (None, its) for code, its in zip(wanted, model.languages, strict=True)):
+            return service.able(model.id, [Translator], "translate")
+    known = ", ".join(" to ".join(model.languages) for model in service.translators())
+    raise invalid(f"No model translates between these languages. Known: {known}.", "from")
+
+
+def _setting(asked: AttentionChoice) -> AlignmentSetting:
+    layer = LAST if asked.layer is None else asked.layer
+    return AlignmentSetting(layer, False, None if asked.head == "mean" else asked.head)
+
+
+async def score(context: RequestContext, asked: ScoreRequest) -> JSONResponse:
+    """The log-probabilities of given translations, or of texts by a language model."""
+    service = context.service
+    texts = _text_list(service, asked.text, "text")
+    if asked.target is None:
+        return await _score_texts(context, asked, texts)
+    targets = _text_list(service, asked.target, "target")
+    if len(targets) != len(texts):
+        raise invalid(f"There are {len(texts)} texts and {len(targets)} targets.", "target")
+    model = service.able(asked.model, [Translator], "score translations")
+    pairs = list(zip(texts, targets, strict=True))
+    costs = [model.cost(source) + model.cost(target) for source, target in pairs]
+    check_tokens(service, sum(costs), "text")
+    handler = ScorePairsHandler(loaded(model, Translator))
+
+    def facts(_: int, answer: Any) -> Facts:
+        return {
+            "log_probability": answer.log_probability,
+            "tokens": answer.tokens,
+            "token_log_probabilities": answer.token_log_probabilities,
+        }
+
+    return await _answer(context, asked, model, handler, pairs, costs, facts)
+
+
+async def _score_texts(
+    context: RequestContext, asked: ScoreRequest, texts: list[str]
+) -> JSONResponse:
+    from jumok.systems.language_model import LanguageModel
+
+    service = context.service
+    model = service.able(asked.model, [LanguageModel], "score texts without targets")
+    costs = _costs(service, model, texts)
+    handler = ScoreTextsHandler(loaded(model, LanguageModel))
+
+    def facts(_: int, answer: Any) -> Facts:
+        return {
+            "log_probability": answer.log_probability,
+            "token_log_probabilities": answer.token_log_probabilities,
+            "perplexity": answer.perplexity if answer.loss < math.log(1e300) else None,
+            "bits_per_byte": answer.bits_per_byte,
+        }
+
+    return await _answer(context, asked, model, handler, texts, costs, facts)
+
+
+async def classify(context: RequestContext, asked: ClassifyRequest) -> JSONResponse:
+    """The labels of texts or images, with their probabilities."""
+    service = context.service
+    if (asked.text is None) == (asked.image is None):
+        raise invalid("Give either text or image.")
+    handler: Handler
+    inputs: Sequence[Any]
+    if asked.text is not None:
+        inputs = texts = _text_list(service, asked.text, "text")
+        from jumok.systems.text_classifier import TextClassification
+
+        model = service.able(asked.model, [TextClassification], "classify texts")
+        costs = _costs(service, model, texts)
+        handler = ClassifyTextsHandler(loaded(model, TextClassification))
+    else:
+        inputs = _images(service, asked.image or [])
+        from jumok.systems.image_classifier import ImageClassification
+
+        model = service.able(asked.model, [ImageClassification], "classify images")
+        costs = [IMAGE_TOKENS] * len(inputs)
+        handler = ClassifyImagesHandler(loaded(model, ImageClassification))
+
+    def facts(_: int, answer: Any) -> Facts:
+        top: Facts = answer.facts(asked.top)
+        return top
+
+    return await _answer(context, asked, model, handler, inputs, costs, facts)
+
+
+def _images(service: Service, images: Texts) -> Sequence[bytes]:
+    """The bytes of images that are given as base64, also as data: addresses."""
+    decoded = []
+    for each in _text_list(service, images, "image"):
+        content = each.partition(",")[2] if each.startswith("data:") else each
+        try:
+            decoded.append(base64.b64decode(content, validate=True))
+        except (binascii.Error, ValueError):
+            raise invalid("The image is not base64.", "image") from None
+    return decoded
+
+
+def _own_facts(_: int, answer: Any) -> Facts:
+    facts: Facts = answer.facts()
+    return facts
+
+
+async def fill(context: RequestContext, asked: FillRequest) -> JSONResponse:
+    """Candidates for the gaps of texts."""
+    service = context.service
+    texts = _text_list(service, asked.text, "text")
+    from jumok.systems.masked_model import MaskedModel
+
+    model = service.able(asked.model, [MaskedModel], "fill gaps")
+    costs = _costs(service, model, texts)
+    handler = FillHandler(loaded(model, MaskedModel), asked.top)
+    return await _answer(context, asked, model, handler, texts, costs, _own_facts)
+
+
+async def caption(context: RequestContext, asked: CaptionRequest) -> JSONResponse:
+    """Captions of images, on request with the attention weights of each word."""
+    service = context.service
+    images = _images(service, asked.image)
+    from jumok.systems.captioner import Captioner
+
+    model = service.able(asked.model, [Captioner], "caption images")
+    options = decoding_of(service, given_options(asked), FOR_CAPTIONS, asked.alternatives)
+    handler = CaptionHandler(loaded(model, Captioner), options, asked.looks)
+    costs = [tokens_of(IMAGE_TOKENS, options)] * len(images)
+    return await _answer(context, asked, model, handler, images, costs, _own_facts)
+
+
+async def card(context: RequestContext) -> JSONResponse:
+    """What is known of a model: its configuration, training data and scores."""
+    return JSONResponse(context.service.named(context.path_params["id"]).card())
+
+
+ROUTES = [
+    route(["POST"], "/v1/translate", translate, NATIVE_TAG, {"translation"}),
+    route(["POST"], "/v1/score", score, NATIVE_TAG, {"translation", "language-model"}),
+    route(
+        ["POST"],
+        "/v1/classify",
+        classify,
+        NATIVE_TAG,
+        {"text-classification", "image-classification"},
+    ),
+    route(["POST"], "/v1/fill", fill, NATIVE_TAG, {"masked-lm"}),
+    route(["POST"], "/v1/caption", caption, NATIVE_TAG, {"captioning"}),
+    route(["GET"], "/v1/models/{id}/card", card, NATIVE_TAG),
+]

@@ -1,0 +1,336 @@
+"""Request handlers, one class per task.
+
+Each calls its system as the commands do (`Translator.translate`, ...), with the texts of several
+requests at once. Importing it imports no torch: a translator may run on the native engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from jumok.data.files.formats import HEAD
+from jumok.data.texts.tokenizer import BROKEN, CertainText
+from jumok.decoding import DecodingOptions
+from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION
+from jumok.decoding.stepper import largest
+from jumok.documents.catalog import document_format, read_document, translated
+from jumok.documents.document import Languages
+from jumok.documents.segment import Translated
+from jumok.engine.language import Passes
+from jumok.engine.packing import Array
+from jumok.systems.embedding import Embedder
+from jumok.systems.translation.result import Translation
+from jumok.systems.translation.translator import Translator
+
+if TYPE_CHECKING:
+    from jumok.systems.caption import Caption
+    from jumok.systems.captioner import Captioner
+    from jumok.systems.classification import Classification
+    from jumok.systems.image_classifier import ImageClassification
+    from jumok.systems.language_model import LanguageModel, TextScore
+    from jumok.systems.masked_model import Filled, MaskedModel
+    from jumok.systems.text_classifier import TextClassification
+
+Given = TypeVar("Given")
+Answer = TypeVar("Answer")
+
+
+def in_batches(
+    run: Callable[[Sequence[Given]], list[Answer]],
+    given: Sequence[Given],
+    options: DecodingOptions,
+) -> list[Answer]:
+    """An answer for each; samples one by one, for those of a batch depend on each other."""
+    if not options.sample:
+        return run(given)
+    return [answer for each in given for answer in run([each])]
+
+
+@dataclass(frozen=True)
+class TranslateHandler:
+    """Lines of text, each with the forced beginning of its translation."""
+
+    system: Translator
+    options: DecodingOptions = FOR_TRANSLATION
+    alignments: bool = False
+
+    def run(self, given: Sequence[tuple[str, str]]) -> list[Translation]:
+        return in_batches(self._translated, given, self.options)
+
+    def _translated(self, given: Sequence[tuple[str, str]]) -> list[Translation]:
+        texts, prefixes = [text for text, _ in given], [prefix for _, prefix in given]
+        return self.system.translate(
+            texts,
+            self.options,
+            alignments=self.alignments,
+            prefixes=prefixes if any(prefixes) else None,
+        )
+
+
+@dataclass(frozen=True)
+class TranslateHtmlHandler:
+    """Texts with HTML in them, whose markup stays."""
+
+    system: Translator
+    options: DecodingOptions = FOR_TRANSLATION
+
+    def run(self, given: Sequence[str]) -> list[str]:
+        return in_batches(self._translated, given, self.options)
+
+    def _translated(self, given: Sequence[str]) -> list[str]:
+        system = self.system
+        languages = Languages(system.source_language, system.target_language)
+        pages = [read_document(each.encode(), "html", languages) for each in given]
+        found: list[Sequence[Translated]] = []
+        texts: list[str] = []
+        for page in pages:
+            texts += [segment.text for segment in page.segments if segment.text]
+        all_of_them = iter(system.translate(texts, self.options, alignments=system.aligns))
+
+        def next_ones(wanted: list[str]) -> list[Translated]:
+            some = [next(all_of_them) for _ in wanted]
+            return [Translated(each.text, each.alignment) for each in some]
+
+        found = [translated(page, next_ones) for page in pages]
+        return [page.written(each).decode() for page, each in zip(pages, found, strict=True)]
+
+
+@dataclass(frozen=True)
+class TranslateFileHandler:
+    """Documents: the bytes of each, and its name, which tell the format."""
+
+    system: Translator
+    options: DecodingOptions = FOR_TRANSLATION
+
+    def run(self, given: Sequence[tuple[bytes, str]]) -> list[bytes]:
+        return [self._translated(content, name) for content, name in given]
+
+    def _translated(self, content: bytes, name: str) -> bytes:
+        kind = document_format(Path(name), content[:HEAD]) or "paragraphs"
+        return self.system.translate_content(content, kind, self._lines, name)
+
+    def _lines(self, texts: Iterable[str]) -> list[Translation]:
+        return self.system.translate(list(texts), self.options)
+
+
+@dataclass(frozen=True)
+class ScorePairsHandler:
+    """Sources with given translations."""
+
+    system: Translator
+
+    def run(self, given: Sequence[tuple[str, str]]) -> list[Translation]:
+        return self.system.score([source for source, _ in given], [target for _, target in given])
+
+
+@dataclass(frozen=True)
+class ScoreTextsHandler:
+    """Texts by a language model."""
+
+    system: LanguageModel
+
+    def run(self, given: Sequence[str]) -> list[TextScore]:
+        return self.system.score(given)
+
+
+@dataclass(frozen=True)
+class ClassifyTextsHandler:
+    """The labels of texts."""
+
+    system: TextClassification
+
+    def run(self, given: Sequence[str]) -> list[Classification]:
+        return self.system.classify(given)
+
+
+@dataclass(frozen=True)
+class ClassifyImagesHandler:
+    """The labels of images, given as the bytes of their files."""
+
+    system: ImageClassification
+
+    def run(self, given: Sequence[bytes]) -> list[Classification]:
+        from jumok.data.files.images import read_image
+
+        return self.system.classify([read_image(each, "the image") for each in given])
+
+
+@dataclass(frozen=True)
+class CaptionHandler:
+    """Captions of images, given as the bytes of their files."""
+
+    system: Captioner
+    options: DecodingOptions = FOR_CAPTIONS
+    looks: bool = False
+
+    def run(self, given: Sequence[bytes]) -> list[Caption]:
+        return in_batches(self._captioned, given, self.options)
+
+    def _captioned(self, given: Sequence[bytes]) -> list[Caption]:
+        pictures = [self.system.reader.read(each, "the image") for each in given]
+        return self.system.caption(pictures, self.options, looks=self.looks)
+
+
+@dataclass(frozen=True)
+class FillHandler:
+    """Texts with gaps."""
+
+    system: MaskedModel
+    top: int = 5
+
+    def run(self, given: Sequence[str]) -> list[Filled]:
+        return self.system.fill(given, self.top)
+
+
+@dataclass(frozen=True)
+class EmbedHandler:
+    """Texts as vectors."""
+
+    system: Embedder
+
+    def run(self, given: Sequence[str]) -> list[list[float]]:
+        found: list[list[float]] = self.system.sentence_vectors(given).tolist()
+        return found
+
+
+@dataclass(frozen=True)
+class WrittenToken:
+    """A token of a generated text.
+
+    Attributes:
+        text: its own, or its name in the vocabulary where that is no whole character.
+        log_probability: by the model, whatever sampling does with it: a natural logarithm.
+        top: the most probable tokens of its step.
+        offset: the number of characters that are complete before it.
+    """
+
+    text: str
+    log_probability: float
+    top: Mapping[str, float]
+    offset: int
+
+
+@dataclass
+class Continuation:
+    """A text that a language model writes after a prompt.
+
+    Attributes:
+        stop: texts at which it ends; they are left out.
+        top: tokens whose log-probabilities are kept at every step, besides the one that is written;
+            None: none are kept.
+        tokens: the number of tokens written so far.
+        steps: what is kept of every step.
+        ended: afterwards "stop", or "length" if `max_tokens` were written.
+    """
+
+    system: LanguageModel
+    prompt: str
+    options: DecodingOptions
+    max_tokens: int
+    stop: tuple[str, ...] = ()
+    top: int | None = None
+    tokens: int = 0
+    steps: list[WrittenToken] = field(default_factory=list)
+    ended: str = "length"
+    _text: _TextInWriting | None = None
+    _over: bool = False
+
+    def next_part(self) -> Passes[str | None]:
+        """What one more token makes certain of the text, perhaps nothing; None: it has ended."""
+        if self._over:
+            return None
+        text = self._text = self._text or _TextInWriting(self)
+        token = yield from text.writer.next()
+        if token is None:
+            self._over = True
+            part = text.until.add(text.certain.rest())
+            self.ended = "length" if self.tokens >= self.max_tokens else "stop"
+            return part if text.until.stopped else part + text.until.rest()
+        self.tokens += 1
+        if self.top is not None:
+            self.steps.append(self._kept(token, text.seen.pop(), self.top, text.until.length))
+        part = text.until.add(text.certain.add(token))
+        if text.until.stopped:
+            self._over, self.ended = True, "stop"
+        return part
+
+    def close(self) -> None:
+        """Frees what the writing needs."""
+        if self._text is not None:
+            self._text.writer.close()
+
+    def _kept(self, token: int, values: Array, top: int, length: int) -> WrittenToken:
+        best = largest(values[None], top)[0][0]
+        others = dict(zip(self._names(best.tolist()), values[best].tolist(), strict=True))
+        (name,) = self._names([token])
+        return WrittenToken(name, float(values[token]), others, length)
+
+    def _names(self, ids: Sequence[int]) -> list[str]:
+        """The texts of single tokens; names from the vocabulary for those that are no
+        whole character."""
+        tokenizer = self.system.tokenizer
+        texts = [tokenizer.decode([each]) for each in ids]
+        pieces = tokenizer.pieces(ids)
+        return [
+            piece if not text or BROKEN in text else text
+            for text, piece in zip(texts, pieces, strict=True)
+        ]
+
+
+class _TextInWriting:
+    """What a text is written by: its tokens, their characters, and where it stops.
+
+    Attributes:
+        seen: the log-probabilities of the step, if they are wanted.
+    """
+
+    def __init__(self, given: Continuation) -> None:
+        self.seen: list[Array] = []
+        self.writer = given.system.writer(
+            given.prompt,
+            given.options,
+            max_tokens=given.max_tokens,
+            watch=None if given.top is None else self.seen.append,
+        )
+        self.certain = CertainText(given.system.tokenizer, given.prompt)
+        self.until = _UntilStop(given.stop)
+
+
+class _UntilStop:
+    """A text that ends before certain texts, as it grows.
+
+    What may be the beginning of one of them is kept back until it is certain.
+
+    Attributes:
+        length: the number of characters so far, before `stop` is looked for.
+        stopped: whether one of them was found.
+    """
+
+    def __init__(self, stop: tuple[str, ...]) -> None:
+        self._stop, self._longest = stop, max(map(len, stop), default=0)
+        self._kept = ""
+        self.length, self.stopped = 0, False
+
+    def add(self, part: str) -> str:
+        """What is certain now; may be empty."""
+        self.length += len(part)
+        self._kept += part
+        places = [place for each in self._stop if (place := self._kept.find(each)) >= 0]
+        self.stopped = bool(places)
+        safe = min(places) if places else len(self._kept) - self._held_back()
+        found, self._kept = self._kept[:safe], self._kept[safe:]
+        return found
+
+    def rest(self) -> str:
+        """What was kept back, after the last token."""
+        return self._kept
+
+    def _held_back(self) -> int:
+        """The number of characters at the end that may begin a text of `stop`."""
+        for length in range(min(self._longest - 1, len(self._kept)), 0, -1):
+            if any(each.startswith(self._kept[-length:]) for each in self._stop):
+                return length
+        return 0

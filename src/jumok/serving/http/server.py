@@ -1,0 +1,201 @@
+"""One server process: the address, the signals, the engines, and the end."""
+
+import asyncio
+import contextlib
+import gc
+import math
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+try:
+    import resource
+except ImportError:  # Windows has none
+    resource = None  # type: ignore[assignment]
+
+from jumok.environment import give_torch_threads
+from jumok.errors import ConfigError, JumokError
+from jumok.serving.http.app import application
+from jumok.serving.http.models import NO_FOLDERS, Folders, Service, serve_models
+from jumok.serving.http.monitoring import fault_of, log
+from jumok.serving.http.settings import ServeSettings
+from jumok.systems.catalog import OpenedModel
+from jumok.systems.device import EngineName, EnginePrecision
+
+BROKEN = 70
+"""The exit code after an engine's failure (EX_SOFTWARE), for whoever restarts the process."""
+
+BACKLOG = 1024
+
+HEAD_BYTES = 64 * 1024
+"""The most bytes of a head."""
+
+SWITCH_SECONDS = 0.0005
+"""After which a thread that computes lets the one that answers go on. Python's own 5 ms would be
+added to each of the few steps of an answer."""
+
+OTHER_FILES = 64
+"""Open files of the process that are no connections."""
+
+
+@contextlib.asynccontextmanager
+async def handled_signals(service: Service, server: uvicorn.Server) -> AsyncIterator[None]:
+    """Lets signals end the server in steps.
+
+    The first SIGTERM: not ready, but requests are answered for the seconds of `grace`; then no new
+    ones are, and the process ends when the running ones have their answers. SIGINT (Ctrl-C) skips
+    the grace. A second signal ends the process at once. At the end uvicorn gives the signals back,
+    and does not know of them, so that the exit code is 0.
+    """
+    loop = asyncio.get_running_loop()
+
+    def close() -> None:
+        service.closed = server.should_exit = True
+
+    def handle(number: int, _: object) -> None:
+        if service.draining:
+            server.force_exit = server.should_exit = True
+            return
+        service.draining = True
+        grace = 0.0 if number == signal.SIGINT else service.settings.grace
+        loop.call_soon_threadsafe(loop.call_later, grace, close)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handle)
+    yield
+
+
+def listen(host: str, port: int, shared: bool = False) -> socket.socket:
+    """A socket that listens at the address.
+
+    Args:
+        shared: whether other sockets may listen there as well; the system spreads connections over
+            them.
+
+    Raises:
+        ConfigError: the address does not exist here, or the port is taken.
+    """
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        # asyncio turns off Nagle's delay (40 ms an answer) only where the protocol is named.
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if shared:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        raise ConfigError(
+            "cannot listen at this address.",
+            got=f"{host}, port {port}: {error.strerror}",
+            do="choose another --port; 0 is any free one",
+        ) from error
+    return listener
+
+
+def allow_files(connections: int) -> None:
+    """Permits this process as many open files as it needs, if the system lets it.
+
+    Args:
+        connections: that are served; as many again may be open to be refused.
+    """
+    if resource is not None:
+        now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = 2 * connections + OTHER_FILES
+        if most != resource.RLIM_INFINITY:
+            wanted = min(wanted, most)
+        if now != resource.RLIM_INFINITY and now < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+def address_of(listener: socket.socket) -> str:
+    """The address of a server, as a browser names it."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+@dataclass(frozen=True)
+class Serving:
+    """What a process serves, and how; it can be sent to another process.
+
+    Attributes:
+        models: by the names that requests use.
+        threads: of the processor; 0: all cores.
+        plugins: the files that the models need.
+        computing: "native", "torch", or "auto".
+    """
+
+    models: dict[str, OpenedModel]
+    settings: ServeSettings
+    device: str = "auto"
+    precision: EnginePrecision = "auto"
+    threads: int = 1
+    plugins: tuple[Path, ...] = ()
+    folders: Folders = NO_FOLDERS
+    computing: EngineName = "auto"
+
+    def service(self, fatal: Callable[[BaseException], None]) -> Service:
+        """The service, whose engines are not started."""
+        if self.threads and "torch" in sys.modules:
+            import torch
+
+            torch.set_num_threads(self.threads)
+        elif self.threads:  # a model on the native engine needs no torch
+            give_torch_threads(self.threads)
+        service = serve_models(
+            self.models,
+            self.settings,
+            self.device,
+            self.precision,
+            fatal,
+            self.folders,
+            self.computing,
+        )
+        # What is loaded stays: when the collector looked through it, no request was read meanwhile.
+        service.when_loaded = gc.freeze
+        return service
+
+
+def serve_forever(serving: Serving, listener: socket.socket) -> int:
+    """Serves the models until a signal ends it; returns the exit code.
+
+    Raises:
+        JumokError: a model cannot be loaded.
+    """
+    failed: list[BaseException] = []
+
+    def fatal(error: BaseException) -> None:
+        failed.append(error)
+        server.should_exit = True
+
+    service = serving.service(fatal)
+    limits = serving.settings.limits
+    config = uvicorn.Config(
+        application(service, lambda _: handled_signals(service, server)),
+        http="h11",  # the parser with a limit on the size of a head
+        h11_max_incomplete_event_size=HEAD_BYTES,
+        log_config=None,
+        log_level="critical",  # what uvicorn reports is in the log already
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=math.ceil(limits.idle_seconds),
+        lifespan="on",
+        ws="none",
+    )
+    server = uvicorn.Server(config)
+    allow_files(limits.connections)
+    sys.setswitchinterval(SWITCH_SECONDS)
+    for model in service.models.values():
+        model.engine.start()
+    server.run(sockets=[listener])
+    if not failed:
+        return 0
+    if isinstance(failed[0], JumokError):
+        raise failed[0]
+    log({"event": "end", "error": fault_of(failed[0])})
+    return BROKEN

@@ -1,0 +1,158 @@
+"""Attention treats its input as a set.
+
+The lectures build the layer up step by step: x itself as query, key and value; then W_K and W_V,
+with queries from elsewhere; then W_Q; then many heads. Permute the words: where the queries come
+from elsewhere nothing changes, f(q, Px) = f(q, x) (invariance, as lecture 004 says of an image's
+cells); where x itself asks, the outputs permute in the same way, f(Px) = P f(x) (equivariance),
+whatever the weights, and so their mean does not move. So it is with a whole encoder without
+positions. With positions the outputs do change, and so they do behind a look-ahead mask, which
+tells before from after.
+
+Source: Vaswani et al. 2017, section 3.5; lectures 000, 003 and 004 (the layers), 002 ("Self-
+Attention = Set Encoding").
+"""
+
+from collections.abc import Callable
+
+import torch
+
+from jumok.attention.layers import GeneralAttention, ManyHeads, RawAttention, SelfAttention
+from jumok.attention.masks import AttentionMask
+from jumok.attention.scores import ScaledDotScore
+from jumok.config.transformer import TransformerConfig
+from jumok.models.encoder_decoder import Transformer
+from jumok.shapes import Float, Int, Tensor
+from jumok_lectures.findings import Bars, Findings, Setting
+from jumok_lectures.judging import mean
+from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("order")
+
+WORDS, LENGTH, SENTENCES = 100, 13, 16
+DIM, KEY_DIM, VALUE_DIM, HEADS = 64, 16, 32, 4
+ASKED = 5  # queries from elsewhere, for each sentence
+SAME = 0.0001  # relative; float32 rounds at about 1e-6
+
+SequenceModel = Callable[[Int[Tensor, "batch length"]], Float[Tensor, "batch outputs dim"]]
+
+NAMES = T.named("names")
+SETS = ("raw", "general", "self", "heads", "full heads", "none")
+
+
+def layers(seed: int) -> dict[str, SequenceModel]:
+    """The lectures' layers over random word vectors; see `jumok.attention.layers`."""
+    torch.manual_seed(seed)
+    table = torch.randn(WORDS, DIM)
+    queries = torch.randn(SENTENCES, ASKED, KEY_DIM)
+    raw = RawAttention(ScaledDotScore(DIM))
+    general = GeneralAttention(DIM, KEY_DIM, VALUE_DIM)
+    itself = SelfAttention(DIM, KEY_DIM, VALUE_DIM)
+    shared = ManyHeads.with_fixed_budget(DIM, HEADS)
+    full = ManyHeads.with_full_size_heads(DIM, HEADS)
+    return {
+        "raw": lambda tokens: raw(table[tokens], table[tokens]),
+        "general": lambda tokens: general(queries, table[tokens]),
+        "self": lambda tokens: itself(table[tokens]),
+        "heads": lambda tokens: shared(table[tokens]),
+        "full heads": lambda tokens: full(table[tokens]),
+    }
+
+
+def encoders(seed: int) -> dict[str, SequenceModel]:
+    """Untrained models: the claim is about the structure, so it must hold for any weights."""
+
+    def model(positions: str) -> Transformer:
+        torch.manual_seed(seed)
+        sizes = {"dim": DIM, "heads": HEADS, "encoder_layers": 2, "decoder_layers": 2}
+        config = TransformerConfig.model_validate({**sizes, "positions": positions})
+        return Transformer(config, WORDS).eval()
+
+    masked = model("none").encoder
+
+    def behind_a_mask(tokens: Tensor) -> Tensor:
+        stream = masked.embedding(tokens)
+        return masked.blocks(stream, masked.first_norm(stream), AttentionMask(causal=True))
+
+    kinds = ("none", "sinusoidal", "learned", "rotary")
+    return {**{kind: model(kind).encoder for kind in kinds}, "mask": behind_a_mask}
+
+
+@torch.no_grad()
+def moved(reader: SequenceModel, seed: int, *, asked: bool = False) -> tuple[float, float]:
+    """How far outputs and their mean move when the words are permuted.
+
+    Args:
+        asked: the queries come from elsewhere, and an output is a query's, not a word's.
+
+    Returns:
+        |f(Px) - P f(x)| / |f(x)|, of what is asked |f(q, Px) - f(q, x)| / |f(q, x)|, and
+        |mean f(Px) - mean f(x)| / |mean f(x)|.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    tokens = torch.randint(WORDS, (SENTENCES, LENGTH), generator=generator)
+    order = torch.randperm(LENGTH, generator=generator)
+    before, after = reader(tokens), reader(tokens[:, order])
+    expected = before if asked else before[:, order]
+    middle, middle_after = before.mean(1), after.mean(1)
+    return (
+        float((after - expected).norm() / expected.norm()),
+        float((middle_after - middle).norm() / middle.norm()),
+    )
+
+
+def run(setting: Setting) -> Findings:
+    """Every layer of the lectures, an encoder without positions, and with every kind of them."""
+    every = []
+    for seed in setting.seeds:
+        readers = layers(seed) | encoders(seed)
+        every.append({name: moved(readers[name], seed, asked=name == "general") for name in NAMES})
+    found = {
+        name: (mean([each[name][0] for each in every]), mean([each[name][1] for each in every]))
+        for name in NAMES
+    }
+    outputs = {name: found[name][0] for name in NAMES}
+    largest = max(outputs[name] for name in SETS)
+    with_order = {name: value for name, value in outputs.items() if name not in SETS}
+    nearest = min(with_order, key=lambda name: with_order[name])
+    return Findings(
+        columns=T.columns,
+        rows=[
+            [NAMES[name], _expected(name), *found[name], _set(outputs[name] < SAME)]
+            for name in NAMES
+        ],
+        figures={name: {"outputs": both[0], "mean": both[1]} for name, both in found.items()},
+        conditions=(
+            T.condition(
+                "largest_deviation_without_positions",
+                [max(each[name][0] for name in SETS) for each in every],
+                bound=SAME,
+            ),
+            T.condition(
+                "smallest_change_with_positions",
+                [min(each[name][0] for name in NAMES if name not in SETS) for each in every],
+            ),
+        ),
+        sentence=_sentence(largest, outputs["mask"], with_order[nearest], NAMES[nearest]),
+        panels=(
+            Bars(
+                T("bars_title"),
+                T("bars_x"),
+                [(NAMES[name], value) for name, value in outputs.items()],
+                form=".0e",
+                log_x=True,
+            ),
+        ),
+    )
+
+
+def _sentence(largest: float, masked: float, least: float, nearest: Text) -> Text:
+    return T("sentence", largest=largest, least=least, nearest=nearest, masked=masked)
+
+
+def _expected(name: str) -> Text:
+    return T("stay") if name == "general" else T("permute")
+
+
+def _set(is_set: bool) -> Text:
+    return T("yes") if is_set else T("no")

@@ -1,0 +1,203 @@
+"""Why scores are divided by √d_k.
+
+A query and a key with elements of variance 1 have a dot product of variance d_k. Softmax of such
+scores puts nearly all its weight on one key as d_k grows, and the gradient through it vanishes.
+Divided by √d_k the scores have variance 1 at every d_k.
+
+The notes give another reason, that exp overflows (exp(710) is infinite in float64). So the
+overflow is tried as well, with softmax as it is written and in the form that cannot overflow.
+
+Source: Vaswani et al. 2017, section 3.2.1, footnote 4; lectures 000, 001, 002.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from jumok.shapes import Float, Tensor
+from jumok_lectures.findings import Chart, Findings, Series, Setting
+from jumok_lectures.judging import Condition, mean
+from jumok_lectures.text import Text
+from jumok_lectures.texts import Texts
+
+T = Texts("scale")
+
+KEYS, QUERIES = 32, 512
+WIDTHS = (1, 4, 16, 64, 256, 1024, 4096)
+
+
+@dataclass(frozen=True)
+class Softness:
+    """Statistics of softmax for given scores, as means over the queries.
+
+    Attributes:
+        spread: standard deviation of the scores.
+        largest: the largest score of all.
+        entropy: of the weights, in nats: ln n where all keys are alike, 0 where one takes all.
+        gradient: how much the weights answer to the scores: the norm of the Jacobian.
+    """
+
+    spread: float
+    largest: float
+    entropy: float
+    gradient: float
+
+
+def softness(scores: Float[Tensor, "query key"]) -> Softness:
+    """Measures one softmax per row; J = diag(a) - a a^T."""
+    weights = scores.double().softmax(dim=-1)
+    jacobian = torch.diag_embed(weights) - weights[:, :, None] * weights[:, None, :]
+    return Softness(
+        spread=float(scores.std()),
+        largest=float(scores.max()),
+        entropy=float(torch.special.entr(weights).sum(-1).mean()),
+        gradient=float(jacobian.flatten(1).norm(dim=1).mean()),
+    )
+
+
+def softmax_as_written(scores: Float[Tensor, " key"]) -> Float[Tensor, " key"]:
+    """exp(s_j) / sum of exp(s): infinity over infinity from a score of 710 on (float64)."""
+    return scores.exp() / scores.exp().sum()
+
+
+def softmax_stable(scores: Float[Tensor, " key"]) -> Float[Tensor, " key"]:
+    """The same function: with the largest score subtracted no exponent is above 0."""
+    return softmax_as_written(scores - scores.max())
+
+
+def run(setting: Setting) -> Findings:
+    """Random queries and keys of growing width, with and without the division."""
+    runs = [measured(seed) for seed in setting.seeds]
+    return report([plain for plain, _ in runs], [scaled for _, scaled in runs])
+
+
+def measured(seed: int) -> tuple[list[Softness], list[Softness]]:
+    """Each width, without the division and with it."""
+    generator = torch.Generator().manual_seed(seed)
+    plain, scaled = [], []
+    for width in WIDTHS:
+        query = torch.randn(QUERIES, width, generator=generator)
+        key = torch.randn(KEYS, width, generator=generator)
+        scores = query @ key.T
+        plain.append(softness(scores))
+        scaled.append(softness(scores / math.sqrt(width)))
+    return plain, scaled
+
+
+def overflow() -> dict[str, float | bool]:
+    """exp at 709 and 710, and softmax of scores of which one is 710, in both forms."""
+    scores = torch.tensor([710.0, 709.0, 0.0], dtype=torch.float64)
+    return {
+        "exp_709": math.exp(709.0),
+        "exp_710_is_finite": bool(scores[0].exp().isfinite()),
+        "as_written_is_finite": bool(softmax_as_written(scores).isfinite().all()),
+        "stable_first_weight": float(softmax_stable(scores)[0]),  # 1 / (1 + 1/e) = 0.731
+    }
+
+
+def average(runs: list[list[Softness]]) -> list[Softness]:
+    """The mean of the seeds, width by width; of the largest scores the largest."""
+    return [
+        Softness(
+            mean([each.spread for each in same]),
+            max(each.largest for each in same),
+            mean([each.entropy for each in same]),
+            mean([each.gradient for each in same]),
+        )
+        for same in zip(*runs, strict=True)
+    ]
+
+
+def report(every_plain: list[list[Softness]], every_scaled: list[list[Softness]]) -> Findings:
+    """The claim in numbers: entropy and gradient without the division, and with it.
+
+    Args:
+        every_plain, every_scaled: of each seed, by width.
+    """
+    every_left = [
+        plain[-1].gradient / scaled[-1].gradient
+        for plain, scaled in zip(every_plain, every_scaled, strict=True)
+    ]
+    every_moved = [
+        max(
+            max(each) / min(each) - 1.0
+            for each in ([one.entropy for one in scaled], [one.gradient for one in scaled])
+        )
+        for scaled in every_scaled
+    ]
+    plain, scaled = average(every_plain), average(every_scaled)
+    left, moved = mean(every_left), mean(every_moved)
+    over, largest = overflow(), plain[WIDTHS.index(1024)].largest
+    return Findings(
+        columns=T.columns,
+        rows=[
+            [width, a.spread, a.largest, a.entropy, b.entropy, a.gradient, b.gradient]
+            for width, a, b in zip(WIDTHS, plain, scaled, strict=True)
+        ],
+        figures={
+            "d_k": list(WIDTHS),
+            "plain": [vars(each) for each in plain],
+            "scaled": [vars(each) for each in scaled],
+            "largest_possible_entropy": math.log(KEYS),
+            "overflow": overflow(),
+        },
+        conditions=_conditions(every_left, every_moved),
+        sentence=T(
+            "sentence",
+            widths_last=WIDTHS[-1],
+            left=left,
+            entropy=plain[-1].entropy,
+            entropy_2=scaled[-1].entropy,
+            moved=moved,
+            largest=largest,
+            over=over,
+        ),
+        panels=_panels(plain, scaled),
+    )
+
+
+def _conditions(left: list[float], moved: list[float]) -> tuple[Condition, ...]:
+    return (
+        T.condition("gradient_at_d_k", left, widths_last=WIDTHS[-1]),
+        T.condition("largest_change_of_entropy", moved),
+    )
+
+
+def _panels(plain: list[Softness], scaled: list[Softness]) -> tuple[Chart, ...]:
+    return (
+        _chart(
+            T("title"),
+            T("entropy_of_softmax_nats"),
+            [each.entropy for each in plain],
+            [each.entropy for each in scaled],
+            (T("ln_32_uniform_weights"), math.log(KEYS)),
+        ),
+        _chart(
+            T("title_2"),
+            T("norm_of_softmax_s"),
+            [each.gradient for each in plain],
+            [each.gradient for each in scaled],
+        ),
+    )
+
+
+def _chart(
+    title: Text,
+    y_title: Text,
+    plain: list[float],
+    scaled: list[float],
+    *marks: tuple[Text, float],
+) -> Chart:
+    return Chart(
+        title,
+        T("chart_x"),
+        y_title,
+        (
+            Series(T("q_k"), list(zip(WIDTHS, plain, strict=True))),
+            Series(T("q_k_d_k"), list(zip(WIDTHS, scaled, strict=True))),
+        ),
+        log_x=True,
+        least=0.0,
+        marks=marks,
+    )

@@ -1,0 +1,135 @@
+"""The texts of a lab in both languages, from sentences/NAME.toml.
+
+A text is a template of `str.format`. Its values may be texts themselves, of which each language
+takes its own, and lists of one number a seed, which are written with their interval.
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+from jumok_lectures.entry import Quote
+from jumok_lectures.findings import Bars, Chart, Column, Series
+from jumok_lectures.judging import Condition, half_width, mean, with_interval
+from jumok_lectures.text import Language, Text
+
+HOME = Path(__file__).parent / "sentences"
+
+
+class _Writer(Formatter):
+    """Writes the values of a template in one language."""
+
+    def __init__(self, language: Language) -> None:
+        self.language = language
+
+    def format_field(self, value: Any, form: str) -> str:
+        if isinstance(value, Text):
+            value = value.of(self.language)
+        elif isinstance(value, list | tuple):
+            return with_interval(value, form or ".2f")
+        return str(format(value, form))
+
+
+def filled(entry: Mapping[str, str], values: Mapping[str, object]) -> Text:
+    """The text of an entry; without values it is no template, and braces are braces."""
+    if not values:
+        return Text(entry["en"], entry["ko"])
+    return Text(
+        _Writer("en").vformat(entry["en"], (), values),
+        _Writer("ko").vformat(entry["ko"], (), values),
+    )
+
+
+class Texts:
+    """The texts of a file.
+
+    Args:
+        name: of the file, without its suffix.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @cached_property
+    def read(self) -> dict[str, Any]:
+        """All of the file."""
+        return tomllib.loads((HOME / f"{self.name}.toml").read_text("utf-8"))
+
+    def __call__(self, key: str, /, **values: object) -> Text:
+        """The text of a key, filled in."""
+        return filled(self.read[key], values)
+
+    def named(self, key: str, /, **values: object) -> dict[str, Text]:
+        """The texts of a table, in its order."""
+        return {name: filled(entry, values) for name, entry in self.read[key].items()}
+
+    def quote(self, line: str) -> Quote:
+        """The note's words on a line of it; several on one line are 12, 12b and 12c."""
+        return Quote(self.read["note"], int(line.rstrip("bc")), self.read["quotes"][line])
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the table."""
+        return tuple(_column(entry, {}) for entry in self.read["columns"])
+
+    def column(self, key: str, /, **values: object) -> Column:
+        """One column of the table."""
+        return _column(self.read["column"][key], values)
+
+    def chart(
+        self,
+        series: Sequence[Series],
+        *,
+        title: Text | None = None,
+        log_x: bool = False,
+        log_y: bool = False,
+        least: float | None = None,
+        most: float | None = None,
+        marks: Sequence[tuple[Text, float]] = (),
+    ) -> Chart:
+        """Lines with the chart's title and axes."""
+        heading, x, y = title or self("chart_title"), self("chart_x"), self("chart_y")
+        return Chart(heading, x, y, series, log_x, log_y, least, most, marks)
+
+    def bars(
+        self,
+        bars: Iterable[tuple[Text, Sequence[float] | float]],
+        number: str = "",
+        *,
+        title: Text | None = None,
+        x: Text | None = None,
+        form: str = ".2f",
+    ) -> Bars:
+        """A bar for a number, or for what each seed gave: their mean, with its interval."""
+        names, values = zip(*bars, strict=True)
+        seeds = [[each] if isinstance(each, float | int) else each for each in values]
+        return Bars(
+            title or self(f"bars_title{number}"),
+            x or self(f"bars_x{number}"),
+            list(zip(names, map(mean, seeds), strict=True)),
+            spread=[half_width(each) or 0.0 for each in seeds],
+            form=form,
+        )
+
+    def condition(
+        self, key: str, measured: Sequence[float], /, bound: float | None = None, **values: object
+    ) -> Condition:
+        """A condition of the claim, with what was measured of it.
+
+        Args:
+            bound: where the file has none, because the lab needs it, too.
+        """
+        entry = self.read["conditions"][key]
+        above = "below" not in entry and entry.get("is") != "below"
+        if bound is None:
+            bound = entry["above" if above else "below"]
+        return Condition(
+            filled(entry, values), measured, bound, above=above, form=entry.get("form", ".2f")
+        )
+
+
+def _column(entry: Mapping[str, str], values: Mapping[str, object]) -> Column:
+    return Column(filled(entry, values), entry.get("form", ""))

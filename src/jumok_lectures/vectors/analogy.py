@@ -1,0 +1,268 @@
+"""king - man + woman = queen: do word vectors solve analogies, and is it the arithmetic that does?
+
+Vectors are made by counting and not by training: how much more often two words are near each
+other than by chance (positive pointwise mutual information), in the first dimensions of a singular
+value decomposition. An analogy a : b = c : ? is the word nearest to b - a + c by cosine. As is
+usual, the three given words may not be the answer. Two controls are measured: the nearest word
+to c alone, where the arithmetic plays no part, and the same sum with the given words allowed.
+
+smallworld has no queen. With $JUMOK_DATA the everyday English sentences of Tatoeba are read as
+well, which have one.
+
+Source: lecture 004; Mikolov et al. 2013 (the offset); Levy and Goldberg 2014 (by counting); Linzen
+2016 and Rogers et al. 2017 (the controls: much of what is solved is the nearest word to c).
+"""
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import torch
+
+import smallworld
+from jumok.data.pairs.corpus import Corpus, read_pairs
+from jumok.shapes import Float, Tensor
+from jumok_lectures import world
+from jumok_lectures.findings import Bars, Findings, Setting
+from jumok_lectures.judging import differences, mean
+from jumok_lectures.tatoeba import PAIRS
+from jumok_lectures.text import Text, same
+from jumok_lectures.texts import Texts
+from jumok_lectures.vectors.reading import word_vectors
+
+T = Texts("analogy")
+
+WINDOW, RARE, DIM = 4, 15, 60
+KEPT = 0.7  # of Tatoeba's sentences, another choice for each seed
+MOST_WORDS, QUESTIONS = 4000, 150
+FAMILY = (
+    *("man woman", "boy girl", "father mother", "son daughter", "brother sister", "uncle aunt"),
+    *("grandfather grandmother", "king queen", "prince princess", "he she", "his her"),
+)
+PLURAL = (
+    *("dog dogs", "cat cats", "book books", "car cars", "box boxes", "friend friends"),
+    *("child children", "man men", "woman women", "city cities", "key keys", "student students"),
+)
+PAST = (
+    *("go went", "eat ate", "buy bought", "see saw", "write wrote", "sing sang", "meet met"),
+    *("walk walked", "play played", "talk talked", "wait waited", "open opened"),
+)
+KINDS = {
+    "family": (T("man_woman"), FAMILY),
+    "plural": (T("dog_dogs"), PLURAL),
+    "past": (T("go_went"), PAST),
+}
+CORPORA = T.named("corpora")
+
+
+@dataclass(frozen=True)
+class Space:
+    """Words and their vectors, of length 1."""
+
+    words: Sequence[str]
+    vectors: Float[Tensor, "word dim"]
+
+    def nearest(self, wanted: Float[Tensor, " dim"], without: Sequence[str]) -> str:
+        """The nearest word by cosine that is none of `without`."""
+        for place in (self.vectors @ wanted).topk(len(without) + 1).indices.tolist():
+            if self.words[place] not in without:
+                return self.words[place]
+        raise AssertionError("more words are left out than there are")
+
+    def of(self, word: str) -> Float[Tensor, " dim"]:
+        """Its vector."""
+        return self.vectors[self.words.index(word)]
+
+
+@dataclass(frozen=True)
+class SolvedAnalogies:
+    """Shares of analogies that were solved, one number a seed.
+
+    Attributes:
+        offset: by b - a + c, the three words left out.
+        alone: by the nearest word to c, the three words left out.
+        allowed: by b - a + c, all words allowed.
+        questions: how many the vocabulary has.
+    """
+
+    offset: list[float]
+    alone: list[float]
+    allowed: list[float]
+    questions: int
+
+
+def counted(lines: Sequence[Sequence[str]]) -> Space:
+    """Vectors of the words of these sentences; rare words get none."""
+    frequent = Counter(itertools.chain.from_iterable(lines)).most_common(MOST_WORDS)
+    words = [word for word, count in frequent if count >= RARE]
+    number = {word: place for place, word in enumerate(words)}
+    size = len(words)
+    near = torch.zeros(size * size)
+    for gap in range(1, WINDOW + 1):
+        pairs = [
+            number[one] * size + number[other]
+            for line in lines
+            for one, other in zip(line, line[gap:], strict=False)
+            if one in number and other in number
+        ]
+        near += torch.bincount(torch.tensor(pairs), minlength=size * size)
+    counts = near.view(size, size)
+    counts = counts + counts.T
+    total = counts.sum(1)
+    chance = total[:, None] * total[None] / total.sum()
+    information = (counts / chance.clamp(min=1e-9)).clamp(min=1.0).log()
+    torch.manual_seed(0)
+    left, singular, _ = torch.svd_lowrank(information, q=min(DIM, size), niter=4)
+    vectors = left * singular.sqrt()
+    return Space(words, vectors / vectors.norm(dim=-1, keepdim=True).clamp(min=1e-9))
+
+
+def questions(pairs: Sequence[str], space: Space) -> list[tuple[str, str, str, str]]:
+    """(a, b, c, d) of all two pairs whose words have vectors; QUESTIONS of them at most."""
+    known = [pair.split() for pair in pairs if set(pair.split()) <= set(space.words)]
+    found = [(*one, *other) for one, other in itertools.permutations(known, 2)]
+    random.Random(0).shuffle(found)
+    return [(a, b, c, d) for a, b, c, d in found[:QUESTIONS]]
+
+
+def solve(space: Space, pairs: Sequence[str]) -> tuple[float, float, float, int]:
+    """See SolvedAnalogies."""
+    asked = questions(pairs, space)
+    offset = alone = allowed = 0
+    for a, b, c, d in asked:
+        wanted = space.of(b) - space.of(a) + space.of(c)
+        offset += space.nearest(wanted, (a, b, c)) == d
+        alone += space.nearest(space.of(c), (a, b, c)) == d
+        allowed += space.nearest(wanted, ()) == d
+    count = max(1, len(asked))
+    return offset / count, alone / count, allowed / count, len(asked)
+
+
+def gathered(seeds: Sequence[tuple[float, float, float, int]]) -> SolvedAnalogies:
+    """What `solve` gave for each seed, side by side."""
+    return SolvedAnalogies(
+        [offset for offset, _, _, _ in seeds],
+        [alone for _, alone, _, _ in seeds],
+        [allowed for _, _, allowed, _ in seeds],
+        max(count for _, _, _, count in seeds),
+    )
+
+
+def small_sentences(seed: int, count: int) -> list[list[str]]:
+    """Words of smallworld's sentences."""
+    pairs = islice(smallworld.pairs("train", seed, 3, 12), count)
+    return [world.split(pair.source) for pair in pairs]
+
+
+def everyday_sentences(data: Path) -> list[list[str]]:
+    """Words of Tatoeba's English sentences, each sentence once."""
+    lines = dict.fromkeys(pair.source for pair in read_pairs(Corpus(file=data / PAIRS)))
+    return [world.split(line) for line in lines]
+
+
+def run(setting: Setting, sentences: int = 15_000) -> Findings:
+    """Every corpus that is there, every kind of analogy."""
+    everyday = []
+    if setting.data is not None and (setting.data / PAIRS).exists():
+        everyday = everyday_sentences(setting.data)
+    found: dict[str, dict[str, list[tuple[float, float, float, int]]]] = {}
+    queens = []
+    for seed in setting.seeds:
+        setting.say(f"word vectors, seed {seed}")
+        spaces = {"smallworld": counted(small_sentences(seed, sentences))}
+        if everyday:
+            count = int(KEPT * len(everyday))
+            spaces["tatoeba"] = counted(random.Random(seed).sample(everyday, count))
+            space = spaces["tatoeba"]
+            wanted = space.of("king") - space.of("man") + space.of("woman")
+            queens.append(space.nearest(wanted, ("king", "man", "woman")))
+        largest = max(spaces.values(), key=lambda space: len(space.words)).words
+        generator = torch.Generator().manual_seed(seed)
+        spaces["chance"] = Space(largest, word_vectors(generator, len(largest), DIM))
+        for name, space in spaces.items():
+            for kind, (_, pairs) in KINDS.items():
+                found.setdefault(name, {}).setdefault(kind, []).append(solve(space, pairs))
+    solved = {
+        name: {kind: gathered(seeds) for kind, seeds in kinds.items()}
+        for name, kinds in found.items()
+    }
+    return report(solved, queens, sentences)
+
+
+def report(
+    solved: dict[str, dict[str, SolvedAnalogies]], queens: Sequence[str], sentences: int
+) -> Findings:
+    """A row for each corpus and kind."""
+    cells = [(name, kind, each) for name, kinds in solved.items() for kind, each in kinds.items()]
+    small = solved["smallworld"]["family"]
+    return Findings(
+        columns=T.columns,
+        rows=[
+            [
+                CORPORA[name],
+                KINDS[kind][0],
+                each.questions,
+                mean(each.offset),
+                mean(each.alone),
+                mean(each.allowed),
+            ]
+            for name, kind, each in cells
+        ],
+        figures={
+            "solved": {f"{name}, {kind}": vars(each) for name, kind, each in cells},
+            "king - man + woman": list(queens),
+        },
+        conditions=(
+            T.condition("smallworld_man_woman_solved", small.offset),
+            *(
+                T.condition(
+                    "name_more_than_the",
+                    differences(kinds["family"].offset, kinds["family"].alone),
+                    name=CORPORA[name],
+                )
+                for name, kinds in solved.items()
+                if name != "chance"
+            ),
+        ),
+        sentence=_sentence(solved, queens, sentences),
+        panels=(
+            Bars(
+                T("bars_title"),
+                T("bars_x"),
+                [
+                    (
+                        T("name_kind_0", name=CORPORA[name], kind_0=KINDS[kind][0]),
+                        mean(each.offset),
+                    )
+                    for name, kind, each in cells
+                ],
+                form=".0%",
+            ),
+        ),
+    )
+
+
+def _sentence(
+    solved: dict[str, dict[str, SolvedAnalogies]], queens: Sequence[str], sentences: int
+) -> Text:
+    small = solved["smallworld"]
+    kinds = [small[kind] for kind in KINDS]
+    everyday = same("")
+    if queens:
+        family = solved["tatoeba"]["family"]
+        answers = ", ".join(dict.fromkeys(queens))
+        everyday = T(
+            "everyday", offset=mean(family.offset), alone=mean(family.alone), answers=answers
+        )
+    return T(
+        "sentence",
+        sentences=sentences,
+        offset=[mean(each.offset) for each in kinds],
+        alone=[mean(each.alone) for each in kinds],
+        allowed=[mean(each.allowed) for each in kinds],
+        everyday=everyday,
+    )

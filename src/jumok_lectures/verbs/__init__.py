@@ -1,0 +1,1 @@
+"""The commands that the lectures attach to jumok: `jumok lab` and `jumok explain --lecture`."""

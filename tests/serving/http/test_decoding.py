@@ -1,0 +1,97 @@
+"""The options of decoding over HTTP are those of the library, with its limits."""
+
+from dataclasses import replace
+
+import pytest
+
+from jumok.decoding.options import FOR_TRANSLATION, NOT_FOR_CONTINUATION, DecodingOptions
+from jumok.options import options_of
+from jumok.systems.language_model import LanguageModel
+from jumok.systems.translation.translator import Translator
+
+TEXT = "the cat sat"
+CHANGES = [
+    {"length_penalty": 0.0, "length_rule": "power", "patience": None},
+    {"minimum_length": 4, "maximum_length": 6},
+    {"beam": 2, "no_repeat_ngram": 1, "coverage_penalty": 2.0},
+    {"beam": 1, "frequency_penalty": 1.5},
+    {"sample": True, "temperature": 1.5, "top_k": 9, "top_p": 0.9, "min_p": 0.01, "seed": 5},
+]
+PAIR = {"source": "en", "target": "ko"}
+
+
+@pytest.fixture(scope="module")
+def translator(folders) -> Translator:
+    return Translator.load(folders["en-ko"], device="cpu")
+
+
+@pytest.mark.parametrize("options", CHANGES, ids=" ".join)
+def test_translations_are_those_of_the_options(client, translator, options):
+    (expected,) = translator.translate([TEXT], replace(FOR_TRANSLATION, **options))
+    answer = client.post("/v1/translate", json={"text": TEXT, **options}).json()["answers"][0]
+    assert answer["text"] == expected.text
+    assert answer["score"] == pytest.approx(expected.score, abs=1e-4)
+    answer = client.post("/translate", json={"q": TEXT, **PAIR, **options}).json()
+    assert answer["translatedText"] == expected.text
+    form = {name: str(value) for name, value in options.items() if value is not None}
+    if "patience" not in options:  # a form has no null
+        answer = client.post("/translate", data={"q": TEXT, **PAIR, **form}).json()
+        assert answer["translatedText"] == expected.text
+
+
+def test_samples_do_not_depend_on_what_is_asked_with_them(client, translator):
+    options = {"sample": True, "seed": 3, "temperature": 2.0}
+    texts = [TEXT, "I am a student", TEXT]
+    found = client.post("/v1/translate", json={"text": texts, **options}).json()["answers"]
+    expected = [
+        translator.translate([text], replace(FOR_TRANSLATION, **options))[0].text for text in texts
+    ]
+    assert [each["text"] for each in found] == expected
+
+
+def test_a_text_may_be_searched_for(client, folders):
+    letters = LanguageModel.load(folders["letters"], device="cpu")
+    options = DecodingOptions(beam=3, length_penalty=0.5, no_repeat_ngram=3)
+    body = {"model": "letters", "prompt": "the cat", "max_tokens": 12, "beam": 3}
+    body |= {"length_penalty": 0.5, "no_repeat_ngram": 3}
+    answer = client.post("/v1/completions", json=body).json()
+    expected = "".join(letters.generate("the cat", options, max_tokens=12))
+    assert answer["choices"][0]["text"] == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"beam": 65}, "beam is at most 64 on this server, and 65 was asked for"),
+        ({"maximum_length": 20_000}, "maximum_length is at most 16384 on this server"),
+        ({"minimum_length": 9, "maximum_length": 3}, "Expected: minimum_length <= 3"),
+        ({"minimum_length": 200, "text": ["a"] * 100}, "at most 16384 tokens"),
+        ({"length_rule": "long"}, "length_rule: Input should be 'google' or 'power'"),
+        ({"top_p": 1.5, "sample": True}, "top_p: Input should be less than or equal to 1"),
+        ({"temperature": 0, "sample": True}, "temperature: Input should be greater than 0"),
+        ({"temperature": 0.5}, "these options are for sampling. Got: temperature"),
+        ({"frequency_penalty": 1.0}, "need greedy decoding or sampling"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, dict) else None,
+)
+def test_options_out_of_range_are_refused(client, options, text):
+    answer = client.post("/v1/translate", json={"text": "a", **options})
+    assert answer.status_code == 400
+    assert text in answer.json()["detail"]
+    if "text" not in options:
+        answer = client.post("/translate", json={"q": "a", **PAIR, **options})
+        assert answer.status_code == 400
+        assert text in answer.json()["error"]
+
+
+def test_every_option_is_a_field_of_every_route_that_decodes(client):
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    options = options_of(DecodingOptions)
+    for name, without in (
+        ("TranslateRequest", {"nbest"}),  # which is called alternatives
+        ("CaptionRequest", {"nbest", "coverage_penalty"}),
+        ("CompletionRequest", {"sample", *NOT_FOR_CONTINUATION}),
+    ):
+        fields = schemas[name]["properties"]
+        assert options.keys() - without <= fields.keys()
+        assert "Never repeat an n-gram" in fields["no_repeat_ngram"]["description"]
