@@ -1,4 +1,4 @@
-"""Markdown: paragraphs, headings, items and cells; code, link addresses and front matter stay."""
+"""Markdown: paragraphs, headings, items and cells; code, addresses, front matter, math stay."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import VOID, slots_of
+from jumok.documents.markdown_dialects import COPIED, FROZEN, add_dialects
 from jumok.documents.markup import tokens
 from jumok.documents.segment import Chunk, DocumentSegment, Translated, paragraph, rendered
 from jumok.errors import DataError, Location, optional_import
@@ -15,13 +16,15 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _LINE_END = re.compile(r"\r\n?|\n")  # as the parser counts lines
-FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+FRONT_MATTER = re.compile(
+    r"\A(?:---[ \t]*\r?\n.*?\r?\n(?:---|\.\.\.)|\+\+\+[ \t]*\r?\n.*?\r?\n\+\+\+)[ \t]*(?:\r?\n|\Z)", re.DOTALL
+)
 _SPECIAL = re.compile(r"([\\`*\[\]<]|(?<!\w)_|_(?!\w))")
 _BLOCK = re.compile(r"^(\d+)([.)]\s)|^([#>+-])(?=\s|[#>])")
 
 
 def read_markdown(content: bytes) -> TextDocument:
-    """Reads a page as CommonMark with tables and strikethrough."""
+    """Reads a page as CommonMark with tables, strikethrough, and what dialects add."""
     text = content.decode("utf-8", errors="surrogateescape")
     front = FRONT_MATTER.match(text)
     start = front.end() if front else 0
@@ -30,6 +33,7 @@ def read_markdown(content: bytes) -> TextDocument:
     parser = (
         markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
     )
+    add_dialects(parser)
     body = text[start:]
     starts = [start, *(start + match.end() for match in _LINE_END.finditer(body))]
     page = _Page(text, [*starts, len(text)])
@@ -169,6 +173,10 @@ class _Inlines:
             end = next((mark.end() for mark in marks if mark[0] == child.markup), None)
             raw = self._slice(len(self.content) if end is None else end)
             return Chunk("frozen", raw, child.content)
+        if child.type == COPIED:
+            return Chunk("point", self._slice(self.at + len(child.content)))
+        if child.type == FROZEN:
+            return Chunk("frozen", self._slice(self.at + len(child.content)), child.content)
         if child.type == "image":
             label = _label_end(self.content, self.at + 2)
             return Chunk("point", self._slice(_address_end(self.content, label) or label + 1))

@@ -1,0 +1,144 @@
+"""What dialects add to CommonMark: copied, and never taken for prose.
+
+Math, footnotes, task lists, directives, admonitions, shortcodes and tags of site generators,
+attributes, citations, wiki links, definition lists. Patterns are linear: none can start a second
+time within what one start has read.
+"""
+
+import re
+from typing import TYPE_CHECKING
+
+from jumok.errors import optional_import
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_inline import StateInline
+
+FROZEN = "frozen"
+COPIED = "copied"
+
+_INLINE = re.compile(
+    r"""
+    (?P<frozen>
+        (?<![\\$])\$\$(?:[^$\\]|\\.)++\$\$
+      | (?<![\\$\w])\$(?=[^\s$])(?:[^$\\]|\\.)*+(?<!\s)\$(?![\d$])
+      | \\\((?=[^()]*[\\^_=+{}])(?:[^\\]|\\(?![()]))*+\\\)
+      | \{\{[^<%{}][^{}]*+\}\}                    # a variable
+    )
+  | (?P<copied>
+        \A\[[ xX]\](?=[ \t])                      # a box of a task list
+      | \[\^[^\]\[\s]++\]:?                        # a footnote's mark, and its definition
+      | \^\[[^\]\[]*+\]                            # a footnote in the text
+      | \[![A-Za-z]++\][+-]?                       # the kind of a quotation: [!NOTE]
+      | \[-?@[^\]\[]++\]                           # citations
+      | !?\[\[[^\]\[]++\]\]                        # a wiki link
+      | \{\{[<%][^{}]*+\}\}                        # a shortcode
+      | \{%(?:[^%{]|%(?!\})|\{(?!%))*+%\}          # a tag of a template
+      | \{[:\#.][^{}]*+\}                          # attributes
+      | (?<![\w:]):[a-z0-9_+-]++:(?![\w:])         # an emoji by its name
+      | (?<!=)==(?!=) | (?<!\+)\+\+(?!\+)          # ends of highlighted and inserted text
+    )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+_LINE = re.compile(
+    r"""
+    :{3,}.*                                        # a fence of a directive
+  | \{\{[^{}]*\}\} | \{%[^%]*%\} | \{[:\#.][^{}]*\}
+  | \[TOC\] | \[\[_?TOC_?\]\]
+  | (?:import|export)\s.*(?:from\s+)?["'].*["'];?  # of MDX
+    """,
+    re.VERBOSE,
+)
+"""A line that is copied, and ends a paragraph."""
+
+_ADMONITION = re.compile(r"(?:!!!|\?\?\?\+?|===\+?)[ \t]+[\w\"'].*")
+"""A line that is copied; what is indented below is text."""
+
+_AROUND = (
+    (re.compile(r"\$\$"), re.compile(r".*\$\$\s*")),
+    (re.compile(r"\\\["), re.compile(r".*\\\]\s*")),
+    (re.compile(r"\\begin\{[^{}]+\}"), re.compile(r".*\\end\{[^{}]+\}\s*")),
+    (re.compile(r"%%"), re.compile(r".*%%\s*")),
+    (
+        re.compile(r"\{\{[<%]\s*(?:highlight|mermaid|katex)\b"),
+        re.compile(r"\{\{[<%]\s*/\s*(?:highlight|mermaid|katex)\b.*"),
+    ),
+    (
+        re.compile(r"\{%-?\s*(?:highlight|raw|code|codeblock|math)\b"),
+        re.compile(r"\{%-?\s*end(?:highlight|raw|code|codeblock|math)\b.*"),
+    ),
+)
+"""The beginning of a block that is copied whole, and its last line."""
+
+
+def add_dialects(parser: "MarkdownIt") -> None:
+    """Teaches the parser the constructs of this module: inline tokens `frozen`, for what is a part of the
+    sentence, and `copied`, and blocks `copied`."""
+    with optional_import("reading Markdown", extra="documents"):
+        from mdit_py_plugins.deflist import deflist_plugin
+        from mdit_py_plugins.footnote import footnote_plugin
+    parser.use(deflist_plugin).use(footnote_plugin)
+    # Only definitions: a footnote's text stays in its place, and its mark is copied.
+    parser.disable(["footnote_inline", "footnote_ref", "footnote_tail"])
+    parser.inline.ruler.before("escape", COPIED, _inline)
+    ends = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    parser.block.ruler.before("fence", COPIED, _block, ends)
+
+
+def _inline(state: "StateInline", silent: bool) -> bool:
+    texts = state.env.setdefault(COPIED, {})
+    if state.src not in texts:
+        texts[state.src] = {match.start(): match for match in _INLINE.finditer(state.src)}
+    match = texts[state.src].get(state.pos)
+    if match is None or match.end() > state.posMax:
+        return False
+    if not silent:
+        token = state.push(match.lastgroup, "", 0)
+        token.content = token.markup = match[0]
+    state.pos = match.end()
+    return True
+
+
+def _block(state: "StateBlock", first: int, end: int, silent: bool) -> bool:
+    if state.is_code_block(first):
+        return False
+    line = _line(state, first)
+    admonition = _ADMONITION.fullmatch(line)
+    last = _last_line(state, line, first, end)
+    if last is None and (admonition or _LINE.fullmatch(line.rstrip())):
+        last = first
+    if last is None:
+        return False
+    if not silent:
+        state.line = last + 1
+        state.push(COPIED, "", 0).map = [first, state.line]
+        if admonition:
+            state.blkIndent += 4
+            state.md.block.tokenize(state, state.line, end)
+            state.blkIndent -= 4
+    return True
+
+
+def _last_line(state: "StateBlock", line: str, first: int, end: int) -> int | None:
+    """The last line of a block that is copied whole; None: none begins here, or none ends it."""
+    for number, (begin, close) in enumerate(_AROUND):
+        start = begin.match(line)
+        if start is None:
+            continue
+        if close.fullmatch(line, start.end()):
+            return first
+        unclosed = state.env.setdefault("unclosed", set())
+        if (number, end) in unclosed:
+            return None
+        for other in range(first + 1, end):
+            if close.fullmatch(_line(state, other)):
+                return other
+        unclosed.add((number, end))
+    return None
+
+
+def _line(state: "StateBlock", number: int) -> str:
+    return state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]]
