@@ -12,7 +12,7 @@ from jumok.documents.markdown import read_markdown
 from jumok.documents.plain import read_plain
 from jumok.documents.po import read_po
 from jumok.documents.segment import Translated
-from jumok.documents.subtitles import read_subtitles
+from jumok.documents.subtitles import read_ass, read_subtitles
 from jumok.documents.xml import read_tmx, read_xliff
 from jumok.errors import ConfigError, DataError, Location
 
@@ -24,6 +24,7 @@ READERS: dict[str, Callable[[bytes, Languages], Document]] = {
     "markdown": lambda content, _: read_markdown(content),
     "srt": lambda content, _: read_subtitles(content),
     "vtt": lambda content, _: read_subtitles(content),
+    "ass": lambda content, _: read_ass(content),
     "docx": lambda content, _: read_docx(content),
     "po": read_po,
     "html": read_html,

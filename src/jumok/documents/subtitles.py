@@ -1,22 +1,57 @@
-"""Subtitles (SRT and WebVTT): a cue is a segment; its times are kept."""
+"""Subtitles (SRT, WebVTT, ASS and SSA): a cue is a segment; its times and styles are kept."""
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import NamedTuple
 
 from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import tagged_chunks
-from jumok.documents.segment import Chunk, DocumentSegment, Translated, paragraph, rendered
+from jumok.documents.segment import (
+    Chunk,
+    DocumentSegment,
+    Translated,
+    paragraph,
+    rendered,
+    with_frozen,
+)
 from jumok.errors import DataError, Location
 
 _TIME = r"(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
 # The line with the times, then the lines up to a blank one.
 CUE = re.compile(rf"^{_TIME}[ \t]*-->[ \t]*{_TIME}[^\n]*\n((?:[^\S\n]*\S[^\n]*(?:\n|\Z))+)", re.M)
 SPEAKER = re.compile(r"[ \t]*[-–—][ \t]?")  # two speakers in one cue, a line each
-STYLE = re.compile(r"\{\\[^{}]*\}")  # {\an8}
+WORD_TIME = re.compile(r"<\d[\d:.,]*>")  # of the word that follows
+SPACE = re.compile(r"<[^<>]*>|\{[^{}]*\}| ")
+_DRAWING = re.compile(r"\{[^{}]*\\p[1-9]")
 
-SPACE = re.compile(r"<[^<>]*>| ")
+
+class _Syntax(NamedTuple):
+    """How a format writes what is no text.
+
+    Attributes:
+        style: of the words that follow; its matches are kept, and stay beside their words.
+        line_end: between the lines of a cue.
+    """
+
+    style: re.Pattern[str]
+    line_end: re.Pattern[str]
+
+    def chunks(self, text: str) -> Iterable[Chunk]:
+        """The parts of a cue's text, in which a line's end is a space."""
+        for chunk in tagged_chunks(text, self.style):
+            if self.style.fullmatch(chunk.raw):
+                yield Chunk("point", chunk.raw)
+            elif chunk.kind == "text":
+                for part in with_frozen([chunk], self.line_end):
+                    yield Chunk("text", part.raw, " ") if part.kind == "frozen" else part
+            else:
+                yield chunk
+
+
+CUES = _Syntax(re.compile(rf"\{{\\[^{{}}]*\}}|{WORD_TIME.pattern}"), re.compile(r"\r?\n"))
+EVENTS = _Syntax(re.compile(r"\{[^{}]*\}"), re.compile(r"\\[Nnh]"))
 
 
 def read_subtitles(content: bytes) -> TextDocument:
@@ -34,40 +69,75 @@ def read_subtitles(content: bytes) -> TextDocument:
             do="end the lines as on Unix or Windows, and write the times as above",
             place=Location("subtitles"),
         )
-    slots = [slot for cue in cues for slot in _slots(text, cue)]
+    slots = [slot for cue in cues for slot in _slots(text, *cue.span(1), CUES)]
     return TextDocument(text, slots)
 
 
-def _slots(text: str, cue: re.Match[str]) -> Iterator[Slot]:
+def read_ass(content: bytes) -> TextDocument:
+    """The dialogue of SubStation Alpha; drawings and comments are kept.
+
+    Raises:
+        DataError: no line says in which order the fields of an event are.
+    """
+    text = content.decode("utf-8", errors="surrogateescape")
+    slots: list[Slot] = []
+    fields: list[str] = []
+    section, at = "", 0
+    for number, line in enumerate(text.splitlines(keepends=True), start=1):
+        start, at = at, at + len(line)
+        name, colon, rest = line.partition(":")
+        if line.startswith("["):
+            section = line.strip().lower()
+        elif section != "[events]" or not colon:
+            continue
+        elif name == "Format":
+            fields = [field.strip().lower() for field in rest.split(",")]
+        elif name == "Dialogue":
+            if not fields or fields[-1] != "text":
+                raise DataError(
+                    "the order of the fields of an event is not known.",
+                    expected="a line Format: ..., Text before the first Dialogue:",
+                    place=Location("subtitles", number),
+                )
+            values = rest.split(",", len(fields) - 1)
+            if len(values) == len(fields) and not _DRAWING.search(values[-1]):
+                end = start + len(line.rstrip("\r\n"))
+                slots += _slots(text, at - len(values[-1]), end, EVENTS)
+    return TextDocument(text, slots)
+
+
+def _slots(text: str, first: int, last: int, syntax: _Syntax) -> Iterator[Slot]:
     lines: list[tuple[int, int]] = []
-    for match in re.finditer(r"[^\n]+", cue[1]):
-        start, end = cue.start(1) + match.start(), cue.start(1) + match.end()
-        speaker = SPEAKER.match(match[0])
+    ends = [*(match.span() for match in syntax.line_end.finditer(text, first, last)), (last, last)]
+    for end, after in ends:
+        speaker = SPEAKER.match(text, first, end)
         if speaker and lines:
-            yield from _slot(text, lines)
+            yield from _slot(text, lines, syntax)
             lines = []
-        lines.append((start + (speaker.end() if speaker else 0), end))
-    yield from _slot(text, lines)
+        if end > first:
+            lines.append((speaker.end() if speaker else first, end))
+        first = after
+    if lines:
+        yield from _slot(text, lines, syntax)
 
 
-def _slot(text: str, lines: list[tuple[int, int]]) -> Iterator[Slot]:
+def _slot(text: str, lines: list[tuple[int, int]], syntax: _Syntax) -> Iterator[Slot]:
     start, end = lines[0][0], lines[-1][1]
-    inside = text[start:end]
-    chunks = [
-        Chunk("point", chunk.raw) if STYLE.fullmatch(chunk.raw) else chunk
-        for chunk in tagged_chunks(inside, STYLE)
-    ]
-    content = paragraph(chunks)
+    content = paragraph(list(syntax.chunks(text[start:end])))
     if content is not None:
         before, segment, after = content
-        newline = "\r\n" if "\r\n" in inside else "\n"
-        write = partial(_broken, segment=segment, lines=len(lines), newline=newline)
+        line_end = syntax.line_end.search(text, start, end)
+        write = partial(
+            _broken, segment=segment, lines=len(lines), newline=line_end[0] if line_end else ""
+        )
         yield Slot(start + len(before), end - len(after), segment, write)
 
 
 def _broken(translated: Translated, segment: DocumentSegment, lines: int, newline: str) -> str:
     """The translation with its markup, on the number of lines of the source, of similar lengths."""
     written = rendered(segment, translated)
+    times = iter(sorted(WORD_TIME.findall(written)))  # they rise, in whatever order words are
+    written = WORD_TIME.sub(lambda _: next(times), written)
     letters = list(written)
     # Never inside of a tag.
     spaces = [match.start() for match in SPACE.finditer(written) if match[0] == " "]
@@ -76,5 +146,5 @@ def _broken(translated: Translated, segment: DocumentSegment, lines: int, newlin
         after = bisect_left(spaces, ideal)
         near = range(max(after - 1, 0), min(after + 1, len(spaces)))
         space = spaces.pop(min(near, key=lambda index: abs(spaces[index] - ideal)))
-        letters[space] = "\n"
-    return "".join(letters).replace("\n", newline)
+        letters[space] = newline
+    return "".join(letters)

@@ -67,6 +67,7 @@ MARKUP: dict[str, FileKind] = {
     "html": FileKind("a web page (HTML)", _NO_DOCUMENT),
     "srt": FileKind("subtitles (SRT)", _NO_DOCUMENT),
     "vtt": FileKind("subtitles (WebVTT)", _NO_DOCUMENT),
+    "ass": FileKind("subtitles (ASS)", _NO_DOCUMENT),
     "xml": FileKind("XML", "extract the text, one sentence per line"),
     "csv": FileKind("a table (CSV)", f"{_PAIRS}, or --columns 0,1; or extract one column"),
     "tsv": FileKind(
@@ -91,8 +92,9 @@ SUFFIXES = {
     "mxliff": "xliff",
     "sdlxliff": "xliff",
     "pot": "po",
+    "ssa": "ass",
     "ndjson": "jsonl",
-    **{name: name for name in ("tmx", "xliff", "po", "html", "srt", "vtt", "csv", "tsv")},
+    **{name: name for name in ("tmx", "xliff", "po", "html", "srt", "vtt", "ass", "csv", "tsv")},
     **{name: name for name in ("jsonl", "json", "xml", "parquet", "docx", "xlsx", "pptx")},
     **{name: name for name in ("doc", "odt", "epub", "pdf", "rtf", "zip")},
 }
@@ -186,6 +188,8 @@ def _markup(head: bytes) -> str | None:
         return _ROOTS.get(root[1].lower(), "xml") if root else "xml"
     if _PO.match(head):
         return "po"
+    if re.match(rb"\s*\[Script Info\]", head, re.I):
+        return "ass"
     if re.match(rb"WEBVTT[ \t\r\n]", head):
         return "vtt"
     return "srt" if _SRT.match(head) else None
