@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from jumok.documents.document import Languages, Slot, TextDocument
-from jumok.documents.markup import Token, attributes, end_of, escape, tokens
+from jumok.documents.markup import Attribute, Token, attributes, end_of, escape, tokens
 from jumok.documents.segment import (
     Chunk,
     DocumentSegment,
@@ -29,14 +29,34 @@ INLINE = _names(
     "rp rt ruby s small span strike strong sub sup time tt u var wbr"
 )
 """Elements inside of a sentence; every other one ends it."""
-KEPT = _names("code kbd samp svg math object canvas")
+DRAWN = _names("svg math object canvas")
+KEPT = _names("code kbd samp") | DRAWN
 """Elements inside of a sentence whose text is not translated."""
+RAISED = _names("sup sub")
+"""Elements that stay as they are, beside their word, if there is no word in them: an exponent, an
+index, the number of a note."""
 UNREAD = _names("pre script style textarea template iframe audio video")
 """Elements that are left unchanged with all their content."""
 RAW = _names("script style textarea")
 VOID = _names("area base br col embed hr img input link meta source track wbr")
 SPOKEN = ("alt", "title", "placeholder", "aria-label")
 """Attributes with text for readers."""
+
+_CONTENT = dict.fromkeys(
+    (
+        "description keywords og:title og:description og:site_name og:image:alt twitter:title "
+        "twitter:description twitter:image:alt"
+    ).split(),
+    ("content",),
+)
+_SPOKEN_OF = {
+    "meta": _CONTENT,
+    "input": dict.fromkeys(("submit", "button", "reset"), ("value",)),
+    "track": {"": ("label",)},
+    "option": {"": ("label",)},
+    "optgroup": {"": ("label",)},
+}
+"""Further attributes with text, by the element and by what its type, name or property says."""
 
 _CHARSET = re.compile(rb"<meta[^<>]+charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 
@@ -113,9 +133,11 @@ def _spoken_in(text: str, languages: Languages) -> Iterator[Slot]:
 
 
 def _language(tag: str, token: Token, languages: Languages) -> Iterator[Slot]:
-    """The page's language attribute, which changes without a translation."""
-    known = attributes(tag).get("lang")
-    if known and languages.target and known.value.lower().split("-")[0] == languages.source:
+    """The page's language attributes, which change without a translation."""
+    codes = [code for name, code in attributes(tag).items() if name in ("lang", "xml:lang")]
+    for known in sorted(codes, key=lambda code: code.start):
+        if not languages.target or known.value.lower().split("-")[0] != languages.source:
+            continue
         start, end = token.start + known.start, token.start + known.end
         yield Slot(start, end, DocumentSegment(""), lambda _: languages.target, keep=False)
 
@@ -139,6 +161,7 @@ class _Walk:
 
     def __init__(self) -> None:
         self.unread: list[str] = []
+        self.drawn: list[str] = []
 
     def ends_sentence(self, token: Token, tag: str) -> bool:
         """Whether the previous sentence ends here; elements left unchanged end one too."""
@@ -149,6 +172,12 @@ class _Walk:
             elif token.kind == "close" and name == self.unread[-1]:
                 self.unread.pop()
             return True
+        if self.drawn or name in DRAWN:  # with elements that would end a sentence elsewhere
+            if token.kind == "open" and name in DRAWN:
+                self.drawn.append(name)
+            elif token.kind == "close" and self.drawn and name == self.drawn[-1]:
+                self.drawn.pop()
+            return False
         if token.kind == "open" and name not in VOID and name not in INLINE | KEPT:
             if name in UNREAD or _untranslated(tag):
                 self.unread.append(name)
@@ -190,13 +219,22 @@ def chunks_of(text: str, sentence: list[Token]) -> Iterator[Chunk]:
         elif token.kind == "open" and (name in KEPT or _untranslated(raw)):
             last = end_of(sentence, index, token.name)
             whole = text[token.start : sentence[last - 1].end]
-            inside = (part for part in sentence[index:last] if part.kind == "text")
-            words = "".join(html.unescape(text[part.start : part.end]) for part in inside)
-            words = words.strip()
+            words = _words(text, sentence[index:last])
             yield Chunk("frozen", whole, words) if words else Chunk("point", whole)
+            index = last
+        elif token.kind == "open" and name in RAISED and not has_word(
+            _words(text, sentence[index : end_of(sentence, index, token.name)])
+        ):
+            last = end_of(sentence, index, token.name)
+            yield Chunk("point", text[token.start : sentence[last - 1].end])
             index = last
         else:
             yield Chunk(token.kind, raw, name=name)
+
+
+def _words(text: str, inside: list[Token]) -> str:
+    parts = (text[part.start : part.end] for part in inside if part.kind == "text")
+    return html.unescape("".join(parts)).strip()
 
 
 def tagged_chunks(text: str, frozen: re.Pattern[str]) -> list[Chunk]:
@@ -212,16 +250,19 @@ def _spoken(tag: str, token: Token) -> Iterator[Slot]:
     known = attributes(tag)
     if _untranslated(tag):
         return
-    values = [known[name] for name in SPOKEN if name in known]
-    name = known.get("name")
-    if token.name.lower() == "meta" and name and name.value.lower() in ("description", "keywords"):
-        values += [known["content"]] if "content" in known else []
+    spoken = [*SPOKEN, *_SPOKEN_OF.get(token.name.lower(), {}).get(_kind(known), ())]
+    values = [known[name] for name in spoken if name in known]
     for value in sorted(values, key=lambda value: value.start):
         words = " ".join(value.value.split())
         if has_word(words):
             start, end = token.start + value.start, token.start + value.end
             bare = "" if tag[value.start - 1] in "\"'" else '"'
             yield Slot(start, end, DocumentSegment(words), partial(_quoted, mark=bare))
+
+
+def _kind(known: dict[str, Attribute]) -> str:
+    names = (known[name].value.lower() for name in ("type", "name", "property") if name in known)
+    return next(names, "")
 
 
 def _quoted(translated: Translated, mark: str) -> str:
