@@ -4,6 +4,7 @@ import html
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from jumok.data.files.translators import TEXT_ELEMENTS, UNFINISHED, is_language
 from jumok.documents.document import Languages, Slot, TextDocument, check_language
@@ -81,7 +82,10 @@ def chunks_of(text: str, inside: Sequence[Token]) -> list[Chunk]:
         if token.kind == "text":
             chunks.append(Chunk("text", raw, html.unescape(raw)))
             continue
-        if name in TEXT_ELEMENTS and "translate" not in known and token.kind in ("open", "close"):
+        protected = "translate" in known or (
+            "mtype" in known and known["mtype"].value == "protected"
+        )
+        if name in TEXT_ELEMENTS and not protected and token.kind in ("open", "close"):
             chunks.append(Chunk(token.kind, raw, name=name))
             continue
         if token.kind == "open":  # a code with all its content
@@ -171,23 +175,110 @@ def _unit(text: str, unit: Token, sides: dict[str, _Side]) -> Iterator[Slot]:
     known = attributes(text[unit.start : unit.end])
     if known.get("translate") and known["translate"].value == "no":
         return
-    content = _paragraph(text, source)
-    if content is None:
-        return
+    unfinished = True
     if target is not None:
-        words = "".join(text[token.start : token.end] for token in target.inside)
         state = attributes(text[target.begin.start : target.begin.end]).get("state")
         state = state or known.get("state")
-        if words.strip() and not (state and state.value in UNFINISHED):
-            return
+        unfinished = bool(state and state.value in UNFINISHED)
+    segmented = sides.get("seg-source", source)
+    parts = _segments(segmented.inside, text) or [_Part(segmented.inside)]
+    present = {part.number: part for part in _segments(target.inside, text)} if target else {}
+    if target is not None and parts[0].number and {one.number for one in parts} <= present.keys():
+        for part in parts:
+            there = present[part.number]
+            content = paragraph(chunks_of(text, part.inside))
+            if not unfinished and _has_text(text, there.inside):
+                continue
+            begin, end = there.tags(text)
+            if content is not None:
+                yield _written(content, begin, end, *there.span())
+            elif part.inside:  # a number, a sign
+                same = text[part.inside[0].start : part.inside[-1].end]
+                copied = partial(_constant, f"{begin}{same}{end}")
+                yield Slot(*there.span(), DocumentSegment(""), copied, keep=False)
+        return
+    if target is not None and not unfinished and _has_text(text, target.inside):
+        return
     prefix = source.begin.name.removesuffix("source")
     state_attribute = ' state="needs-review-translation"' if local(unit) == "trans-unit" else ""
     begin, end = f"<{prefix}target{state_attribute}>", f"</{prefix}target>"
-    if target is not None:
-        yield _written(content, begin, end, target.begin.start, target.stop())
-    else:
-        at = sides.get("seg-source", source).stop()
-        yield _written(content, _space_before(text, source.begin) + begin, end, at, at)
+    first, last = (target.begin.start, target.stop()) if target else (segmented.stop(),) * 2
+    if target is None:
+        begin = _space_before(text, source.begin) + begin
+    yield from _rebuilt(text, segmented, parts, begin, end, first, last)
+
+
+class _Part(NamedTuple):
+    """What is translated at once: a whole source, or a `mrk` of its segmentation.
+
+    Attributes:
+        begin, end: the tags of the mrk; without an `end` it is an empty element.
+    """
+
+    inside: Sequence[Token]
+    begin: Token | None = None
+    end: Token | None = None
+    number: str = ""
+
+    def span(self) -> tuple[int, int]:
+        assert self.begin is not None
+        return self.begin.start, (self.end or self.begin).end
+
+    def tags(self, text: str) -> tuple[str, str]:
+        assert self.begin is not None
+        begin = text[self.begin.start : self.begin.end]
+        if self.end is not None:
+            return begin, text[self.end.start : self.end.end]
+        return begin.removesuffix("/>").rstrip() + ">", f"</{self.begin.name}>"
+
+
+def _segments(inside: Sequence[Token], text: str) -> list[_Part]:
+    """The outermost `mrk` elements that are segments, in order."""
+    parts: list[_Part] = []
+    index = 0
+    while index < len(inside):
+        token = inside[index]
+        index += 1
+        if local(token) != "mrk" or token.kind not in ("open", "empty"):
+            continue
+        known = attributes(text[token.start : token.end])
+        if "mtype" not in known or known["mtype"].value != "seg" or "mid" not in known:
+            continue
+        number = known["mid"].value
+        if token.kind == "empty":
+            parts.append(_Part((), token, None, number))
+        else:
+            last = end_of(inside, index, token.name)
+            parts.append(_Part(inside[index : last - 1], token, inside[last - 1], number))
+            index = last
+    return parts
+
+
+def _has_text(text: str, inside: Sequence[Token]) -> bool:
+    """Whether there is anything but white space and the marks of segments."""
+    return any(
+        text[token.start : token.end].strip() for token in inside if local(token) != "mrk"
+    )
+
+
+def _rebuilt(
+    text: str, side: _Side, parts: Sequence[_Part], begin: str, end: str, first: int, last: int
+) -> Iterator[Slot]:
+    """A target with the segments of the source, instead of the text between two places."""
+    contents = [paragraph(chunks_of(text, part.inside)) for part in parts]
+    if not any(contents):
+        return
+    at = side.begin.end
+    for part, content in zip(parts, contents, strict=True):
+        start, stop = (part.inside[0].start, part.inside[-1].end) if part.inside else (at, at)
+        begin, at = begin + text[at:start], stop
+        if content is None:
+            begin += text[start:stop]
+            continue
+        yield _written(content, begin, "", first, last)
+        begin, first = "", last
+    close = begin + text[at : side.end.start if side.end else at] + end
+    yield Slot(last, last, DocumentSegment(""), partial(_constant, close), keep=False)
 
 
 def _written(content: Paragraph, begin: str, end: str, first: int, last: int) -> Slot:
