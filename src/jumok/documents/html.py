@@ -222,8 +222,10 @@ def chunks_of(text: str, sentence: list[Token]) -> Iterator[Chunk]:
             words = _words(text, sentence[index:last])
             yield Chunk("frozen", whole, words) if words else Chunk("point", whole)
             index = last
-        elif token.kind == "open" and name in RAISED and not has_word(
-            _words(text, sentence[index : end_of(sentence, index, token.name)])
+        elif (
+            token.kind == "open"
+            and name in RAISED
+            and not has_word(_words(text, sentence[index : end_of(sentence, index, token.name)]))
         ):
             last = end_of(sentence, index, token.name)
             yield Chunk("point", text[token.start : sentence[last - 1].end])

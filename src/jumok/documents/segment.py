@@ -5,8 +5,12 @@ the run of target words that most links of its own words, and fewest of the othe
 """
 
 import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
+from operator import itemgetter
 from typing import NamedTuple
 
 BLANK = " \t\r\n\f"  # a no-break space is intentional and stays
@@ -126,15 +130,18 @@ def _partners(chunks: Sequence[Chunk]) -> dict[int, int]:
     """The index of the other end of each element; ends without one are left out."""
     partner: dict[int, int] = {}
     waiting: list[int] = []
+    by_name: Counter[str] = Counter()
     for index, chunk in enumerate(chunks):
         if chunk.kind == "open":
             waiting.append(index)
-        elif chunk.kind == "close":
-            names = [chunks[index].name for index in waiting]
-            if chunk.name in names:
-                position = len(names) - 1 - names[::-1].index(chunk.name)
-                partner[waiting[position]], partner[index] = index, waiting[position]
-                del waiting[position:]
+            by_name[chunk.name] += 1
+        elif chunk.kind == "close" and by_name[chunk.name]:
+            while True:  # what was opened within and not closed has no other end
+                opened = waiting.pop()
+                by_name[chunks[opened].name] -= 1
+                if chunks[opened].name == chunk.name:
+                    break
+            partner[opened], partner[index] = index, opened
     return partner
 
 
@@ -226,7 +233,15 @@ class _Aligned:
         links = translated.links
         if not links:  # not known: at the same fraction of both
             links = [(word, word * most // many) for word in range(many)] if most else []
-        self.links = [(one, other) for one, other in links if one < many and other < most]
+        self.linked: dict[int, list[int]] = {}
+        linked_to = [0] * most
+        for one, other in links:
+            if one < many and other < most:
+                self.linked.setdefault(one, []).append(other)
+                linked_to[other] += 1
+        self.in_order = sorted(self.linked)
+        self.links_before = list(accumulate(linked_to, initial=0))
+        self._places: dict[str, tuple[list[int], list[int]]] = {}
 
     def range_of(self, inline: Inline) -> tuple[int, int]:
         if inline.start == inline.end:
@@ -236,17 +251,14 @@ class _Aligned:
             verbatim = self._verbatim(inline)
             if verbatim is not None:
                 return verbatim
-        words = [
-            number
-            for number, (start, end) in enumerate(self.source_words)
-            if start < inline.end and end > inline.start
-        ]
-        window = self._window(words)
+        first = bisect_right(self.source_words, inline.start, key=itemgetter(1))
+        last = bisect_left(self.source_words, inline.end, key=itemgetter(0))
+        window = self._window(range(first, last))
         if window is None:
             point = self._point(inline.start)
             return point, point
-        before = self.source[self.source_words[words[0]][0] : inline.start]
-        after = self.source[inline.end : self.source_words[words[-1]][1]]
+        before = self.source[self.source_words[first][0] : inline.start]
+        after = self.source[inline.end : self.source_words[last - 1][1]]
         start, end = self.target_words[window[0]][0], self.target_words[window[1]][1]
         start += _shared(self.target[start:end], before)
         end -= _shared(self.target[start:end][::-1], after[::-1])
@@ -256,43 +268,51 @@ class _Aligned:
         """The span of frozen text, its occurrence in the target that corresponds to the
         source's."""
         kept = self.source[inline.start : inline.end]
-        before = self.source.count(kept, 0, inline.start)
-        start = -1
-        for _ in range(before + 1):
-            start = self.target.find(kept, start + 1)
-            if start < 0:
-                return None
-        return start, start + len(kept)
+        if kept not in self._places:
+            both = (self.source, self.target)
+            in_source, in_target = (
+                [m.start() for m in re.finditer(re.escape(kept), text)] for text in both
+            )
+            self._places[kept] = in_source, in_target
+        in_source, in_target = self._places[kept]
+        number = bisect_left(in_source, inline.start)
+        if number >= len(in_target):
+            return None
+        return in_target[number], in_target[number] + len(kept)
 
-    def _window(self, words: Sequence[int]) -> tuple[int, int] | None:
+    def _window(self, words: range) -> tuple[int, int] | None:
         """The run of target words with most links from these words and fewest from others."""
-        inside = set(words)
-        gains = [0.0] * len(self.target_words)
-        for one, other in self.links:
-            gains[other] += 1.0 if one in inside else -1.0
-        best, window, start, total = 0.0, None, 0, 0.0
-        for number, value in enumerate(gains):  # Kadane's largest sum
-            if total <= 0.0:
-                start, total = number, 0.0
-            total += value
+        inside = Counter(other for word in words for other in self.linked.get(word, ()))
+        best, window, start, total = 0, None, 0, 0
+        before = 0
+        for number in sorted(inside):  # Kadane's largest sum; a run begins and ends at such words
+            total -= self.links_before[number] - self.links_before[before]
+            if total <= 0:
+                start, total = number, 0
+            total += 2 * inside[number] - self._links_to(number)
+            before = number + 1
             if total > best:
                 best, window = total, (start, number)
-        if window is None:
-            linked = [other for one, other in self.links if one in inside]
-            return (min(linked), min(linked)) if linked else None
+        if window is None and inside:
+            return min(inside), min(inside)
         return window
+
+    def _links_to(self, word: int) -> int:
+        return self.links_before[word + 1] - self.links_before[word]
 
     def _point(self, at: int) -> int:
         """The place in the translation of a place between two characters: next to the same word."""
-        for number, (start, end) in enumerate(self.source_words):
-            linked = [other for one, other in self.links if one == number]
-            if start < at <= end and linked:
-                word = self.target_words[max(linked)]
-                rest = self.source[at:end]
-                return word[1] - _shared(self.target[slice(*word)][::-1], rest[::-1])
-            if at <= start and linked:
-                return self.target_words[min(linked)][0]
-        return 0 if at <= 0 else len(self.target)
+        first = bisect_left(self.source_words, at, key=itemgetter(1))
+        following = bisect_left(self.in_order, first)
+        if following == len(self.in_order):
+            return 0 if at <= 0 else len(self.target)
+        number = self.in_order[following]
+        start, end = self.source_words[number]
+        if start < at:
+            word = self.target_words[max(self.linked[number])]
+            rest = self.source[at:end]
+            return word[1] - _shared(self.target[slice(*word)][::-1], rest[::-1])
+        return self.target_words[min(self.linked[number])][0]
 
 
 def _shared(target: str, source: str) -> int:

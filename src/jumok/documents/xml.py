@@ -256,9 +256,7 @@ def _segments(inside: Sequence[Token], text: str) -> list[_Part]:
 
 def _has_text(text: str, inside: Sequence[Token]) -> bool:
     """Whether there is anything but white space and the marks of segments."""
-    return any(
-        text[token.start : token.end].strip() for token in inside if local(token) != "mrk"
-    )
+    return any(text[token.start : token.end].strip() for token in inside if local(token) != "mrk")
 
 
 def _rebuilt(
