@@ -20,6 +20,7 @@ from jumok.documents.segment import (
     DocumentSegment,
     PlacedInline,
     Translated,
+    has_word,
     paragraph,
     place_inlines,
 )
@@ -29,7 +30,7 @@ W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 PARTS = ("document", "header", "footer", "footnotes", "endnotes")
 # Wrappers that contain runs, and stay around them.
-WRAPPERS = {f"{W}hyperlink", f"{W}ins", f"{W}smartTag"}
+WRAPPERS = {f"{W}hyperlink", f"{W}ins", f"{W}smartTag", f"{W}sdt"}
 # Parts of a run that do not end the sentence: each stays next to its word.
 POINTS = {f"{W}footnoteReference", f"{W}endnoteReference", f"{W}drawing", f"{W}pict", f"{W}object"}
 POINTS |= {f"{W}commentReference", f"{W}footnoteRef", f"{W}endnoteRef"}
@@ -70,16 +71,18 @@ class _Sentence:
         parts = [part for part in self.parts if part.text or part.format == b"point"]
         anchor = parts[0].element
         parent = _parent_of(anchor)
-        at = parent.index(anchor)
         nodes = place_inlines(self.segment, translated)
         new = list(self._elements(0, len(translated.text), nodes, translated.text, self.plain))
         first, last = parts[0].text, parts[-1].text
         _pad(new[0], first[: len(first) - len(first.lstrip())], "")
         _pad(new[-1], "", last[len(last.rstrip()) :] if last.strip() else "")
+        place = anchor.makeelement(f"{W}r")
+        anchor.addprevious(place)
         for part in parts:
             parent.remove(part.element)
-        for offset, element in enumerate(new):
-            parent.insert(at + offset, element)
+        for element in new:
+            place.addprevious(element)
+        parent.remove(place)
 
     def _elements(
         self, first: int, last: int, nodes: Sequence[PlacedInline], text: str, template: _Part
@@ -255,20 +258,21 @@ def _split_runs(container: XmlElement) -> None:
         if len(groups) < 2:
             continue
         properties = run.find(f"{W}rPr")
-        parent = _parent_of(run)
-        at = parent.index(run)
-        parent.remove(run)
-        for offset, group in enumerate(groups):
+        for group in groups:
             new = run.makeelement(f"{W}r", dict(run.attrib))
             new.extend([*([deepcopy(properties)] if properties is not None else []), *group])
-            parent.insert(at + offset, new)
+            run.addprevious(new)
+        _parent_of(run).remove(run)
 
 
 def _part(child: XmlElement) -> _Part | None:
     """A child of a paragraph as a part; None: it is not a run, or it ends the sentence."""
     if child.tag in WRAPPERS:
-        runs = [run for run in child if run.tag == f"{W}r"]
-        others = [node for node in child if node.tag not in (f"{W}r", f"{W}proofErr")]
+        inside = child.find(f"{W}sdtContent") if child.tag == f"{W}sdt" else child
+        if inside is None:
+            return None
+        runs = inside.findall(f"{W}r")
+        others = [node for node in inside if node.tag not in (f"{W}r", f"{W}proofErr")]
         parts = [_part(run) for run in runs]
         if others or not runs or any(part is None or part.format == b"point" for part in parts):
             return None
@@ -283,10 +287,17 @@ def _part(child: XmlElement) -> _Part | None:
             for node in child
             if node.tag not in SILENT
         )
+        if _is_raised(child) and not has_word(text):
+            return _Part(child, "", b"point")
         return _Part(child, text, _look(child))
     if len(kinds) == 1 and kinds <= POINTS:
         return _Part(child, "", b"point")
     return None
+
+
+def _is_raised(run: XmlElement) -> bool:
+    """Whether it is set above or below the line: an exponent, an index, the number of a note."""
+    return run.find(f"{W}rPr/{W}vertAlign") is not None
 
 
 def _look(run: XmlElement) -> bytes:
@@ -305,10 +316,8 @@ def _look(run: XmlElement) -> bytes:
 
 def _sentence(parts: Sequence[_Part]) -> Iterator[_Sentence]:
     """The parts as one segment: those of the most frequent format are its plain text."""
-    while parts and not parts[0].text.strip():
-        parts = parts[1:]
-    while parts and not parts[-1].text.strip():
-        parts = parts[:-1]
+    with_text = [index for index, part in enumerate(parts) if part.text.strip()]
+    parts = parts[with_text[0] : with_text[-1] + 1] if with_text else ()
     amount: dict[bytes, int] = {}
     for part in parts:
         amount[part.format] = amount.get(part.format, 0) + len(part.text)

@@ -207,6 +207,7 @@ def _slot(text: str, sentence: list[Token], offset: int) -> Iterator[Slot]:
 
 def chunks_of(text: str, sentence: list[Token]) -> Iterator[Chunk]:
     """The tokens as chunks; an element whose text is kept is one, with all its content."""
+    raised = _raised(text, sentence)
     index = 0
     while index < len(sentence):
         token = sentence[index]
@@ -222,16 +223,27 @@ def chunks_of(text: str, sentence: list[Token]) -> Iterator[Chunk]:
             words = _words(text, sentence[index:last])
             yield Chunk("frozen", whole, words) if words else Chunk("point", whole)
             index = last
-        elif (
-            token.kind == "open"
-            and name in RAISED
-            and not has_word(_words(text, sentence[index : end_of(sentence, index, token.name)]))
-        ):
-            last = end_of(sentence, index, token.name)
+        elif index - 1 in raised:
+            last = raised[index - 1] + 1
             yield Chunk("point", text[token.start : sentence[last - 1].end])
             index = last
         else:
             yield Chunk(token.kind, raw, name=name)
+
+
+def _raised(text: str, sentence: list[Token]) -> dict[int, int]:
+    """The first and last tokens of raised and lowered elements without a word in them."""
+    ends: dict[int, int] = {}
+    open_ones: list[int] = []
+    for index, token in enumerate(sentence):
+        name = token.name.lower()
+        if token.kind == "text" and open_ones and has_word(text[token.start : token.end]):
+            open_ones.clear()
+        elif token.kind == "open" and name in RAISED:
+            open_ones.append(index)
+        elif token.kind == "close" and open_ones and name == sentence[open_ones[-1]].name.lower():
+            ends[open_ones.pop()] = index
+    return ends
 
 
 def _words(text: str, inside: list[Token]) -> str:

@@ -69,7 +69,8 @@ def tokens(text: str, raw_elements: frozenset[str] = frozenset()) -> Iterator[To
 def end_of(tokens: Sequence[Token], index: int, name: str) -> int:
     """The index after the tag that closes the element of this name, open before `index`."""
     depth = 1
-    for number, token in enumerate(tokens[index:], index):
+    for number in range(index, len(tokens)):
+        token = tokens[number]
         if token.name.lower() == name.lower():
             depth += {"open": 1, "close": -1}.get(token.kind, 0)
         if depth == 0:
