@@ -9,6 +9,7 @@ from jumok.documents.document import UNKNOWN, Document, Languages
 from jumok.documents.docx import read_docx
 from jumok.documents.html import read_html
 from jumok.documents.markdown import read_markdown
+from jumok.documents.messages import read_json, read_messages, read_notebook, read_yaml
 from jumok.documents.plain import read_plain
 from jumok.documents.po import read_po
 from jumok.documents.segment import Translated
@@ -27,6 +28,11 @@ READERS: dict[str, Callable[[bytes, Languages], Document]] = {
     "ass": lambda content, _: read_ass(content),
     "docx": lambda content, _: read_docx(content),
     "po": read_po,
+    "ipynb": lambda content, _: read_notebook(content),
+    "properties": lambda content, _: read_messages(content, "properties"),
+    "strings": lambda content, _: read_messages(content, "strings"),
+    "yaml": lambda content, _: read_yaml(content),
+    "json": lambda content, _: read_json(content),
     "html": read_html,
     "xliff": read_xliff,
     "tmx": read_tmx,

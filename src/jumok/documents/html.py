@@ -43,10 +43,10 @@ SPOKEN = ("alt", "title", "placeholder", "aria-label")
 """Attributes with text for readers."""
 
 _CONTENT = dict.fromkeys(
-    (
+    _names(
         "description keywords og:title og:description og:site_name og:image:alt twitter:title "
         "twitter:description twitter:image:alt"
-    ).split(),
+    ),
     ("content",),
 )
 _SPOKEN_OF = {

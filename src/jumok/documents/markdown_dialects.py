@@ -75,8 +75,11 @@ _AROUND = (
 
 
 def add_dialects(parser: "MarkdownIt") -> None:
-    """Teaches the parser the constructs of this module: inline tokens `frozen`, for what is a part of the
-    sentence, and `copied`, and blocks `copied`."""
+    """Teaches the parser the constructs of this module.
+
+    Their inline tokens are `frozen`, for what is a part of the sentence, or `copied`; blocks are
+    `copied`.
+    """
     with optional_import("reading Markdown", extra="documents"):
         from mdit_py_plugins.deflist import deflist_plugin
         from mdit_py_plugins.footnote import footnote_plugin

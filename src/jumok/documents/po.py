@@ -19,39 +19,66 @@ from jumok.errors import DataError, Location, optional_import
 PLACEHOLDER = re.compile(
     r"%(?:\([\w.]+\))?+(?:\d+\$)?+[-+#0']*+(?:\d+|\*)?+(?:\.\d+)?+(?:hh|h|ll|l|q|z|j|t|L)?"
     r"[diouxXeEfgGcsra%@]"
-    r"|%\([\w.]+\)|%%|\$?\{[^{}\s]*\}|\{\{[^{}]*\}\}|%\d+"
+    r"|%\([\w.]+\)|%%|[$%]?\{[^{}\s]*\}|\{\{[^{}]*\}\}|%\d+"
 )
 """Placeholders that a program fills in: %s, %(name)d, %1$s, {name}, ${name}, {{ name }}."""
 
+ACCELERATOR = re.compile(
+    r"(?<![\w&~])(?:&(?!#|\w+;)|[_~])[A-Za-z0-9](?!\w*_)|(?<=[a-z])&(?=[a-z])[a-z](?!\w*;)"
+)
+"""The key of a menu's entry: &File, _File, ~File, E&xit."""
 
 _CHARSET = re.compile(rb"charset=([\w.:-]+)")
 
 
 @dataclass(frozen=True)
-class _Message:
-    """A form of an entry's msgid, line by line."""
+class Message:
+    """A message of a program, line by line; tags and placeholders in it are kept."""
 
     lines: tuple[Paragraph | str, ...]
+    accelerator: str = ""
 
     @classmethod
-    def of(cls, text: str) -> "_Message":
+    def of(cls, text: str) -> "Message":
+        marks = list(ACCELERATOR.finditer(text))
+        accelerator = marks[0][0] if len(marks) == 1 else ""
+        if accelerator:
+            text = text[: marks[0].start()] + text[marks[0].start() + 1 :]
         lines = text.split("\n")
-        return cls(tuple(paragraph(tagged_chunks(one, PLACEHOLDER)) or one for one in lines))
+        parts = tuple(paragraph(tagged_chunks(one, PLACEHOLDER)) or one for one in lines)
+        return cls(parts, accelerator)
 
     @property
     def segments(self) -> list[DocumentSegment]:
         return [line.segment for line in self.lines if isinstance(line, Paragraph)]
 
     def written(self, translations: list[Translated]) -> str:
-        """The message; removes its translations from the front of the list."""
+        """The message; removes its translations from the end of the list."""
         lines = []
         for line in self.lines:
             if isinstance(line, Paragraph):
-                text = rendered(line.segment, translations.pop(0))
+                text = rendered(line.segment, translations.pop())
                 lines.append(f"{line.before}{text}{line.after}")
             else:
                 lines.append(line)
-        return "\n".join(lines)
+        return _with_accelerator("\n".join(lines), self.accelerator)
+
+
+def _with_accelerator(text: str, accelerator: str) -> str:
+    """The mark before the same letter, or else the first one; behind a text in another script, as
+    in 파일(&F)...
+    """
+    if not accelerator:
+        return text
+    mark, key = accelerator
+    letters = [match.start() for match in re.finditer("[A-Za-z0-9]", text)]
+    others = sum(letter.isalpha() and not letter.isascii() for letter in text)
+    if not letters or others > len(letters):
+        end = len(text.rstrip(".…: "))
+        return f"{text[:end]}({mark}{key.upper()}){text[end:]}"
+    same = (place for place in letters if text[place].casefold() == key.casefold())
+    at = next(same, letters[0])
+    return text[:at] + mark + text[at:]
 
 
 class PoStore(Protocol):
@@ -72,7 +99,7 @@ class PoDocument:
 
     content: bytes
     store: PoStore
-    entries: Sequence[tuple[PoUnit, tuple[_Message, ...]]]
+    entries: Sequence[tuple[PoUnit, tuple[Message, ...]]]
 
     @property
     def segments(self) -> Sequence[DocumentSegment]:
@@ -87,7 +114,7 @@ class PoDocument:
         """The catalog; the first plural form is the singular, all others are the plural."""
         if not self.entries:
             return self.content
-        rest = list(translations)
+        rest = list(reversed(translations))
         with optional_import("reading PO files", extra="documents"):
             from translate.misc import multistring
         for unit, forms in self.entries:
@@ -132,7 +159,7 @@ def read_po(content: bytes, languages: Languages) -> PoDocument:
         if unit.isheader() or unit.isobsolete() or (unit.istranslated() and not unit.isfuzzy()):
             continue
         forms = unit.source.strings if unit.hasplural() else [unit.source]
-        entries.append((unit, tuple(_Message.of(str(form)) for form in forms)))
+        entries.append((unit, tuple(Message.of(str(form)) for form in forms)))
     return PoDocument(content, store, entries)
 
 

@@ -20,6 +20,7 @@ COMPRESSED = (".gz", ".zst")
 
 _PAIRS = "train, evaluate, score and align read it as --data {file} --from en --to fr"
 _DOCUMENT = "jumok translate translates it as a document"
+_PANDOC = "convert it to Markdown first: pandoc {file} --to gfm --output FILE.md"
 _NO_DOCUMENT = "jumok translate MODEL {file} translates it; for anything else, extract the text"
 
 
@@ -77,7 +78,15 @@ MARKUP: dict[str, FileKind] = {
     "jsonl": FileKind(
         "a table (JSON lines)", f"{_PAIRS}; or extract the text, one sentence per line"
     ),
-    "json": FileKind("JSON", "extract the text, one sentence per line"),
+    "json": FileKind("JSON", f"if it holds messages by their keys, {_DOCUMENT}"),
+    "yaml": FileKind("YAML", f"if it holds messages by their keys, {_DOCUMENT}"),
+    "properties": FileKind("messages of a Java program", _DOCUMENT),
+    "strings": FileKind("messages of an Apple program", _DOCUMENT),
+    "ipynb": FileKind("a Jupyter notebook", _NO_DOCUMENT),
+    "rst": FileKind("reStructuredText", _PANDOC),
+    "tex": FileKind("LaTeX", _PANDOC),
+    "adoc": FileKind("AsciiDoc", _PANDOC),
+    "org": FileKind("an Org file", _PANDOC),
 }
 """Formats that are text, but not plain sentences."""
 
@@ -93,8 +102,13 @@ SUFFIXES = {
     "sdlxliff": "xliff",
     "pot": "po",
     "ssa": "ass",
+    "yml": "yaml",
     "ndjson": "jsonl",
     **{name: name for name in ("tmx", "xliff", "po", "html", "srt", "vtt", "ass", "csv", "tsv")},
+    **{
+        name: name
+        for name in ("yaml", "properties", "strings", "ipynb", "rst", "tex", "adoc", "org")
+    },
     **{name: name for name in ("jsonl", "json", "xml", "parquet", "docx", "xlsx", "pptx")},
     **{name: name for name in ("doc", "odt", "epub", "pdf", "rtf", "zip")},
 }
@@ -130,7 +144,11 @@ _IN_ZIP = (
     (b"application/vnd.oasis.opendocument", "odt"),
 )
 
-_OPEN = {("zip", kind) for _, kind in _IN_ZIP} | {("xml", "html"), ("xml", "xliff"), ("xml", "tmx")}
+_OPEN = {
+    *(("zip", kind) for _, kind in _IN_ZIP),
+    *(("xml", kind) for kind in ("html", "xliff", "tmx")),
+    *(("json", kind) for kind in ("jsonl", "ipynb")),
+}
 """The formats that the first bytes do not determine, and those that the name can make of them."""
 
 # The first tag of an XML file, behind its declaration, comments and document type.
@@ -139,6 +157,7 @@ _ROOTS = {b"tmx": "tmx", b"xliff": "xliff", b"html": "html"}
 _HTML = re.compile(rb"\s*(?:(?><!--.*?-->)\s*)*+<(?:!doctype\s+html|html)[\s>]", re.I | re.S)
 # Comments, then the header that every catalog begins with.
 _PO = re.compile(rb"(?:\s*#[^\n]*\n)*+\s*msgid\s+\"\"[^\S\n]*\n\s*msgstr\s+\"")
+_JSON = re.compile(rb"\s*(?:\{\s*\"(?:[^\"\\]|\\.)*+\"\s*:|\[\s*\{\s*\")")
 _TIMES = rb"(?:\d+:)?\d+:\d\d[,.]\d{1,3}[ \t]*-->[ \t]*(?:\d+:)?\d+:\d\d[,.]\d{1,3}"
 _SRT = re.compile(rb"\s*\d+[ \t]*\r?\n" + _TIMES)
 
@@ -190,6 +209,8 @@ def _markup(head: bytes) -> str | None:
         return "po"
     if re.match(rb"\s*\[Script Info\]", head, re.I):
         return "ass"
+    if _JSON.match(head):
+        return "json"
     if re.match(rb"WEBVTT[ \t\r\n]", head):
         return "vtt"
     return "srt" if _SRT.match(head) else None
