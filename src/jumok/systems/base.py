@@ -191,8 +191,8 @@ class System:
         return super().__reduce_ex__(protocol)
 
     def __getstate__(self) -> dict[str, object]:
-        """Of changed models: without the bundles, and without the native engine."""
-        return {**self.__dict__, "_engine": None, "_origins": (), "_exposed": None}
+        """Of changed models: without the bundles."""
+        return {**self.__dict__, "_origins": (), "_exposed": None}
 
 
 AnySystem = TypeVar("AnySystem", bound=System)

@@ -116,7 +116,9 @@ class Bert(System):
         sizes, encoder, tokenizer = _read_folder(folder)
         ready = encoder.eval().to(choose_device(device), dtype_of(precision))
         name = Path(sizes.name_or_path or folder.resolve()).name
-        return cls(name, ready, tokenizer, sizes.max_position_embeddings - 2)
+        system = cls(name, ready, tokenizer, sizes.max_position_embeddings - 2)
+        system._precision = precision
+        return system
 
     @property
     def model(self) -> BertModel:

@@ -182,7 +182,7 @@ class Captioner(BesideTorch[NativeModel]):
             batch = [self._input(each) for each in pictures[start : start + batch_size]]
             emit(self, ROWS, range(start, start + len(batch)))
             # Every batch has samples of its own, which are the same whenever it is decoded again.
-            captions += self._captions(batch, replace(options, seed=options.seed + start), looks)
+            captions += self._captions(batch, options.seeded(start), looks)
         return captions
 
     def caption_files(
@@ -199,8 +199,9 @@ class Captioner(BesideTorch[NativeModel]):
         while chunk := list(islice(stream, batch_size)):
             read = [self._tried(file) for file in chunk]
             good = [each for each in read if isinstance(each, Tensor)]
-            seeded = replace(options, seed=options.seed + done)
-            captions = iter(self.caption(good, seeded, looks=looks, batch_size=batch_size))
+            captions = iter(
+                self.caption(good, options.seeded(done), looks=looks, batch_size=batch_size)
+            )
             for each in read:
                 yield next(captions) if isinstance(each, Tensor) else each
             done += len(chunk)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from jumok.attention.events import any_listeners
 from jumok.attention.overrides import any_overrides
-from jumok.bundle.reading import Bundle
+from jumok.bundle.reading import Bundle, Precision
 from jumok.systems.base import System
 from jumok.systems.device import EngineName, EnginePrecision
 
@@ -100,10 +100,19 @@ class BesideTorch(System, Generic[NativeOf]):
     @property
     def computed_by(self) -> dict[str, str]:
         """What computes: its name, "native" or "torch", and its number format."""
-        native = self.engine is not None
-        left = not native and self._precision == "int8"
-        name = "native" if native else "torch"
-        return {"name": name, "precision": "fp32" if left else self._precision}
+        if self.engine is not None:
+            return {"name": "native", "precision": self._precision}
+        return {"name": "torch", "precision": self._torch_precision}
+
+    @property
+    def _torch_precision(self) -> Precision:
+        """What the engine leaves to torch is computed in float32."""
+        return self._precision if self._engine is None else "fp32"
+
+    def __getstate__(self) -> dict[str, object]:
+        """Of changed models: on torch, without the native engine."""
+        state = super().__getstate__()
+        return {**state, "_engine": None, "_precision": self._torch_precision}
 
 
 def _torch_is_hooked() -> bool:
