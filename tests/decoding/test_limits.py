@@ -34,7 +34,7 @@ def test_forbidden_tokens_keep_their_probability() -> None:
     assert (reading.without, reading.best) == (3, 3)
     text.advance(step(best=5))
     assert text.tokens == []  # END is the best
-    (found,) = text.found()
+    (found,) = text.hypotheses()
     assert found.token_log_probabilities == pytest.approx([log(0.4)])
 
 

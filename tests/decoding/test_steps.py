@@ -15,8 +15,16 @@ from hypothesis import strategies as st
 from jumok.cancellation import cancel_scope
 from jumok.decoding import DecodingOptions, Hypothesis, decode
 from jumok.decoding.methods import decode_with, searches_of
-from jumok.decoding.search import SentenceSearch, run
-from jumok.decoding.stepper import NextTokens, Reading, Rows, Scores, Stepper, reduced
+from jumok.decoding.stepper import (
+    NextTokens,
+    Reading,
+    Rows,
+    Scores,
+    SentenceSearch,
+    Stepper,
+    reduced,
+    run_searches,
+)
 from jumok.errors import JumokError
 from tests.decoding.tables import CachedTable, sentences
 
@@ -189,7 +197,7 @@ def test_a_search_is_ended_between_two_steps() -> None:
 
     searches = searches_of(DecodingOptions(beam=3, minimum_length=9), [9], VOCABULARY)
     with cancel_scope(check), pytest.raises(LeftError):
-        run([(0, each) for each in searches[0]], Even())
+        run_searches(searches, Even())
     assert steps == [1, 3, 3]
 
 
@@ -206,7 +214,7 @@ class Countdown(SentenceSearch):
         self.seen += step.whole[:, 0].tolist()
         self.left -= 1
 
-    def found(self) -> list[Hypothesis]:
+    def hypotheses(self) -> list[Hypothesis]:
         return []
 
 
@@ -219,6 +227,6 @@ class Numbered(OnHost):
 
 
 def test_what_is_over_leaves_the_others_their_own_rows() -> None:
-    searches = [(row, Countdown(steps)) for row, steps in enumerate((3, 0, 1, 2))]
-    run(searches, Numbered())
-    assert [each.seen for _, each in searches] == [[3, 2, 1], [], [21], [32, 31]]
+    searches = [Countdown(steps) for steps in (3, 0, 1, 2)]
+    run_searches([[each] for each in searches], Numbered())
+    assert [each.seen for each in searches] == [[3, 2, 1], [], [21], [32, 31]]

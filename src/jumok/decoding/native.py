@@ -15,8 +15,16 @@ from jumok.decoding.limits import Prefixes
 from jumok.decoding.methods import searches_of
 from jumok.decoding.options import DecodingOptions
 from jumok.decoding.rank import log_coverage, no_attention
-from jumok.decoding.search import run
-from jumok.decoding.stepper import Ensemble, NextTokens, Reading, Rows, Scores, Stepper, reduced
+from jumok.decoding.stepper import (
+    Ensemble,
+    NextTokens,
+    Reading,
+    Rows,
+    Scores,
+    Stepper,
+    reduced,
+    run_searches,
+)
 from jumok.engine.forced import WatchedAttention
 from jumok.engine.native import NativeModel
 from jumok.engine.request import Request
@@ -65,10 +73,7 @@ def decode_natively(
         ]
         stepper = steppers[0] if len(steppers) == 1 else Ensemble(steppers)
         with timed("decode", "native"):
-            run([(row, each) for row, of_row in enumerate(searches) for each in of_row], stepper)
-    return [
-        [hypothesis for each in of_source for hypothesis in each.found()] for of_source in searches
-    ]
+            return run_searches(searches, stepper)
 
 
 class OnEngine(Stepper[Scores]):

@@ -1,4 +1,4 @@
-"""Steps of a model: hypotheses go in, and the next tokens of each come out.
+"""Steps of a model, which searches share: hypotheses go in, and the next tokens of each come out.
 
 A search does not know who computes: torch (`decoding/torch_stepper.py`), the native engine
 (`decoding/native.py`) or several models together (`Ensemble`). It says with each row what it wants
@@ -10,11 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from jumok.cancellation import check_cancelled
+from jumok.decoding.hypothesis import Hypothesis
 from jumok.errors import ModelError
 
 Scores = npt.NDArray[np.float32]
@@ -135,6 +137,62 @@ class Ensemble(Stepper[Device]):
 
     def mean(self, members: Sequence[Device]) -> Device:
         return self.members[0].mean(members)
+
+
+class SentenceSearch(ABC):
+    """The search for one sentence: it asks for what is to be read, and gets what may follow.
+
+    Attributes:
+        slots: the slots of all that it reads are less.
+    """
+
+    slots: int
+
+    @abstractmethod
+    def reading(self) -> Sequence[Reading]:
+        """What has to be read next; nothing when the search is over."""
+
+    @abstractmethod
+    def advance(self, step: NextTokens) -> None:
+        """One step."""
+
+    @abstractmethod
+    def hypotheses(self) -> list[Hypothesis]:
+        """The hypotheses, best first.
+
+        Raises:
+            ModelError: the model gave no token a probability.
+        """
+
+
+def run_searches(
+    searches: Sequence[Sequence[SentenceSearch]], stepper: Stepper[Any]
+) -> list[list[Hypothesis]]:
+    """Runs the searches of every sentence until all are over; the hypotheses of each sentence.
+
+    Raises:
+        ModelError: the model gave no token of a sentence a probability.
+        What the check of `jumok.cancellation.cancel_scope` raises, before a step.
+    """
+    going = [
+        (sentence, each, each.reading())
+        for sentence, of_sentence in enumerate(searches)
+        for each in of_sentence
+    ]
+    while going := [each for each in going if each[2]]:
+        check_cancelled()
+        step = stepper.step(
+            [(sentence, one) for sentence, _, readings in going for one in readings]
+        )
+        first = 0
+        for _, each, readings in going:
+            each.advance(step.part(first, first + len(readings)))
+            first += len(readings)
+        going = [(sentence, each, each.reading()) for sentence, each, _ in going]
+    return [
+        [hypothesis for each in of_sentence for hypothesis in each.hypotheses()]
+        for of_sentence in searches
+    ]
 
 
 def reduced(scores: npt.NDArray[np.float32], readings: Sequence[Reading]) -> NextTokens:

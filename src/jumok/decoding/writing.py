@@ -9,8 +9,7 @@ from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.options import DecodingOptions
 from jumok.decoding.rank import no_probability
 from jumok.decoding.sampling import Draws, Sampling, WrittenCounts, draw, repeats
-from jumok.decoding.search import SentenceSearch
-from jumok.decoding.stepper import NextTokens, Reading, Scores
+from jumok.decoding.stepper import NextTokens, Reading, Scores, SentenceSearch
 
 Watch = Callable[[Scores], None]
 """Receives the log-probabilities of a step, (vocabulary), when its token is chosen, unless that is
@@ -96,7 +95,7 @@ class WrittenText(SentenceSearch):
         if not forced:
             self._counts.note(token)
 
-    def found(self) -> list[Hypothesis]:
+    def hypotheses(self) -> list[Hypothesis]:
         """The text, with the model's own log-probabilities."""
         return [self._options.ranker.rate(self.tokens, self._values)]
 

@@ -8,8 +8,7 @@ from jumok.cancellation import check_cancelled
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.methods import searches_of
 from jumok.decoding.native import WindowedStepper
-from jumok.decoding.search import run
-from jumok.decoding.stepper import NextTokens, Reading, Stepper, reduced
+from jumok.decoding.stepper import NextTokens, Reading, Stepper, reduced, run_searches
 from jumok.decoding.writing import Watch, WrittenText
 from jumok.engine.language import NativeCausal, Passes, PassReader
 
@@ -146,13 +145,14 @@ def searched(
         MemoryError: there is not enough memory.
     """
     longest = options.limits.longest_of(0)
-    ((search,),) = searches_of(options, [longest], engine.vocabulary, [prompt])
+    searches = searches_of(options, [longest], engine.vocabulary, [prompt])
     with (
         engine.session() as session,
-        engine.begun([engine.context], search.slots) as request,
+        engine.begun([engine.context], searches[0][0].slots) as request,
     ):
-        run([(0, search)], WindowedStepper(session, request, engine.context, engine.vocabulary))
-    return search.found()
+        stepper = WindowedStepper(session, request, engine.context, engine.vocabulary)
+        (hypotheses,) = run_searches(searches, stepper)
+    return hypotheses
 
 
 def without_gradients(tokens: Iterator[int]) -> Iterator[int]:
