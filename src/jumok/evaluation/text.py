@@ -14,7 +14,7 @@ from sacrebleu.significance import PairedTest, Result
 
 from jumok.bundle.card import Score
 from jumok.errors import ConfigError, DataError, MissingExtraError
-from jumok.systems.languages import WITHOUT_SPACES, language_code
+from jumok.systems.translation.sentences import WITHOUT_SPACES, language_code
 
 Metric = Literal["bleu", "chrf", "chrf++", "ter"]
 METRICS: tuple[Metric, ...] = ("bleu", "chrf", "ter")

@@ -1,4 +1,4 @@
-"""Loads systems that are one model. Importing it imports no torch."""
+"""What systems load from bundles, and read there of a model. Importing it imports no torch."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 from jumok.alignment.setting import AlignmentSetting
 from jumok.bundle.card import BundleConfig
 from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
+from jumok.config.section import ModelSection
+from jumok.config.stack import StackConfig
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import BundleError, DataError, Location
 from jumok.systems.device import PrecisionName, choose_device, dtype_of
@@ -135,3 +137,15 @@ def reading_of(config: BundleConfig) -> AlignmentSetting | None:
     return AlignmentSetting(
         config.alignment_layer, config.alignment_at_input, config.alignment_head
     )
+
+
+def longest_of(config: ModelSection) -> int | None:
+    """The maximum number of tokens that the positions allow besides START or END; None: no
+    limit."""
+    reach = config.reach if isinstance(config, StackConfig) else None
+    return None if reach is None else reach - 1
+
+
+def longest_part(bundle: Bundle) -> int:
+    """The maximum number of tokens that are translated at once."""
+    return min(bundle.config.max_tokens, longest_of(bundle.section) or bundle.config.max_tokens)

@@ -16,6 +16,7 @@ from typing import Literal
 
 from jumok.data.tokenizer import normalize
 from jumok.errors import ConfigError
+from jumok.systems.translation.sentences import Span
 
 USUAL = (
     r"https?://[^\s<>\"'“”]*[^\s<>\"'“”.,;:!?)\]}、。，」』]",
@@ -48,8 +49,6 @@ TIMES |= {"천만": 1e7}
 UNIT = re.compile(
     r"\s?(" + "|".join(sorted(map(re.escape, TIMES), key=len, reverse=True)) + ")", re.IGNORECASE
 )
-
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True)

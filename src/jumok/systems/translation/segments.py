@@ -8,10 +8,8 @@ from typing import Literal, get_args
 from jumok.alignment.words import Link
 from jumok.data.tokenizer import Tokenizer, normalize, plain_words
 from jumok.errors import ConfigError, DataError, ModelError
-from jumok.systems.languages import language_code
 from jumok.systems.translation.result import Translation
-from jumok.systems.translation.sentences import Span, sentences
-from jumok.systems.translation.splitting import split
+from jumok.systems.translation.sentences import Span, language_code, sentences, split
 
 Split = Literal["auto", "sentences", "length", "none"]
 """How lines are cut: as the model was trained, after every sentence, only if too long, or never."""

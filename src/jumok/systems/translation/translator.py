@@ -35,9 +35,7 @@ from jumok.errors import BundleError, ConfigError, Location, ModelError
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, known_origin
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, cores, dtype_of
 from jumok.systems.given import texts_in
-from jumok.systems.languages import WITHOUT_SPACES, language_code
-from jumok.systems.loading import load_tokenizer, read_bundles
-from jumok.systems.reach import longest_part, positions_end
+from jumok.systems.loading import load_tokenizer, longest_of, longest_part, read_bundles
 from jumok.systems.translation.documents import FileTranslator
 from jumok.systems.translation.glossary import Glossary, as_glossary
 from jumok.systems.translation.keeping import Keep, as_keep
@@ -55,6 +53,7 @@ from jumok.systems.translation.segments import (
     forced_beginnings,
     join,
 )
+from jumok.systems.translation.sentences import WITHOUT_SPACES, language_code
 
 if TYPE_CHECKING:
     from jumok.models.memory import SequenceToSequence
@@ -165,7 +164,8 @@ class Translator(TranslationModels, FileTranslator):
         system.sentences = min(
             filter(None, (one.config.sentences for one in bundles)), default=None
         )
-        system.longest_target = min(filter(None, map(positions_end, bundles)), default=None)
+        limits = (longest_of(bundle.section) for bundle in bundles)
+        system.longest_target = min(filter(None, limits), default=None)
         system.threads, system._precision = threads or cores(), known
         if choice.native:
             system._begin_natively(bundles)
