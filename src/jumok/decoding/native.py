@@ -1,8 +1,9 @@
-"""Steps of a model on the native engine. Nothing here imports torch."""
+"""Decoding on the native engine, in C or over its steps. Nothing here imports torch."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from math import ceil
 
 import numpy as np
 import numpy.typing as npt
@@ -28,11 +29,64 @@ from jumok.decoding.stepper import (
 from jumok.engine.forced import WatchedAttention
 from jumok.engine.native import NativeModel
 from jumok.engine.request import Request
-from jumok.engine.searching import Source
+from jumok.engine.searching import SearchRules, Source
 from jumok.engine.steps import StepRow, read_rows
 from jumok.stopwatch import timed
 
 Slots = npt.NDArray[np.int32]
+
+
+def hypotheses_of(
+    models: Sequence[NativeModel],
+    sources: Sequence[Source],
+    options: DecodingOptions,
+    prefixes: Prefixes | None = None,
+    constraints: Sequence[Constraints] | None = None,
+    same: Same | None = None,
+    report: Report | None = None,
+) -> list[list[Hypothesis]]:
+    """For each source its hypotheses, best first (samples: as sampled).
+
+    The best hypothesis of one model is searched for in C, all else in Python over steps in C.
+
+    Args:
+        sources: their tokens, END included, or Memories.
+        prefixes, constraints, same, report: see `decode_with`.
+    """
+    forced = any(prefixes or ()) or any(constraints or ())
+    if len(models) > 1 or forced or report is not None or not _is_plain_search(options):
+        return decode_natively(models, sources, options, prefixes, constraints, same, report)
+    rules, ranker = rules_of(options, list(map(len, sources))), options.ranker
+    return [
+        [ranker.rate(hypothesis.tokens, hypothesis.log_probabilities)]
+        for hypothesis in models[0].search(sources, rules)
+    ]
+
+
+def _is_plain_search(options: DecodingOptions) -> bool:
+    """Whether the engine's search in C has these options."""
+    return not (
+        options.sample
+        or options.nbest > 1
+        or options.coverage_penalty
+        or options.no_repeat_ngram
+        or options.penalised
+    )
+
+
+def rules_of(options: DecodingOptions, lengths: Sequence[int]) -> SearchRules:
+    """The options as the engine's rules: see `decoding/limits.py` and `decoding/beam.py`.
+
+    Args:
+        lengths: of the sources, END counted, or of their Memories.
+    """
+    limits, penalty = options.limits, options.ranker.length_penalty
+    longest = [limits.longest_of(length) for length in lengths]
+    return SearchRules(
+        options.beam, START, END, options.forbidden, options.minimum_length, longest,
+        [1.0, *map(penalty, range(1, max(longest) + 3))],
+        0 if options.patience is None else max(1, ceil(options.beam * options.patience)),
+    )  # fmt: skip
 
 
 def decode_natively(

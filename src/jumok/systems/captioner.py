@@ -18,6 +18,7 @@ from jumok.data.captions.store import InputReader, feature_reader, pixel_reader
 from jumok.data.files.images import content_of
 from jumok.data.tokenizer import END, START, Tokenizer, normalize, plain_words
 from jumok.decoding import DecodingOptions, Hypothesis, decode
+from jumok.decoding.native import hypotheses_of
 from jumok.decoding.options import FOR_CAPTIONS
 from jumok.engine.captioner import native_decoder
 from jumok.engine.native import NativeModel
@@ -27,12 +28,11 @@ from jumok.models.memory import Memory
 from jumok.shapes import Tensor
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, known_origin
 from jumok.systems.caption import Caption, Looks
-from jumok.systems.device import EngineName, EnginePrecision, PrecisionName, precision_name
+from jumok.systems.device import EngineName, EnginePrecision, precision_name
 from jumok.systems.given import pictures_in, texts_in
 from jumok.systems.loading import load_one, load_tokenizer, read_bundles, reading_of
 from jumok.systems.native.beside_torch import BesideTorch
-from jumok.systems.native.models import lacking, weights_of
-from jumok.systems.translation.on_engine import choose_engine, hypotheses_of, precision_of, serves
+from jumok.systems.native.models import choose_engine, engine_serves, lacking, weights_of
 
 FEATURE_AXES = 2  # cells and their width; pixels have three
 
@@ -95,10 +95,8 @@ class Captioner(BesideTorch[NativeModel]):
         """
         bundles = read_bundles(folders, cls.task) if folders else []
         choice = choose_engine(bundles, device, precision, engine)
-        known = precision_of(bundles, choice, precision)
-        on_torch: PrecisionName = "bf16" if known == "bf16" and not choice.native else "fp32"
         bundle, model = load_one(
-            bundles, Model, "cpu" if choice.native else device, on_torch,
+            bundles, Model, "cpu" if choice.native else device, choice.torch_precision,
             "an image is captioned by one model.",
         )  # fmt: skip
         config = CaptionerConfig.model_validate(bundle.config.model)
@@ -110,9 +108,9 @@ class Captioner(BesideTorch[NativeModel]):
             language=bundle.config.target_language,
             reading=reading_of(bundle.config),
         )
-        system._precision = known
+        system._precision = choice.precision
         if choice.native:
-            system._engine = native_decoder(config, weights_of(model), known)
+            system._engine = native_decoder(config, weights_of(model), choice.precision)
         return known_origin(system, [bundle], device=device, precision=precision, engine=engine)
 
     def search_natively(self, config: CaptionerConfig, dtype: torch.dtype) -> bool:
@@ -235,7 +233,9 @@ class Captioner(BesideTorch[NativeModel]):
 
     def _search(self, memory: Memory, options: DecodingOptions) -> list[list[Hypothesis]]:
         """For each image its hypotheses, best first."""
-        searched = serves(options) and not options.coverage_penalty  # which is refused for images
+        searched = (
+            engine_serves(options) and not options.coverage_penalty
+        )  # which is refused for images
         engine = self.engine if searched else None
         if engine is not None:
             memories = list(memory.states.float().numpy())

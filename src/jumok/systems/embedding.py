@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from jumok.data.files.vectors import Vectors
     from jumok.data.pairs.batches import SourceBatch
-    from jumok.models.memory import SequenceToSequence
+    from jumok.models.memory import Memory, SequenceToSequence
     from jumok.shapes import Float
     from jumok.systems.words import WordSpace
 
@@ -160,6 +160,16 @@ class SourceReader(System):
     def word_space(self) -> WordSpace:
         """The words that are one token, with their vectors in the embedding table."""
         return own_space(self._models[0], self.tokenizer)
+
+    def read(self, batch: SourceBatch) -> list[Memory]:
+        """What the encoder of each model writes about these sources."""
+        import torch
+
+        device = next(self._models[0].parameters()).device
+        tokens = batch.tokens.to(device)
+        allowed = None if batch.allowed is None else batch.allowed.to(device)
+        with torch.inference_mode():
+            return [model.encode(tokens, allowed) for model in self._models]
 
     def _states(self, batch: SourceBatch) -> Float[torch.Tensor, "batch length dim"]:
         device = next(self._models[0].parameters()).device

@@ -27,7 +27,7 @@ from jumok.systems.device import EngineName, EnginePrecision, choose_device, dty
 from jumok.systems.given import text_of, texts_in
 from jumok.systems.loading import check_size, model_of, only_one, read_bundles
 from jumok.systems.native.beside_torch import BesideTorch
-from jumok.systems.native.models import native_causal
+from jumok.systems.native.models import choose_engine, native_causal
 from jumok.systems.text_writer import (
     TokenWriter,
     WrittenElsewhere,
@@ -37,7 +37,6 @@ from jumok.systems.text_writer import (
     without_gradients,
     writer_of,
 )
-from jumok.systems.translation.on_engine import choose_engine, precision_of
 
 if TYPE_CHECKING:
     import torch
@@ -177,7 +176,6 @@ class LanguageModel(BesideTorch[NativeCausal]):
         """
         bundles = read_bundles(folders, cls.task) if folders else []
         choice = choose_engine(bundles, device, precision, engine)
-        known = precision_of(bundles, choice, precision)
         bundle = only_one(bundles, "language models form no ensemble.")
         file = bundle.folder / TOKENIZER
         system = cls.__new__(cls)
@@ -185,12 +183,11 @@ class LanguageModel(BesideTorch[NativeCausal]):
         check_size(bundle, system.tokenizer.size)
         system.context = bundle.config.max_tokens
         system.documents = _rule(bundle.config.documents, bundle.folder / CONFIG)
-        system._precision = known
+        system._precision = choice.precision
         if choice.native:
-            system._unread, system._engine = (bundle,), native_causal(bundle, known)
+            system._unread, system._engine = (bundle,), native_causal(bundle, choice.precision)
         else:
-            dtype = dtype_of("bf16" if known == "bf16" else "fp32")
-            system._read_models([bundle], choose_device(device), dtype)
+            system._read_models([bundle], choose_device(device), dtype_of(choice.torch_precision))
         return known_origin(system, [bundle], device=device, precision=precision, engine=engine)
 
     def _hold_bundles(

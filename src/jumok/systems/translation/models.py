@@ -1,6 +1,5 @@
-"""The models of a Translator: one on the native engine, and on torch when they are needed there.
-
-Importing this imports no torch.
+"""The models of a Translator, on the native engine or on torch, and what they say of translations
+that are given. Importing this imports no torch.
 """
 
 from __future__ import annotations
@@ -9,11 +8,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jumok.alignment.setting import AlignmentSetting, default_setting
+from jumok.alignment.words import links, merge_words_without_torch
+from jumok.attention.events import emit
 from jumok.bundle.reading import Bundle
 from jumok.config.section import ModelSection
+from jumok.data.pairs.rows import batched_rows
+from jumok.data.tokenizer import normalize, plain_words
+from jumok.decoding.rank import Ranker
 from jumok.engine.running import RunningBatch
-from jumok.errors import BundleError, Location
+from jumok.errors import BundleError, DataError, Location, ModelError
+from jumok.systems.base import GIVEN, ROWS
 from jumok.systems.device import precision_name
+from jumok.systems.embedding import SourceReader
+from jumok.systems.given import text_of, texts_in
 from jumok.systems.loading import reading_of
 from jumok.systems.native.beside_torch import BesideTorch
 from jumok.systems.native.models import (
@@ -23,9 +30,16 @@ from jumok.systems.native.models import (
     native_model,
     weights_of,
 )
-from jumok.systems.translation.given_translations import GivenTranslations
 from jumok.systems.translation.on_engine import EngineSearcher, reading_on_engine
+from jumok.systems.translation.result import (
+    Draft,
+    Translation,
+    WordAttention,
+    translation_of,
+    written_text,
+)
 from jumok.systems.translation.searching import Searcher
+from jumok.systems.translation.segments import check_lengths
 
 if TYPE_CHECKING:
     import torch
@@ -34,7 +48,7 @@ if TYPE_CHECKING:
     from jumok.models.memory import SequenceToSequence
 
 
-class TranslationModels(BesideTorch[EngineSearcher], GivenTranslations):
+class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
     """What a Translator computes with.
 
     Attributes:
@@ -43,6 +57,7 @@ class TranslationModels(BesideTorch[EngineSearcher], GivenTranslations):
     """
 
     readings: list[AlignmentSetting | None]
+    longest_target: int | None
     _held: Aligner
 
     @property
@@ -124,7 +139,7 @@ class TranslationModels(BesideTorch[EngineSearcher], GivenTranslations):
         """Its models on torch."""
         from jumok.systems.translation.on_torch import TorchSearcher
 
-        return TorchSearcher(self)
+        return TorchSearcher(self, self._aligner)
 
     def search_together(self) -> RunningBatch | None:
         """From now on the searches of all threads are made in one batch: see `NativeModel`.
@@ -142,6 +157,74 @@ class TranslationModels(BesideTorch[EngineSearcher], GivenTranslations):
 
     def _modules(self) -> Sequence[SequenceToSequence]:
         return self._models
+
+    def score(
+        self, sources: Sequence[str], targets: Sequence[str], *, batch_size: int = 32
+    ) -> list[Translation]:
+        """The log-probabilities of each token and END of given translations.
+
+        Lines are not cut: a pair is scored whole.
+
+        Raises:
+            DataError: the numbers of sources and targets differ, a line is longer than the model
+                can read, or something is not a list of texts.
+        """
+        sources, targets = texts_in(sources, "sources"), texts_in(targets, "targets")
+        if len(sources) != len(targets):
+            raise DataError(
+                "every source needs its target.",
+                expected=f"{len(sources):,} targets",
+                got=f"{len(targets):,}",
+            )
+        read = self.tokenizer.encode_batch(sources)
+        write = self.tokenizer.encode_batch(targets)
+        check_lengths(self.longest_target, read, write)
+        emit(self, GIVEN, len(sources))
+        searcher = self.searcher
+        scored: list[Translation] = [Translation("")] * len(sources)
+        for rows in batched_rows(read, batch_size):
+            row_targets = [write[row] for row in rows]
+            emit(self, ROWS, rows)
+            batch = searcher.read([read[row] for row in rows])
+            for row, hypothesis in zip(rows, batch.score(row_targets, Ranker()), strict=True):
+                draft = Draft(hypothesis, written_text(self.tokenizer, hypothesis.tokens))
+                scored[row] = translation_of(self.tokenizer, read[row], draft)
+        return scored
+
+    def attention(self, source: str, target: str) -> WordAttention:
+        """How much each word of `target` attended to each word of `source`.
+
+        Raises:
+            DataError: a text has no word, or is longer than the model can read.
+            ModelError: the model has no attention.
+        """
+        self.check_alignments()
+        source, target = text_of(source, "source"), text_of(target, "target")
+        read, write = self.tokenizer.encode(source), self.tokenizer.encode(target)
+        if not read or not write:
+            raise DataError("attention needs a word on both sides.", got=repr((source, target)))
+        check_lengths(self.longest_target, [read], [write])
+        emit(self, GIVEN, 1)
+        emit(self, ROWS, [0])
+        (weights,) = self.searcher.read([read]).attention([write])
+        words = merge_words_without_torch(
+            weights[:, : len(read)], self.tokenizer.words(read), self.tokenizer.words(write)
+        )
+        source_words, target_words = map(plain_words, (normalize(source), normalize(target)))
+        import torch
+
+        return WordAttention(
+            tuple(source_words), tuple(target_words), torch.from_numpy(words), tuple(links(words))
+        )
+
+    def check_alignments(self) -> None:
+        """Raises ModelError if there is no attention to extract alignments from."""
+        if not self.aligns:
+            raise ModelError(
+                "this model has no attention: it reads a whole sentence as one vector.",
+                expected="attention over the source",
+                do="use a model with attention, or leave alignments out",
+            )
 
 
 def _is_on_gpu(model: SequenceToSequence) -> bool:

@@ -1,6 +1,7 @@
 """The searcher on torch, for any models and options."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -24,8 +25,8 @@ from jumok.decoding.torch_stepper import TorchStepper, lengths_of
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.stopwatch import timed
 from jumok.systems.base import FOUND
-from jumok.systems.translation.given_translations import GivenTranslations
-from jumok.systems.translation.part_writer import written_text
+from jumok.systems.embedding import SourceReader
+from jumok.systems.translation.result import written_text
 
 
 class TorchSearcher:
@@ -33,17 +34,17 @@ class TorchSearcher:
 
     name: Literal["torch", "native"] = "torch"
 
-    def __init__(self, system: GivenTranslations) -> None:
-        self.system = system
+    def __init__(self, system: SourceReader, aligner: Aligner) -> None:
+        self.system, self.aligner = system, aligner
 
     @property
     def layers(self) -> int:
         """The number of the decoder's cross-attentions; of several models the fewest."""
-        return min(len(model.cross_sites) for model in self.system._models)
+        return min(len(model.cross_sites) for model in self.aligner.models)
 
     def read(self, sources: Sequence[Sequence[int]]) -> "TorchSources":
         """These sources in one batch."""
-        return TorchSources(self.system, sources)
+        return TorchSources(self.system, self.aligner, sources)
 
 
 class TorchSources:
@@ -55,12 +56,14 @@ class TorchSources:
 
     def __init__(
         self,
-        system: GivenTranslations,
+        system: SourceReader,
+        aligner: Aligner,
         sources: Sequence[Sequence[int]],
         memories: list[Memory] | None = None,
     ) -> None:
         self.left: set[int] = set()
-        self._system, self._sources, self._memories = system, sources, memories
+        self._system, self._aligner = system, aligner
+        self._sources, self._memories = sources, memories
 
     @property
     def memories(self) -> list[Memory]:
@@ -77,7 +80,7 @@ class TorchSources:
         if memories is not None:
             at = torch.tensor(rows, device=memories[0].states.device)
             memories = [each.select(at) for each in memories]
-        return TorchSources(self._system, chosen, memories)
+        return TorchSources(self._system, self._aligner, chosen, memories)
 
     def search(
         self,
@@ -87,17 +90,17 @@ class TorchSources:
         report: Report | None = None,
     ) -> list[list[Hypothesis]]:
         """For each source its hypotheses, best first."""
-        system = self._system
-        same = partial(written_text, system.tokenizer) if options.nbest > 1 else None
+        models, tokenizer = self._aligner.models, self._aligner.tokenizer
+        same = partial(written_text, tokenizer) if options.nbest > 1 else None
         with torch.no_grad():
-            models, memories = system._models, self.memories
+            memories = self.memories
             cover = covering(models, memories) if options.coverage_penalty else None
             with timed("decode", "torch"):
                 hypotheses = decode_with(
                     stepper_of(models, memories), lengths_of(memories[0]), options, prefixes,
                     constraints, same, cover, report,
                 )  # fmt: skip
-        emit(system, FOUND, hypotheses)
+        emit(self._system, FOUND, hypotheses)
         return hypotheses
 
     def score(self, targets: Sequence[Sequence[int]], ranker: Ranker) -> list[Hypothesis]:
@@ -105,7 +108,7 @@ class TorchSources:
         with torch.no_grad():
             scored = [
                 score_pairs(model.decoder, memory, targets)
-                for model, memory in zip(self._system._models, self.memories, strict=True)
+                for model, memory in zip(self._aligner.models, self.memories, strict=True)
             ]
         return joint_scores(scored, ranker)
 
@@ -113,12 +116,11 @@ class TorchSources:
         self, targets: Sequence[Sequence[int]], setting: AlignmentSetting | None = None
     ) -> list[Weights]:
         """For each target how much its tokens attended to each source token, and to END."""
-        system = self._system
+        aligner = self._aligner
+        if setting is not None:
+            readings = [setting if model.cross_sites else None for model in aligner.models]
+            aligner = replace(aligner, readings=readings)
         with torch.no_grad():
-            aligner = system._aligner
-            if setting is not None:
-                readings = [setting if model.cross_sites else None for model in system._models]
-                aligner = Aligner(system._models, readings, system.tokenizer)
             weights = aligner.between_pieces(self.memories, targets).numpy()
         return [
             weights[row, : len(target), : len(source) + 1]

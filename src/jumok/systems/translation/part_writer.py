@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import exp, fsum
 
 from jumok.alignment.words import Link, Weights, links, merge_words_without_torch
 from jumok.bundle.confidence import Calibration
-from jumok.data.tokenizer import Tokenizer, normalize, plain_words
+from jumok.data.tokenizer import SPACE, UNKNOWN, Tokenizer, normalize, plain_words
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.constraints import Constraints, Phrase
 from jumok.decoding.limits import Prefixes
@@ -15,27 +14,21 @@ from jumok.errors import DataError
 from jumok.systems.translation.glossary import Glossary, Term
 from jumok.systems.translation.inserting import corrected
 from jumok.systems.translation.keeping import Keep, Kept, missing, surplus
-from jumok.systems.translation.result import Translation
+from jumok.systems.translation.result import (
+    Draft,
+    Translation,
+    aligned_tokens,
+    translation_of,
+    written_text,
+)
 from jumok.systems.translation.searching import ReadSources
 from jumok.systems.translation.segments import Segment
-from jumok.systems.translation.spelling import spelling
 
 MOST_FORCED = 48  # a segment that must keep more, such as a row of numbers, is not searched again
 LENGTH_STEP = 4  # segments whose length limits differ by less are searched together
 
-
-@dataclass
-class Draft:
-    """A hypothesis with its text, and what was done so that the text contains what it must.
-
-    Attributes:
-        forced: what constrained search wrote. inserted: what was inserted afterwards.
-    """
-
-    hypothesis: Hypothesis
-    text: str
-    forced: tuple[str, ...] = ()
-    inserted: tuple[str, ...] = ()
+# The string is put after this to see how it is spelt inside a word.
+ANCHORS = (".", ",", "-", "a", "1", "(", "가", "的")
 
 
 @dataclass(frozen=True)
@@ -343,40 +336,27 @@ def _faulty(kept: Sequence[Kept], text: str) -> bool:
     return bool(missing(kept, text) or surplus(kept, text))
 
 
-def aligned_tokens(tokenizer: Tokenizer, written: Sequence[int], text: str) -> Sequence[int]:
-    """The tokens that were written, or those of their text where its words differ.
+def spelling(text: str, tokenizer: Tokenizer, inside: bool) -> Phrase | None:
+    """The token sequences that write `text`; None if the vocabulary cannot spell it.
 
-    Bytes of a line break, and UNKNOWN, decode to spaces that no token announces.
+    Args:
+        inside: whether it may also directly follow other letters; otherwise only at the start of a
+            word.
     """
-    if not text:
-        return ()
-    words = tokenizer.words(written)
-    if words and words[-1] + 1 == len(plain_words(text)):
-        return written
-    return tokenizer.encode(text)
+    ids = tuple(tokenizer.encode(text))
+    if not ids or UNKNOWN in ids or normalize(tokenizer.decode(ids)).strip() != normalize(text):
+        return None
+    glued = _glued(text, ids, tokenizer) if inside else None
+    return (ids,) if glued is None or glued == ids else (ids, glued)
 
 
-def written_text(tokenizer: Tokenizer, tokens: Sequence[int]) -> str:
-    """The text of tokens; bytes may decode to a line break, which would break the line contract."""
-    return normalize(tokenizer.decode(tokens)).strip()
-
-
-def translation_of(
-    tokenizer: Tokenizer,
-    source: Sequence[int],
-    draft: Draft,
-    calibration: Calibration | None = None,
-) -> Translation:
-    """A draft as a translation, without the alignment."""
-    values = draft.hypothesis.token_log_probabilities
-    own = exp(fsum(values) / len(values)) if values else None
-    return Translation(
-        draft.text,
-        draft.hypothesis.score,
-        tuple(tokenizer.pieces(draft.hypothesis.tokens)),
-        values,
-        tuple(tokenizer.pieces(source)),
-        confidence=own if own is None or calibration is None else calibration.of(own),
-        forced=draft.forced,
-        inserted=draft.inserted,
-    )
+def _glued(text: str, ids: tuple[int, ...], tokenizer: Tokenizer) -> tuple[int, ...] | None:
+    """The spelling without a space before it; None if there is none."""
+    if tokenizer.pieces(ids[:1]) == [SPACE] and len(ids) > 1:
+        return ids[1:]
+    for anchor in ANCHORS:
+        before, both = tokenizer.encode(anchor), tokenizer.encode(anchor + text)
+        rest = tuple(both[len(before) :])
+        if both[: len(before)] == before and rest and UNKNOWN not in rest:
+            return rest
+    return None

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from math import fsum
+from math import exp, fsum
 from typing import TYPE_CHECKING
 
 from jumok.alignment.words import Link
+from jumok.bundle.confidence import Calibration
+from jumok.data.tokenizer import Tokenizer, normalize, plain_words
+from jumok.decoding import Hypothesis
 from jumok.systems.base import Facts
 
 if TYPE_CHECKING:
@@ -83,3 +87,56 @@ class WordAttention:
     target_words: tuple[str, ...]
     weights: Float[torch.Tensor, "target_words source_words"]
     alignment: tuple[Link, ...]
+
+
+@dataclass
+class Draft:
+    """A hypothesis with its text, and what was done so that the text contains what it must.
+
+    Attributes:
+        forced: what constrained search wrote. inserted: what was inserted afterwards.
+    """
+
+    hypothesis: Hypothesis
+    text: str
+    forced: tuple[str, ...] = ()
+    inserted: tuple[str, ...] = ()
+
+
+def aligned_tokens(tokenizer: Tokenizer, written: Sequence[int], text: str) -> Sequence[int]:
+    """The tokens that were written, or those of their text where its words differ.
+
+    Bytes of a line break, and UNKNOWN, decode to spaces that no token announces.
+    """
+    if not text:
+        return ()
+    words = tokenizer.words(written)
+    if words and words[-1] + 1 == len(plain_words(text)):
+        return written
+    return tokenizer.encode(text)
+
+
+def written_text(tokenizer: Tokenizer, tokens: Sequence[int]) -> str:
+    """The text of tokens; bytes may decode to a line break, which would break the line contract."""
+    return normalize(tokenizer.decode(tokens)).strip()
+
+
+def translation_of(
+    tokenizer: Tokenizer,
+    source: Sequence[int],
+    draft: Draft,
+    calibration: Calibration | None = None,
+) -> Translation:
+    """A draft as a translation, without the alignment."""
+    values = draft.hypothesis.token_log_probabilities
+    own = exp(fsum(values) / len(values)) if values else None
+    return Translation(
+        draft.text,
+        draft.hypothesis.score,
+        tuple(tokenizer.pieces(draft.hypothesis.tokens)),
+        values,
+        tuple(tokenizer.pieces(source)),
+        confidence=own if own is None or calibration is None else calibration.of(own),
+        forced=draft.forced,
+        inserted=draft.inserted,
+    )

@@ -36,12 +36,12 @@ from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, known_origin
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, cores, dtype_of
 from jumok.systems.given import texts_in
 from jumok.systems.loading import load_tokenizer, longest_of, longest_part, read_bundles
+from jumok.systems.native.models import choose_engine, engine_serves
 from jumok.systems.translation.documents import FileTranslator
 from jumok.systems.translation.glossary import Glossary, as_glossary
 from jumok.systems.translation.keeping import Keep, as_keep
 from jumok.systems.translation.markup import Bare
 from jumok.systems.translation.models import TranslationModels
-from jumok.systems.translation.on_engine import EngineSearcher, choose_engine, precision_of
 from jumok.systems.translation.part_writer import PartWriter
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.segments import (
@@ -145,7 +145,6 @@ class Translator(TranslationModels, FileTranslator):
         """
         bundles = read_bundles(folders, "translation")
         choice = choose_engine(bundles, device, precision, engine)
-        known = precision_of(bundles, choice, precision)
         tokenizers = [load_tokenizer(bundle) for bundle in bundles]
         for bundle, tokenizer in zip(bundles, tokenizers, strict=True):
             if tokenizer.hash != tokenizers[0].hash:
@@ -166,12 +165,11 @@ class Translator(TranslationModels, FileTranslator):
         )
         limits = (longest_of(bundle.section) for bundle in bundles)
         system.longest_target = min(filter(None, limits), default=None)
-        system.threads, system._precision = threads or cores(), known
+        system.threads, system._precision = threads or cores(), choice.precision
         if choice.native:
             system._begin_natively(bundles)
         else:
-            dtype = dtype_of("bf16" if known == "bf16" else "fp32")
-            system._read_models(bundles, choose_device(device), dtype)
+            system._read_models(bundles, choose_device(device), dtype_of(choice.torch_precision))
         given = {"device": device, "precision": precision, "engine": engine, "threads": threads}
         return known_origin(system, bundles, **given)
 
@@ -244,7 +242,7 @@ class Translator(TranslationModels, FileTranslator):
     ) -> list[list[Translation]]:
         """For each segment its translations."""
         searcher, left = self.searcher, set[int]()
-        if isinstance(searcher, EngineSearcher) and not searcher.serves(options):
+        if searcher.name == "native" and not engine_serves(options):
             searcher, left = self.on_torch, {part.line for part in parts}
         written: list[list[Translation]] = [[] for _ in parts]
 

@@ -16,6 +16,7 @@ from jumok.bundle.reading import Bundle
 from jumok.config import TransformerConfig
 from jumok.data.pieces import PieceTable, read_pieces
 from jumok.decoding import DecodingOptions
+from jumok.decoding.native import rules_of
 from jumok.decoding.options import FOR_TRANSLATION
 from jumok.engine.image import ImageOf, MemoryImage, places_of
 from jumok.engine.packing import Kind
@@ -30,7 +31,6 @@ from jumok.inspection.trace import Level, Trace
 from jumok.kinds import page_facts
 from jumok.systems.loading import load_tokenizer, longest_of, longest_part, reading_of
 from jumok.systems.native.models import FURTHEST, lacking, native_model
-from jumok.systems.translation.on_engine import rules_of
 
 ENTRY = "exported.js"
 EMBEDDING_TABLES = ("source_table", "target_table")
