@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from jumok.alignment import calibration
-from jumok.alignment.calibration import choose_setting, mutual_information
+from jumok.alignment import extract
+from jumok.alignment.extract import choose_setting, mutual_information
 from jumok.alignment.setting import AlignmentSetting
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
@@ -52,7 +52,7 @@ def test_reading_that_sees_the_translation_is_chosen(
                 weights[row, place, len(source) - 1 - place] = 1
         return weights
 
-    monkeypatch.setattr(calibration, "cross_attentions", fake)
+    monkeypatch.setattr(extract, "cross_attentions", fake)
     assert choose_setting(model, sources, targets) == AlignmentSetting(2, at_input=True)
 
 

@@ -33,7 +33,7 @@ def test_links_of_many_are_those_of_one_after_another() -> None:
     for row, column in product(range(2), range(5)):
         target, source = len(TARGET_WORDS[row]), len(SOURCE_WORDS[row])
         real = maps[row, column, :target, :source]
-        alone = links(merge_words(real, SOURCE_WORDS[row], TARGET_WORDS[row]))
+        alone = links(merge_words(real.numpy(), SOURCE_WORDS[row], TARGET_WORDS[row]))
         assert list(links_of(found[row, column].tolist())) == alone
 
 

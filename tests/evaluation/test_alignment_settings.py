@@ -83,7 +83,7 @@ def test_table_scores_each_reading_as_if_it_were_alone(tiny_bundle: Path) -> Non
             memory = model.encode(torch.tensor([[*read, 3]]))
             looked = cross_attention(model, memory, torch.tensor([[2, *write]]), reading)
             words = merge_words(
-                looked[0, :, : len(read)], tokenizer.words(read), tokenizer.words(write)
+                looked[0, :, : len(read)].numpy(), tokenizer.words(read), tokenizer.words(write)
             )
             found.append(links(words))
         assert scores[reading] == score_links(found, known)

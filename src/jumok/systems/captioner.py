@@ -336,7 +336,8 @@ class Captioner(BesideTorch[NativeModel]):
         if not words:
             return Looks((), seen.new_zeros(0, *self._model.grid))
         cells = range(seen.shape[1])
-        return Looks(words, merge_words(seen, cells, of_piece).unflatten(1, self._model.grid))
+        merged = torch.from_numpy(merge_words(seen.numpy(), cells, of_piece))
+        return Looks(words, merged.unflatten(1, self._model.grid))
 
     def words_of(self, pieces: Sequence[int]) -> tuple[tuple[str, ...], list[int]]:
         """The words that plain spaces separate, and for each token the index of its word.

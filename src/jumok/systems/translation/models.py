@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jumok.alignment.setting import AlignmentSetting, default_setting
-from jumok.alignment.words import links, merge_words_without_torch
+from jumok.alignment.words import links, merge_words
 from jumok.attention.events import emit
 from jumok.bundle.reading import Bundle
 from jumok.config.section import ModelSection
@@ -44,7 +44,7 @@ from jumok.systems.translation.segments import check_lengths
 if TYPE_CHECKING:
     import torch
 
-    from jumok.alignment.aligner import Aligner
+    from jumok.alignment.extract import Aligner
     from jumok.models.memory import SequenceToSequence
 
 
@@ -85,7 +85,7 @@ class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
         readings: Sequence[AlignmentSetting | None],
     ) -> None:
         self.readings = list(readings)
-        from jumok.alignment.aligner import Aligner
+        from jumok.alignment.extract import Aligner
 
         self._held = Aligner(models, readings, self.tokenizer)
 
@@ -207,7 +207,7 @@ class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
         emit(self, GIVEN, 1)
         emit(self, ROWS, [0])
         (weights,) = self.searcher.read([read]).attention([write])
-        words = merge_words_without_torch(
+        words = merge_words(
             weights[:, : len(read)], self.tokenizer.words(read), self.tokenizer.words(write)
         )
         source_words, target_words = map(plain_words, (normalize(source), normalize(target)))

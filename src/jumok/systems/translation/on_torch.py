@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import torch
 
-from jumok.alignment.aligner import Aligner
+from jumok.alignment.extract import Aligner
 from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import Weights
 from jumok.attention.events import emit

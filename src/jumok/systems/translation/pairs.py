@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from jumok.alignment.aligner import Aligner
-from jumok.alignment.extract import word_links
+from jumok.alignment.extract import Aligner, word_links
 from jumok.alignment.words import Link
 from jumok.data.pairs.batches import Batch, SourceBatch, collate, source_batches
 from jumok.models.memory import Memory

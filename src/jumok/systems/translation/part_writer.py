@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from jumok.alignment.words import Link, Weights, links, merge_words_without_torch
+from jumok.alignment.words import Link, Weights, links, merge_words
 from jumok.bundle.confidence import Calibration
 from jumok.data.tokenizer import SPACE, UNKNOWN, Tokenizer, normalize, plain_words
 from jumok.decoding import DecodingOptions, Hypothesis
@@ -329,7 +329,7 @@ class PartWriter:
             return ()
         words = self.tokenizer.words
         of_tokens = weights[:, : len(source)]
-        return tuple(links(merge_words_without_torch(of_tokens, words(source), words(target))))
+        return tuple(links(merge_words(of_tokens, words(source), words(target))))
 
 
 def _faulty(kept: Sequence[Kept], text: str) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from jumok.alignment.calibration import choose_setting
+from jumok.alignment.extract import choose_setting
 from jumok.alignment.setting import AlignmentSetting
 from jumok.bundle.card import BundleConfig, Score
 from jumok.bundle.confidence import Calibration
