@@ -17,11 +17,11 @@ from jumok.evaluation.agreement import (
     as_bfloat16,
     as_int8,
     computing_in,
+    faults_of,
     padded,
     text_agreement,
     translation_agreement,
 )
-from jumok.evaluation.quality import faults_of
 from jumok.kernels.linear import Linear
 from jumok.models.encoder_decoder import Transformer
 from tests.engine.test_transformer import by_torch, engine_of, model_of, rules_of, sources_of

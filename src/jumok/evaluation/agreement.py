@@ -1,4 +1,5 @@
-"""How often a model with fewer bits predicts the token that the whole model predicts.
+"""What a model with fewer bits loses: how often its predictions differ from those of the whole
+model, and how much its scores may fall.
 
 Both read the same tokens (teacher forcing): translators what the whole model writes by greedy
 decoding, language models the given text.
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from jumok.bundle.card import MeasuredQuality
 from jumok.data.pairs.batches import source_batches
 from jumok.data.tokenizer import END, START
 from jumok.kernels.linear import Projection
@@ -22,8 +24,17 @@ from jumok.models.causal import CausalLanguageModel
 from jumok.models.memory import SequenceToSequence, logits_of
 from jumok.shapes import Bool, Float, Int, Tensor
 
-Tokens = Sequence[Sequence[int]]
+TokenRows = Sequence[Sequence[int]]
 Shorten = Callable[[Float[Tensor, "*axes inputs"]], Float[Tensor, "*axes inputs"]]
+
+MOST_DROP = 0.3
+"""Points of BLEU, chrF or accuracy."""
+MOST_RISE = 0.01
+"""The share by which the perplexity may rise."""
+LEAST_EQUAL = 0.97
+"""The share of tokens, or of a classifier's labels, that have to be equal."""
+
+LOWER_IS_BETTER = ("loss", "perplexity", "bits per byte")
 
 
 @dataclass(frozen=True)
@@ -79,8 +90,8 @@ def computing_in(model: nn.Module, precision: str) -> Iterator[None]:
 @torch.no_grad()
 def translation_agreement(
     models: tuple[SequenceToSequence, SequenceToSequence],
-    sources: Tokens,
-    targets: Tokens,
+    sources: TokenRows,
+    targets: TokenRows,
     batch_size: int,
 ) -> Agreement:
     """How many predictions of the two models are equal, END's included.
@@ -102,7 +113,7 @@ def translation_agreement(
 @torch.no_grad()
 def text_agreement(
     models: tuple[CausalLanguageModel, CausalLanguageModel],
-    texts: Tokens,
+    texts: TokenRows,
     context: int,
     batch_size: int,
 ) -> Agreement:
@@ -124,7 +135,7 @@ def text_agreement(
 
 
 def padded(
-    rows: Tokens,
+    rows: TokenRows,
 ) -> tuple[Int[Tensor, "batch longest"], Bool[Tensor, "batch longest"]]:
     """The rows, filled up with END, which affects nothing before it; True where a token is."""
     longest = max(map(len, rows))
@@ -139,3 +150,29 @@ def _compared(
     real: Bool[Tensor, "batch longest"],
 ) -> Agreement:
     return Agreement(int(real.sum()), int(((one == other) & real).sum()))
+
+
+def faults_of(quality: MeasuredQuality) -> Sequence[str]:
+    """The limits that the model exceeds, with its figures; none: the model is good enough."""
+    faults = []
+    for before, after in zip(quality.before, quality.after, strict=True):
+        if before.known and not after.known:
+            faults.append(f"{after.name} is not a number")
+        if before.name == "perplexity" and after.value > before.value * (1 + MOST_RISE):
+            rise = after.value / before.value - 1
+            faults.append(
+                f"{before.name} rose by {rise:.1%}, from {before.value:.3f} to {after.value:.3f} "
+                f"(at most {MOST_RISE:.0%})"
+            )
+        drop = before.value - after.value
+        if before.name not in LOWER_IS_BETTER and drop > MOST_DROP:
+            faults.append(
+                f"{before.name} fell by {drop:.2f}, from {before.value:.2f} to {after.value:.2f} "
+                f"(at most {MOST_DROP})"
+            )
+    if quality.equal < LEAST_EQUAL:
+        faults.append(
+            f"{quality.equal:.2%} of {quality.tokens:,} {quality.unit} are equal (at least "
+            f"{LEAST_EQUAL:.0%})"
+        )
+    return faults

@@ -17,7 +17,7 @@ BINS = 10
 RIGHT_CHRF = 70.0
 """The chrF of a translation against its reference from which it counts as right."""
 
-STEPS = 50
+NEWTON_STEPS = 50
 """Steps of Newton's method; it needs fewer than ten."""
 
 
@@ -106,7 +106,7 @@ def fit(
     middle, width = float(odds.mean()), float(odds.std())
     inputs = np.stack([(odds - middle) / width, np.ones(total)], 1)
     weights = np.array([0.0, constant[1]])
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         predicted = 1.0 / (1.0 + np.exp(-np.clip(inputs @ weights, -30.0, 30.0)))
         gradient = inputs.T @ (targets - predicted)
         curvature = (inputs * (predicted * (1.0 - predicted))[:, None]).T @ inputs

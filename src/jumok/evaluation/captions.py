@@ -13,9 +13,10 @@ is an extra for METEOR.
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple, TypeAlias
+from shutil import which
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -23,26 +24,25 @@ from sacrebleu import __version__ as sacrebleu_version
 from sacrebleu.metrics.bleu import BLEU
 
 from jumok.bundle.card import Score
-from jumok.errors import DataError
-from jumok.evaluation.meteor import meteor_score
+from jumok.errors import ConfigError, DataError, optional_import
+from jumok.evaluation.intervals import RESAMPLES, SEED
 from jumok.evaluation.text import check_tokenizer
 
-Words: TypeAlias = list[str]
-RESAMPLES, SEED = 1000, 12345
+CaptionWords: TypeAlias = list[str]
 BETA = 1.2  # of ROUGE-L: the weight of recall against precision
-LONGEST = 4  # words of an n-gram
+MAX_ORDER = 4  # the longest n-grams
 SIGMA = 6.0  # of CIDEr-D: words
 
 NGram = tuple[str, ...]
-Counts = list[Counter[NGram]]
+NGramCounts = list[Counter[NGram]]
 Vector = list[dict[NGram, float]]
 
 TOKEN = re.compile(r"'(?:s|m|d|ll|re|ve)\b|\d+(?:[.,:]\d+)+|\w+(?:[-'./&]\w+)*|\.\.\.|--|[^\w\s]")
 CLITIC = re.compile(r"(?<=\w)(?:n't|'s|'m|'d|'ll|'re|'ve)$")
-PUNCTUATION = frozenset([*"'\"`“”‘.?!,:;-–—…(){}", "``", "''", "--", "..."])
+PTB_PUNCTUATION = frozenset([*"'\"`“”‘.?!,:;-–—…(){}", "``", "''", "--", "..."])
 
 
-def caption_words(text: str, tokenizer: str = "ptb") -> Words:
+def caption_words(text: str, tokenizer: str = "ptb") -> CaptionWords:
     """The words of a caption for scoring, in lower case.
 
     Args:
@@ -58,7 +58,7 @@ def caption_words(text: str, tokenizer: str = "ptb") -> Words:
         for match in TOKEN.findall(text.lower().replace("’", "'")):
             whole = "can not" if match == "cannot" else CLITIC.sub(r" \g<0>", match)
             words += whole.split()
-        return [word for word in words if word not in PUNCTUATION]
+        return [word for word in words if word not in PTB_PUNCTUATION]
     check_tokenizer(tokenizer)
     return _cutter(tokenizer)(text.lower()).split()
 
@@ -73,8 +73,8 @@ def _cutter(tokenizer: str) -> Callable[[str], str]:
 class Counted(NamedTuple):
     """Tokenized captions of every image: the model's, and the references."""
 
-    outputs: list[Words]
-    references: list[list[Words]]
+    outputs: list[CaptionWords]
+    references: list[list[CaptionWords]]
 
 
 def score_captions(
@@ -101,32 +101,32 @@ def score_captions(
         ConfigError: an unknown tokenizer; METEOR without Java.
         MissingExtraError: what the tokenizer or METEOR needs is not installed.
     """
-    _check(outputs, references)
+    _check_references(outputs, references)
     counted = Counted(
         [caption_words(values, tokenizer) for values in outputs],
         [[caption_words(values, tokenizer) for values in group] for group in references],
     )
-    weights = _weights(len(outputs), resamples)
+    weights = _resample_weights(len(outputs), resamples)
     numbers = {len(group) for group in references}
     shared = f"nrefs:{numbers.pop() if len(numbers) == 1 else 'var'}|case:lc|tok:{tokenizer}"
     signature = f"{shared}|smooth:none|reflen:closest|sacrebleu:{sacrebleu_version}"
     scores = [
-        _score(f"BLEU-{order}", _bleu(order), _bleu_statistics(counted), weights, signature)
-        for order in range(1, LONGEST + 1)
+        _bootstrapped(f"BLEU-{order}", _bleu(order), _bleu_statistics(counted), weights, signature)
+        for order in range(1, MAX_ORDER + 1)
     ]
     means = {
-        "CIDEr-D": (cider_d(*counted), f"{shared}|n:{LONGEST}|sigma:{SIGMA:g}|idf:references"),
+        "CIDEr-D": (cider_d(*counted), f"{shared}|n:{MAX_ORDER}|sigma:{SIGMA:g}|idf:references"),
         "ROUGE-L": (_rouge_l(counted), f"{shared}|beta:{BETA}"),
     }
     for name, (values, signature) in means.items():
-        scores.append(_score(name, _mean, values[:, None], weights, signature))
+        scores.append(_bootstrapped(name, _first_column, values[:, None], weights, signature))
     if meteor:
         value = 100 * meteor_score(*counted)
         scores.append(Score("METEOR", value, signature=f"{shared}|meteor:1.5"))
     return scores
 
 
-def _check(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+def _check_references(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> None:
     if len(outputs) != len(references):
         raise DataError(
             "every caption needs its references.",
@@ -144,18 +144,18 @@ def _check(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> None:
 
 Statistics: TypeAlias = Float[np.ndarray, "pictures columns"]
 Totals: TypeAlias = Float[np.ndarray, "samples columns"]
-Measure: TypeAlias = Callable[[Totals], Float[np.ndarray, " samples"]]
+CorpusMeasure: TypeAlias = Callable[[Totals], Float[np.ndarray, " samples"]]
 
 
-def _weights(pictures: int, resamples: int) -> Float[np.ndarray, "samples pictures"]:
+def _resample_weights(pictures: int, resamples: int) -> Float[np.ndarray, "samples pictures"]:
     """The weight of each image: once in row 0; in the others, its count in the bootstrap sample."""
     random = np.random.default_rng(SEED)
     drawn = random.multinomial(pictures, np.full(pictures, 1 / pictures), size=resamples)
     return np.concatenate([np.ones((1, pictures)), drawn])
 
 
-def _score(
-    name: str, measure: Measure, statistics: Statistics, weights: np.ndarray, signature: str
+def _bootstrapped(
+    name: str, measure: CorpusMeasure, statistics: Statistics, weights: np.ndarray, signature: str
 ) -> Score:
     value, *samples = 100 * measure(weights @ statistics / weights.sum(1, keepdims=True))
     if not samples:
@@ -165,7 +165,7 @@ def _score(
     return Score(name, float(value), float(low), float(high), signature)
 
 
-def _mean(totals: Totals) -> Float[np.ndarray, " samples"]:
+def _first_column(totals: Totals) -> Float[np.ndarray, " samples"]:
     return totals[:, 0]
 
 
@@ -184,11 +184,11 @@ def _bleu_statistics(counted: Counted) -> Statistics:
     return np.array(rows, dtype=float)
 
 
-def _bleu(order: int) -> Measure:
+def _bleu(order: int) -> CorpusMeasure:
     """BLEU with n-grams of 1 to `order`: brevity penalty times the precisions' geometric mean."""
 
     def measure(totals: Totals) -> Float[np.ndarray, " samples"]:
-        right, all_of_them = totals[:, :order], totals[:, LONGEST : LONGEST + order]
+        right, all_of_them = totals[:, :order], totals[:, MAX_ORDER : MAX_ORDER + order]
         written, expected = totals[:, -2], totals[:, -1]
         with np.errstate(divide="ignore", invalid="ignore"):
             precisions = np.where(all_of_them > 0, right / all_of_them, 0.0)
@@ -205,7 +205,7 @@ def _rouge_l(counted: Counted) -> Float[np.ndarray, " pictures"]:
     over the references, (1 + β²) P R / (R + β² P). Source: Lin 2004; as in COCO's evaluation."""
     scores = []
     for output, group in zip(*counted, strict=True):
-        common = [_common(output, reference) for reference in group]
+        common = [_longest_common(output, reference) for reference in group]
         if not any(common):
             scores.append(0.0)
             continue
@@ -215,7 +215,7 @@ def _rouge_l(counted: Counted) -> Float[np.ndarray, " pictures"]:
     return np.array(scores)
 
 
-def _common(first: Words, second: Words) -> int:
+def _longest_common(first: CaptionWords, second: CaptionWords) -> int:
     row = [0] * (len(second) + 1)
     for word in first:
         before = 0
@@ -243,11 +243,11 @@ def cider_d(
     Source: Vedantam et al. 2015, "CIDEr: Consensus-based Image Description Evaluation", section 3.
     Lengths are counted in bigrams, as in its authors' program, which shifts both by one.
     """
-    counted = [[_counts(ngrams) for ngrams in group] for group in references]
-    described = _described(counted)
+    counted = [[_ngram_counts(ngrams) for ngrams in group] for group in references]
+    described = _images_with(counted)
     pictures = math.log(len(references))
 
-    def vector(counts: Counts) -> Vector:
+    def vector(counts: NGramCounts) -> Vector:
         return [
             {
                 ngram: count * (pictures - math.log(max(1, described[ngram])))
@@ -258,24 +258,24 @@ def cider_d(
 
     scores = []
     for output, group in zip(outputs, counted, strict=True):
-        counts = _counts(output)
+        counts = _ngram_counts(output)
         written = vector(counts)
         similarities = [
-            _alike(written, vector(ngrams)) * _penalty(counts[1].total() - ngrams[1].total())
+            _alike(written, vector(ngrams)) * _length_penalty(counts[1].total() - ngrams[1].total())
             for ngrams in group
         ]
         scores.append(10 * sum(similarities) / len(similarities))
     return np.array(scores)
 
 
-def _counts(words: Sequence[str]) -> Counts:
+def _ngram_counts(words: Sequence[str]) -> NGramCounts:
     return [
         Counter(tuple(words[start : start + n]) for start in range(len(words) - n + 1))
-        for n in range(1, LONGEST + 1)
+        for n in range(1, MAX_ORDER + 1)
     ]
 
 
-def _described(counted: Iterable[Iterable[Counts]]) -> "Counter[NGram]":
+def _images_with(counted: Iterable[Iterable[NGramCounts]]) -> "Counter[NGram]":
     images_with: Counter[NGram] = Counter()
     for group in counted:
         images_with.update({ngram for counts in group for ngrams in counts for ngram in ngrams})
@@ -294,5 +294,59 @@ def _alike(written: Vector, reference: Vector) -> float:
     return sum(cosines) / len(cosines)
 
 
-def _penalty(difference: int) -> float:
+def _length_penalty(difference: int) -> float:
     return math.exp(-(difference**2) / (2 * SIGMA**2))
+
+
+@runtime_checkable  # the tests check annotations while they run
+class MeteorProgram(Protocol):
+    """The program, while it runs."""
+
+    def compute_score(
+        self, wanted: Mapping[int, Sequence[str]], written: Mapping[int, Sequence[str]]
+    ) -> tuple[float, Sequence[float]]:
+        """The score of all texts together, and that of each; both by the number of the image."""
+        ...
+
+
+def meteor_score(
+    outputs: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]
+) -> float:
+    """METEOR of all images' captions together, given as words, from 0 to 1; not the mean of the
+    images' scores.
+
+    By its authors' program, version 1.5, which matches words by stem, synonym and paraphrase.
+    Source: Denkowski and Lavie 2014, "Meteor Universal".
+
+    Raises:
+        MissingExtraError, ConfigError: as `meteor_program`.
+    """
+    program = meteor_program()
+    # The program takes an empty line for the end of its input: a caption of no words is one of a
+    # word that no reference has.
+    written = {number: [" ".join(words) or "∅"] for number, words in enumerate(outputs)}
+    expected = {
+        number: [" ".join(words) for words in group] for number, group in enumerate(references)
+    }
+    score, _ = program().compute_score(expected, written)
+    return float(score)
+
+
+def meteor_program() -> Callable[[], MeteorProgram]:
+    """The command that starts the program.
+
+    Raises:
+        MissingExtraError: the program is not installed.
+        ConfigError: there is no Java to run it.
+    """
+    with optional_import("METEOR", extra="meteor"):
+        from pycocoevalcap.meteor import meteor
+
+    program = meteor.Meteor
+    if which("java") is None:
+        raise ConfigError(
+            "METEOR is a Java program, and there is no Java.",
+            expected="the command `java` (version 8 or newer)",
+            do="install Java, or leave METEOR out",
+        )
+    return program

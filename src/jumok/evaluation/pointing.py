@@ -20,7 +20,7 @@ from jumok.data.captions.boxes import Box, Boxes
 from jumok.data.captions.corpus import Captioned
 from jumok.errors import DataError
 
-PUNCTUATION = ".,!?;:"
+WORD_PUNCTUATION = ".,!?;:"
 
 
 @dataclass(frozen=True)
@@ -188,4 +188,4 @@ class Gold:
 
 
 def _bare(word: str) -> str:
-    return word.strip(PUNCTUATION).lower()
+    return word.strip(WORD_PUNCTUATION).lower()

@@ -14,12 +14,12 @@ from sacrebleu.significance import PairedTest, Result
 
 from jumok.bundle.card import Score
 from jumok.errors import ConfigError, DataError, MissingExtraError
+from jumok.evaluation.intervals import RESAMPLES
 from jumok.systems.translation.sentences import WITHOUT_SPACES, language_code
 
 Metric = Literal["bleu", "chrf", "chrf++", "ter"]
 METRICS: tuple[Metric, ...] = ("bleu", "chrf", "ter")
 TOKENIZERS = ("13a", "intl", "char", "zh", "ko-mecab", "ja-mecab", "none")
-RESAMPLES = 1000
 
 
 def score_text(
@@ -60,7 +60,7 @@ def score_text(
         raise DataError("there is nothing to score.", do="give at least one line")
     chosen = [_metric(name, target_language, tokenizer, lowercase) for name in metrics]
     if not resamples:
-        return [_plain(metric, hypotheses, references) for metric in chosen]
+        return [_without_interval(metric, hypotheses, references) for metric in chosen]
     # The test of pairs with one system alone: `corpus_score` makes the same intervals, but stops
     # at a corpus of which some samples score exactly 0.
     named = {str(index): metric for index, metric in enumerate(chosen)}
@@ -131,7 +131,7 @@ def _metric(
     return CHRF(word_order=2 if name == "chrf++" else 0, lowercase=lowercase)
 
 
-def _plain(
+def _without_interval(
     metric: BLEU | CHRF | TER, hypotheses: Sequence[str], references: Sequence[str]
 ) -> Score:
     result = metric.corpus_score(list(hypotheses), [list(references)])

@@ -31,7 +31,7 @@ def evaluate_captions(asked: Evaluation) -> Judged:
     """
     with_meteor = asked.metrics == "meteor"
     if with_meteor:
-        from jumok.evaluation.meteor import meteor_program
+        from jumok.evaluation.captions import meteor_program
 
         meteor_program()  # a missing program is reported before minutes of captioning
     table = asked.needs_data()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from math import exp, fsum
 from typing import TYPE_CHECKING
@@ -140,3 +140,31 @@ def translation_of(
         forced=draft.forced,
         inserted=draft.inserted,
     )
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """The likelihood of a whole text, over its tokens and one END a line.
+
+    Attributes:
+        log_probability: the sum over all tokens: natural logarithm.
+        tokens: ENDs included.
+    """
+
+    log_probability: float
+    tokens: int
+
+    @property
+    def loss(self) -> float:
+        """Nats per token: the mean over tokens, not over lines or batches."""
+        return -self.log_probability / self.tokens
+
+    @property
+    def perplexity(self) -> float:
+        return exp(self.loss)
+
+
+def likelihood(scored: Iterable[Translation]) -> Likelihood:
+    """The likelihood of all lines in a result of `Translator.score`; at least one."""
+    values = [value for line in scored for value in line.token_log_probabilities]
+    return Likelihood(fsum(values), len(values))
