@@ -7,7 +7,7 @@ import pytest
 import torch
 from rich.cells import cell_len
 
-from jumok.alignment.extract import cross_attention
+from jumok.alignment.extract import attention_at_setting
 from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.alignment.words import links, merge_words, pharaoh
 from jumok.attention.observe import Observable, observe
@@ -50,7 +50,7 @@ def test_cross_attention_rows_sum_to_one_and_ignore_padding(tiny_bundle: Path) -
     source = torch.tensor([[5, 6, 7, 8, 3], [5, 6, 3, 0, 0]])
     memory = model.encode(source, source != 0)
     tokens = torch.tensor([[2, 11, 12], [2, 13, 14]])
-    weights = cross_attention(model, memory, tokens, AlignmentSetting(1, at_input=False))
+    weights = attention_at_setting(model, memory, tokens, AlignmentSetting(1, at_input=False))
     assert weights.shape == (2, 2, 5)
     torch.testing.assert_close(weights.sum(-1), torch.ones(2, 2))
     assert bool((weights[1, :, 3:] == 0).all())
@@ -67,7 +67,7 @@ def test_piece_is_written_one_step_before_it_is_read(tiny_bundle: Path, layer: i
         model.decoder.forward(memory, tokens)
     rows = seen[f"decoder.blocks.{layer}.cross_attention"]
     written, read = (
-        cross_attention(model, memory, tokens, AlignmentSetting(layer, step))
+        attention_at_setting(model, memory, tokens, AlignmentSetting(layer, step))
         for step in (False, True)
     )
     torch.testing.assert_close(written, rows[:, :2])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from jumok.alignment.extract import cross_attention, every_setting, word_links
+from jumok.alignment.extract import attention_at_setting, every_setting, word_links
 from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import links, merge_words
 from jumok.bundle.reading import read_bundle
@@ -46,7 +46,7 @@ def test_every_reading_is_that_reading_alone(tiny_bundle: Path) -> None:
     # 3 layers, 3 heads and all together, 2 steps, weights and norms
     assert len(everything) == 3 * 4 * 2 * 2
     for reading, found in everything.items():
-        maps = cross_attention(model, memory, tokens, reading)
+        maps = attention_at_setting(model, memory, tokens, reading)
         alone = word_links(maps[:, None], SOURCE_WORDS, TARGET_WORDS)[:, 0]
         assert found.tolist() == alone.tolist(), reading
 
@@ -63,6 +63,6 @@ def test_a_layer_or_head_that_is_not_there_is_named(
 ) -> None:
     model = load_model(read_bundle(tiny_bundle))
     with pytest.raises(ModelError, match=f"(?s){message}"):
-        cross_attention(
+        attention_at_setting(
             model, model.encode(torch.tensor([[5, 3]])), torch.tensor([[2, 5]]), reading
         )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jumok.decoding.limits import Limits
-from jumok.decoding.sampling import Draws, Sampling, draw
+from jumok.decoding.sampling import Draws, Sampling, draw_token
 from jumok.errors import ModelError
 from tests.decoding.searches import sample
 from tests.decoding.tables import (
@@ -80,7 +80,7 @@ def test_filtered_samples_come_as_often_as_the_filters_say() -> None:
     # 16 4 9 of 29; a nucleus of 0.8 holds 16 and 9 (25 / 29 = 0.86): 16 / 25 and 9 / 25
     scores = np.log(np.array([0.1, 0.4, 0.2, 0.3], np.float32))
     permitted = Sampling(temperature=0.5, top_k=3, top_p=0.8, min_p=None).of(scores)
-    counts = Counter(draw(permitted, each) for each in uniform(20_000))
+    counts = Counter(draw_token(permitted, each) for each in uniform(20_000))
     assert set(counts) == {1, 3}
     statistic, degrees = chi_square(counts, {1: 16 / 25, 3: 9 / 25})
     assert statistic < bound(degrees)
@@ -89,7 +89,7 @@ def test_filtered_samples_come_as_often_as_the_filters_say() -> None:
 def test_draw_never_takes_the_impossible() -> None:
     scores = np.full(7, -np.inf, np.float32)
     scores[2], scores[4] = 0.0, -20.0
-    assert {draw(scores, each) for each in uniform(10_000)} <= {2, 4}
+    assert {draw_token(scores, each) for each in uniform(10_000)} <= {2, 4}
 
 
 def test_sampled_log_probabilities_are_the_models_before_the_filters() -> None:

@@ -18,8 +18,8 @@ from jumok.decoding.methods import decode_with, searches_of
 from jumok.decoding.stepper import (
     NextTokens,
     Reading,
-    Rows,
     Scores,
+    SentenceReadings,
     SentenceSearch,
     Stepper,
     reduced,
@@ -100,7 +100,7 @@ class TableStepper(OnHost):
         self.logits = logits
         self.read: dict[tuple[int, int, int], int] = {}
 
-    def scores(self, rows: Rows) -> Scores:
+    def scores(self, rows: SentenceReadings) -> Scores:
         columns = range(len(rows[0][1].tokens))
         logits = []
         for sentence, row in rows:
@@ -191,7 +191,7 @@ def test_a_search_is_ended_between_two_steps() -> None:
             raise LeftError
 
     class Even(OnHost):
-        def scores(self, rows: Rows) -> Scores:
+        def scores(self, rows: SentenceReadings) -> Scores:
             steps.append(len(rows))
             return np.log(np.full((len(rows), 1, VOCABULARY), 1 / VOCABULARY, np.float32))
 
@@ -221,7 +221,7 @@ class Countdown(SentenceSearch):
 class Numbered(OnHost):
     """The number of the sentence, and the token that was read."""
 
-    def scores(self, rows: Rows) -> Scores:
+    def scores(self, rows: SentenceReadings) -> Scores:
         numbers = [[[10 * row + one.tokens[0]]] for row, one in rows]
         return np.array(numbers, np.float32)
 

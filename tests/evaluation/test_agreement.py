@@ -18,7 +18,7 @@ from jumok.evaluation.agreement import (
     as_int8,
     computing_in,
     faults_of,
-    padded,
+    padded_with_end,
     text_agreement,
     translation_agreement,
 )
@@ -157,7 +157,7 @@ def test_texts_are_read_in_windows():
 
 
 def test_rows_are_filled_up():
-    tokens, real = padded([[7, 8], [9]])
+    tokens, real = padded_with_end([[7, 8], [9]])
     assert tokens.tolist() == [[7, 8], [9, END]]
     assert real.tolist() == [[True, True], [True, False]]
 

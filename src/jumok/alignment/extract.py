@@ -77,7 +77,7 @@ def cross_attentions(
     ]
 
 
-def cross_attention(
+def attention_at_setting(
     model: SequenceToSequence,
     memory: Memory,
     tokens: Int[Tensor, "batch target"],
@@ -130,7 +130,7 @@ class Aligner:
             device=memories[0].states.device,
         )
         maps = [
-            cross_attention(model, its, tokens, reading)
+            attention_at_setting(model, its, tokens, reading)
             for model, its, reading in zip(self.models, memories, self.readings, strict=True)
             if reading is not None
         ]

@@ -73,10 +73,10 @@ class BeamRules:
     report: Report | None = None
 
     @property
-    def enough(self) -> float:
-        """The number of finished hypotheses that ends a search."""
+    def enough(self) -> int | None:
+        """The number of finished hypotheses that ends a search; None: no number does."""
         if self.patience is None:
-            return inf
+            return None
         return max(self.nbest, ceil(self.beam * self.patience))
 
 
@@ -88,10 +88,10 @@ class Pool:
 
     Args:
         wanted: the number of hypotheses that are returned.
-        enough: the number of finished ones that ends the search.
+        enough: the number of finished ones that ends the search; None: none does.
     """
 
-    def __init__(self, wanted: int, enough: float, same: Same | None) -> None:
+    def __init__(self, wanted: int, enough: int | None, same: Same | None) -> None:
         self._wanted, self._enough, self._same = wanted, enough, same
         self._finished: list[Hypothesis] = []
         self._cut: list[Hypothesis] = []
@@ -105,7 +105,7 @@ class Pool:
     def settled(self, bound: np.float32) -> bool:
         """Whether no hypothesis with a score of `bound` or less can change the result."""
         finished = self._finished
-        if len(finished) >= self._enough:
+        if self._enough is not None and len(finished) >= self._enough:
             return True
         worst = finished[self._wanted - 1].score if len(finished) >= self._wanted else -inf
         return bool(bound <= np.float32(worst))

@@ -7,7 +7,7 @@ import torch
 from jumok.attention.observe import Attention, observe
 from jumok.data.tokenizer import START
 from jumok.decoding.beam import Cover
-from jumok.decoding.rank import log_coverage, no_attention
+from jumok.decoding.rank import coverage_without_attention, log_coverage
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.shapes import Tensor
 
@@ -24,7 +24,7 @@ def covering(models: Sequence[SequenceToSequence], memories: Sequence[Memory]) -
     """
     attending = [pair for pair in zip(models, memories, strict=True) if pair[0].cross_sites]
     if not attending:
-        raise no_attention()
+        raise coverage_without_attention()
 
     @torch.inference_mode()
     def cover(sentence: int, hypotheses: Sequence[Sequence[int]]) -> list[float]:

@@ -10,7 +10,7 @@ from jumok.decoding.constraints import Constraints, check_constraints
 from jumok.decoding.hypothesis import Hypothesis, Same
 from jumok.decoding.limits import Prefixes, check_prefixes
 from jumok.decoding.options import DecodingOptions
-from jumok.decoding.rank import no_attention
+from jumok.decoding.rank import coverage_without_attention
 from jumok.decoding.stepper import SentenceSearch, Stepper, run_searches
 from jumok.decoding.writing import WrittenText
 
@@ -64,7 +64,7 @@ def searches_of(
     """
     limits = options.limits
     if options.coverage_penalty and cover is None:
-        raise no_attention()
+        raise coverage_without_attention()
     constrained = constraints is not None and any(constraints)
     if constrained:
         assert constraints is not None

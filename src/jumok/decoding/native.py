@@ -15,13 +15,13 @@ from jumok.decoding.hypothesis import Hypothesis, Same
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.methods import searches_of
 from jumok.decoding.options import DecodingOptions
-from jumok.decoding.rank import log_coverage, no_attention
+from jumok.decoding.rank import coverage_without_attention, log_coverage
 from jumok.decoding.stepper import (
     Ensemble,
     NextTokens,
     Reading,
-    Rows,
     Scores,
+    SentenceReadings,
     Stepper,
     reduced,
     run_searches,
@@ -114,7 +114,7 @@ def decode_natively(
     if not sources:
         return []
     longest = [options.limits.longest_of(len(each)) for each in sources]
-    cover = covering(models, sources) if options.coverage_penalty else None
+    cover = _native_cover(models, sources) if options.coverage_penalty else None
     vocabulary = models[0].vocabulary
     searches = searches_of(options, longest, vocabulary, prefixes, constraints, same, cover, report)
     slots = max(each.slots for of_source in searches for each in of_source)
@@ -146,14 +146,14 @@ class NativeStepper(OnEngine):
     def __init__(self, session: int, request: Request, vocabulary: int) -> None:
         self._session, self._request, self.vocabulary = session, request, vocabulary
 
-    def scores(self, rows: Rows) -> npt.NDArray[np.float32]:
+    def scores(self, rows: SentenceReadings) -> npt.NDArray[np.float32]:
         new = len(rows[0][1].tokens)
         columns = [self._after(rows, column) for column in range(new)]
         return columns[0][:, None] if new == 1 else np.stack(columns, axis=1)
 
-    def _after(self, rows: Rows, column: int) -> Scores:
+    def _after(self, rows: SentenceReadings, column: int) -> Scores:
         """The log-probabilities after one of the tokens that are read."""
-        read = [self._row(sentence, column_of(one, column)) for sentence, one in rows]
+        read = [self._row(sentence, _one_token(one, column)) for sentence, one in rows]
         return read_rows(self._session, read, self.vocabulary)
 
     def _row(self, sentence: int, one: Reading) -> StepRow:
@@ -180,9 +180,9 @@ class WindowedStepper(OnEngine):
         self._first = 0  # the first place in the context
         self._begun = 0  # from this place on hypotheses have branched; before it none has
 
-    def scores(self, rows: Rows) -> Scores:
+    def scores(self, rows: SentenceReadings) -> Scores:
         columns = [
-            self._after([column_of(one, column) for _, one in rows])
+            self._after([_one_token(one, column) for _, one in rows])
             for column in range(len(rows[0][1].tokens))
         ]
         return np.stack(columns, axis=1)
@@ -223,7 +223,7 @@ class WindowedStepper(OnEngine):
         return read_rows(self._session, rows, self.vocabulary)
 
 
-def column_of(one: Reading, column: int) -> Reading:
+def _one_token(one: Reading, column: int) -> Reading:
     """One of the tokens that are read, by itself."""
     if len(one.tokens) == 1:
         return one
@@ -242,7 +242,7 @@ def mean_log_probability(members: Sequence[Scores]) -> Scores:
     return mean
 
 
-def covering(models: Sequence[NativeModel], sources: Sequence[Source]) -> Cover:
+def _native_cover(models: Sequence[NativeModel], sources: Sequence[Source]) -> Cover:
     """The log coverage by hypotheses of these sources; see `decoding/coverage.py`.
 
     Raises:
@@ -250,7 +250,7 @@ def covering(models: Sequence[NativeModel], sources: Sequence[Source]) -> Cover:
     """
     attending = [model for model in models if model.cross_layers]
     if not attending:
-        raise no_attention()
+        raise coverage_without_attention()
 
     def cover(sentence: int, hypotheses: Sequence[Sequence[int]]) -> list[float]:
         layers: list[list[Scores]] = [[] for _ in hypotheses]

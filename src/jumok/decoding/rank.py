@@ -42,7 +42,7 @@ def no_probability(got: str) -> ModelError:
     )
 
 
-def no_attention() -> ConfigError:
+def coverage_without_attention() -> ConfigError:
     """The error for a coverage penalty without the model's attention."""
     return ConfigError(
         "the coverage penalty needs the model's attention weights.",

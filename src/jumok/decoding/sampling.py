@@ -95,7 +95,7 @@ class WrittenCounts:
         return lower
 
 
-def draw(scores: Scores, uniform: float) -> int:
+def draw_token(scores: Scores, uniform: float) -> int:
     """A token with the probabilities softmax(scores), by inverting the cumulative distribution.
 
     In float64, because a sum of 30,000 terms in float32 would shift the rare tokens.

@@ -1,17 +1,14 @@
 """Forced decoding: the scores of given targets."""
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 import torch
 
 from jumok.decoding.hypothesis import Hypothesis
-from jumok.decoding.limits import Limits, check_tokens
+from jumok.decoding.limits import Limits, check_target_tokens
 from jumok.decoding.rank import Ranker
 from jumok.errors import ModelError
-from jumok.models.memory import Decoder, Memory, logits_of
-
-State = TypeVar("State")
+from jumok.models.memory import Decoder, Memory, State, logits_of
 
 
 @torch.inference_mode()
@@ -46,7 +43,7 @@ def score_pairs(
     if rows == 0:
         return []
     for row, target in enumerate(targets):
-        check_tokens(target, limits, decoder.vocabulary_size, f"target {row}")
+        check_target_tokens(target, limits, decoder.vocabulary_size, f"target {row}")
     longest = max(map(len, targets)) + 1
     # tokens after a row's END do not affect those before it, so END serves as padding
     read = [[limits.start, *target] for target in targets]

@@ -54,7 +54,7 @@ class Reading:
     without: int | None = None
 
 
-Rows = Sequence[tuple[int, Reading]]
+SentenceReadings = Sequence[tuple[int, Reading]]
 """The number of a sentence, and what is read for it."""
 
 
@@ -90,7 +90,7 @@ class Stepper(ABC, Generic[Device]):
     vocabulary: int
 
     @abstractmethod
-    def scores(self, rows: Rows) -> Device:
+    def scores(self, rows: SentenceReadings) -> Device:
         """The log-probabilities after each token that is read, (rows new vocabulary).
 
         After the last one alone if the rows are never asked for the log-probability of a beginning.
@@ -104,7 +104,7 @@ class Stepper(ABC, Generic[Device]):
     def mean(self, members: Sequence[Device]) -> Device:
         """The logarithm of the mean probability over several models."""
 
-    def step(self, rows: Rows) -> NextTokens:
+    def step(self, rows: SentenceReadings) -> NextTokens:
         """Reads tokens."""
         return self.reduced(self.scores(rows), [reading for _, reading in rows])
 
@@ -129,7 +129,7 @@ class Ensemble(Stepper[Device]):
             )
         self.members, self.vocabulary = members, sizes[0]
 
-    def scores(self, rows: Rows) -> Device:
+    def scores(self, rows: SentenceReadings) -> Device:
         return self.mean([member.scores(rows) for member in self.members])
 
     def reduced(self, scores: Device, readings: Sequence[Reading]) -> NextTokens:

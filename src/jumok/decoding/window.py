@@ -1,15 +1,13 @@
 """A decoder for texts longer than its context: when that is full, the older half is dropped."""
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic
 
 import torch
 
 from jumok.errors import ConfigError
-from jumok.models.memory import Decoder, Memory, read
+from jumok.models.memory import Decoder, Memory, State, read
 from jumok.shapes import Float, Int, Tensor
-
-State = TypeVar("State")
 
 
 @dataclass

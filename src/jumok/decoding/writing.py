@@ -8,7 +8,7 @@ import numpy as np
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.options import DecodingOptions
 from jumok.decoding.rank import no_probability
-from jumok.decoding.sampling import Draws, Sampling, WrittenCounts, draw, repeats
+from jumok.decoding.sampling import Draws, Sampling, WrittenCounts, draw_token, repeats
 from jumok.decoding.stepper import NextTokens, Reading, Scores, SentenceSearch
 
 Watch = Callable[[Scores], None]
@@ -114,7 +114,7 @@ class WrittenText(SentenceSearch):
         scores[self._banned] = -np.inf
         lowered = self._counts.penalised(scores) if self._options.penalised else scores
         if self._options.sample:
-            token = draw(self._sampling.of(lowered), self._draws.next())
+            token = draw_token(self._sampling.of(lowered), self._draws.next())
         else:
             token = int(np.argmax(lowered))
         return token, float(scores[token])

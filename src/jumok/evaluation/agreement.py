@@ -101,7 +101,7 @@ def translation_agreement(
     """
     agreement = Agreement()
     for batch in source_batches(sources, sentences=batch_size):
-        prefixes, real = padded([[START, *targets[row]] for row in batch.rows])
+        prefixes, real = padded_with_end([[START, *targets[row]] for row in batch.rows])
         first, second = (
             logits_of(model.decoder, model.encode(batch.tokens, batch.allowed), prefixes).argmax(2)
             for model in models
@@ -128,13 +128,13 @@ def text_agreement(
     ]
     agreement = Agreement()
     for first in range(0, len(windows), batch_size):
-        tokens, real = padded(windows[first : first + batch_size])
+        tokens, real = padded_with_end(windows[first : first + batch_size])
         one, other = (model.decoder.logits(model.hidden(tokens)).argmax(2) for model in models)
         agreement += _compared(one, other, real)
     return agreement
 
 
-def padded(
+def padded_with_end(
     rows: TokenRows,
 ) -> tuple[Int[Tensor, "batch longest"], Bool[Tensor, "batch longest"]]:
     """The rows, filled up with END, which affects nothing before it; True where a token is."""

@@ -20,7 +20,7 @@ from jumok.evaluation.alignment import (
     parse_gold,
     read_gold,
 )
-from jumok.systems.translation.pairs import Pairs, links_of
+from jumok.systems.translation.pairs import EncodedPairs, links_of
 from jumok.systems.translation.translator import Translator
 
 
@@ -100,7 +100,7 @@ class SettingTable:
         self._counts: dict[AlignmentSetting, LinkCounts] = defaultdict(LinkCounts)
         self._unread = LinkCounts()
 
-    def add(self, pairs: Pairs, gold: Sequence[GoldLinks], batch_size: int = 32) -> None:
+    def add(self, pairs: EncodedPairs, gold: Sequence[GoldLinks], batch_size: int = 32) -> None:
         """Adds these pairs; pairs that are empty or too long count as having no links."""
         words = self._translator.tokenizer.words
         (model,) = self._translator._models

@@ -66,13 +66,13 @@ def calibrated(
         held_out[half] = [
             fitted.of(confidence_of_output) for confidence_of_output in confidence[half]
         ]
-    bins = reliability(held_out, truth)
+    bins = reliability_bins(held_out, truth)
     return Calibration(
         *fit(confidence, truth),
         right=meaning,
         on=on,
         outputs=len(own),
-        error_before=round(calibration_error(reliability(confidence, truth)), 6),
+        error_before=round(calibration_error(reliability_bins(confidence, truth)), 6),
         error=round(calibration_error(bins), 6),
         bins=tuple(
             replace(
@@ -118,7 +118,7 @@ def fit(
     return (scale, float(weights[1]) - scale * middle) if scale > 0.0 else constant
 
 
-def reliability(
+def reliability_bins(
     confidence: "np.ndarray[tuple[int], np.dtype[np.float64]]",
     right: "np.ndarray[tuple[int], np.dtype[np.bool_]]",
 ) -> list[ReliabilityBin]:

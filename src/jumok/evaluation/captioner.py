@@ -13,7 +13,7 @@ from jumok.shapes import Tensor
 from jumok.systems.caption import Looks
 from jumok.systems.captioner import Captioner
 
-Size = tuple[int, int]
+PixelSize = tuple[int, int]
 """Height and width of an image, in the pixels of its boxes."""
 
 
@@ -23,7 +23,7 @@ def caption_tokenizer(language: str) -> str:
     return "ptb" if usual == "13a" else usual
 
 
-def sizes_of(pictures: Iterable[tuple[PictureFiles, str]]) -> list[Size]:
+def picture_sizes(pictures: Iterable[tuple[PictureFiles, str]]) -> list[PixelSize]:
     """The sizes of the images by (folder, name)."""
     shapes = (read_image(files.content(name), files.place(name)).shape for files, name in pictures)
     return [(height, width) for height, width, _ in shapes]
@@ -38,7 +38,7 @@ class Pointed:
     """
 
     files: Sequence[str]
-    sizes: Sequence[Size]
+    sizes: Sequence[PixelSize]
     gold: Gold
 
     def looks(self, texts: Sequence[str], maps: Sequence[Looks | None]) -> Iterator[NounAttention]:

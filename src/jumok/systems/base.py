@@ -30,7 +30,7 @@ for each row, what a search ended with."""
 Facts = dict[str, object]
 """Plain JSON."""
 
-Part = TypeVar("Part")
+Exposed = TypeVar("Exposed")
 
 
 class Contents(NamedTuple):
@@ -157,7 +157,7 @@ class System:
         """The same, for code that does not change them."""
         raise NotImplementedError
 
-    def expose(self, part: Part) -> Part:
+    def expose(self, part: Exposed) -> Exposed:
         """A part of the system for other code, which may change it from now on."""
         if self._exposed is None:
             self._exposed = Contents.of(self._modules())

@@ -113,7 +113,7 @@ class Bert(System):
             if isinstance(folder_or_bundle, Bundle)
             else Path(folder_or_bundle)
         )
-        sizes, encoder, tokenizer = _read_folder(folder)
+        sizes, encoder, tokenizer = _read_bert(folder)
         ready = encoder.eval().to(choose_device(device), dtype_of(precision))
         name = Path(sizes.name_or_path or folder.resolve()).name
         system = cls(name, ready, tokenizer, sizes.max_position_embeddings - 2)
@@ -209,7 +209,7 @@ class _Sizes(BaseModel):
     name_or_path: str = Field("", alias="_name_or_path")
 
 
-def _read_folder(folder: Path) -> tuple[_Sizes, TransformerEncoder, "Tokenizer"]:
+def _read_bert(folder: Path) -> tuple[_Sizes, TransformerEncoder, "Tokenizer"]:
     """The config, the encoder with its weights, and the tokenizer."""
     refuse_other_kinds(folder, "bert")
     file = folder / CONFIG

@@ -29,7 +29,7 @@ from jumok.shapes import Tensor
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, known_origin
 from jumok.systems.caption import Caption, Looks
 from jumok.systems.device import EngineName, EnginePrecision, precision_name
-from jumok.systems.given import pictures_in, texts_in
+from jumok.systems.given import check_pictures, texts_in
 from jumok.systems.loading import load_one, load_tokenizer, read_bundles, reading_of
 from jumok.systems.native.beside_torch import BesideTorch
 from jumok.systems.native.models import choose_engine, engine_serves, lacking, weights_of
@@ -103,7 +103,7 @@ class Captioner(BesideTorch[NativeModel]):
         system = cls(
             model,
             load_tokenizer(bundle),
-            reader_of(config),
+            picture_reader_of(config),
             max_tokens=bundle.config.max_tokens,
             language=bundle.config.target_language,
             reading=reading_of(bundle.config),
@@ -167,7 +167,7 @@ class Captioner(BesideTorch[NativeModel]):
             DataError: an image cannot be read, or not a list of images.
             ConfigError: options contradict each other.
         """
-        pictures_in(pictures)
+        check_pictures(pictures)
         options = replace(
             options,
             beam=options.beam if beam is None else beam,
@@ -271,7 +271,7 @@ class Captioner(BesideTorch[NativeModel]):
             DataError: the numbers of images and captions differ, or an image cannot be read.
             ModelError: the model has one context vector.
         """
-        pictures_in(pictures)
+        check_pictures(pictures)
         texts = texts_in(texts, "captions")
         if len(pictures) != len(texts):
             raise DataError(
@@ -293,7 +293,7 @@ class Captioner(BesideTorch[NativeModel]):
         batch_size: int = 32,
     ) -> list[list[Looks]]:
         """The same for several alignment settings at once: for each the weights of all captions."""
-        pictures_in(pictures)
+        check_pictures(pictures)
         texts = texts_in(texts, "captions")
         looks: list[list[Looks]] = [[] for _ in readings]
         emit(self, GIVEN, len(pictures))
@@ -352,7 +352,7 @@ class Captioner(BesideTorch[NativeModel]):
         return words, of_piece
 
 
-def reader_of(config: CaptionerConfig) -> InputReader:
+def picture_reader_of(config: CaptionerConfig) -> InputReader:
     """The reader of images that the model was trained with."""
     encoder = config.encoder
     if isinstance(encoder, CnnConfig):

@@ -18,7 +18,7 @@ from jumok.models.image_classifier import ImageClassifier
 from jumok.systems.base import GIVEN, ROWS, Facts, System, loaded_from
 from jumok.systems.classification import Classification, ranked
 from jumok.systems.device import PrecisionName, choose_device, dtype_of
-from jumok.systems.given import pictures_in
+from jumok.systems.given import check_pictures
 from jumok.systems.loading import read_bundles
 
 PictureInput = Path | str | Pixels
@@ -90,7 +90,7 @@ class ImageClassification(System):
         Raises:
             DataError: an image cannot be read, or not a list of images.
         """
-        pictures_in(pictures)
+        check_pictures(pictures)
         emit(self, GIVEN, len(pictures))
         fitted = [self.fit(picture) for picture in pictures]
         classifications: list[Classification] = []

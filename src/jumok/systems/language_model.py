@@ -25,17 +25,17 @@ from jumok.errors import BundleError, DataError, Location, ModelError
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, known_origin
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, dtype_of
 from jumok.systems.given import text_of, texts_in
-from jumok.systems.loading import check_size, model_of, only_one, read_bundles
+from jumok.systems.loading import check_vocabulary, load_ready_model, only_one, read_bundles
 from jumok.systems.native.beside_torch import BesideTorch
 from jumok.systems.native.models import choose_engine, native_causal
 from jumok.systems.text_writer import (
     TokenWriter,
     WrittenElsewhere,
+    beam_searched,
     native_writer,
-    searched,
-    tokens_of,
     without_gradients,
     writer_of,
+    written_tokens,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class TextScore:
         return -self.log_probability / math.log(2.0) / self.bytes
 
 
-def together(scored: Iterable[TextScore]) -> TextScore:
+def joined_scores(scored: Iterable[TextScore]) -> TextScore:
     """The score of several texts as if they were one; at least one."""
     scores = list(scored)
     return TextScore(
@@ -180,7 +180,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
         file = bundle.folder / TOKENIZER
         system = cls.__new__(cls)
         system.tokenizer = load_text_tokenizer(file)
-        check_size(bundle, system.tokenizer.size)
+        check_vocabulary(bundle, system.tokenizer.size)
         system.context = bundle.config.max_tokens
         system.documents = _rule(bundle.config.documents, bundle.folder / CONFIG)
         system._precision = choice.precision
@@ -196,7 +196,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
         (bundle,) = bundles
         from jumok.models.causal import CausalLanguageModel
 
-        self._held = model_of(bundle, CausalLanguageModel, device, dtype)
+        self._held = load_ready_model(bundle, CausalLanguageModel, device, dtype)
 
     def _modules(self) -> Sequence[CausalLanguageModel]:
         return [self._model]
@@ -244,7 +244,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
         engine = self.engine
         if engine is None:
             return without_gradients(self._on_torch(ids, options, watch))
-        return tokens_of(self._on_engine(engine, ids, options, watch), engine.pass_reader())
+        return written_tokens(self._on_engine(engine, ids, options, watch), engine.pass_reader())
 
     def writer(
         self,
@@ -284,7 +284,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
             return native_writer(engine, prompt, options, watch)
 
         def tokens() -> Iterator[int]:
-            yield from searched(engine, prompt, options)[0].tokens[len(prompt) :]
+            yield from beam_searched(engine, prompt, options)[0].tokens[len(prompt) :]
 
         return WrittenElsewhere(tokens())
 
@@ -298,7 +298,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
         decoder, nothing = Window(self._model.decoder, self.context), self._model.nothing()
         if options.sample or options.beam == 1:
             stepper = TorchStepper(decoder, nothing)
-            yield from tokens_of(writer_of(stepper, prompt, options, watch), None)
+            yield from written_tokens(writer_of(stepper, prompt, options, watch), None)
             return
         hypotheses = decode(decoder, nothing, options, [prompt])
         emit(self, FOUND, hypotheses)

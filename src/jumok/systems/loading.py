@@ -18,7 +18,7 @@ from jumok.systems.device import PrecisionName, choose_device, dtype_of
 if TYPE_CHECKING:
     import torch
 
-Model = TypeVar("Model")
+ModelKind = TypeVar("ModelKind")
 
 UNDAMAGED = "get an undamaged copy of the bundle"
 
@@ -51,11 +51,11 @@ def opened(folder: Bundle | Path | str) -> Bundle:
 
 def load_one(
     folders: Sequence[Bundle | Path | str],
-    kind: type[Model],
+    kind: type[ModelKind],
     device: str,
     precision: PrecisionName,
     alone: str = "models of this kind do not form an ensemble.",
-) -> tuple[Bundle, Model]:
+) -> tuple[Bundle, ModelKind]:
     """The bundle in the one folder, and its model ready for use.
 
     Args:
@@ -67,7 +67,7 @@ def load_one(
         ConfigError: the device does not exist.
     """
     bundle = only_one([opened(folder) for folder in folders], alone)
-    return bundle, model_of(bundle, kind, choose_device(device), dtype_of(precision))
+    return bundle, load_ready_model(bundle, kind, choose_device(device), dtype_of(precision))
 
 
 def only_one(bundles: Sequence[Bundle], alone: str) -> Bundle:
@@ -81,7 +81,9 @@ def only_one(bundles: Sequence[Bundle], alone: str) -> Bundle:
     return bundles[0]
 
 
-def model_of(bundle: Bundle, kind: type[Model], device: torch.device, dtype: torch.dtype) -> Model:
+def load_ready_model(
+    bundle: Bundle, kind: type[ModelKind], device: torch.device, dtype: torch.dtype
+) -> ModelKind:
     """The model of a bundle, ready for use.
 
     Raises:
@@ -114,11 +116,11 @@ def load_tokenizer(bundle: Bundle) -> Tokenizer:
         tokenizer = Tokenizer.load(file)
     except DataError as error:
         raise BundleError(error.what, got=error.got, do=UNDAMAGED, place=Location(file)) from error
-    check_size(bundle, tokenizer.size)
+    check_vocabulary(bundle, tokenizer.size)
     return tokenizer
 
 
-def check_size(bundle: Bundle, pieces: int) -> None:
+def check_vocabulary(bundle: Bundle, pieces: int) -> None:
     """Raises a BundleError if the sizes of the tokenizer's and the model's vocabulary differ."""
     if pieces != bundle.config.vocabulary_size:
         raise BundleError(

@@ -93,7 +93,7 @@ def text_after(
     return WrittenText(options, options.maximum_length, prompt, beginning=len(prompt), watch=watch)
 
 
-def tokens_of(writer: TokenWriter, reader: PassReader | None) -> Iterator[int]:
+def written_tokens(writer: TokenWriter, reader: PassReader | None) -> Iterator[int]:
     """The tokens of a text, each as soon as it is chosen.
 
     Args:
@@ -134,7 +134,7 @@ class WrittenElsewhere:
         self._tokens = iter(())
 
 
-def searched(
+def beam_searched(
     engine: NativeCausal, prompt: Sequence[int], options: DecodingOptions
 ) -> list[Hypothesis]:
     """The hypotheses of a beam search, which begin with the prompt, best first.

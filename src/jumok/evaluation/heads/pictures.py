@@ -21,7 +21,7 @@ from jumok.data.pictures.batches import as_tensor
 from jumok.data.pictures.corpus import Fitted
 from jumok.data.tokenizer import END, START
 from jumok.errors import ConfigError, DataError
-from jumok.evaluation.captioner import sizes_of
+from jumok.evaluation.captioner import picture_sizes
 from jumok.evaluation.pointing import Gold, NounAttention, cover, points
 from jumok.inspection.heads.grid_cards import AnyHeadCard, GridCard
 from jumok.inspection.heads.grid_measures import GridMeter
@@ -183,7 +183,7 @@ def caption_head_cards_over(
         ):
             _watch(meter, captioner, _cells(captioner, pictures.files, chunk), captions)
         if pointing is not None:
-            sizes = sizes_of((pictures.files, picture.file) for picture in chunk)
+            sizes = picture_sizes((pictures.files, picture.file) for picture in chunk)
             pointing.update(captions, [picture.file for picture in chunk], sizes)
     cards = meter.cards()
     if not cards:

@@ -32,7 +32,7 @@ from jumok.systems.device import EngineName, EnginePrecision, PrecisionName, has
 if TYPE_CHECKING:
     from torch.nn import Module
 
-FURTHEST = 4096
+LONGEST_TARGET = 4096
 """The longest target, in tokens, that the engine writes."""
 
 USE_TORCH = "--engine torch"
@@ -98,7 +98,7 @@ def _refused(bundles: Sequence[Bundle], device: str) -> ConfigError | None:
 
 def engine_serves(options: DecodingOptions) -> bool:
     """Whether the engine searches with these options."""
-    return options.maximum_length <= FURTHEST
+    return options.maximum_length <= LONGEST_TARGET
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from jumok.decoding.rank import Ranker
 from jumok.errors import DataError
 from jumok.systems.translation.glossary import Glossary, Term
 from jumok.systems.translation.inserting import corrected
-from jumok.systems.translation.keeping import Keep, Kept, missing, surplus
+from jumok.systems.translation.keeping import Keep, Kept, missing_in, surplus_in
 from jumok.systems.translation.result import (
     Draft,
     Translation,
@@ -184,7 +184,7 @@ class PartWriter:
         ]
         missing_phrases += [
             (one.start, phrase)
-            for one in missing(kept, draft.text)
+            for one in missing_in(kept, draft.text)
             if (phrase := self._spelt(one, source))
         ]
         places = []
@@ -210,7 +210,7 @@ class PartWriter:
         Strings that a draft has already are required again, except numbers, which may be written in
         another way.
         """
-        absent = {one for draft in drafts for one in missing(kept, draft.text)}
+        absent = {one for draft in drafts for one in missing_in(kept, draft.text)}
         lacking = [
             term.target for term in terms if not all(term.target in one.text for one in drafts)
         ]
@@ -274,8 +274,8 @@ class PartWriter:
         draft: Draft,
         alignment: Sequence[Link] | None,
     ) -> None:
-        inserted = tuple(one.text for one in missing(kept, draft.text))
-        extra = surplus(kept, draft.text)
+        inserted = tuple(one.text for one in missing_in(kept, draft.text))
+        extra = surplus_in(kept, draft.text)
         draft.text = corrected(source, draft.text, kept, extra, alignment, self.spaceless)
         draft.forced = tuple(each for each in draft.forced if each not in inserted)
         draft.inserted = inserted
@@ -333,7 +333,7 @@ class PartWriter:
 
 
 def _faulty(kept: Sequence[Kept], text: str) -> bool:
-    return bool(missing(kept, text) or surplus(kept, text))
+    return bool(missing_in(kept, text) or surplus_in(kept, text))
 
 
 def spelling(text: str, tokenizer: Tokenizer, inside: bool) -> Phrase | None:

@@ -30,7 +30,7 @@ from jumok.inspection.page.tours import built_in
 from jumok.inspection.trace import Level, Trace
 from jumok.kinds import page_facts
 from jumok.systems.loading import load_tokenizer, longest_of, longest_part, reading_of
-from jumok.systems.native.models import FURTHEST, lacking, native_model
+from jumok.systems.native.models import LONGEST_TARGET, lacking, native_model
 
 ENTRY = "exported.js"
 EMBEDDING_TABLES = ("source_table", "target_table")
@@ -73,7 +73,7 @@ class WebTranslator:
         self.bundle, self.kind = bundle, kind
         self.tokenizer, self.max_tokens = load_tokenizer(bundle), longest_part(bundle)
         self.pieces = _page_tokens(bundle, self.tokenizer.model)
-        most = min(options.maximum_length, longest_of(bundle.section) or FURTHEST)
+        most = min(options.maximum_length, longest_of(bundle.section) or LONGEST_TARGET)
         self.options = replace(options, maximum_length=most)
         self.rules = rules_of(self.options, [self.max_tokens + 1])
         model = native_model(bundle, kind)
