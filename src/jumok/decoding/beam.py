@@ -22,7 +22,8 @@ class Extended:
     """A hypothesis with one token more.
 
     Attributes:
-        value: the log-probability of the token alone. total: that of the whole hypothesis.
+        value: the log-probability of the token alone.
+        total: that of the whole hypothesis.
     """
 
     parent: int
@@ -36,7 +37,8 @@ class BeamCandidate:
     """A hypothesis that a step of the search considers.
 
     Attributes:
-        kept: stays in the beam. finished: ended here with END, among the best of its beam.
+        kept: stays in the beam.
+        finished: ended here with END, among the best of its beam.
     """
 
     extended: Extended
@@ -81,10 +83,8 @@ class BeamRules:
 
 
 class Pool:
-    """The hypotheses of a sentence that have left the beam, the finished and the cut.
-
-    A finished hypothesis is a whole sentence and a cut one only the beginning of one, so the cut
-    ones come after all finished ones, whatever their scores.
+    """The hypotheses of a sentence that have left the beam. The cut ones, which are only beginnings
+    of sentences, come after all finished ones, whatever their scores.
 
     Args:
         wanted: the number of hypotheses that are returned.
@@ -133,7 +133,8 @@ class Live:
 
     Attributes:
         total: its log-probability, which is added up in float32.
-        tokens: without START. values: the log-probability of each.
+        tokens: without START.
+        values: the log-probability of each token.
         ancestors: the slots in which its tokens are but the last one, which is in its own.
     """
 
@@ -163,7 +164,6 @@ class SentenceBeam(SentenceSearch):
         self._banned: list[list[int]] = []
 
     def reading(self) -> list[Reading]:
-        """The last token of every hypothesis in the beam."""
         limits, length = self._limits, self._length
         self._banned = self._repeating()
         forced = length < len(self._forced)
@@ -181,7 +181,6 @@ class SentenceBeam(SentenceSearch):
         return readings
 
     def advance(self, step: NextTokens) -> None:
-        """Extends every hypothesis in the beam by every token, and keeps the best."""
         self._read = self._length + 1
         if step.begun.size:
             (begun,) = step.begun  # nothing has branched yet
@@ -203,7 +202,6 @@ class SentenceBeam(SentenceSearch):
         return best
 
     def _asked(self, slot: int) -> tuple[int, ...]:
-        """The tokens whose log-probabilities are wanted for a hypothesis, END first."""
         del slot
         return (self._limits.end,)
 
@@ -278,17 +276,13 @@ class SentenceBeam(SentenceSearch):
         ]
 
     def _settled(self, best: float) -> bool:
-        """Whether no live hypothesis, of which `best` has the highest total, can change the result.
-
-        Its log-probability can only fall and its coverage costs 0 at best. The penalty that
-        divides it is monotone in the length, so it is largest at the next step (where a negative
-        strength rewards short sentences) or at the maximum length.
+        """Whether no live hypothesis, of which `best` has the highest total, can change the
+        result.
         """
         penalty = max(self._penalties[self._longest + 1], self._penalties[self._length + 2])
         return self._pool.settled(np.float32(best) / penalty)
 
     def _finish(self, step: NextTokens, parents: Sequence[int]) -> None:
-        """Moves these to the pool, with END."""
         ends = step.asked[:, 0]
         self._add([(self._live[parent], float(ends[parent])) for parent in parents])
 

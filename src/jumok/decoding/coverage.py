@@ -42,8 +42,7 @@ def covering(models: Sequence[SequenceToSequence], memories: Sequence[Memory]) -
 def _attended(
     model: SequenceToSequence, memory: Memory, hypotheses: Sequence[Sequence[int]]
 ) -> list[Tensor]:
-    """For each attention its mean over the heads, summed over all steps, END's included: (batch
-    source)."""
+    """For each attention its mean over the heads, summed over all steps: (batch source)."""
     sums: dict[str, Tensor] = {}
 
     def hear(site: str, attention: Attention) -> None:

@@ -1,7 +1,4 @@
-"""The limits of every hypothesis: its length, its tokens, its forced prefix.
-
-Importing it imports no torch: the native engine follows the same limits.
-"""
+"""The limits of every hypothesis: its length, its tokens, its forced prefix."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

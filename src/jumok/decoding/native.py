@@ -98,14 +98,13 @@ def decode_natively(
     same: Same | None = None,
     report: Report | None = None,
 ) -> list[list[Hypothesis]]:
-    """`options.nbest` hypotheses for every source, best first (samples: as sampled).
+    """As `decode_with`.
 
-    In float32 they are those of the same models on torch, but where two scores are within rounding
-    of each other (or a sample of the border of two tokens).
+    In float32 the hypotheses are those of the same models on torch, but where two scores are within
+    rounding of each other (or a sample of the border of two tokens).
 
     Args:
         sources: their tokens, END included, or Memories.
-        prefixes, constraints, same, report: as in `decode_with`.
 
     Raises:
         ConfigError, ModelError: as `decode_with` and `NativeModel.search`.
@@ -152,7 +151,6 @@ class NativeStepper(OnEngine):
         return columns[0][:, None] if new == 1 else np.stack(columns, axis=1)
 
     def _after(self, rows: SentenceReadings, column: int) -> Scores:
-        """The log-probabilities after one of the tokens that are read."""
         read = [self._row(sentence, _one_token(one, column)) for sentence, one in rows]
         return read_rows(self._session, read, self.vocabulary)
 
@@ -162,12 +160,10 @@ class NativeStepper(OnEngine):
 
 
 class WindowedStepper(OnEngine):
-    """Reads for the searches of one text, which may be longer than the context of its model.
+    """Reads for the searches of one text, which may be longer than the context of its model
+    (`decoding/window.py`).
 
-    What is in the context is what `decoding/window.py` says, the same on torch.
-
-    All rows of a step are at one place. When the context is full, each hypothesis reads the last
-    half of it again, in a slot of its own.
+    When the context is full, each hypothesis reads the last half of it again, in a slot of its own.
 
     Args:
         request: without a source, with room for a context in every slot.

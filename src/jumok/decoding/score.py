@@ -21,9 +21,6 @@ def score_pairs(
 ) -> list[Hypothesis]:
     """Every target as a finished hypothesis: the log-probability of each token and of END.
 
-    All positions at once, by the decoder's `forward`; the numbers are those of decoding the same
-    target step by step.
-
     Args:
         targets: one a row of the memory, without START and END; may be empty.
         limits: only its start and end tokens are used. None: the defaults.

@@ -1,8 +1,8 @@
 """Steps of a model, which searches share: hypotheses go in, and the next tokens of each come out.
 
-A search does not know who computes: torch (`decoding/torch_stepper.py`), the native engine
-(`decoding/native.py`) or several models together (`Ensemble`). It says with each row what it wants
-to know, so that a GPU copies the few best tokens to the host and not a whole vocabulary.
+A search does not know who computes: torch, the native engine or several models together
+(`Ensemble`). It says with each row what it wants to know, so that a GPU copies the few best tokens
+to the host and not a whole vocabulary.
 """
 
 from __future__ import annotations
@@ -78,14 +78,13 @@ class NextTokens:
     whole: Scores | None
 
     def part(self, first: int, last: int) -> NextTokens:
-        """The rows of one search."""
         at = slice(first, last)
         whole = None if self.whole is None else self.whole[at]
         return NextTokens(self.tokens[at], self.values[at], self.asked[at], self.begun[at], whole)
 
 
 class Stepper(ABC, Generic[Device]):
-    """A model that reads tokens of hypotheses, step by step; a step's rows are at one place."""
+    """A model that reads tokens of hypotheses; a step's rows are at one place."""
 
     vocabulary: int
 
@@ -105,7 +104,6 @@ class Stepper(ABC, Generic[Device]):
         """The logarithm of the mean probability over several models."""
 
     def step(self, rows: SentenceReadings) -> NextTokens:
-        """Reads tokens."""
         return self.reduced(self.scores(rows), [reading for _, reading in rows])
 
 
@@ -158,7 +156,7 @@ class SentenceSearch(ABC):
 
     @abstractmethod
     def hypotheses(self) -> list[Hypothesis]:
-        """The hypotheses, best first.
+        """Best first.
 
         Raises:
             ModelError: the model gave no token a probability.
@@ -239,9 +237,6 @@ def _take_out(scores: Scores, tokens: Sequence[int | None]) -> None:
 def largest(scores: Scores, count: int) -> tuple[npt.NDArray[np.int64], Scores]:
     """The `count` largest of each row, falling; of equals the one further left comes first.
 
-    The `count`-th largest of the blocks' maxima is at most the `count`-th largest score, and few
-    scores reach it; only these are sorted.
-
     Args:
         scores: (rows size).
 
@@ -270,7 +265,9 @@ def largest(scores: Scores, count: int) -> tuple[npt.NDArray[np.int64], Scores]:
 def _largest_candidates(
     scores: Scores, count: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The rows and places of all scores that may be among the `count` largest of their row."""
+    """The rows and places of all scores that may be among the `count` largest of their row: the
+    `count`-th largest of the blocks' maxima is at most the `count`-th largest score.
+    """
     rows, whole = len(scores), scores.shape[1] // PARTITION_BLOCK * PARTITION_BLOCK
     blocks = scores[:, :whole].reshape(rows, -1, PARTITION_BLOCK)
     half = PARTITION_BLOCK // 2

@@ -42,8 +42,7 @@ def decode(
     """`options.nbest` hypotheses for every row of the memory, best first (samples: as sampled).
 
     Args:
-        prefixes, constraints, same, report: as in `decode_with`.
-        cover: gives the log coverage; needed for a coverage penalty (`decoding/coverage.py`).
+        prefixes, constraints, same, cover, report: as in `decode_with`.
 
     Raises:
         ConfigError, ModelError: as `decode_with`.
@@ -64,7 +63,7 @@ def lengths_of(memory: Memory) -> list[int]:
 
 
 class TorchStepper(Stepper[Tensor], Generic[State]):
-    """A decoder on torch, on any device. It keeps a state of all rows that it has read last."""
+    """A decoder on torch, which keeps a state of all rows that it has read last."""
 
     def __init__(self, decoder: Decoder[State], memory: Memory) -> None:
         self.vocabulary = decoder.vocabulary_size
@@ -74,7 +73,6 @@ class TorchStepper(Stepper[Tensor], Generic[State]):
 
     @torch.inference_mode()
     def scores(self, rows: SentenceReadings) -> Float[Tensor, "rows new vocabulary"]:
-        """The log-probabilities after each token that is read."""
         device = self._memory.states.device
         tokens = torch.tensor([reading.tokens for _, reading in rows], device=device)
         if self._state is None:

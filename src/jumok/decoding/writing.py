@@ -52,7 +52,6 @@ class WrittenText(SentenceSearch):
         self._banned: list[int] = []
 
     def reading(self) -> list[Reading]:
-        """Its last token, or its beginning."""
         if self._over:
             return []
         limits, length = self._limits, len(self.tokens)
@@ -96,7 +95,6 @@ class WrittenText(SentenceSearch):
             self._counts.note(token)
 
     def hypotheses(self) -> list[Hypothesis]:
-        """The text, with the model's own log-probabilities."""
         return [self._options.ranker.rate(self.tokens, self._values)]
 
     def _best(self, step: NextTokens) -> tuple[int, float]:
@@ -108,7 +106,6 @@ class WrittenText(SentenceSearch):
         return self._limits.end, -np.inf
 
     def _drawn(self, step: NextTokens) -> tuple[int, float]:
-        """The token that is chosen from all log-probabilities, lowered by penalties."""
         assert step.whole is not None
         (scores,) = step.whole
         scores[self._banned] = -np.inf

@@ -1,8 +1,7 @@
-"""The base class of all systems.
+"""The base class of all systems. Importing it imports no torch.
 
 A system may be used by any number of threads at once. Its models are ordinary torch modules: they
-may be inspected, changed, hooked or trained, and the next call of the system computes with what
-they are then. Importing this imports no torch: the native engine needs none.
+may be inspected, changed, hooked or trained, and the next call computes with what they are then.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ Exposed = TypeVar("Exposed")
 
 
 class Contents(NamedTuple):
-    """Everything that models consist of, except the numbers in their parameters.
+    """What models consist of, except the numbers in their parameters.
 
     Attributes:
         parts: modules, their classes, attributes, children and hooks.
@@ -46,7 +45,6 @@ class Contents(NamedTuple):
 
     @classmethod
     def of(cls, models: Sequence[Module]) -> Contents:
-        """What these models consist of now."""
         parts: list[object] = []
         for module in chain.from_iterable(model.modules() for model in models):
             parts += [module, type(module)]
@@ -85,9 +83,8 @@ class System:
     def fingerprint(self) -> str:
         """The fingerprint of its models (`jumok.bundle.fingerprint`).
 
-        It is read once for models that were loaded from bundles, and compared with theirs once
-        other code has had them. Models that were made in memory may be in training; theirs is
-        computed at every call.
+        Read once for models that were loaded from bundles, and compared with theirs once other code
+        has had them; of models that were made in memory it is computed at every call.
 
         Raises:
             BundleError: a bundle was written again after it was loaded.
@@ -102,9 +99,8 @@ class System:
         return {"name": "torch", "precision": self._precision}
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
-        """What the system makes of each text or image file, as plain JSON, with its own defaults.
-
-        This is the one call that all systems share: a server for any of them needs no other.
+        """What the system makes of each text or image file, as plain JSON, with its own defaults:
+        the one call that all systems share.
         """
         raise NotImplementedError
 
@@ -154,7 +150,6 @@ class System:
         return self.expose(self._modules())
 
     def _modules(self) -> Sequence[Module]:
-        """The same, for code that does not change them."""
         raise NotImplementedError
 
     def expose(self, part: Exposed) -> Exposed:
@@ -164,7 +159,6 @@ class System:
         return part
 
     def _has_loaded_weights(self) -> bool:
-        """Whether the weights of its models are those of the bundles."""
         if not self._origins or self._exposed is None:
             return bool(self._origins)
         models = self._modules()
@@ -182,9 +176,7 @@ class System:
             return False
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[object, ...]:
-        """Pickled as its folders and the options of `load`, if its models are as they were loaded;
-        otherwise with its weights.
-        """
+        """Pickled as its folders and the options of `load`; changed models with their weights."""
         if self._is_as_loaded():
             folders = tuple(str(origin.folder.resolve()) for origin in self._origins)
             return _loaded_again, (type(self), folders, dict(self._options))
@@ -201,7 +193,7 @@ AnySystem = TypeVar("AnySystem", bound=System)
 def loaded_from(
     system: AnySystem, bundles: Sequence[Bundle], device: str, precision: EnginePrecision
 ) -> AnySystem:
-    """The system, with a record of where its models come from."""
+    """The system, with its number format and a record of where its models come from."""
     system._precision = "fp32" if precision == "auto" else precision
     return known_origin(system, bundles, device=device, precision=precision)
 

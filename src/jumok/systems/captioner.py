@@ -80,14 +80,9 @@ class Captioner(BesideTorch[NativeModel]):
         precision: EnginePrecision = "auto",
         engine: EngineName = "torch",
     ) -> "Captioner":
-        """The bundle in this folder.
+        """The bundle in this folder; arguments as of `jumok.load`.
 
-        Args:
-            precision: "int8" is one of the native engine alone; "auto" is there that of the bundle,
-                otherwise "fp32".
-            engine: "native" searches for captions several times faster on a CPU; "auto" is that
-                where it serves the decoder and there is no GPU. Images are always read by torch, in
-                float32 then, so the model is there twice.
+        Images are always read by torch, in float32 beside the engine, so the model is there twice.
 
         Raises:
             BundleError: a bundle is missing, damaged or unsafe, or there are several.
@@ -126,7 +121,6 @@ class Captioner(BesideTorch[NativeModel]):
 
     @property
     def model(self) -> Model:
-        """Its model, which may be changed."""
         return self.expose(self._model)
 
     def _modules(self) -> Sequence[Model]:
@@ -232,7 +226,6 @@ class Captioner(BesideTorch[NativeModel]):
             yield replace(best, alternatives=tuple(others))
 
     def _search(self, memory: Memory, options: DecodingOptions) -> list[list[Hypothesis]]:
-        """For each image its hypotheses, best first."""
         searched = (
             engine_serves(options) and not options.coverage_penalty
         )  # which is refused for images
@@ -317,7 +310,7 @@ class Captioner(BesideTorch[NativeModel]):
         written: Sequence[tuple[int, Sequence[int]]],
         readings: Sequence[AlignmentSetting],
     ) -> Iterator[list[Looks]]:
-        """The weights of each text, in one pass over all: (row of the memory, its tokens)."""
+        """The weights of each text, (row of the memory, its tokens), in one pass over all."""
         longest = max(len(pieces) for _, pieces in written)
         device = memory.states.device
         rows = torch.tensor([row for row, _ in written], device=device)
@@ -340,9 +333,8 @@ class Captioner(BesideTorch[NativeModel]):
         return Looks(words, merged.unflatten(1, self._model.grid))
 
     def words_of(self, pieces: Sequence[int]) -> tuple[tuple[str, ...], list[int]]:
-        """The words that plain spaces separate, and for each token the index of its word.
-
-        Both are empty if tokens and words do not match.
+        """The words that plain spaces separate, and for each token the index of its word; both are
+        empty if tokens and words do not match.
         """
         words = tuple(plain_words(self._text(pieces)))
         of_piece = self.tokenizer.words(pieces)

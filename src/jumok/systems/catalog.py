@@ -26,7 +26,6 @@ class OpenedModel:
 
     @property
     def kind(self) -> Kind:
-        """The record of its kind of model."""
         return KINDS[self.task]
 
     @property
@@ -42,11 +41,7 @@ class OpenedModel:
         engine: EngineName = "torch",
         threads: int = 0,
     ) -> System:
-        """The system, with its weights.
-
-        Args:
-            engine: "auto" is the native engine where it serves the model.
-            threads: of the native engine; 0: one for each core.
+        """The system, with its weights; arguments as of `load`.
 
         Raises:
             BundleError: the weights are damaged, or the models do not form an ensemble.

@@ -75,7 +75,6 @@ class ImageClassification(System):
 
     @property
     def models(self) -> tuple[ImageClassifier, ...]:
-        """Its models, which may be changed."""
         return self.expose(self._models)
 
     def _modules(self) -> Sequence[ImageClassifier]:

@@ -1,8 +1,4 @@
-"""Language model system: it continues prompts and scores texts.
-
-On the native engine, importing and using this imports no torch. The model on torch is loaded when
-it is first needed: for listeners and changes, and for code that asks for it.
-"""
+"""Language model system: it continues prompts and scores texts. Importing it imports no torch."""
 
 from __future__ import annotations
 
@@ -60,7 +56,7 @@ class TextScore:
 
     @property
     def log_probability(self) -> float:
-        """The sum of the log-probabilities: a natural logarithm."""
+        """A natural logarithm."""
         return math.fsum(self.token_log_probabilities)
 
     @property
@@ -80,7 +76,7 @@ class TextScore:
 
 
 def joined_scores(scored: Iterable[TextScore]) -> TextScore:
-    """The score of several texts as if they were one; at least one."""
+    """The score of several texts, at least one, as if they were one."""
     scores = list(scored)
     return TextScore(
         tuple(token for one in scores for token in one.tokens),
@@ -90,7 +86,6 @@ def joined_scores(scored: Iterable[TextScore]) -> TextScore:
 
 
 def _rule(documents: str, file: Path) -> Rule:
-    """The rule that a bundle names for what is one document."""
     for known in get_args(Rule):
         if documents == known:
             return known
@@ -107,7 +102,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
     """A causal language model with its tokenizer.
 
     Attributes:
-        model: on torch. One on the native engine loads it when it is first read; torch computes
+        model: on torch. On the native engine it is loaded when it is first read; torch computes
             once it is hooked or changed, with what it is then.
 
     Args:
@@ -142,7 +137,6 @@ class LanguageModel(BesideTorch[NativeCausal]):
 
     @property
     def model(self) -> CausalLanguageModel:
-        """The model on torch, which the code that has it may change."""
         return self.expose(self._model)
 
     @property
@@ -161,14 +155,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
         precision: EnginePrecision = "auto",
         engine: EngineName = "torch",
     ) -> LanguageModel:
-        """The bundle in this folder.
-
-        Args:
-            precision: "int8" is one of the native engine alone; "auto" is there that of the bundle,
-                otherwise "fp32".
-            engine: "native" is several times faster on a CPU; "auto" is that where it serves the
-                model and there is no GPU. The model on torch is loaded when it is needed: for
-                listeners and changes.
+        """The bundle in this folder; arguments as of `jumok.load`.
 
         Raises:
             BundleError: a bundle is missing, damaged or unsafe, or there are several.
@@ -210,8 +197,8 @@ class LanguageModel(BesideTorch[NativeCausal]):
     ) -> Iterator[str]:
         """The text that follows `prompt`, in parts, each as soon as it is final.
 
-        Text longer than the model's context is read and written in a sliding window: see
-        `jumok.decoding.window`. Beam search has no final text before its end, so it yields one
+        Text longer than the model's context is read and written in a sliding window
+        (`jumok.decoding.window`). Beam search has no final text before its end, so it yields one
         part.
 
         Args:
@@ -279,7 +266,6 @@ class LanguageModel(BesideTorch[NativeCausal]):
     def _on_engine(
         self, engine: NativeCausal, prompt: list[int], options: DecodingOptions, watch: Watch | None
     ) -> TokenWriter:
-        """What writes token by token, or what a search finds."""
         if options.sample or options.beam == 1:
             return native_writer(engine, prompt, options, watch)
 
@@ -347,7 +333,6 @@ class LanguageModel(BesideTorch[NativeCausal]):
     def _score_windows(
         self, windows: Sequence[_Span], encoded: list[list[int]], values: list[list[float]]
     ) -> None:
-        """Writes the log-probabilities of the tokens that these windows predict."""
         engine = self.engine
         texts = [encoded[one.row][one.start : one.end + 1] for one in windows]
         if engine is not None:

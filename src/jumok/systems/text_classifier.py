@@ -61,7 +61,6 @@ class TextClassification(System):
 
     @property
     def model(self) -> TextClassifier:
-        """Its model, which may be changed."""
         return self.expose(self._model)
 
     def _modules(self) -> Sequence[TextClassifier]:

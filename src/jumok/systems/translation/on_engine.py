@@ -57,7 +57,6 @@ class EngineSearcher:
         self.layers = min(layers)
 
     def read(self, sources: Sequence[Sequence[int]]) -> ReadSources:
-        """These sources in one batch."""
         return EngineSources(self, sources, range(len(sources)), set())
 
 
@@ -81,7 +80,6 @@ class EngineSources:
         self._again: ReadSources | None = None
 
     def select(self, rows: Sequence[int]) -> "EngineSources":
-        """Some of them."""
         chosen = [self._sources[row] for row in rows]
         return EngineSources(self._searcher, chosen, [self._rows[row] for row in rows], self.left)
 
@@ -92,7 +90,6 @@ class EngineSources:
         constraints: Sequence[Constraints] | None = None,
         report: Report | None = None,
     ) -> list[list[Hypothesis]]:
-        """For each source its hypotheses, best first."""
         if not self._fits():
             return self._on_torch().search(options, prefixes, constraints, report)
         same = partial(written_text, self._searcher.tokenizer) if options.nbest > 1 else None
@@ -101,7 +98,6 @@ class EngineSources:
         )
 
     def score(self, targets: Sequence[Sequence[int]], ranker: Ranker) -> list[Hypothesis]:
-        """A given target for each source, with its log-probabilities."""
         if not self._fits(targets):
             return self._on_torch().score(targets, ranker)
         scored = [
@@ -118,7 +114,6 @@ class EngineSources:
     def attention(
         self, targets: Sequence[Sequence[int]], setting: AlignmentSetting | None = None
     ) -> list[Weights]:
-        """For each target how much its tokens attended to each source token, and to END."""
         if not self._fits(targets):
             return self._on_torch().attention(targets, setting)
         seen = [

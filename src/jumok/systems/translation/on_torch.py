@@ -39,11 +39,9 @@ class TorchSearcher:
 
     @property
     def layers(self) -> int:
-        """The number of the decoder's cross-attentions; of several models the fewest."""
         return min(len(model.cross_sites) for model in self.aligner.models)
 
     def read(self, sources: Sequence[Sequence[int]]) -> "TorchSources":
-        """These sources in one batch."""
         return TorchSources(self.system, self.aligner, sources)
 
 
@@ -67,7 +65,6 @@ class TorchSources:
 
     @property
     def memories(self) -> list[Memory]:
-        """What the encoders wrote."""
         if self._memories is None:
             every = list(range(len(self._sources)))
             with timed("encode", "torch"):
@@ -75,7 +72,6 @@ class TorchSources:
         return self._memories
 
     def select(self, rows: Sequence[int]) -> "TorchSources":
-        """Some of them; what was read is not read again."""
         chosen, memories = [self._sources[row] for row in rows], self._memories
         if memories is not None:
             at = torch.tensor(rows, device=memories[0].states.device)
@@ -89,7 +85,6 @@ class TorchSources:
         constraints: Sequence[Constraints] | None = None,
         report: Report | None = None,
     ) -> list[list[Hypothesis]]:
-        """For each source its hypotheses, best first."""
         models, tokenizer = self._aligner.models, self._aligner.tokenizer
         same = partial(written_text, tokenizer) if options.nbest > 1 else None
         with torch.no_grad():
@@ -104,7 +99,6 @@ class TorchSources:
         return hypotheses
 
     def score(self, targets: Sequence[Sequence[int]], ranker: Ranker) -> list[Hypothesis]:
-        """A given target for each source, with its log-probabilities."""
         with torch.no_grad():
             scored = [
                 score_pairs(model.decoder, memory, targets)
@@ -115,7 +109,6 @@ class TorchSources:
     def attention(
         self, targets: Sequence[Sequence[int]], setting: AlignmentSetting | None = None
     ) -> list[Weights]:
-        """For each target how much its tokens attended to each source token, and to END."""
         aligner = self._aligner
         if setting is not None:
             readings = [setting if model.cross_sites else None for model in aligner.models]

@@ -1,4 +1,4 @@
-"""Translations and their attention. Importing this imports no torch."""
+"""Translations, and what is known of them. Importing this imports no torch."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 class Translation:
     """A line's translation, and its probability by the model.
 
-    Words are what plain spaces separate. A line of several sentences, or one too long for the
-    model, was translated in segments: everything here is then the segments' one after another, and
-    `score` is their sum.
+    Words are what plain spaces separate. Of a line that was translated in segments, everything here
+    is the segments' one after another, and `score` is their sum.
 
     Attributes:
         text: one line, never with a line break in it; "" for a line without a word.
@@ -37,18 +36,16 @@ class Translation:
         source_tokens: the tokens that were read, without END.
         alignment: (source word, target word), both from 0. None if it was not requested, or if the
             model has no attention.
-        alternatives: the second best, the third best, ..., if more than one was requested; no two
-            have the same text.
-        confidence: 0 to 1; for a line of several segments that of the least certain one. None for
-            a line without a word. If the model's card has a calibration
-            (`jumok.bundle.confidence`), the probability that the translation is right, in the sense
-            that the calibration names. Otherwise, and for given translations and ensembles, the
-            geometric mean of the probabilities that the model gave the tokens and END, which
-            measures how sure the model is and not how likely the translation is right.
+        alternatives: the second best, the third best, ..., if requested; no two have the same text.
+        confidence: 0 to 1, that of the least certain segment; None for a line without a word. If
+            the model's card has a calibration (`jumok.bundle.confidence`), the probability that the
+            translation is right, in the sense that the calibration names. Otherwise, and for given
+            translations and ensembles, the geometric mean of the probabilities that the model gave
+            the tokens and END: how sure the model is, and not how likely the translation is right.
         forced: what constrained search wrote: the glossary's terms, and kept strings that the plain
             search had left out.
-        inserted: kept strings that were inserted where the alignment puts them, since the model
-            could not write them; tokens and log-probabilities are those of the text with them.
+        inserted: kept strings that the model could not write, inserted where the alignment puts
+            them; tokens and log-probabilities are those of the text with them.
     """
 
     text: str
@@ -68,7 +65,6 @@ class Translation:
         return fsum(self.token_log_probabilities)
 
     def facts(self) -> Facts:
-        """As plain JSON."""
         alternatives = [other.facts() for other in self.alternatives]
         own = {"log_probability": self.log_probability, "alternatives": alternatives}
         return asdict(self) | own
@@ -156,7 +152,7 @@ class Likelihood:
 
     @property
     def loss(self) -> float:
-        """Nats per token: the mean over tokens, not over lines or batches."""
+        """Nats a token."""
         return -self.log_probability / self.tokens
 
     @property

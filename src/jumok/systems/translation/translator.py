@@ -5,9 +5,7 @@ several sentences is cut after each, unless the model was trained on such lines,
 than those of its training at sentence ends (otherwise at commas, at spaces, or anywhere); the
 segments are translated and joined. Whatever characters come in, no line break goes out.
 
-The native engine searches where it serves the models, and importing this imports no torch then. The
-models on torch are loaded when they are first needed; torch computes once they are hooked or
-changed (`systems/native/beside_torch.py`).
+Importing this imports no torch.
 """
 
 from __future__ import annotations
@@ -65,8 +63,8 @@ class Translator(TranslationModels, FileTranslator):
     """One model, or an ensemble of several with one tokenizer.
 
     Attributes:
-        models: on torch. A Translator on the native engine loads them when they are first read;
-            torch computes once they are hooked or changed, with what they are then.
+        models: on torch. On the native engine they are loaded when they are first read; torch
+            computes once they are hooked or changed, with what they are then.
         left: the number of lines that the native engine has left to torch.
 
     Args:
@@ -131,13 +129,7 @@ class Translator(TranslationModels, FileTranslator):
     ) -> Translator:
         """The bundles in these folders; several become an ensemble.
 
-        Args:
-            device: "auto" is a GPU if there is one.
-            precision: "bf16" is up to twice as fast on CPUs with native bfloat16; "int8", of the
-                native engine alone, is faster still; "auto" is there that of the bundle.
-            engine: "native" is several times faster on a CPU, and in "fp32" gives the same
-                translations; "auto" is that where it serves the model and there is no GPU.
-            threads: of the native engine, which translate a batch each; 0: one for each core.
+        Arguments are those of `jumok.load`; the native engine's threads translate a batch each.
 
         Raises:
             BundleError: a bundle is missing, damaged or unsafe, or the bundles' tokenizers differ.
@@ -272,7 +264,7 @@ class Translator(TranslationModels, FileTranslator):
         return language_code(self.target_language) in WITHOUT_SPACES
 
     def segments(self, lines: Sequence[str], split: Split = "auto") -> list[Segment]:
-        """What is translated at once: the lines, cut as `translate` cuts them."""
+        """The lines, cut as `translate` cuts them."""
         languages = self.source_language, self.target_language
         apart = cuts_sentences(split, languages, self.sentences)
         limit = None if split == "none" else self.max_tokens
@@ -377,7 +369,7 @@ def _refuse_glossary(terms: Glossary | None) -> None:
 
 
 def _each(batches: Sequence[list[int]], write: Callable[[list[int]], None], threads: int) -> None:
-    """Writes every batch: the engine computes without Python's lock, so in several threads."""
+    """The engine computes without Python's lock, so in several threads."""
     if min(threads, len(batches)) < 2:
         for rows in batches:
             write(rows)
