@@ -73,10 +73,8 @@ SHORTENED: dict[str, Shorten] = {"int8": as_int8, "bf16": as_bfloat16}
 
 @contextmanager
 def computing_in(model: nn.Module, precision: str) -> Iterator[None]:
-    """While entered, linear layers round their inputs as the engine does in this precision.
-
-    The weights have to be those of the bundle with fewer bits. Only layers that are called as
-    modules take part, thus not the recurrent matrices inside an RNN's kernels.
+    """While entered, linear layers that are called as modules round their inputs as the engine does
+    in this precision; the weights have to be those of the bundle with fewer bits.
     """
     shorten = SHORTENED[precision]
     with ExitStack() as hooks:

@@ -55,11 +55,7 @@ class Pointed:
 def choose_pointing_setting(
     captioner: Captioner, pictures: Sequence[Tensor], texts: Sequence[str], pointed: Pointed
 ) -> AlignmentSetting:
-    """The layer, step and head that point correctly most often, over reference captions.
-
-    In one model of two layers with four heads, one head pointed at 88 % of the objects, and the
-    mean of its layer at 43 %.
-    """
+    """The layer, step and head that point correctly most often, over reference captions."""
     count = heads_of(captioner._model)
     settings = [
         AlignmentSetting(layer, at_input, head)

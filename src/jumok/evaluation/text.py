@@ -34,8 +34,8 @@ def score_text(
 ) -> list[Score]:
     """Corpus scores of translations against one reference each.
 
-    The interval is sacreBLEU's: the middle 95 % of `resamples` bootstrap samples of the sentences,
-    given as mean ± half the width.
+    The interval is sacreBLEU's, the middle 95 % of `resamples` bootstrap samples, as mean ± half
+    the width.
 
     Args:
         target_language: a code such as "ko", which chooses the tokenizer.
@@ -78,10 +78,8 @@ def score_text(
 
 
 def bleu_tokenizer(language: str) -> str:
-    """sacreBLEU's tokenizer for this language.
-
-    Korean and Japanese use MeCab if it is installed, otherwise characters; Chinese uses sacreBLEU's
-    own tokenizer; other languages without spaces use characters; all others 13a.
+    """sacreBLEU's tokenizer for this language: for Korean and Japanese MeCab if it is installed,
+    for languages without spaces characters.
     """
     code = language_code(language)
     if code == "ko":

@@ -245,14 +245,14 @@ def _tokenizer(file: Path, pieces: int) -> "Tokenizer":
 
     read = tokenizers.Tokenizer.from_file
     try:
-        found = read(str(file))
+        tokenizer = read(str(file))
     except Exception as error:  # the library has no class for faults of a file
         raise ValueError(str(error)) from None
-    if found.get_vocab_size() > pieces:
-        raise ValueError(f"{found.get_vocab_size():,} subwords, and the model has {pieces:,}")
-    found.no_padding()
-    found.no_truncation()
-    return found
+    if tokenizer.get_vocab_size() > pieces:
+        raise ValueError(f"{tokenizer.get_vocab_size():,} subwords, and the model has {pieces:,}")
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
 
 
 def _section(sizes: _Sizes) -> MaskedConfig:

@@ -142,12 +142,12 @@ def load(
         ConfigError: the device does not exist, or the engine does not serve the model.
     """
     opened = open_model(*folders)
-    found = opened.kind.entry("system")
-    if not issubclass(found, kind):
+    system = opened.kind.entry("system")
+    if not issubclass(system, kind):
         raise BundleError(
             "this bundle holds another kind of model.",
             expected=kind.__name__,
-            got=found.__name__,
+            got=system.__name__,
             place=Location(Path(folders[0])),
         )
     return opened.load(device, precision, engine, threads)

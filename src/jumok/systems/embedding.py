@@ -65,15 +65,15 @@ class GivenVectors:
         batch_size: int = 32,  # noqa: ARG002  (batches do not make a look-up faster)
     ) -> Float[torch.Tensor, "texts dim"]:
         """Zeros for a text of which no word has a vector."""
-        found = [self.word_vectors(text)[1] for text in texts]
-        sums = [vectors.sum(0) / max(len(vectors), 1) for vectors in found]
+        words = [self.word_vectors(text)[1] for text in texts]
+        sums = [vectors.sum(0) / max(len(vectors), 1) for vectors in words]
         import torch
 
         return torch.stack(sums) if sums else self._matrix[:0]
 
     def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[torch.Tensor, "words dim"]]:
-        found = [(word, self._space.row(word)) for word in plain_words(normalize(text))]
-        known = [(word, row) for word, row in found if row is not None]
+        rows = [(word, self._space.row(word)) for word in plain_words(normalize(text))]
+        known = [(word, row) for word, row in rows if row is not None]
         return tuple(word for word, _ in known), self._matrix[[row for _, row in known]]
 
     def word_space(self) -> WordSpace:

@@ -33,8 +33,7 @@ class TextWriter:
     """Writes one text token by token.
 
     On the engine others make the passes; on torch `next` never asks for one. In float32 the tokens
-    are the same, from equal seeds too, unless two tokens are within rounding of each other (or a
-    sample of the border between two).
+    are the same, unless two are within rounding of each other.
 
     Args:
         close: frees what the reading needs.
@@ -60,11 +59,7 @@ class TextWriter:
 def native_writer(
     engine: NativeCausal, prompt: Sequence[int], options: DecodingOptions, watch: Watch | None
 ) -> TextWriter:
-    """A writer on the engine.
-
-    Raises:
-        MemoryError: there is not enough memory.
-    """
+    """A writer on the engine; a MemoryError where there is not enough memory."""
     growing = engine.begin()
 
     def read(reading: Reading) -> Passes[NextTokens]:

@@ -140,11 +140,8 @@ def weights_of(model: "Module") -> Arrays:
 
 
 def native_copy(config: ModelSection, weights: Arrays, kind: Kind) -> NativeModel:
-    """A model on the engine, which has to serve it, with copies of these weights.
-
-    Args:
-        weights: by their names in a bundle, float32.
-        kind: the number format in which it computes.
+    """A model on the engine, which has to serve it, with copies of these weights (float32, by
+    name).
     """
     return _native(config, StoredModel(weights, kind, {}))
 
@@ -159,9 +156,6 @@ def _native(config: ModelSection, stored: StoredModel) -> NativeModel:
 def native_model(bundle: Bundle, kind: Kind) -> NativeModel:
     """The model of a bundle on the engine, which has to serve it.
 
-    Args:
-        kind: the number format of its weights.
-
     Raises:
         BundleError: the weights are damaged, or not those that config.json describes.
     """
@@ -175,10 +169,9 @@ def native_model(bundle: Bundle, kind: Kind) -> NativeModel:
 
 
 def native_causal(bundle: Bundle, kind: Kind) -> NativeCausal:
-    """The language model of a bundle on the engine, which has to serve it.
+    """As `native_model`, of a language model.
 
     Raises:
-        BundleError: the weights are damaged, or not those that config.json describes.
         ModelError: the model has fewer positions than its context has tokens.
     """
     config = bundle.section
@@ -189,11 +182,7 @@ def native_causal(bundle: Bundle, kind: Kind) -> NativeCausal:
 
 
 def _stored_model(bundle: Bundle, kind: Kind, expected: Tensors | None, looks: int) -> StoredModel:
-    """The weights of a bundle, which have to be these tensors.
-
-    Args:
-        looks: the number of cross-attentions.
-    """
+    """The weights of a bundle, which have to be these tensors, with so many cross-attentions."""
     assert expected is not None, "the engine serves only parts that say what they are"
     check_size(bundle, bundle.section)
     check_alignment(bundle, looks)
@@ -215,5 +204,4 @@ def _stored_model(bundle: Bundle, kind: Kind, expected: Tensors | None, looks: i
 
 
 def is_table(name: str) -> bool:
-    """Whether this is the name of a table of embeddings."""
     return name.endswith("embedding.table")

@@ -109,7 +109,7 @@ def found_in(kept: Sequence[Kept], text: str) -> list[tuple[Kept, Span | None]]:
     standing = _Standing(kept, text)
     in_order = sorted(kept, key=lambda one: (one.kind, -len(one.text)))
     places = [(one, standing.take(one)) for one in in_order]
-    return sorted(places, key=lambda found: found[0].start)
+    return sorted(places, key=lambda place: place[0].start)
 
 
 def missing_in(kept: Sequence[Kept], text: str) -> list[Kept]:

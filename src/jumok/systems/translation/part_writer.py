@@ -35,9 +35,9 @@ ANCHORS = (".", ",", "-", "a", "1", "(", "가", "的")
 class PartWriter:
     """Writes the translations of the segments of one call of `translate`.
 
-    The required strings of a segment are looked up in what the search finds. If one is missing, the
-    segment is searched again, with constraints; and kept strings that even that cannot write are
-    inserted where the alignment puts them, and the whole is scored again.
+    If a required string is missing in what the search finds, the segment is searched again, with
+    constraints; kept strings that even that cannot write are inserted where the alignment puts
+    them, and the whole is scored again.
 
     Attributes:
         ranker: computes the scores of texts that were changed.
@@ -87,12 +87,7 @@ class PartWriter:
         options: DecodingOptions,
         prefixes: Prefixes | None,
     ) -> None:
-        """Searches again for the segments that lack a string that the vocabulary can spell.
-
-        A hypothesis may exceed the length of the one before by little more than what it lacks:
-        otherwise the search would postpone strings that the model finds improbable, and lengthen
-        the text until they hardly affect its score.
-        """
+        """Searches again for the segments that lack a string that the vocabulary can spell."""
         limits = options.limits
         room = [limits.longest_of(len(part.ids) + 1) for part in parts]
         groups: dict[int, list[tuple[int, Constraints, tuple[str, ...]]]] = {}
@@ -102,6 +97,7 @@ class PartWriter:
             most = min(MOST_FORCED, room[row])
             if not names or (not terms[row] and (options.sample or needed > most)):
                 continue
+            # a longer one would postpone strings that the model finds improbable
             length = len(drafts[row][0].hypothesis.tokens) + needed
             most = min(length + -length % LENGTH_STEP, room[row])
             groups.setdefault(most, []).append((row, phrases, names))
@@ -137,11 +133,8 @@ class PartWriter:
         group: Sequence[tuple[int, Constraints, tuple[str, ...]]],
         searched: Sequence[list[Hypothesis]],
     ) -> None:
-        """Adds hypotheses that have the first missing string where the alignment puts it.
-
-        A narrow beam loses a string that is improbable at every place, and then writes it last. So
-        the best draft is kept up to the word that is linked to the string's source word, the string
-        follows, and the search continues from there.
+        """Adds hypotheses that continue the best draft up to where the alignment puts the first
+        missing string, and this string: a narrow beam would write it last.
         """
         if not self.aligns:
             return
@@ -205,11 +198,7 @@ class PartWriter:
     def _wanted(
         self, source: str, terms: Sequence[Term], kept: Sequence[Kept], drafts: Sequence[Draft]
     ) -> tuple[list[Phrase], tuple[str, ...]]:
-        """What a second search must write, and what of it some draft lacks; empty if none does.
-
-        Strings that a draft has already are required again, except numbers, which may be written in
-        another way.
-        """
+        """What a second search must write, and what of it some draft lacks; empty if none does."""
         absent = {one for draft in drafts for one in missing_in(kept, draft.text)}
         lacking = [
             term.target for term in terms if not all(term.target in one.text for one in drafts)
@@ -235,7 +224,6 @@ class PartWriter:
         return phrase
 
     def _spelt(self, one: Kept, source: str) -> Phrase | None:
-        """Its spelling as in the source: as a word, or directly after another letter."""
         glued = one.start > 0 and source[one.start - 1] != " "
         return spelling(one.text, self.tokenizer, inside=glued or self.spaceless)
 
@@ -340,8 +328,7 @@ def spelling(text: str, tokenizer: Tokenizer, inside: bool) -> Phrase | None:
     """The token sequences that write `text`; None if the vocabulary cannot spell it.
 
     Args:
-        inside: whether it may also directly follow other letters; otherwise only at the start of a
-            word.
+        inside: whether it may also directly follow other letters.
     """
     ids = tuple(tokenizer.encode(text))
     if not ids or UNKNOWN in ids or normalize(tokenizer.decode(ids)).strip() != normalize(text):

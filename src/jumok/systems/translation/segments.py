@@ -104,7 +104,7 @@ def _segments_of(
 def join(
     lines: int,
     parts: Sequence[Segment],
-    found: Sequence[Sequence[Translation]],
+    translated: Sequence[Sequence[Translation]],
     joint: str,
     nbest: int | None = None,
 ) -> list[Translation]:
@@ -115,13 +115,13 @@ def join(
 
     Args:
         lines: the number of lines; those without a segment stay empty.
-        found: for each segment its translations, best first.
+        translated: for each segment its translations, best first.
         joint: put between the translations of a line's segments.
         nbest: the number of translations a line. None: the first of each segment together, then
             the second of each, in the order of the samples.
     """
     joined = [Translation("", alignment=()) for _ in range(lines)]
-    pairs = zip(parts, found, strict=True)
+    pairs = zip(parts, translated, strict=True)
     for line, group in groupby(pairs, key=lambda pair: pair[0].line):
         of_line = list(group)
         each = [translations for _, translations in of_line]
@@ -133,14 +133,14 @@ def join(
 
 
 def _best(
-    found: Sequence[Sequence[Translation]], joint: str, nbest: int
+    translated: Sequence[Sequence[Translation]], joint: str, nbest: int
 ) -> list[tuple[Translation, ...]]:
     """The combinations with the highest sums, each text once, best first.
 
     A prefix that is not among the n best cannot begin one of the n best lines.
     """
     best: list[tuple[float, str, tuple[Translation, ...]]] = [(0.0, "", ())]
-    for translations in found:
+    for translations in translated:
         longer = [
             (score + one.score, _joined_pair(text, one.text, joint), (*chosen, one))
             for score, text, chosen in best

@@ -158,7 +158,7 @@ class WebTranslator:
         They are the output projection times a factor, where that holds the same matrix; otherwise
         they are packed in the same way.
         """
-        found = {}
+        tables = {}
         layout, packed = self._layout, self.engine.packed.arrays
         as_output = self.config.tied != "none" and self.config.positions_join == "add"
         for address in {getattr(layout, name) for name in EMBEDDING_TABLES}:
@@ -167,8 +167,8 @@ class WebTranslator:
             layer = layout.output if shared else packed.matrix(table.astype(np.float32))
             factor = np.float32(sqrt(self.config.dim) if shared else 1)
             table[...] = packed.floats(layer) * factor
-            found[address] = PageTable(layer, float(factor), shared)
-        return found
+            tables[address] = PageTable(layer, float(factor), shared)
+        return tables
 
     def _image(self) -> tuple[MemoryImage, dict[str, Any]]:
         """The model in memory, and where things are in it.
