@@ -17,12 +17,12 @@ from jumok.decoding.methods import searches_of
 from jumok.decoding.options import DecodingOptions
 from jumok.decoding.rank import coverage_without_attention, log_coverage
 from jumok.decoding.stepper import (
-    Ensemble,
     NextTokens,
     Reading,
     Scores,
     SentenceReadings,
     Stepper,
+    joint_stepper,
     reduced,
     run_searches,
 )
@@ -124,9 +124,8 @@ def decode_natively(
             )
             for model in models
         ]
-        stepper = steppers[0] if len(steppers) == 1 else Ensemble(steppers)
         with timed("decode", "native"):
-            return run_searches(searches, stepper)
+            return run_searches(searches, joint_stepper(steppers))
 
 
 class OnEngine(Stepper[Scores]):

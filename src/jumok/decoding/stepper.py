@@ -206,6 +206,11 @@ def reduced(scores: npt.NDArray[np.float32], readings: Sequence[Reading]) -> Nex
     return NextTokens(tokens, values, last[places, asked], begun, whole)
 
 
+def joint_stepper(steppers: Sequence[Stepper[Device]]) -> Stepper[Device]:
+    """One model by itself, or several as an ensemble."""
+    return steppers[0] if len(steppers) == 1 else Ensemble(steppers)
+
+
 def asked_tokens(
     readings: Sequence[Reading],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

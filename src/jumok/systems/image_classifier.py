@@ -8,7 +8,6 @@ import torch
 
 from jumok.attention.events import emit
 from jumok.bundle.reading import Bundle
-from jumok.bundle.weights import load_model
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.data.files.images import Pixels, read_image
 from jumok.data.pictures.batches import as_tensor
@@ -19,7 +18,7 @@ from jumok.systems.base import GIVEN, ROWS, Facts, System, loaded_from
 from jumok.systems.classification import Classification, ranked
 from jumok.systems.device import PrecisionName, choose_device, dtype_of
 from jumok.systems.given import check_pictures
-from jumok.systems.loading import read_bundles
+from jumok.systems.loading import load_ready_model, read_bundles
 
 PictureInput = Path | str | Pixels
 """A file, or pixels (height width 3) as bytes."""
@@ -66,9 +65,7 @@ class ImageClassification(System):
                     expected="the same labels, and images of the same size",
                     place=Location(bundle.folder),
                 )
-            model = load_model(bundle, str(where)).to(dtype_of(precision))
-            assert isinstance(model, ImageClassifier)  # by its section
-            models.append(model)
+            models.append(load_ready_model(bundle, ImageClassifier, where, dtype_of(precision)))
         return loaded_from(
             cls(models, bundles[0].config.labels, shapes[0]), bundles, device, precision
         )

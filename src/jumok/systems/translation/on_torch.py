@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 
@@ -20,9 +20,9 @@ from jumok.decoding.limits import Prefixes
 from jumok.decoding.methods import decode_with
 from jumok.decoding.rank import Ranker, joint_scores
 from jumok.decoding.score import score_pairs
-from jumok.decoding.stepper import Ensemble, Stepper
+from jumok.decoding.stepper import joint_stepper
 from jumok.decoding.torch_stepper import TorchStepper, lengths_of
-from jumok.models.memory import Memory, SequenceToSequence
+from jumok.models.memory import Memory
 from jumok.stopwatch import timed
 from jumok.systems.base import FOUND
 from jumok.systems.embedding import SourceReader
@@ -91,8 +91,12 @@ class TorchSources:
             memories = self.memories
             cover = covering(models, memories) if options.coverage_penalty else None
             with timed("decode", "torch"):
+                steppers = [
+                    TorchStepper(model.decoder, memory)
+                    for model, memory in zip(models, memories, strict=True)
+                ]
                 hypotheses = decode_with(
-                    stepper_of(models, memories), lengths_of(memories[0]), options, prefixes,
+                    joint_stepper(steppers), lengths_of(memories[0]), options, prefixes,
                     constraints, same, cover, report,
                 )  # fmt: skip
         emit(self._system, FOUND, hypotheses)
@@ -119,11 +123,3 @@ class TorchSources:
             weights[row, : len(target), : len(source) + 1]
             for row, (source, target) in enumerate(zip(self._sources, targets, strict=True))
         ]
-
-
-def stepper_of(models: Sequence[SequenceToSequence], memories: Sequence[Memory]) -> Stepper[Any]:
-    """What makes the steps of these models together."""
-    steppers = [
-        TorchStepper(model.decoder, memory) for model, memory in zip(models, memories, strict=True)
-    ]
-    return steppers[0] if len(steppers) == 1 else Ensemble(steppers)

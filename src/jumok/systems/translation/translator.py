@@ -37,7 +37,7 @@ from jumok.systems.loading import load_tokenizer, longest_of, longest_part, read
 from jumok.systems.native.models import choose_engine, engine_serves
 from jumok.systems.translation.documents import FileTranslator
 from jumok.systems.translation.glossary import Glossary, as_glossary
-from jumok.systems.translation.keeping import Keep, as_keep
+from jumok.systems.translation.keeping import as_keep
 from jumok.systems.translation.markup import Bare
 from jumok.systems.translation.models import TranslationModels
 from jumok.systems.translation.part_writer import PartWriter
@@ -205,23 +205,24 @@ class Translator(TranslationModels, FileTranslator):
         texts = texts_in(texts)
         options = self._settled(options, beam, nbest)
         kept, terms = as_keep(keep), as_glossary(glossary)
-        if has_listeners(
-            self, FOUND
-        ):  # a recording is of what the models write without constraints
+        recorded = has_listeners(self, FOUND)
+        if terms is not None:
+            _check_glossary(options, recorded)
+        if recorded:  # of what the models write without constraints
             kept = None
-            _refuse_glossary(terms)
         bare = Bare(texts, kept) if kept is not None and kept.usual else None
         lines = texts if bare is None else bare.texts
         parts = self.segments(lines, split)
         forced = forced_beginnings(parts, len(texts), prefixes, self.tokenizer)
         aligned = alignments or (bare is not None and bare.any)
-        writer = self._writer(options, aligned, kept, terms)
+        writer = PartWriter(
+            self.tokenizer, options.ranker, self.aligns, aligned,
+            self.longest_target, self.spaceless, kept, terms, self.calibration,
+        )  # fmt: skip
         emit(self, GIVEN, len(texts))
         translated = self._written(parts, writer, options, forced, batch_size)
-        joint = "" if self.spaceless else " "
-        joined = join(
-            len(texts), parts, translated, joint, None if options.sample else options.nbest
-        )
+        nbest = None if options.sample else options.nbest
+        joined = join(len(texts), parts, translated, "" if self.spaceless else " ", nbest)
         return joined if bare is None else bare.dressed(joined, alignments)
 
     def _written(
@@ -287,24 +288,6 @@ class Translator(TranslationModels, FileTranslator):
             *folders, device=device, precision=precision, engine=engine, threads=threads
         )
 
-    def _writer(
-        self,
-        options: DecodingOptions,
-        alignments: bool,
-        keep: Keep | None,
-        glossary: Glossary | None,
-    ) -> PartWriter:
-        if options.sample and glossary is not None:
-            raise ConfigError(
-                "a glossary needs search: sampling cannot follow it.",
-                do="leave out --sample (sample=False), or the glossary",
-            )
-
-        return PartWriter(
-            self.tokenizer, options.ranker, self.aligns, alignments,
-            self.longest_target, self.spaceless, keep, glossary, self.calibration,
-        )  # fmt: skip
-
     def translate_lines(
         self,
         lines: Iterable[str],
@@ -360,11 +343,16 @@ class Translator(TranslationModels, FileTranslator):
         )
 
 
-def _refuse_glossary(terms: Glossary | None) -> None:
-    if terms is not None:
+def _check_glossary(options: DecodingOptions, recorded: bool) -> None:
+    if recorded:
         raise ConfigError(
             "a search with a glossary cannot be recorded.",
             do="leave out the glossary inside of jumok.record",
+        )
+    if options.sample:
+        raise ConfigError(
+            "a glossary needs search: sampling cannot follow it.",
+            do="leave out --sample (sample=False), or the glossary",
         )
 
 
