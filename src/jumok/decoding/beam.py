@@ -164,6 +164,7 @@ class SentenceBeam(SentenceSearch):
         self._banned: list[list[int]] = []
 
     def reading(self) -> list[Reading]:
+        """The last token of every hypothesis in the beam."""
         limits, length = self._limits, self._length
         self._banned = self._repeating()
         forced = length < len(self._forced)
@@ -181,6 +182,7 @@ class SentenceBeam(SentenceSearch):
         return readings
 
     def advance(self, step: NextTokens) -> None:
+        """Extends every hypothesis in the beam by every token, and keeps the best."""
         self._read = self._length + 1
         if step.begun.size:
             (begun,) = step.begun  # nothing has branched yet

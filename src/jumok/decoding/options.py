@@ -231,6 +231,7 @@ class DecodingOptions:
 
     @cached_property
     def limits(self) -> "Limits":
+        """The limits of every hypothesis."""
         from jumok.decoding.limits import Limits
 
         return Limits(

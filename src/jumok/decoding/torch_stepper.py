@@ -73,6 +73,7 @@ class TorchStepper(Stepper[Tensor], Generic[State]):
 
     @torch.inference_mode()
     def scores(self, rows: SentenceReadings) -> Float[Tensor, "rows new vocabulary"]:
+        """The log-probabilities after each token that is read."""
         device = self._memory.states.device
         tokens = torch.tensor([reading.tokens for _, reading in rows], device=device)
         if self._state is None:

@@ -52,6 +52,7 @@ class WrittenText(SentenceSearch):
         self._banned: list[int] = []
 
     def reading(self) -> list[Reading]:
+        """Its last token, or its beginning."""
         if self._over:
             return []
         limits, length = self._limits, len(self.tokens)

@@ -91,8 +91,8 @@ def fit(
 ) -> tuple[float, float]:
     """The factor and the constant of the logistic regression of `right` on the log-odds of `own`.
 
-    The targets are Platt's (n+1)/(n+2) and 1/(n+2), so that few outputs give no certainty. Of a
-    scale below 0, which would turn the order of outputs around, every output gets the share of
+    The targets are Platt's (n+1)/(n+2) and 1/(n+2), so that few outputs give no certainty. A scale
+    below 0 would turn the order of outputs around: it becomes 0, and every output gets the share of
     right ones.
     """
     positives, total = int(right.sum()), len(right)

@@ -45,6 +45,7 @@ class Contents(NamedTuple):
 
     @classmethod
     def of(cls, models: Sequence[Module]) -> Contents:
+        """What these models consist of now."""
         parts: list[object] = []
         for module in chain.from_iterable(model.modules() for model in models):
             parts += [module, type(module)]

@@ -182,7 +182,9 @@ def native_causal(bundle: Bundle, kind: Kind) -> NativeCausal:
 
 
 def _stored_model(bundle: Bundle, kind: Kind, expected: Tensors | None, looks: int) -> StoredModel:
-    """The weights of a bundle, which have to be these tensors, with so many cross-attentions."""
+    """The weights of a bundle, which have to be these tensors; `looks` counts the
+    cross-attentions.
+    """
     assert expected is not None, "the engine serves only parts that say what they are"
     check_size(bundle, bundle.section)
     check_alignment(bundle, looks)
@@ -204,4 +206,5 @@ def _stored_model(bundle: Bundle, kind: Kind, expected: Tensors | None, looks: i
 
 
 def is_table(name: str) -> bool:
+    """Whether this is the name of a table of embeddings."""
     return name.endswith("embedding.table")
