@@ -72,7 +72,7 @@ def choose_engine(
     if native and engine == "auto" and precision != "int8" and device == "auto" and has_gpu():
         native = False
     stored = {bundle.precision for bundle in bundles} if native else set[Precision]()
-    usual = stored.pop() if len(stored) == 1 else "fp32"
+    usual: Precision = stored.pop() if len(stored) == 1 else "fp32"
     return EngineChoice(native, usual if precision == "auto" else precision)
 
 

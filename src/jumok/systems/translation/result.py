@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Translation:
     """A line's translation, and its probability by the model.
 
-    Words are what plain spaces separate. A line that was translated in segments has everything here
-    of the segments one after another, and `score` is their sum.
+    Words are what plain spaces separate. For a line that was translated in segments, all of this is
+    the segments' one after another, and `score` is their sum.
 
     Attributes:
         text: one line, never with a line break in it; "" for a line without a word.
