@@ -15,6 +15,7 @@ from jumok.config.section import ModelSection
 from jumok.data.pairs.rows import batched_rows
 from jumok.data.tokenizer import normalize, plain_words
 from jumok.decoding.rank import Ranker
+from jumok.engine.native import NativeModel
 from jumok.engine.running import RunningBatch
 from jumok.errors import BundleError, DataError, Location, ModelError
 from jumok.systems.base import GIVEN, ROWS
@@ -30,7 +31,7 @@ from jumok.systems.native.models import (
     native_model,
     weights_of,
 )
-from jumok.systems.translation.on_engine import EngineSearcher, reading_on_engine
+from jumok.systems.translation.on_engine import EngineSearcher
 from jumok.systems.translation.result import (
     Draft,
     Translation,
@@ -90,13 +91,14 @@ class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
         self._held = Aligner(models, readings, self.tokenizer)
 
     def _begin_natively(self, bundles: Sequence[Bundle]) -> None:
-        self.readings, self._unread = list(map(reading_on_engine, bundles)), tuple(bundles)
+        layers = [looks_of(bundle.section) for bundle in bundles]
+        self.readings, self._unread = list(map(_alignment_setting, bundles, layers)), tuple(bundles)
+        models = [native_model(bundle, self._precision) for bundle in bundles]
+        self._search_with(models, layers)
+
+    def _search_with(self, models: Sequence[NativeModel], layers: Sequence[int]) -> None:
         self._engine = EngineSearcher(
-            [native_model(bundle, self._precision) for bundle in bundles],
-            self.tokenizer,
-            [looks_of(bundle.section) for bundle in bundles],
-            self.readings,
-            lambda: self.on_torch,
+            models, self.tokenizer, layers, self.readings, lambda: self.on_torch
         )
 
     def search_natively(self, configs: Sequence[ModelSection], dtype: torch.dtype) -> bool:
@@ -111,23 +113,19 @@ class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
         if any(map(lacking, configs)) or any(map(_is_on_gpu, self._models)):
             return False
         self._precision = precision_name(dtype)
-        self._engine = EngineSearcher(
-            [
-                native_copy(config, weights_of(model), self._precision)
-                for config, model in zip(configs, self._models, strict=True)
-            ],
-            self.tokenizer,
-            list(map(looks_of, configs)),
-            self.readings,
-            lambda: self.on_torch,
-        )
+        models = [
+            native_copy(config, weights_of(model), self._precision)
+            for config, model in zip(configs, self._models, strict=True)
+        ]
+        self._search_with(models, list(map(looks_of, configs)))
         return True
 
     def _hold_bundles(
         self, bundles: Sequence[Bundle], device: torch.device, dtype: torch.dtype
     ) -> None:
         models = [_load(bundle, device, dtype) for bundle in bundles]
-        self._hold(models, list(map(_alignment_setting, bundles, models)))
+        layers = [len(model.cross_sites) for model in models]
+        self._hold(models, list(map(_alignment_setting, bundles, layers)))
 
     @property
     def searcher(self) -> Searcher:
@@ -245,6 +243,5 @@ def _load(bundle: Bundle, device: torch.device, dtype: torch.dtype) -> SequenceT
     return model
 
 
-def _alignment_setting(bundle: Bundle, model: SequenceToSequence) -> AlignmentSetting | None:
-    known = reading_of(bundle.config) if model.cross_sites else None
-    return known or default_setting(len(model.cross_sites))
+def _alignment_setting(bundle: Bundle, layers: int) -> AlignmentSetting | None:
+    return (reading_of(bundle.config) if layers else None) or default_setting(layers)

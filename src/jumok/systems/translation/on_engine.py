@@ -6,9 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from jumok.alignment.setting import AlignmentSetting, default_setting
+from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import Weights
-from jumok.bundle.reading import Bundle
 from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.beam import Report
@@ -19,16 +18,8 @@ from jumok.decoding.rank import Ranker, joint_scores
 from jumok.engine.forced import WatchedAttention
 from jumok.engine.native import NativeModel
 from jumok.engine.searching import Source
-from jumok.systems.loading import reading_of
-from jumok.systems.native.models import looks_of
 from jumok.systems.translation.result import written_text
 from jumok.systems.translation.searching import ReadSources, Searcher
-
-
-def reading_on_engine(bundle: Bundle) -> AlignmentSetting | None:
-    """The alignment setting of a model that the engine serves; None for one without attention."""
-    looks = looks_of(bundle.section)
-    return (reading_of(bundle.config) if looks else None) or default_setting(looks)
 
 
 class EngineSearcher:
