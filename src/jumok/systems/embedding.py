@@ -65,7 +65,7 @@ class GivenVectors:
         batch_size: int = 32,  # noqa: ARG002  (batches do not make a look-up faster)
     ) -> Float[torch.Tensor, "texts dim"]:
         """Zeros for a text of which no word has a vector."""
-        words = [self.word_vectors(text)[1] for text in texts]
+        words = [self.word_vectors(text)[1] for text in texts_in(texts)]
         sums = [vectors.sum(0) / max(len(vectors), 1) for vectors in words]
         import torch
 
