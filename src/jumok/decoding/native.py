@@ -238,7 +238,7 @@ def mean_log_probability(members: Sequence[Scores]) -> Scores:
 
 
 def _native_cover(models: Sequence[NativeModel], sources: Sequence[Source]) -> Cover:
-    """The log coverage by hypotheses of these sources; see `decoding/coverage.py`.
+    """The log coverage by hypotheses of these sources; see `decoding/score.py`.
 
     Raises:
         ConfigError: no model has attention to its source.

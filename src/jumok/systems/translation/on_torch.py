@@ -15,11 +15,10 @@ from jumok.data.pairs.batches import source_batch
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.beam import Report
 from jumok.decoding.constraints import Constraints
-from jumok.decoding.coverage import covering
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.methods import decode_with
 from jumok.decoding.rank import Ranker, joint_scores
-from jumok.decoding.score import score_pairs
+from jumok.decoding.score import covering, score_pairs
 from jumok.decoding.stepper import joint_stepper
 from jumok.decoding.torch_stepper import TorchStepper, lengths_of
 from jumok.models.memory import Memory
