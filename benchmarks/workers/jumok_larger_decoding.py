@@ -21,6 +21,7 @@ from jumok.config.transformer import TransformerConfig
 from jumok.data.pairs.batches import source_batches
 from jumok.data.tokenizer import END, PAD, START
 from jumok.decoding import DecodingOptions, decode
+from jumok.decoding.native import rules_of
 from jumok.engine.language import NativeCausal
 from jumok.engine.native import NativeModel
 from jumok.engine.packing import Weights
@@ -31,7 +32,6 @@ from jumok.models.causal import CausalLanguageModel
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import SequenceToSequence
 from jumok.models.recurrent import RecurrentModel
-from jumok.systems.translation.on_engine import rules_of
 
 Config = TransformerConfig | CausalConfig | RecurrentConfig
 SECTIONS: dict[str, type[Config]] = {

@@ -15,11 +15,11 @@ import numpy as np
 from jumok.bundle.reading import read_bundle
 from jumok.data.tokenizer import END
 from jumok.decoding import DecodingOptions
+from jumok.decoding.native import rules_of
 from jumok.engine.forced import WatchedAttention
 from jumok.engine.packing import Kind
 from jumok.inspection.page.document import document
 from jumok.inspection.page.source import source_folder
-from jumok.systems.translation.on_engine import rules_of
 from jumok.systems.translation.web import WebTranslator
 
 SHORT = DecodingOptions(maximum_ratio=3.0, maximum_length=15)

@@ -6,10 +6,9 @@ import torch
 from jumok.attention.observe import Attention, observe
 from jumok.config import TransformerConfig
 from jumok.config.recurrent import RecurrentConfig
-from jumok.decoding.coverage import covering
 from jumok.decoding.limits import Limits
 from jumok.decoding.rank import Ranker, log_coverage, power_length_penalty
-from jumok.decoding.score import score_pairs
+from jumok.decoding.score import covering, score_pairs
 from jumok.errors import ConfigError
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import Memory

@@ -15,8 +15,16 @@ from hypothesis import strategies as st
 from jumok.cancellation import cancel_scope
 from jumok.decoding import DecodingOptions, Hypothesis, decode
 from jumok.decoding.methods import decode_with, searches_of
-from jumok.decoding.search import SentenceSearch, run
-from jumok.decoding.stepper import NextTokens, Reading, Rows, Scores, Stepper, reduced
+from jumok.decoding.stepper import (
+    NextTokens,
+    Reading,
+    Scores,
+    SentenceReadings,
+    SentenceSearch,
+    Stepper,
+    reduced,
+    run_searches,
+)
 from jumok.errors import JumokError
 from tests.decoding.tables import CachedTable, sentences
 
@@ -92,7 +100,7 @@ class TableStepper(OnHost):
         self.logits = logits
         self.read: dict[tuple[int, int, int], int] = {}
 
-    def scores(self, rows: Rows) -> Scores:
+    def scores(self, rows: SentenceReadings) -> Scores:
         columns = range(len(rows[0][1].tokens))
         logits = []
         for sentence, row in rows:
@@ -183,13 +191,13 @@ def test_a_search_is_ended_between_two_steps() -> None:
             raise LeftError
 
     class Even(OnHost):
-        def scores(self, rows: Rows) -> Scores:
+        def scores(self, rows: SentenceReadings) -> Scores:
             steps.append(len(rows))
             return np.log(np.full((len(rows), 1, VOCABULARY), 1 / VOCABULARY, np.float32))
 
     searches = searches_of(DecodingOptions(beam=3, minimum_length=9), [9], VOCABULARY)
     with cancel_scope(check), pytest.raises(LeftError):
-        run([(0, each) for each in searches[0]], Even())
+        run_searches(searches, Even())
     assert steps == [1, 3, 3]
 
 
@@ -206,19 +214,19 @@ class Countdown(SentenceSearch):
         self.seen += step.whole[:, 0].tolist()
         self.left -= 1
 
-    def found(self) -> list[Hypothesis]:
+    def hypotheses(self) -> list[Hypothesis]:
         return []
 
 
 class Numbered(OnHost):
     """The number of the sentence, and the token that was read."""
 
-    def scores(self, rows: Rows) -> Scores:
+    def scores(self, rows: SentenceReadings) -> Scores:
         numbers = [[[10 * row + one.tokens[0]]] for row, one in rows]
         return np.array(numbers, np.float32)
 
 
 def test_what_is_over_leaves_the_others_their_own_rows() -> None:
-    searches = [(row, Countdown(steps)) for row, steps in enumerate((3, 0, 1, 2))]
-    run(searches, Numbered())
-    assert [each.seen for _, each in searches] == [[3, 2, 1], [], [21], [32, 31]]
+    searches = [Countdown(steps) for steps in (3, 0, 1, 2)]
+    run_searches([[each] for each in searches], Numbered())
+    assert [each.seen for each in searches] == [[3, 2, 1], [], [21], [32, 31]]

@@ -23,7 +23,7 @@ def test_largest_are_those_of_a_stable_sort(size: int, count: int) -> None:
     scores = rows_with_ties(size)
     sorted_values, sorted_places = scores.sort(dim=1, descending=True, stable=True)
     real = sorted_values[:, :count] > -inf
-    of_torch = torch_stepper.largest(scores, min(count, size))
+    of_torch = torch_stepper.largest_on_device(scores, min(count, size))
     places, values = map(torch.from_numpy, stepper.largest(scores.numpy(), count))
     for found, their_places in (of_torch, (values, places)):
         assert torch.equal(found, sorted_values[:, :count])

@@ -16,7 +16,7 @@ from jumok.decoding.window import Window
 from jumok.errors import ConfigError, ModelError
 from jumok.models.causal import CausalLanguageModel
 from jumok.models.memory import Decoder, PrefillDecoder
-from jumok.systems.text_writer import tokens_of, writer_of
+from jumok.systems.text_writer import writer_of, written_tokens
 from tests.decoding.searches import beam_search, greedy
 from tests.parity.torch_weights import roughen
 
@@ -94,7 +94,7 @@ def test_rows_of_a_window_change_places(model):
 def streamed(decoder, memory, prompt, options, watch=None):
     """The tokens of a text as they are written."""
     writer = writer_of(TorchStepper(decoder, memory), prompt, options, watch)
-    return tokens_of(writer, None)
+    return written_tokens(writer, None)
 
 
 @pytest.mark.parametrize("prompt", [[], PROMPT])

@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 import jumok
 from jumok.cli.main import app
 from jumok.decoding import DecodingOptions
+from jumok.decoding.native import rules_of
 from jumok.engine.structures import library
 from jumok.errors import ConfigError
 from jumok.systems.captioner import Captioner
-from jumok.systems.translation.on_engine import rules_of
 from tests.systems.pictures import GIVEN, READER, STACK, write_captioner
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")

@@ -15,7 +15,7 @@ from jumok.engine.language import NativeCausal, TextPass
 from jumok.engine.structures import library
 from jumok.errors import ModelError
 from jumok.models.causal import CausalLanguageModel
-from jumok.systems.text_writer import native_writer, tokens_of
+from jumok.systems.text_writer import native_writer, written_tokens
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
 
@@ -152,7 +152,7 @@ def test_texts_that_share_steps_are_those_of_texts_alone(kind, monkeypatch):
         writer = native_writer(
             engine, prompt, options, lambda v, seen=seen: seen.append(v.tobytes())
         )
-        tokens += tokens_of(writer, engine.pass_reader())
+        tokens += written_tokens(writer, engine.pass_reader())
     assert sum(len(tokens) > CONTEXT for tokens, _ in alone) > 5, "windows move"
 
     found: list[tuple[list, list]] = [([], []) for _ in given]

@@ -8,8 +8,8 @@ import torch
 
 from jumok.data.pairs.batches import source_batch
 from jumok.decoding import DecodingOptions, decode
-from jumok.decoding.coverage import covering
 from jumok.decoding.native import decode_natively
+from jumok.decoding.score import covering
 from jumok.engine.structures import library
 from jumok.errors import ConfigError, JumokError, ModelError
 from tests.engine import test_recurrent, test_transformer

@@ -17,11 +17,11 @@ from jumok.evaluation.agreement import (
     as_bfloat16,
     as_int8,
     computing_in,
-    padded,
+    faults_of,
+    padded_with_end,
     text_agreement,
     translation_agreement,
 )
-from jumok.evaluation.quality import faults_of
 from jumok.kernels.linear import Linear
 from jumok.models.encoder_decoder import Transformer
 from tests.engine.test_transformer import by_torch, engine_of, model_of, rules_of, sources_of
@@ -157,7 +157,7 @@ def test_texts_are_read_in_windows():
 
 
 def test_rows_are_filled_up():
-    tokens, real = padded([[7, 8], [9]])
+    tokens, real = padded_with_end([[7, 8], [9]])
     assert tokens.tolist() == [[7, 8], [9, END]]
     assert real.tolist() == [[True, True], [True, False]]
 

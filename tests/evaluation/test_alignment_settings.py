@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from jumok.alignment.extract import cross_attention
+from jumok.alignment.extract import attention_at_setting
 from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import GoldLinks, links, merge_words
 from jumok.data.pairs.corpus import Corpus
 from jumok.errors import DataError
 from jumok.evaluation.alignment import score_links
 from jumok.evaluation.alignment_settings import SettingTable, read_aligned
-from jumok.systems.translation.pairs import LONGEST, align_pairs, encode_pairs
+from jumok.systems.translation.pairs import MAX_TOKENS, align_pairs, encode_pairs
 from jumok.systems.translation.translator import Translator
 from smallworld.corpus import write
 
@@ -81,9 +81,9 @@ def test_table_scores_each_reading_as_if_it_were_alone(tiny_bundle: Path) -> Non
                 found.append([])
                 continue
             memory = model.encode(torch.tensor([[*read, 3]]))
-            looked = cross_attention(model, memory, torch.tensor([[2, *write]]), reading)
+            looked = attention_at_setting(model, memory, torch.tensor([[2, *write]]), reading)
             words = merge_words(
-                looked[0, :, : len(read)], tokenizer.words(read), tokenizer.words(write)
+                looked[0, :, : len(read)].numpy(), tokenizer.words(read), tokenizer.words(write)
             )
             found.append(links(words))
         assert scores[reading] == score_links(found, known)
@@ -94,7 +94,7 @@ def test_sentences_that_nobody_reads_count_as_left_out(tiny_bundle: Path) -> Non
     translator = Translator.load(tiny_bundle, device="cpu")
     table = SettingTable(translator)
     sure = GoldLinks(frozenset({(0, 0)}), frozenset({(0, 0)}))
-    table.add(encode_pairs(translator, ["the " * 2 * LONGEST], ["나는"]), [sure])
+    table.add(encode_pairs(translator, ["the " * 2 * MAX_TOKENS], ["나는"]), [sure])
     table.add(encode_pairs(translator, ["I"], ["나는"]), [sure])
     for scores in table.scores().values():  # one word on each side: all readings agree
         assert (scores.precision, scores.recall) == (1.0, 0.5)
@@ -112,7 +112,7 @@ def test_nothing_to_compare_is_said(tiny_bundle: Path) -> None:
 def test_long_and_empty_pairs_have_no_links_and_keep_their_place(tiny_bundle: Path) -> None:
     translator = Translator.load(tiny_bundle, device="cpu")
     pairs = encode_pairs(
-        translator, ["I", "", "the cat", "the " * 2 * LONGEST], ["나는", "나는", "", "나는"]
+        translator, ["I", "", "the cat", "the " * 2 * MAX_TOKENS], ["나는", "나는", "", "나는"]
     )
     assert pairs.long == {3}
     assert align_pairs(translator, translator.aligner, pairs) == [((0, 0),), (), (), ()]

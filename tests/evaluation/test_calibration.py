@@ -11,7 +11,7 @@ from jumok.evaluation.calibration import (
     calibrated,
     calibration_error,
     fit,
-    reliability,
+    reliability_bins,
     right_translations,
 )
 
@@ -37,8 +37,8 @@ def test_a_miscalibrated_model_is_calibrated_on_data_that_the_mapping_has_not_se
     assert found.error < 0.04
     test, truth = outputs(4_000, 2, scale=0.6, shift=-1.5)
     mapped = np.array([found.of(each) for each in test.tolist()])
-    assert calibration_error(reliability(mapped, truth)) < 0.04
-    assert calibration_error(reliability(test, truth)) > 0.3
+    assert calibration_error(reliability_bins(mapped, truth)) < 0.04
+    assert calibration_error(reliability_bins(test, truth)) > 0.3
     eight = truth[(mapped > 0.35) & (mapped < 0.45)]
     assert eight.mean() == pytest.approx(0.4, abs=0.06)
 
@@ -76,7 +76,7 @@ def test_the_order_of_outputs_stays_and_certainty_is_never_reached():
 
 def test_the_error_is_that_of_the_definition():
     """Guo et al. 2017, equation 3, by hand: 2 outputs of 0.9, one right; 1 of 0.15, right."""
-    bins = reliability(np.array([0.9, 0.9, 0.15]), np.array([True, False, True]))
+    bins = reliability_bins(np.array([0.9, 0.9, 0.15]), np.array([True, False, True]))
     assert bins == [ReliabilityBin(1, 0.15, 1.0), ReliabilityBin(2, 0.9, 0.5)]
     assert calibration_error(bins) == pytest.approx((1 * 0.85 + 2 * 0.4) / 3)
 

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from jumok.errors import ConfigError, DataError, MissingExtraError
-from jumok.evaluation import captions, meteor
+from jumok.evaluation import captions
 from jumok.evaluation.captions import caption_words, cider_d, score_captions
 
 REFERENCES = [
@@ -172,7 +172,7 @@ def test_meteor_names_java_where_there_is_none(monkeypatch: pytest.MonkeyPatch) 
     Stand.meteor = Stand
     for name in ("pycocoevalcap", "pycocoevalcap.meteor", "pycocoevalcap.meteor.meteor"):
         monkeypatch.setitem(sys.modules, name, Stand)
-    monkeypatch.setattr(meteor, "which", lambda name: None)
+    monkeypatch.setattr(captions, "which", lambda name: None)
     with pytest.raises(ConfigError, match="METEOR is a Java program, and there is no Java"):
         score_captions(["a"], [["a"]], meteor=True)
 

@@ -1,9 +1,9 @@
-"""Accuracy and macro F1 by hand."""
+"""Accuracy and macro F1 by hand, and intervals."""
 
 import pytest
 
 from jumok.evaluation.classification import ClassifiedExamples, confusion_lines
-from jumok.evaluation.intervals import interval
+from jumok.evaluation.intervals import interval, wilson
 
 # Of label a: 3 predicted as a, 1 as b. Of label b: 2 as b, 2 as c. Of label c: 1 as c.
 TRUTH, GIVEN = [0, 0, 0, 0, 1, 1, 1, 1, 2], [0, 0, 0, 1, 1, 1, 2, 2, 2]
@@ -35,3 +35,19 @@ def test_confusion_names_who_was_taken_for_whom():
     assert lines[0].startswith("a: predicted as a 3, b 1; right 75.0%, 95 %: 30.1 to 95.4")
     assert lines[1].startswith("b: predicted as b 2, c 2; right 50.0%")
     assert lines[3] == "d: no example"
+
+
+def test_the_interval_is_wilsons():
+    """Newcombe 1998, table I: 81 of 263, 15 of 148, 0 of 20, 1 of 29 (score method)."""
+    for right, total, low, high in (
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0000, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ):
+        assert wilson(right, total) == pytest.approx((low, high), abs=5e-5)
+
+
+def test_the_interval_stays_inside_0_and_1():
+    assert wilson(0, 1)[0] == 0.0
+    assert wilson(1, 1)[1] == 1.0

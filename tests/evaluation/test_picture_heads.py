@@ -13,7 +13,7 @@ from jumok.data.captions.corpus import Captioned
 from jumok.data.files.images import ImageSource
 from jumok.data.tokenizer import END, START
 from jumok.errors import ConfigError, DataError
-from jumok.evaluation.captioner import sizes_of
+from jumok.evaluation.captioner import picture_sizes
 from jumok.evaluation.heads.pictures import (
     LabelledPicture,
     PictureCorpus,
@@ -131,7 +131,7 @@ def gold_of(captioned: list[Captioned], files: ImageSource) -> Gold:
     random = np.random.default_rng(5)
     known = {}
     for each, (height, width) in zip(
-        captioned, sizes_of((files, each.file) for each in captioned), strict=True
+        captioned, picture_sizes((files, each.file) for each in captioned), strict=True
     ):
         boxes, nouns = [], []
         for text in each.captions:
@@ -156,7 +156,7 @@ def test_heads_point_as_the_captioner_says_when_it_is_asked_for_each(tmp_path, p
     captioner = Captioner.load(write_captioner(tmp_path / "model", **changes), device="cpu")
     cards = caption_head_cards_over(captioner, PictureCorpus(lambda: captioned, files, gold), 3)
     read = {each.file: captioner.read(Path(files.path) / each.file) for each in captioned}
-    sizes = {each.file: sizes_of([(files, each.file)])[0] for each in captioned}
+    sizes = {each.file: picture_sizes([(files, each.file)])[0] for each in captioned}
     cross = [card for card in cards if card.part == "cross"]
     assert all(card.pointing is None for card in cards if card.part == "image")
     assert len(cross) == sum(

@@ -3,10 +3,11 @@
 import gzip
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
-from jumok.alignment.words import GoldLinks
+from jumok.alignment.words import GoldLinks, Weights
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.transformer import TransformerConfig
 from jumok.data.tokenizer import Tokenizer
@@ -16,6 +17,8 @@ from jumok_lectures import tatoeba
 from jumok_lectures.experiments import alignment
 from jumok_lectures.experiments.alignment import KOREAN, GoldFigures, JudgedAlignment, TriedSetting
 from jumok_lectures.small import SIZES
+
+EYE = np.eye(2, dtype=np.float32)
 
 
 def test_links_in_order_do_not_cross_and_reversed_ones_all_do() -> None:
@@ -44,8 +47,8 @@ def test_attention_is_read_at_every_layer_head_and_step(tokenizer: Tokenizer) ->
         for at_input in (False, True)
     }
     assert all(weights.shape == (2, 4) for weights in seen.values())
-    heads = torch.stack([seen[TriedSetting(1, head, False)] for head in range(4)]).mean(0)
-    torch.testing.assert_close(seen[TriedSetting(1, None, False)], heads)
+    heads = np.mean([seen[TriedSetting(1, head, False)] for head in range(4)], axis=0)
+    np.testing.assert_allclose(seen[TriedSetting(1, None, False)], heads, rtol=1e-5)
 
 
 def test_an_rnn_is_read_step_by_step(tokenizer: Tokenizer) -> None:
@@ -56,7 +59,7 @@ def test_an_rnn_is_read_step_by_step(tokenizer: Tokenizer) -> None:
     weights = seen[TriedSetting(0, None, False)]
     assert weights.shape == (3, 4)
     assert float(weights.sum(1).max()) <= 1.0 + 1e-5
-    assert not torch.equal(weights[0], weights[1])
+    assert not np.array_equal(weights[0], weights[1])
 
 
 def test_the_diagonal_links_words_at_the_same_share() -> None:
@@ -72,9 +75,9 @@ def test_one_half_chooses_where_to_read_and_the_other_judges(
     """The setting that is right in the first half is wrong in the second."""
     gold = GoldLinks(frozenset({(0, 0), (1, 1)}), frozenset({(0, 0), (1, 1)}))
     first, other = (TriedSetting(0, head, False) for head in (0, 1))
-    right, wrong = torch.eye(2), torch.eye(2).flip(0)
+    right, wrong = EYE, EYE[::-1]
 
-    def seen(*given: object) -> dict[TriedSetting, torch.Tensor]:
+    def seen(*given: object) -> dict[TriedSetting, Weights]:
         known = given[2] == "I see"
         return {first: right if known else wrong, other: wrong if known else right}
 
@@ -87,12 +90,12 @@ def test_one_half_chooses_where_to_read_and_the_other_judges(
 
 def judged(error: float, crosses: float) -> list[JudgedAlignment]:
     place = TriedSetting(0, None, False)
-    return [JudgedAlignment(place, error + x, error, crosses, torch.eye(2)) for x in (0.0, 0.01)]
+    return [JudgedAlignment(place, error + x, error, crosses, EYE) for x in (0.0, 0.01)]
 
 
 def test_the_report_judges_errors_against_the_diagonal_and_crossings_against_gold() -> None:
     gold_links = GoldLinks(frozenset({(0, 0), (1, 1)}), frozenset({(0, 0), (1, 1), (1, 0)}))
-    grid = alignment._grid(("I see", "나는 봐요", gold_links), torch.eye(2), KOREAN)
+    grid = alignment._grid(("I see", "나는 봐요", gold_links), EYE, KOREAN)
     assert grid.framed == [(0, 0), (1, 1)]  # the sure ones
     good = {"transformer": judged(0.4, 0.4), "rnn": judged(0.3, 0.4)}
     assert alignment.report(good, GoldFigures(0.7, 0.45, 0.1), grid).outcome == "holds"

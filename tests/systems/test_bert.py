@@ -65,6 +65,11 @@ def test_of_a_long_text_the_beginning_is_read(system: Bert) -> None:
     assert len(system.word_vectors(long)[0]) == LENGTH - 2
 
 
+def test_the_number_format_is_known(folder: Path) -> None:
+    loaded = jumok.load(folder, device="cpu", precision="bf16")
+    assert loaded.computed_by == {"name": "torch", "precision": "bf16"}
+
+
 def test_whole_words_are_a_space(system: Bert) -> None:
     assert system.word_space().words == ["the", "cat", "sat", "down"]
 

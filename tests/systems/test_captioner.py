@@ -116,6 +116,12 @@ def test_equal_seeds_draw_equal_captions(captioner, files):
     assert drawn[0] != drawn[2]
 
 
+def test_the_greatest_seed_draws_every_batch(captioner, files):
+    options = DecodingOptions(sample=True, seed=2**64 - 1)
+    assert len(captioner.caption(files, options, batch_size=2)) == 3
+    assert len(list(captioner.caption_files(files, options, batch_size=2))) == 3
+
+
 def test_pictures_without_their_captions_are_refused(captioner, files):
     with pytest.raises(DataError, match="every image needs its caption"):
         captioner.look(files, ["the cat"])

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from math import exp, fsum
+from math import exp, fsum, log
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from jumok.bundle.reading import read_bundle
 from jumok.cli.main import app
 from jumok.engine.structures import library
 from jumok.errors import BundleError
+from jumok.systems.translation.result import Translation, likelihood
 from jumok.systems.translation.translator import Translator
 from tests.systems.test_ordinary_module import transformer
 
@@ -88,3 +89,13 @@ def test_ensembles_keep_their_own_confidence(plain, calibrated):
     both = Translator.load(calibrated, calibrated, device="cpu").translate(LINES[:1])
     alone = Translator.load(plain, device="cpu").translate(LINES[:1])
     assert both[0].confidence == pytest.approx(alone[0].confidence, abs=1e-4)
+
+
+def test_loss_weighs_pieces_and_not_lines() -> None:
+    long = Translation("x", token_log_probabilities=(log(1 / 2),) * 4)
+    short = Translation("y", token_log_probabilities=(log(1 / 32),))
+    total = likelihood([long, short])
+    assert total.tokens == 5
+    # four halvings and five more in one piece: 9 bits over 5 pieces
+    assert total.loss == pytest.approx(9 / 5 * log(2))
+    assert total.perplexity == pytest.approx(2 ** (9 / 5))

@@ -10,7 +10,7 @@ from jumok.config import RecurrentConfig
 from jumok.data.files.vectors import Vectors
 from jumok.data.pairs.batches import source_batches
 from jumok.data.tokenizer import END, SPACE, Tokenizer
-from jumok.errors import ModelError
+from jumok.errors import DataError, ModelError
 from jumok.models.catalog import DataSizes, build
 from jumok.systems.embedding import Embedder, GivenVectors
 from jumok.systems.translation.translator import Translator
@@ -108,6 +108,8 @@ def test_given_vectors_are_looked_up_and_averaged(given):
     assert found.tolist() == [[0.5, 1.5], [0, 0], [0, 0]]
     assert given.sentence_vectors([]).shape == (0, 2)
     assert given.word_space().words == ["the", "cat", "왕"]
+    with pytest.raises(DataError, match="one text was given"):
+        given.sentence_vectors("the cat")
 
 
 def recurrent(tiny_bundle: Path, **options: str) -> Translator:

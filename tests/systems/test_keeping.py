@@ -11,11 +11,11 @@ from jumok.decoding import DecodingOptions
 from jumok.errors import ConfigError, DataError
 from jumok.systems.translation.glossary import Glossary
 from jumok.systems.translation.inserting import corrected
-from jumok.systems.translation.keeping import Keep, as_keep, missing, surplus
+from jumok.systems.translation.keeping import Keep, as_keep, missing_in, surplus_in
 from jumok.systems.translation.markup import TAG, Bare, undress
+from jumok.systems.translation.part_writer import spelling
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.segments import cuts_sentences
-from jumok.systems.translation.spelling import spelling
 from jumok.systems.translation.translator import Translator
 
 SHORT = DecodingOptions(beam=2, maximum_length=30)
@@ -59,7 +59,7 @@ def test_user_s_patterns_come_first_and_the_usual_ones_may_be_left_out() -> None
     ],
 )
 def test_numbers_may_be_written_as_the_other_language_does(source: str, translation: str) -> None:
-    assert missing(Keep().find(source), translation) == []
+    assert missing_in(Keep().find(source), translation) == []
 
 
 @pytest.mark.parametrize(
@@ -67,12 +67,12 @@ def test_numbers_may_be_written_as_the_other_language_does(source: str, translat
     [("3.5", "35"), ("10", "100"), ("12 12", "12"), ("10:30", "10"), ("{a}", "{a")],
 )
 def test_what_is_not_the_same_is_missing(source: str, translation: str) -> None:
-    assert missing(Keep().find(source), translation) != []
+    assert missing_in(Keep().find(source), translation) != []
 
 
 def test_code_that_stands_too_often_is_taken_out() -> None:
     kept = Keep().find("{a} {a} {b}")
-    assert surplus(kept, "{a} {b} {a} x {a} {b}") == [(14, 17), (18, 21)]
+    assert surplus_in(kept, "{a} {b} {a} x {a} {b}") == [(14, 17), (18, 21)]
     assert corrected("{b} x", "{b} y {b}", Keep().find("{b} x"), [(6, 9)], (), False) == "{b} y"
 
 
@@ -93,8 +93,8 @@ def test_every_kept_string_is_in_the_translation_once(translator: Translator) ->
     found = translator.translate(lines, SHORT)
     for line, one, other in zip(lines, found, plain, strict=True):
         kept = Keep().find(TAG.sub("", line))
-        assert missing(kept, one.text) == surplus(kept, one.text) == []
-        assert missing(kept, other.text) != []  # this model copies nothing by itself
+        assert missing_in(kept, one.text) == surplus_in(kept, one.text) == []
+        assert missing_in(kept, other.text) != []  # this model copies nothing by itself
         assert sorted(match[0] for match in TAG.finditer(one.text)) == sorted(
             match[0] for match in TAG.finditer(line)
         )

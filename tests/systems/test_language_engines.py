@@ -32,7 +32,7 @@ from jumok.engine.language import NativeCausal
 from jumok.engine.structures import library
 from jumok.errors import BundleError, ConfigError
 from jumok.systems.language_model import LanguageModel
-from jumok.systems.text_writer import searched
+from jumok.systems.text_writer import beam_searched
 from jumok.tracing.record import record
 from tests.systems.lm import CONTEXT, write_lm
 
@@ -203,7 +203,7 @@ def test_the_log_probabilities_of_beams_are_those_of_torch(native, on_torch):
     window = Window(on_torch.model.decoder, on_torch.context)
     (expected,) = decode(window, on_torch.model.nothing(), options, [prompt])
     assert native.engine is not None
-    found = searched(native.engine, prompt, options)
+    found = beam_searched(native.engine, prompt, options)
     assert [each.tokens for each in found] == [each.tokens for each in expected]
     for ours, theirs in zip(found, expected, strict=True):
         values = ours.token_log_probabilities, theirs.token_log_probabilities

@@ -13,7 +13,7 @@ from jumok.decoding import DecodingOptions, decode
 from jumok.decoding.options import FOR_CONTINUATION
 from jumok.decoding.window import Window
 from jumok.errors import BundleError, DataError, ModelError
-from jumok.systems.language_model import LanguageModel, together
+from jumok.systems.language_model import LanguageModel, joined_scores
 from tests.systems.lm import CONTEXT, write_lm
 
 
@@ -115,7 +115,7 @@ def test_texts_are_scored_together_as_alone(system):
             assert score.token_log_probabilities == pytest.approx(
                 alone.token_log_probabilities, abs=1e-5
             )
-    whole = together(scores)
+    whole = joined_scores(scores)
     assert whole.bytes == 3 + 13 + 3
     assert whole.log_probability == pytest.approx(sum(score.log_probability for score in scores))
 

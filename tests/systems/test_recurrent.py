@@ -7,40 +7,22 @@ import torch
 
 import jumok
 from jumok.alignment.setting import AlignmentSetting
-from jumok.bundle.card import BundleConfig, Card
-from jumok.bundle.writing import write_bundle
-from jumok.config import RecurrentConfig
-from jumok.data.tokenizer import Tokenizer
 from jumok.decoding import DecodingOptions
 from jumok.errors import ModelError
-from jumok.models.catalog import DataSizes, build
 from jumok.systems.translation.translator import Translator
-from tests.conftest import TINY_TEXT
+from tests.systems.untrained import write_rnn
 
 FAST = DecodingOptions(beam=2, maximum_length=9)
 
 
 @pytest.fixture(scope="module")
-def tokenizer() -> Tokenizer:
-    return Tokenizer.train(TINY_TEXT, "bpe", 350)
-
-
-def bundle(folder: Path, tokenizer: Tokenizer, **options: object) -> Path:
-    config = RecurrentConfig.model_validate({"dim": 14, "embedding": 13, **options})
-    torch.manual_seed(1)
-    model = build(config, DataSizes(vocabulary=tokenizer.size))
-    card = BundleConfig("translation", config.model_dump(), tokenizer.size, max_tokens=31)
-    return write_bundle(folder, model.state_dict(), card, tokenizer, Card(name="tiny"))
+def with_attention(tmp_path_factory) -> Path:
+    return write_rnn(tmp_path_factory.mktemp("bundles") / "with", cell="lstm")
 
 
 @pytest.fixture(scope="module")
-def with_attention(tmp_path_factory, tokenizer) -> Path:
-    return bundle(tmp_path_factory.mktemp("bundles") / "with", tokenizer, cell="lstm")
-
-
-@pytest.fixture(scope="module")
-def without(tmp_path_factory, tokenizer) -> Path:
-    return bundle(tmp_path_factory.mktemp("bundles") / "without", tokenizer, attention="none")
+def without(tmp_path_factory) -> Path:
+    return write_rnn(tmp_path_factory.mktemp("bundles") / "without", attention="none")
 
 
 def test_alignments_are_read_off_the_one_attention(with_attention):

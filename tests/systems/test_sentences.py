@@ -1,10 +1,10 @@
-"""Where sentences end, by hand; how often that is right is measured in benchmarks/sentences.py."""
+"""Where sentences end and long lines are cut, by hand (benchmarks/sentences.py: how often)."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.systems.translation.sentences import common_sentences, sentences
+from jumok.systems.translation.sentences import common_sentences, sentences, split
 
 CASES = [
     ("en", "Dr. Smith met J. R. Tolkien at 10 p.m.| He left."),
@@ -52,3 +52,40 @@ def test_median_of_the_sentences_is_what_lines_commonly_hold() -> None:
     assert common_sentences([]) is None
     assert common_sentences(["A cat.", "A cat. A dog.", "A cat."], "en") == 1
     assert common_sentences(["A cat.", "A. cat. The dog. She.", "The cat. The dog."], "en") == 2
+
+
+def parts(text: str, limit: int) -> list[str]:
+    return [text[start:end] for start, end in split(text, limit, len)]
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "expected"),
+    [
+        ("One two. Three.", 15, ["One two. Three."]),
+        ("One two. Three? Four! Five.", 16, ["One two. Three? ", "Four! Five."]),
+        ("One two, three four. Five.", 12, ["One two, ", "three four. ", "Five."]),
+        ("one two three", 8, ["one two ", "three"]),
+        ("abcdefgh", 4, ["abcd", "efgh"]),
+        ('He said "no." She left.', 15, ['He said "no." ', "She left."]),
+        ("It costs 1,000.50 now.", 18, ["It costs 1,000.50 ", "now."]),
+        ("我是学生。你好吗？很好，谢谢。", 6, ["我是学生。", "你好吗？", "很好，谢谢。"]),
+        ("यह एक है। वह दो है।", 10, ["यह एक है। ", "वह दो है।"]),
+        ("كيف حالك؟ أنا بخير", 10, ["كيف حالك؟ ", "أنا بخير"]),
+    ],
+)
+def test_a_long_text_is_cut_at_sentences_then_commas_then_spaces_then_anywhere(
+    text: str, limit: int, expected: list[str]
+) -> None:
+    assert parts(text, limit) == expected
+
+
+@given(st.text(alphabet="ab .,!?。，\"'\u3000🙂א", max_size=200), st.integers(1, 20))
+def test_every_part_fits_and_together_they_are_the_text(text: str, limit: int) -> None:
+    cut = parts(text, limit)
+    assert "".join(cut) == text
+    assert all(len(part) <= limit for part in cut)
+
+
+def test_hundred_thousand_full_stops_take_no_quadratic_time() -> None:
+    # matched anew from every one of them, this would take hours
+    assert sum(map(len, parts("." * 100_000, 128))) == 100_000

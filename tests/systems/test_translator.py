@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import jumok
-from jumok.alignment.extract import cross_attention
+from jumok.alignment.extract import attention_at_setting
 from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import merge_words
 from jumok.bundle.reading import read_bundle
@@ -201,9 +201,10 @@ def test_alignment_is_read_where_the_bundle_says(tiny_bundle: Path, tmp_path: Pa
         (told, AlignmentSetting(2, True)),
     ):
         seen = jumok.load(folder).attention("the cat sat", "나는 학생입니다.")
-        (rows,) = cross_attention(model, memory, tokens, reading)
+        (rows,) = attention_at_setting(model, memory, tokens, reading)
         words = tokenizer.words(source), tokenizer.words(target)
-        torch.testing.assert_close(seen.weights, merge_words(rows[:, : len(source)], *words))
+        merged = torch.from_numpy(merge_words(rows[:, : len(source)].numpy(), *words))
+        torch.testing.assert_close(seen.weights, merged)
         assert seen.source_words == ("the", "cat", "sat")
         assert seen.target_words == ("나는", "학생입니다.")
         assert sorted(target for _, target in seen.alignment) == [0, 1]

@@ -253,7 +253,8 @@ def test_a_model_in_memory_is_searched_by_the_engine_until_somebody_has_it(folde
         assert ours.score == pytest.approx(theirs.score, abs=1e-5 if precision == "fp32" else 0.1)
         assert precision == "bf16" or ours.tokens == theirs.tokens
     next(made.models[0].parameters()).data.mul_(2)
-    assert made.computed_by["name"] == "torch"
+    assert made.computed_by == {"name": "torch", "precision": "fp32"}
+    assert pickle.loads(pickle.dumps(made)).computed_by == made.computed_by
 
 
 def test_a_model_in_memory_that_the_engine_does_not_serve_stays_on_torch(tmp_path):

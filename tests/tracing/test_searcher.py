@@ -46,7 +46,7 @@ def test_the_trace_is_that_of_the_model_on_torch(folder, beam, searched, monkeyp
         asked = {"options": options, "extras": LIVE, "prefix": prefix}
         own = family.trace("the cat sat", **asked)
         with monkeypatch.context() as patch:
-            patch.setattr(translation, "TorchSearcher", lambda _: None)
+            patch.setattr(translation, "TorchSearcher", lambda *_: None)
             fast = family.trace("the cat sat", **asked, searcher=searcher)
         assert fast.findings.written == own.findings.written
         assert list(fast.findings.written[: len(prefix)]) == list(prefix)

@@ -7,7 +7,7 @@ import pytest
 from jumok.bundle.reading import read_bundle
 from jumok.config import parse_config
 from jumok.errors import ConfigError, DataError
-from jumok.systems.language_model import LanguageModel, together
+from jumok.systems.language_model import LanguageModel, joined_scores
 from jumok.training.run import train
 from tests.training.conftest import WORDS
 from tests.training.test_run import assert_same_bits, final_state, stop_at
@@ -80,7 +80,7 @@ def test_the_validation_loss_is_that_of_the_held_out_lines(tmp_path, make_text_c
     config = make_text_config(*PACKED, "model.max_length=48", "data.held_out=0.25")
     result = train(config, tmp_path, screen)
     system = LanguageModel.load(result.model, device="cpu")
-    whole = together(system.score(LINES[45:]))
+    whole = joined_scores(system.score(LINES[45:]))
     best = next(record for record in reversed(screen.validations) if record.best)
     assert best.loss == pytest.approx(whole.loss, abs=1e-4)
     (bits,) = read_bundle(result.model).card.scores

@@ -34,11 +34,11 @@ def batched_contribution_norms(
     value: Float[Tensor, "batch heads key value_dim"],
     output: Float[Tensor, "dim heads_value_dim"] | None,
 ) -> tuple[Float[Tensor, "batch query key"], Float[Tensor, "batch heads query key"]]:
-    """`contribution_norms` of a whole batch, for all heads together and for each head alone.
+    """`contribution_norms` of a whole batch, in float32, for all heads together and for each head
+    alone.
 
-    No vector is computed for each pair of query and key: with u = value W_O, the norm is
-    sqrt(sum over heads h and g of weight_h weight_g (u_h . u_g)), and the products of the heads
-    are the same for all queries. In float32, whatever the model's precision.
+    With u = value W_O, the norm is sqrt(sum over heads h and g of weight_h weight_g (u_h . u_g)),
+    and the products of the heads are the same for all queries.
     """
     weights, projected = (
         weights.float(),

@@ -1,4 +1,4 @@
-"""The alignment setting of a model: the layer, the step and the head that alignments come from."""
+"""Where the alignments of a model are extracted."""
 
 from dataclasses import dataclass
 

@@ -1,18 +1,10 @@
-"""Links between words, from weights between tokens. Importing it imports no torch."""
-
-from __future__ import annotations
+"""Links between words, from weights between tokens."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-
-if TYPE_CHECKING:
-    import torch
-
-    from jumok.shapes import Float
 
 Weights = npt.NDArray[np.float32]
 """(target source), of tokens or of words."""
@@ -33,10 +25,8 @@ class GoldLinks:
 
 
 def merge_words(
-    weights: Float[torch.Tensor, "target source"],
-    source_words: Sequence[int],
-    target_words: Sequence[int],
-) -> Float[torch.Tensor, "target_words source_words"]:
+    weights: Weights, source_words: Sequence[int], target_words: Sequence[int]
+) -> Weights:
     """Weights between words from weights between tokens.
 
     The weights to a word's tokens are summed, and those from a word's tokens averaged, so a row
@@ -47,15 +37,6 @@ def merge_words(
     Args:
         source_words, target_words: for each token the index of its word, from 0 without gaps.
     """
-    into = _membership(source_words).to(weights)
-    out = _membership(target_words).to(weights)
-    return (out / out.sum(dim=1, keepdim=True)) @ weights @ into.T
-
-
-def merge_words_without_torch(
-    weights: Weights, source_words: Sequence[int], target_words: Sequence[int]
-) -> Weights:
-    """`merge_words` of an array."""
     sources, targets = np.asarray(source_words), np.asarray(target_words)
     into = (np.arange(sources.max() + 1) == sources[:, None]).astype(np.float32)
     out = (np.arange(targets.max() + 1)[:, None] == targets).astype(np.float32)
@@ -63,9 +44,7 @@ def merge_words_without_torch(
     return merged
 
 
-def links(
-    weights: Float[torch.Tensor, "target_words source_words"] | Weights,
-) -> list[Link]:
+def links(weights: Weights) -> list[Link]:
     """Each target word with the source word of the largest weight, in the order of the source."""
     return sorted((source, target) for target, source in enumerate(weights.argmax(1).tolist()))
 
@@ -73,11 +52,3 @@ def links(
 def pharaoh(alignment: Iterable[Link]) -> str:
     """The links in Pharaoh format: "0-0 1-2", source word first, both from 0."""
     return " ".join(f"{source}-{target}" for source, target in alignment)
-
-
-def _membership(words: Sequence[int]) -> torch.Tensor:
-    """(words tokens), 1 where the token belongs to the word."""
-    import torch
-
-    index = torch.tensor(words)
-    return (torch.arange(int(index.max()) + 1)[:, None] == index).float()

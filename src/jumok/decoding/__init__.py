@@ -6,13 +6,13 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from jumok.decoding.hypothesis import Hypothesis, Listener
+from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.options import DecodingOptions
 
 if TYPE_CHECKING:
     from jumok.decoding.torch_stepper import decode
 
-__all__ = ["DecodingOptions", "Hypothesis", "Listener", "decode"]
+__all__ = ["DecodingOptions", "Hypothesis", "decode"]
 
 
 def __getattr__(name: str) -> object:

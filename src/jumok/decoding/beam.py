@@ -1,19 +1,17 @@
 """Beam search for one sentence."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
 
 import numpy as np
 import numpy.typing as npt
 
-from jumok.decoding.hypothesis import Hypothesis
+from jumok.decoding.hypothesis import Hypothesis, Same
 from jumok.decoding.limits import Limits
-from jumok.decoding.pool import Pool
 from jumok.decoding.rank import Ranker, no_probability
 from jumok.decoding.sampling import repeats
-from jumok.decoding.search import SentenceSearch
-from jumok.decoding.stepper import NextTokens, Reading, Scores
+from jumok.decoding.stepper import NextTokens, Reading, Scores, SentenceSearch
 
 Cover = Callable[[int, Sequence[Sequence[int]]], list[float]]
 """From (number of a sentence, whole hypotheses of it) to the log coverage of each."""
@@ -24,7 +22,8 @@ class Extended:
     """A hypothesis with one token more.
 
     Attributes:
-        value: the log-probability of the token alone. total: that of the whole hypothesis.
+        value: the log-probability of the token alone.
+        total: that of the whole hypothesis.
     """
 
     parent: int
@@ -38,7 +37,8 @@ class BeamCandidate:
     """A hypothesis that a step of the search considers.
 
     Attributes:
-        kept: stays in the beam. finished: ended here with END, among the best of its beam.
+        kept: stays in the beam.
+        finished: ended here with END, among the best of its beam.
     """
 
     extended: Extended
@@ -74,10 +74,57 @@ class BeamRules:
     cover: Cover | None = None
     report: Report | None = None
 
-    def pool(self) -> Pool:
-        """An empty one, for one sentence."""
-        enough = None if self.patience is None else max(self.nbest, ceil(self.beam * self.patience))
-        return Pool(1, self.nbest, enough, self.ranker.same)
+    @property
+    def enough(self) -> int | None:
+        """The number of finished hypotheses that ends a search; None: no number does."""
+        if self.patience is None:
+            return None
+        return max(self.nbest, ceil(self.beam * self.patience))
+
+
+class Pool:
+    """The hypotheses of a sentence that have left the beam. The cut ones, which are only beginnings
+    of sentences, come after all finished ones, whatever their scores.
+
+    Args:
+        wanted: the number of hypotheses that are returned.
+        enough: the number of finished ones that ends the search; None: none does.
+    """
+
+    def __init__(self, wanted: int, enough: int | None, same: Same | None) -> None:
+        self._wanted, self._enough, self._same = wanted, enough, same
+        self._finished: list[Hypothesis] = []
+        self._cut: list[Hypothesis] = []
+
+    def add(self, hypotheses: Sequence[Hypothesis]) -> None:
+        """The earlier of two equals stays ahead."""
+        for hypothesis in hypotheses:
+            (self._finished if hypothesis.finished else self._cut).append(hypothesis)
+        self._finished = self._ranked(self._finished)
+
+    def settled(self, bound: np.float32) -> bool:
+        """Whether no hypothesis with a score of `bound` or less can change the result."""
+        finished = self._finished
+        if self._enough is not None and len(finished) >= self._enough:
+            return True
+        worst = finished[self._wanted - 1].score if len(finished) >= self._wanted else -inf
+        return bool(bound <= np.float32(worst))
+
+    def best(self) -> list[Hypothesis]:
+        """The `wanted` best hypotheses, or all if there are fewer."""
+        return self._once([*self._finished, *self._ranked(self._cut)])[: self._wanted]
+
+    def _ranked(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+        return self._once(sorted(hypotheses, key=lambda hypothesis: -hypothesis.score))
+
+    def _once(self, ranked: list[Hypothesis]) -> list[Hypothesis]:
+        """Drops those with the key of an earlier one."""
+        if self._same is None:
+            return ranked
+        first: dict[Hashable, Hypothesis] = {}
+        for hypothesis in ranked:
+            first.setdefault(self._same(hypothesis.tokens), hypothesis)
+        return list(first.values())
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -86,7 +133,8 @@ class Live:
 
     Attributes:
         total: its log-probability, which is added up in float32.
-        tokens: without START. values: the log-probability of each.
+        tokens: without START.
+        values: the log-probability of each token.
         ancestors: the slots in which its tokens are but the last one, which is in its own.
     """
 
@@ -109,7 +157,7 @@ class SentenceBeam(SentenceSearch):
     ) -> None:
         self._rules, self._row, self._longest, self._forced = rules, row, longest, forced
         self._limits, self.slots = rules.limits, rules.beam
-        self._pool = rules.pool()
+        self._pool = Pool(rules.nbest, rules.enough, rules.ranker.same)
         self._penalties = rules.ranker.penalties(longest)
         self._live = [Live(0.0, tuple(forced[:beginning]), (), np.zeros(beginning, np.int32))]
         self._length, self._read = beginning, 0
@@ -149,14 +197,13 @@ class SentenceBeam(SentenceSearch):
             self._branch(step)
         self._length += 1
 
-    def found(self) -> list[Hypothesis]:
-        (best,) = self._pool.best()
+    def hypotheses(self) -> list[Hypothesis]:
+        best = self._pool.best()
         if not best:
             raise no_probability(f"no hypothesis for sentence {self._row}")
         return best
 
     def _asked(self, slot: int) -> tuple[int, ...]:
-        """The tokens whose log-probabilities are wanted for a hypothesis, END first."""
         del slot
         return (self._limits.end,)
 
@@ -231,18 +278,13 @@ class SentenceBeam(SentenceSearch):
         ]
 
     def _settled(self, best: float) -> bool:
-        """Whether no live hypothesis, of which `best` has the highest total, can change the result.
-
-        Its log-probability can only fall and its coverage costs 0 at best. The penalty that
-        divides it is monotone in the length, so it is largest at the next step (where a negative
-        strength rewards short sentences) or at the maximum length.
+        """Whether no live hypothesis, of which `best` has the highest total, can change the
+        result.
         """
         penalty = max(self._penalties[self._longest + 1], self._penalties[self._length + 2])
-        bound = np.array([best], np.float32) / penalty
-        return bool(self._pool.settled(np.zeros(1, np.int64), bound)[0])
+        return self._pool.settled(np.float32(best) / penalty)
 
     def _finish(self, step: NextTokens, parents: Sequence[int]) -> None:
-        """Moves these to the pool, with END."""
         ends = step.asked[:, 0]
         self._add([(self._live[parent], float(ends[parent])) for parent in parents])
 
@@ -272,4 +314,4 @@ class SentenceBeam(SentenceSearch):
             rate(each.tokens, each.values if end is None else (*each.values, end), coverage)
             for (each, end), coverage in zip(hypotheses, covered, strict=True)
         ]
-        self._pool.add([0] * len(rated), rated)
+        self._pool.add(rated)

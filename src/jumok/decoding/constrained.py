@@ -28,7 +28,7 @@ class BankedExtension(NamedTuple):
 
 
 def width_of(beam: int, progress: ConstraintAutomaton) -> int:
-    """The beam of a sentence with these constraints: a place for every bank, up to WIDEST_BEAM."""
+    """A place for every bank, up to WIDEST_BEAM."""
     return max(beam, min(progress.missing(progress.start) + 1, WIDEST_BEAM))
 
 
@@ -86,12 +86,11 @@ class ConstrainedBeam(SentenceBeam):
     """A beam whose places are divided among banks: hypotheses that lack the same number of
     constraint tokens compete only with each other.
 
-    Candidates are the best 2 * `beam` extensions, and for every hypothesis also the tokens that
+    Candidates are the best 2 * `beam` extensions, and for every hypothesis the tokens that
     constraints need next. A hypothesis ends only when it contains all constraints, and one that
-    could not write the rest before its maximum length is dropped; so every hypothesis contains
-    them. The beam is widened to one place a bank, up to WIDEST_BEAM, since a beam with fewer places
-    writes constraints early. With an unlimited beam the result is the best of all hypotheses that
-    contain them. `no_repeat_ngram` applies to free tokens only.
+    could not write the rest before its maximum length is dropped. The beam is widened to one place
+    a bank, up to WIDEST_BEAM, since a beam with fewer places writes constraints early.
+    `no_repeat_ngram` applies to free tokens only.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Hypotheses: targets with their scores."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 
@@ -24,9 +24,6 @@ class Hypothesis:
     score: float
     finished: bool
 
-
-Listener = Callable[[Sequence[Sequence[Hypothesis]]], None]
-"""Receives the hypotheses of a search for each row, best first."""
 
 Same = Callable[[tuple[int, ...]], Hashable]
 """From a hypothesis's tokens to the key by which duplicates are recognised, such as its text."""

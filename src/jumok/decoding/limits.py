@@ -1,7 +1,4 @@
-"""The limits of every hypothesis: its length, its tokens, its forced prefix.
-
-Importing it imports no torch: the native engine follows the same limits.
-"""
+"""The limits of every hypothesis: its length, its tokens, its forced prefix."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -78,10 +75,12 @@ def check_prefixes(
                 got=f"{len(prefix)} tokens",
                 do="raise maximum_length (or maximum_ratio), or shorten the prefix",
             )
-        check_tokens(prefix, limits, vocabulary_size, f"the forced prefix of sentence {row}")
+        check_target_tokens(prefix, limits, vocabulary_size, f"the forced prefix of sentence {row}")
 
 
-def check_tokens(tokens: Sequence[int], limits: Limits, vocabulary_size: int, name: str) -> None:
+def check_target_tokens(
+    tokens: Sequence[int], limits: Limits, vocabulary_size: int, name: str
+) -> None:
     """Raises ModelError if a token is outside the vocabulary or is START or END."""
     for token in tokens:
         if not 0 <= token < vocabulary_size:

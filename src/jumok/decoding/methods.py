@@ -10,9 +10,8 @@ from jumok.decoding.constraints import Constraints, check_constraints
 from jumok.decoding.hypothesis import Hypothesis, Same
 from jumok.decoding.limits import Prefixes, check_prefixes
 from jumok.decoding.options import DecodingOptions
-from jumok.decoding.rank import no_attention
-from jumok.decoding.search import SentenceSearch, run
-from jumok.decoding.stepper import Stepper
+from jumok.decoding.rank import coverage_without_attention
+from jumok.decoding.stepper import SentenceSearch, Stepper, run_searches
 from jumok.decoding.writing import WrittenText
 
 
@@ -44,10 +43,7 @@ def decode_with(
     searches = searches_of(
         options, longest, stepper.vocabulary, prefixes, constraints, same, cover, report
     )
-    run([(row, search) for row, of_row in enumerate(searches) for search in of_row], stepper)
-    return [
-        [hypothesis for search in of_row for hypothesis in search.found()] for of_row in searches
-    ]
+    return run_searches(searches, stepper)
 
 
 def searches_of(
@@ -60,16 +56,15 @@ def searches_of(
     cover: Cover | None = None,
     report: Report | None = None,
 ) -> Sequence[Sequence[SentenceSearch]]:
-    """The searches of every sentence: one, or one for each sample.
+    """The searches of every sentence, one or one for each sample; arguments and errors are those of
+    `decode_with`.
 
-        prefixes, constraints, same, cover, report: as in `decode_with`.
-
-    Raises:
-        ConfigError, ModelError: as `decode_with`.
+    Args:
+        longest: the maximum length of each sentence.
     """
     limits = options.limits
     if options.coverage_penalty and cover is None:
-        raise no_attention()
+        raise coverage_without_attention()
     constrained = constraints is not None and any(constraints)
     if constrained:
         assert constraints is not None

@@ -1,8 +1,9 @@
-"""Steps of a model on the native engine. Nothing here imports torch."""
+"""Decoding on the native engine, in C or over its steps. Nothing here imports torch."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from math import ceil
 
 import numpy as np
 import numpy.typing as npt
@@ -14,17 +15,78 @@ from jumok.decoding.hypothesis import Hypothesis, Same
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.methods import searches_of
 from jumok.decoding.options import DecodingOptions
-from jumok.decoding.rank import log_coverage, no_attention
-from jumok.decoding.search import run
-from jumok.decoding.stepper import Ensemble, NextTokens, Reading, Rows, Scores, Stepper, reduced
+from jumok.decoding.rank import coverage_without_attention, log_coverage
+from jumok.decoding.stepper import (
+    NextTokens,
+    Reading,
+    Scores,
+    SentenceReadings,
+    Stepper,
+    joint_stepper,
+    reduced,
+    run_searches,
+)
 from jumok.engine.forced import WatchedAttention
 from jumok.engine.native import NativeModel
 from jumok.engine.request import Request
-from jumok.engine.searching import Source
+from jumok.engine.searching import SearchRules, Source
 from jumok.engine.steps import StepRow, read_rows
 from jumok.stopwatch import timed
 
 Slots = npt.NDArray[np.int32]
+
+
+def hypotheses_of(
+    models: Sequence[NativeModel],
+    sources: Sequence[Source],
+    options: DecodingOptions,
+    prefixes: Prefixes | None = None,
+    constraints: Sequence[Constraints] | None = None,
+    same: Same | None = None,
+    report: Report | None = None,
+) -> list[list[Hypothesis]]:
+    """For each source its hypotheses, best first (samples: as sampled).
+
+    The best hypothesis of one model is searched for in C, all else in Python over steps in C.
+
+    Args:
+        sources: their tokens, END included, or Memories.
+        prefixes, constraints, same, report: see `decode_with`.
+    """
+    forced = any(prefixes or ()) or any(constraints or ())
+    if len(models) > 1 or forced or report is not None or not _is_plain_search(options):
+        return decode_natively(models, sources, options, prefixes, constraints, same, report)
+    rules, ranker = rules_of(options, list(map(len, sources))), options.ranker
+    return [
+        [ranker.rate(hypothesis.tokens, hypothesis.log_probabilities)]
+        for hypothesis in models[0].search(sources, rules)
+    ]
+
+
+def _is_plain_search(options: DecodingOptions) -> bool:
+    """Whether the engine's search in C has these options."""
+    return not (
+        options.sample
+        or options.nbest > 1
+        or options.coverage_penalty
+        or options.no_repeat_ngram
+        or options.penalised
+    )
+
+
+def rules_of(options: DecodingOptions, lengths: Sequence[int]) -> SearchRules:
+    """The options as the engine's rules: see `decoding/limits.py` and `decoding/beam.py`.
+
+    Args:
+        lengths: of the sources, END counted, or of their Memories.
+    """
+    limits, penalty = options.limits, options.ranker.length_penalty
+    longest = [limits.longest_of(length) for length in lengths]
+    return SearchRules(
+        options.beam, START, END, options.forbidden, options.minimum_length, longest,
+        [1.0, *map(penalty, range(1, max(longest) + 3))],
+        0 if options.patience is None else max(1, ceil(options.beam * options.patience)),
+    )  # fmt: skip
 
 
 def decode_natively(
@@ -36,14 +98,13 @@ def decode_natively(
     same: Same | None = None,
     report: Report | None = None,
 ) -> list[list[Hypothesis]]:
-    """`options.nbest` hypotheses for every source, best first (samples: as sampled).
+    """As `decode_with`.
 
-    In float32 they are those of the same models on torch, but where two scores are within rounding
-    of each other (or a sample of the border of two tokens).
+    In float32 the hypotheses are those of the same models on torch, but where two scores are within
+    rounding of each other (or a sample of the border of two tokens).
 
     Args:
         sources: their tokens, END included, or Memories.
-        prefixes, constraints, same, report: as in `decode_with`.
 
     Raises:
         ConfigError, ModelError: as `decode_with` and `NativeModel.search`.
@@ -52,7 +113,7 @@ def decode_natively(
     if not sources:
         return []
     longest = [options.limits.longest_of(len(each)) for each in sources]
-    cover = covering(models, sources) if options.coverage_penalty else None
+    cover = _native_cover(models, sources) if options.coverage_penalty else None
     vocabulary = models[0].vocabulary
     searches = searches_of(options, longest, vocabulary, prefixes, constraints, same, cover, report)
     slots = max(each.slots for of_source in searches for each in of_source)
@@ -63,12 +124,8 @@ def decode_natively(
             )
             for model in models
         ]
-        stepper = steppers[0] if len(steppers) == 1 else Ensemble(steppers)
         with timed("decode", "native"):
-            run([(row, each) for row, of_row in enumerate(searches) for each in of_row], stepper)
-    return [
-        [hypothesis for each in of_source for hypothesis in each.found()] for of_source in searches
-    ]
+            return run_searches(searches, joint_stepper(steppers))
 
 
 class OnEngine(Stepper[Scores]):
@@ -87,14 +144,13 @@ class NativeStepper(OnEngine):
     def __init__(self, session: int, request: Request, vocabulary: int) -> None:
         self._session, self._request, self.vocabulary = session, request, vocabulary
 
-    def scores(self, rows: Rows) -> npt.NDArray[np.float32]:
+    def scores(self, rows: SentenceReadings) -> npt.NDArray[np.float32]:
         new = len(rows[0][1].tokens)
         columns = [self._after(rows, column) for column in range(new)]
         return columns[0][:, None] if new == 1 else np.stack(columns, axis=1)
 
-    def _after(self, rows: Rows, column: int) -> Scores:
-        """The log-probabilities after one of the tokens that are read."""
-        read = [self._row(sentence, column_of(one, column)) for sentence, one in rows]
+    def _after(self, rows: SentenceReadings, column: int) -> Scores:
+        read = [self._row(sentence, _one_token(one, column)) for sentence, one in rows]
         return read_rows(self._session, read, self.vocabulary)
 
     def _row(self, sentence: int, one: Reading) -> StepRow:
@@ -103,12 +159,10 @@ class NativeStepper(OnEngine):
 
 
 class WindowedStepper(OnEngine):
-    """Reads for the searches of one text, which may be longer than the context of its model.
+    """Reads for the searches of one text, which may be longer than the context of its model
+    (`decoding/window.py`).
 
-    What is in the context is what `decoding/window.py` says, the same on torch.
-
-    All rows of a step are at one place. When the context is full, each hypothesis reads the last
-    half of it again, in a slot of its own.
+    When the context is full, each hypothesis reads the last half of it again, in a slot of its own.
 
     Args:
         request: without a source, with room for a context in every slot.
@@ -121,9 +175,9 @@ class WindowedStepper(OnEngine):
         self._first = 0  # the first place in the context
         self._begun = 0  # from this place on hypotheses have branched; before it none has
 
-    def scores(self, rows: Rows) -> Scores:
+    def scores(self, rows: SentenceReadings) -> Scores:
         columns = [
-            self._after([column_of(one, column) for _, one in rows])
+            self._after([_one_token(one, column) for _, one in rows])
             for column in range(len(rows[0][1].tokens))
         ]
         return np.stack(columns, axis=1)
@@ -164,7 +218,7 @@ class WindowedStepper(OnEngine):
         return read_rows(self._session, rows, self.vocabulary)
 
 
-def column_of(one: Reading, column: int) -> Reading:
+def _one_token(one: Reading, column: int) -> Reading:
     """One of the tokens that are read, by itself."""
     if len(one.tokens) == 1:
         return one
@@ -183,15 +237,15 @@ def mean_log_probability(members: Sequence[Scores]) -> Scores:
     return mean
 
 
-def covering(models: Sequence[NativeModel], sources: Sequence[Source]) -> Cover:
-    """The log coverage by hypotheses of these sources; see `decoding/coverage.py`.
+def _native_cover(models: Sequence[NativeModel], sources: Sequence[Source]) -> Cover:
+    """The log coverage by hypotheses of these sources; see `decoding/score.py`.
 
     Raises:
         ConfigError: no model has attention to its source.
     """
     attending = [model for model in models if model.cross_layers]
     if not attending:
-        raise no_attention()
+        raise coverage_without_attention()
 
     def cover(sentence: int, hypotheses: Sequence[Sequence[int]]) -> list[float]:
         layers: list[list[Scores]] = [[] for _ in hypotheses]

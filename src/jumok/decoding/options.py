@@ -1,4 +1,4 @@
-"""The options of decoding, with their help and their limits. Importing it imports no torch.
+"""The options of decoding, with their help and their limits.
 
 A new option is a field here: the commands, the routes of the server and the table in docs/cli.md
 have it from here.
@@ -245,7 +245,6 @@ class DecodingOptions:
 
     @cached_property
     def ranker(self) -> "Ranker":
-        """The ranking of hypotheses."""
         from jumok.decoding.rank import Ranker, google_length_penalty, power_length_penalty
 
         rules = {"google": google_length_penalty, "power": power_length_penalty}

@@ -1,4 +1,4 @@
-"""The ranking of hypotheses, by length and coverage penalties. Importing it imports no torch."""
+"""The ranking of hypotheses, by length and coverage penalties."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def no_probability(got: str) -> ModelError:
     )
 
 
-def no_attention() -> ConfigError:
+def coverage_without_attention() -> ConfigError:
     """The error for a coverage penalty without the model's attention."""
     return ConfigError(
         "the coverage penalty needs the model's attention weights.",
@@ -55,7 +55,7 @@ def log_coverage(
 ) -> npt.NDArray[np.float32]:
     """Sum over the real source positions of log(min(attention, 1)), 0 where all were attended.
 
-    Attention below 1e-6 counts as 1e-6. Source: Wu et al. 2016, section 7, equation 14.
+    Source: Wu et al. 2016, section 7, equation 14.
 
     Args:
         attention: the sum over all steps, END's included, for each source position: (rows source).

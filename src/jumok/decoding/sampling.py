@@ -23,10 +23,9 @@ BITS = 53
 class Draws:
     """Uniform numbers from 0 to 1 (below 1), one for each token of one text.
 
-    Number n is a function of the seed, the text's place and n alone: which other texts are written
-    at the same time, and where, changes nothing. They are the upper 53 bits of the numbers of
-    Philox-4x64-10 with the key (seed, place) and the counter 1, 2, ..., four numbers for each value
-    of the counter.
+    Number n is a function of the seed, the text's place and n alone: the upper 53 bits of the
+    numbers of Philox-4x64-10 with the key (seed, place) and the counter 1, 2, ..., four numbers for
+    each value of the counter.
 
     Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"; numpy.random.Philox.
     """
@@ -35,7 +34,6 @@ class Draws:
         self._philox = np.random.Philox(key=np.array([seed % 2**64, place], np.uint64))
 
     def next(self) -> float:
-        """The number for the next token."""
         return (int(self._philox.random_raw()) >> (64 - BITS)) * 2.0**-BITS
 
 
@@ -84,18 +82,16 @@ class WrittenCounts:
         self._counts: dict[int, int] = {}
 
     def note(self, token: int) -> None:
-        """Counts a token that was written."""
         self._counts[token] = self._counts.get(token, 0) + 1
 
     def penalised(self, scores: Scores) -> Scores:
-        """The scores less the penalties."""
         lower = scores.copy()
         for token, count in self._counts.items():
             lower[token] -= self._frequency * np.float32(count) + self._presence
         return lower
 
 
-def draw(scores: Scores, uniform: float) -> int:
+def draw_token(scores: Scores, uniform: float) -> int:
     """A token with the probabilities softmax(scores), by inverting the cumulative distribution.
 
     In float64, because a sum of 30,000 terms in float32 would shift the rare tokens.

@@ -1,8 +1,8 @@
-"""Steps of a model: hypotheses go in, and the next tokens of each come out.
+"""Steps of a model, which searches share: hypotheses go in, and the next tokens of each come out.
 
-A search does not know who computes: torch (`decoding/torch_stepper.py`), the native engine
-(`decoding/native.py`) or several models together (`Ensemble`). It says with each row what it wants
-to know, so that a GPU copies the few best tokens to the host and not a whole vocabulary.
+A search does not know who computes: torch, the native engine or several models together
+(`Ensemble`). It says with each row what it wants to know, so that a GPU copies the few best tokens
+to the host and not a whole vocabulary.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from jumok.cancellation import check_cancelled
+from jumok.decoding.hypothesis import Hypothesis
 from jumok.errors import ModelError
 
 Scores = npt.NDArray[np.float32]
@@ -52,7 +54,7 @@ class Reading:
     without: int | None = None
 
 
-Rows = Sequence[tuple[int, Reading]]
+SentenceReadings = Sequence[tuple[int, Reading]]
 """The number of a sentence, and what is read for it."""
 
 
@@ -76,19 +78,18 @@ class NextTokens:
     whole: Scores | None
 
     def part(self, first: int, last: int) -> NextTokens:
-        """The rows of one search."""
         at = slice(first, last)
         whole = None if self.whole is None else self.whole[at]
         return NextTokens(self.tokens[at], self.values[at], self.asked[at], self.begun[at], whole)
 
 
 class Stepper(ABC, Generic[Device]):
-    """A model that reads tokens of hypotheses, step by step; a step's rows are at one place."""
+    """A model that reads tokens of hypotheses; a step's rows are at one place."""
 
     vocabulary: int
 
     @abstractmethod
-    def scores(self, rows: Rows) -> Device:
+    def scores(self, rows: SentenceReadings) -> Device:
         """The log-probabilities after each token that is read, (rows new vocabulary).
 
         After the last one alone if the rows are never asked for the log-probability of a beginning.
@@ -102,8 +103,7 @@ class Stepper(ABC, Generic[Device]):
     def mean(self, members: Sequence[Device]) -> Device:
         """The logarithm of the mean probability over several models."""
 
-    def step(self, rows: Rows) -> NextTokens:
-        """Reads tokens."""
+    def step(self, rows: SentenceReadings) -> NextTokens:
         return self.reduced(self.scores(rows), [reading for _, reading in rows])
 
 
@@ -127,7 +127,7 @@ class Ensemble(Stepper[Device]):
             )
         self.members, self.vocabulary = members, sizes[0]
 
-    def scores(self, rows: Rows) -> Device:
+    def scores(self, rows: SentenceReadings) -> Device:
         return self.mean([member.scores(rows) for member in self.members])
 
     def reduced(self, scores: Device, readings: Sequence[Reading]) -> NextTokens:
@@ -135,6 +135,62 @@ class Ensemble(Stepper[Device]):
 
     def mean(self, members: Sequence[Device]) -> Device:
         return self.members[0].mean(members)
+
+
+class SentenceSearch(ABC):
+    """The search for one sentence: it asks for what is to be read, and gets what may follow.
+
+    Attributes:
+        slots: the slots of all that it reads are less.
+    """
+
+    slots: int
+
+    @abstractmethod
+    def reading(self) -> Sequence[Reading]:
+        """What has to be read next; nothing when the search is over."""
+
+    @abstractmethod
+    def advance(self, step: NextTokens) -> None:
+        """One step."""
+
+    @abstractmethod
+    def hypotheses(self) -> list[Hypothesis]:
+        """Best first.
+
+        Raises:
+            ModelError: the model gave no token a probability.
+        """
+
+
+def run_searches(
+    searches: Sequence[Sequence[SentenceSearch]], stepper: Stepper[Any]
+) -> list[list[Hypothesis]]:
+    """Runs the searches of every sentence until all are over; the hypotheses of each sentence.
+
+    Raises:
+        ModelError: the model gave no token of a sentence a probability.
+        What the check of `jumok.cancellation.cancel_scope` raises, before a step.
+    """
+    going = [
+        (sentence, each, each.reading())
+        for sentence, of_sentence in enumerate(searches)
+        for each in of_sentence
+    ]
+    while going := [each for each in going if each[2]]:
+        check_cancelled()
+        step = stepper.step(
+            [(sentence, one) for sentence, _, readings in going for one in readings]
+        )
+        first = 0
+        for _, each, readings in going:
+            each.advance(step.part(first, first + len(readings)))
+            first += len(readings)
+        going = [(sentence, each, each.reading()) for sentence, each, _ in going]
+    return [
+        [hypothesis for each in of_sentence for hypothesis in each.hypotheses()]
+        for of_sentence in searches
+    ]
 
 
 def reduced(scores: npt.NDArray[np.float32], readings: Sequence[Reading]) -> NextTokens:
@@ -148,6 +204,11 @@ def reduced(scores: npt.NDArray[np.float32], readings: Sequence[Reading]) -> Nex
     begun = np.take_along_axis(scores[:, :-1], read[..., None], axis=2)[..., 0]
     whole = last if any(one.whole for one in readings) else None
     return NextTokens(tokens, values, last[places, asked], begun, whole)
+
+
+def joint_stepper(steppers: Sequence[Stepper[Device]]) -> Stepper[Device]:
+    """One model by itself, or several as an ensemble."""
+    return steppers[0] if len(steppers) == 1 else Ensemble(steppers)
 
 
 def asked_tokens(
@@ -181,9 +242,6 @@ def _take_out(scores: Scores, tokens: Sequence[int | None]) -> None:
 def largest(scores: Scores, count: int) -> tuple[npt.NDArray[np.int64], Scores]:
     """The `count` largest of each row, falling; of equals the one further left comes first.
 
-    The `count`-th largest of the blocks' maxima is at most the `count`-th largest score, and few
-    scores reach it; only these are sorted.
-
     Args:
         scores: (rows size).
 
@@ -212,7 +270,9 @@ def largest(scores: Scores, count: int) -> tuple[npt.NDArray[np.int64], Scores]:
 def _largest_candidates(
     scores: Scores, count: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The rows and places of all scores that may be among the `count` largest of their row."""
+    """The rows and places of all scores that may be among the `count` largest of their row: the
+    `count`-th largest of the blocks' maxima is at most the `count`-th largest score.
+    """
     rows, whole = len(scores), scores.shape[1] // PARTITION_BLOCK * PARTITION_BLOCK
     blocks = scores[:, :whole].reshape(rows, -1, PARTITION_BLOCK)
     half = PARTITION_BLOCK // 2

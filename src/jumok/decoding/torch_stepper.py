@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Generic, TypeVar
+from typing import Generic
 
 import numpy as np
 import torch
@@ -13,11 +13,16 @@ from jumok.decoding.hypothesis import Hypothesis, Same
 from jumok.decoding.limits import Prefixes
 from jumok.decoding.methods import decode_with
 from jumok.decoding.options import DecodingOptions
-from jumok.decoding.stepper import NextTokens, Reading, Rows, Stepper, asked_tokens, reduced
-from jumok.models.memory import Decoder, Memory, read
+from jumok.decoding.stepper import (
+    NextTokens,
+    Reading,
+    SentenceReadings,
+    Stepper,
+    asked_tokens,
+    reduced,
+)
+from jumok.models.memory import Decoder, Memory, State, read
 from jumok.shapes import Float, Int, Tensor
-
-State = TypeVar("State")
 
 WORTH_LEAVING = 0.25
 """Leaving out rows that have ended copies the state of all others, so it waits until it saves this
@@ -37,8 +42,7 @@ def decode(
     """`options.nbest` hypotheses for every row of the memory, best first (samples: as sampled).
 
     Args:
-        prefixes, constraints, same, report: as in `decode_with`.
-        cover: gives the log coverage; needed for a coverage penalty (`decoding/coverage.py`).
+        prefixes, constraints, same, cover, report: as in `decode_with`.
 
     Raises:
         ConfigError, ModelError: as `decode_with`.
@@ -59,7 +63,7 @@ def lengths_of(memory: Memory) -> list[int]:
 
 
 class TorchStepper(Stepper[Tensor], Generic[State]):
-    """A decoder on torch, on any device. It keeps a state of all rows that it has read last."""
+    """A decoder on torch, which keeps a state of all rows that it has read last."""
 
     def __init__(self, decoder: Decoder[State], memory: Memory) -> None:
         self.vocabulary = decoder.vocabulary_size
@@ -68,7 +72,7 @@ class TorchStepper(Stepper[Tensor], Generic[State]):
         self._rows: list[tuple[int, int] | None] = []  # sentence and slot; None: it has ended
 
     @torch.inference_mode()
-    def scores(self, rows: Rows) -> Float[Tensor, "rows new vocabulary"]:
+    def scores(self, rows: SentenceReadings) -> Float[Tensor, "rows new vocabulary"]:
         """The log-probabilities after each token that is read."""
         device = self._memory.states.device
         tokens = torch.tensor([reading.tokens for _, reading in rows], device=device)
@@ -92,7 +96,9 @@ class TorchStepper(Stepper[Tensor], Generic[State]):
             memory = memory.select(torch.tensor(sentences, device=memory.states.device))
         return self._decoder.start(memory)
 
-    def _moved(self, rows: Rows, state: State) -> tuple[Int[Tensor, " rows"] | None, State]:
+    def _moved(
+        self, rows: SentenceReadings, state: State
+    ) -> tuple[Int[Tensor, " rows"] | None, State]:
         """The state for these rows. If that has more rows, also where these are in it."""
         device = self._memory.states.device
         known = {row: place for place, row in enumerate(self._rows)}
@@ -135,7 +141,7 @@ def reduced_on_device(
         last[at, tokens] = -torch.inf
         last[at] = last[at].log_softmax(1)
     count = min(max((one.best for one in readings), default=0), last.shape[1])
-    values, best = largest(last, count)
+    values, best = largest_on_device(last, count)
     rows, asked = (torch.from_numpy(each).to(device) for each in asked_tokens(readings))
     read_now = torch.tensor([one.tokens[1:] for one in readings], device=device).long()
     begun = scores[:, :-1].gather(2, read_now.view(len(readings), -1, 1))[..., 0]
@@ -145,7 +151,7 @@ def reduced_on_device(
     return NextTokens(best.cpu().numpy(), values_here, asked_here, begun_here, whole)
 
 
-def largest(
+def largest_on_device(
     scores: Float[Tensor, "rows size"], count: int
 ) -> tuple[Float[Tensor, "rows {count}"], Int[Tensor, "rows {count}"]]:
     """The `count` largest scores of each row in falling order, and their places.

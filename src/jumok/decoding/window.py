@@ -1,15 +1,13 @@
 """A decoder for texts longer than its context: when that is full, the older half is dropped."""
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic
 
 import torch
 
 from jumok.errors import ConfigError
-from jumok.models.memory import Decoder, Memory, read
+from jumok.models.memory import Decoder, Memory, State, read
 from jumok.shapes import Float, Int, Tensor
-
-State = TypeVar("State")
 
 
 @dataclass
@@ -22,10 +20,8 @@ class WindowState(Generic[State]):
 
 
 class Window(Generic[State]):
-    """Reads at most `context` tokens, then restarts with the last half of them.
-
-    From then on every prediction has half a context or more. Each token is read twice on average,
-    whereas moving the window by one token a step would read `context` tokens at every step.
+    """Reads at most `context` tokens, then restarts with the last half of them: each token is read
+    twice on average.
 
     Raises:
         ConfigError: a context below 2 tokens.

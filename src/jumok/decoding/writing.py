@@ -8,9 +8,8 @@ import numpy as np
 from jumok.decoding.hypothesis import Hypothesis
 from jumok.decoding.options import DecodingOptions
 from jumok.decoding.rank import no_probability
-from jumok.decoding.sampling import Draws, Sampling, WrittenCounts, draw, repeats
-from jumok.decoding.search import SentenceSearch
-from jumok.decoding.stepper import NextTokens, Reading, Scores
+from jumok.decoding.sampling import Draws, Sampling, WrittenCounts, draw_token, repeats
+from jumok.decoding.stepper import NextTokens, Reading, Scores, SentenceSearch
 
 Watch = Callable[[Scores], None]
 """Receives the log-probabilities of a step, (vocabulary), when its token is chosen, unless that is
@@ -96,8 +95,7 @@ class WrittenText(SentenceSearch):
         if not forced:
             self._counts.note(token)
 
-    def found(self) -> list[Hypothesis]:
-        """The text, with the model's own log-probabilities."""
+    def hypotheses(self) -> list[Hypothesis]:
         return [self._options.ranker.rate(self.tokens, self._values)]
 
     def _best(self, step: NextTokens) -> tuple[int, float]:
@@ -109,13 +107,12 @@ class WrittenText(SentenceSearch):
         return self._limits.end, -np.inf
 
     def _drawn(self, step: NextTokens) -> tuple[int, float]:
-        """The token that is chosen from all log-probabilities, lowered by penalties."""
         assert step.whole is not None
         (scores,) = step.whole
         scores[self._banned] = -np.inf
         lowered = self._counts.penalised(scores) if self._options.penalised else scores
         if self._options.sample:
-            token = draw(self._sampling.of(lowered), self._draws.next())
+            token = draw_token(self._sampling.of(lowered), self._draws.next())
         else:
             token = int(np.argmax(lowered))
         return token, float(scores[token])

@@ -1,4 +1,5 @@
-"""How often a model with fewer bits predicts the token that the whole model predicts.
+"""What a model with fewer bits loses: how often its predictions differ from those of the whole
+model, and how much its scores may fall.
 
 Both read the same tokens (teacher forcing): translators what the whole model writes by greedy
 decoding, language models the given text.
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from jumok.bundle.card import MeasuredQuality
 from jumok.data.pairs.batches import source_batches
 from jumok.data.tokenizer import END, START
 from jumok.kernels.linear import Projection
@@ -22,8 +24,17 @@ from jumok.models.causal import CausalLanguageModel
 from jumok.models.memory import SequenceToSequence, logits_of
 from jumok.shapes import Bool, Float, Int, Tensor
 
-Tokens = Sequence[Sequence[int]]
+TokenRows = Sequence[Sequence[int]]
 Shorten = Callable[[Float[Tensor, "*axes inputs"]], Float[Tensor, "*axes inputs"]]
+
+MOST_DROP = 0.3
+"""Points of BLEU, chrF or accuracy."""
+MOST_RISE = 0.01
+"""The share by which the perplexity may rise."""
+LEAST_EQUAL = 0.97
+"""The share of tokens, or of a classifier's labels, that have to be equal."""
+
+LOWER_IS_BETTER = ("loss", "perplexity", "bits per byte")
 
 
 @dataclass(frozen=True)
@@ -62,10 +73,8 @@ SHORTENED: dict[str, Shorten] = {"int8": as_int8, "bf16": as_bfloat16}
 
 @contextmanager
 def computing_in(model: nn.Module, precision: str) -> Iterator[None]:
-    """While entered, linear layers round their inputs as the engine does in this precision.
-
-    The weights have to be those of the bundle with fewer bits. Only layers that are called as
-    modules take part, thus not the recurrent matrices inside an RNN's kernels.
+    """While entered, linear layers that are called as modules round their inputs as the engine does
+    in this precision; the weights have to be those of the bundle with fewer bits.
     """
     shorten = SHORTENED[precision]
     with ExitStack() as hooks:
@@ -79,8 +88,8 @@ def computing_in(model: nn.Module, precision: str) -> Iterator[None]:
 @torch.no_grad()
 def translation_agreement(
     models: tuple[SequenceToSequence, SequenceToSequence],
-    sources: Tokens,
-    targets: Tokens,
+    sources: TokenRows,
+    targets: TokenRows,
     batch_size: int,
 ) -> Agreement:
     """How many predictions of the two models are equal, END's included.
@@ -90,7 +99,7 @@ def translation_agreement(
     """
     agreement = Agreement()
     for batch in source_batches(sources, sentences=batch_size):
-        prefixes, real = padded([[START, *targets[row]] for row in batch.rows])
+        prefixes, real = padded_with_end([[START, *targets[row]] for row in batch.rows])
         first, second = (
             logits_of(model.decoder, model.encode(batch.tokens, batch.allowed), prefixes).argmax(2)
             for model in models
@@ -102,7 +111,7 @@ def translation_agreement(
 @torch.no_grad()
 def text_agreement(
     models: tuple[CausalLanguageModel, CausalLanguageModel],
-    texts: Tokens,
+    texts: TokenRows,
     context: int,
     batch_size: int,
 ) -> Agreement:
@@ -117,14 +126,14 @@ def text_agreement(
     ]
     agreement = Agreement()
     for first in range(0, len(windows), batch_size):
-        tokens, real = padded(windows[first : first + batch_size])
+        tokens, real = padded_with_end(windows[first : first + batch_size])
         one, other = (model.decoder.logits(model.hidden(tokens)).argmax(2) for model in models)
         agreement += _compared(one, other, real)
     return agreement
 
 
-def padded(
-    rows: Tokens,
+def padded_with_end(
+    rows: TokenRows,
 ) -> tuple[Int[Tensor, "batch longest"], Bool[Tensor, "batch longest"]]:
     """The rows, filled up with END, which affects nothing before it; True where a token is."""
     longest = max(map(len, rows))
@@ -139,3 +148,29 @@ def _compared(
     real: Bool[Tensor, "batch longest"],
 ) -> Agreement:
     return Agreement(int(real.sum()), int(((one == other) & real).sum()))
+
+
+def faults_of(quality: MeasuredQuality) -> Sequence[str]:
+    """The limits that the model exceeds, with its figures; none: the model is good enough."""
+    faults = []
+    for before, after in zip(quality.before, quality.after, strict=True):
+        if before.known and not after.known:
+            faults.append(f"{after.name} is not a number")
+        if before.name == "perplexity" and after.value > before.value * (1 + MOST_RISE):
+            rise = after.value / before.value - 1
+            faults.append(
+                f"{before.name} rose by {rise:.1%}, from {before.value:.3f} to {after.value:.3f} "
+                f"(at most {MOST_RISE:.0%})"
+            )
+        drop = before.value - after.value
+        if before.name not in LOWER_IS_BETTER and drop > MOST_DROP:
+            faults.append(
+                f"{before.name} fell by {drop:.2f}, from {before.value:.2f} to {after.value:.2f} "
+                f"(at most {MOST_DROP})"
+            )
+    if quality.equal < LEAST_EQUAL:
+        faults.append(
+            f"{quality.equal:.2%} of {quality.tokens:,} {quality.unit} are equal (at least "
+            f"{LEAST_EQUAL:.0%})"
+        )
+    return faults

@@ -17,7 +17,7 @@ from jumok.data.files.reading import read_lines
 from jumok.errors import DataError, Location
 from jumok.inspection.trace import Trace
 
-MOST_DIGITS = 9
+MAX_INDEX_DIGITS = 9
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def _link(word: str, place: Location | None) -> tuple[Link, bool]:
     for sign in "-p?":
         source, between, target = word.partition(sign)
         digits = source.isdecimal() and target.isdecimal()
-        if between and digits and max(len(source), len(target)) <= MOST_DIGITS:
+        if between and digits and max(len(source), len(target)) <= MAX_INDEX_DIGITS:
             return (int(source), int(target)), sign == "-"
     raise DataError(
         "this is not a link between words.",

@@ -20,7 +20,7 @@ from jumok.evaluation.alignment import (
     parse_gold,
     read_gold,
 )
-from jumok.systems.translation.pairs import Pairs, links_of
+from jumok.systems.translation.pairs import EncodedPairs, links_of
 from jumok.systems.translation.translator import Translator
 
 
@@ -59,7 +59,7 @@ def read_aligned(
                 got=f"{'no pair' if pair is None else 'no links'} at line {number}",
                 place=Location(gold, number),
             )
-        _check(links_of_pair, pair.source, pair.target, Location(gold, number))
+        _check_links(links_of_pair, pair.source, pair.target, Location(gold, number))
         yield AlignedPair(pair.source, pair.target, pair.line, links_of_pair)
 
 
@@ -70,11 +70,11 @@ def _with_column(corpus: Corpus, links: Column | None) -> Iterator[AlignedPair]:
         for cell in pair.further:
             place = Location(corpus.files[0], pair.line)
             gold = parse_gold(cell, place)
-            _check(gold, pair.source, pair.target, place)
+            _check_links(gold, pair.source, pair.target, place)
         yield AlignedPair(pair.source, pair.target, pair.line, gold)
 
 
-def _check(gold: GoldLinks, source: str, target: str, place: Location) -> None:
+def _check_links(gold: GoldLinks, source: str, target: str, place: Location) -> None:
     words = [len(plain_words(normalize(text))) for text in (source, target)]
     for link in gold.possible:
         if link[0] >= words[0] or link[1] >= words[1]:
@@ -100,7 +100,7 @@ class SettingTable:
         self._counts: dict[AlignmentSetting, LinkCounts] = defaultdict(LinkCounts)
         self._unread = LinkCounts()
 
-    def add(self, pairs: Pairs, gold: Sequence[GoldLinks], batch_size: int = 32) -> None:
+    def add(self, pairs: EncodedPairs, gold: Sequence[GoldLinks], batch_size: int = 32) -> None:
         """Adds these pairs; pairs that are empty or too long count as having no links."""
         words = self._translator.tokenizer.words
         (model,) = self._translator._models

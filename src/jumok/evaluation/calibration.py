@@ -17,7 +17,7 @@ BINS = 10
 RIGHT_CHRF = 70.0
 """The chrF of a translation against its reference from which it counts as right."""
 
-STEPS = 50
+NEWTON_STEPS = 50
 """Steps of Newton's method; it needs fewer than ten."""
 
 
@@ -66,13 +66,13 @@ def calibrated(
         held_out[half] = [
             fitted.of(confidence_of_output) for confidence_of_output in confidence[half]
         ]
-    bins = reliability(held_out, truth)
+    bins = reliability_bins(held_out, truth)
     return Calibration(
         *fit(confidence, truth),
         right=meaning,
         on=on,
         outputs=len(own),
-        error_before=round(calibration_error(reliability(confidence, truth)), 6),
+        error_before=round(calibration_error(reliability_bins(confidence, truth)), 6),
         error=round(calibration_error(bins), 6),
         bins=tuple(
             replace(
@@ -106,7 +106,7 @@ def fit(
     middle, width = float(odds.mean()), float(odds.std())
     inputs = np.stack([(odds - middle) / width, np.ones(total)], 1)
     weights = np.array([0.0, constant[1]])
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         predicted = 1.0 / (1.0 + np.exp(-np.clip(inputs @ weights, -30.0, 30.0)))
         gradient = inputs.T @ (targets - predicted)
         curvature = (inputs * (predicted * (1.0 - predicted))[:, None]).T @ inputs
@@ -118,7 +118,7 @@ def fit(
     return (scale, float(weights[1]) - scale * middle) if scale > 0.0 else constant
 
 
-def reliability(
+def reliability_bins(
     confidence: "np.ndarray[tuple[int], np.dtype[np.float64]]",
     right: "np.ndarray[tuple[int], np.dtype[np.bool_]]",
 ) -> list[ReliabilityBin]:

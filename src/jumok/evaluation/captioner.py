@@ -13,7 +13,7 @@ from jumok.shapes import Tensor
 from jumok.systems.caption import Looks
 from jumok.systems.captioner import Captioner
 
-Size = tuple[int, int]
+PixelSize = tuple[int, int]
 """Height and width of an image, in the pixels of its boxes."""
 
 
@@ -23,7 +23,7 @@ def caption_tokenizer(language: str) -> str:
     return "ptb" if usual == "13a" else usual
 
 
-def sizes_of(pictures: Iterable[tuple[PictureFiles, str]]) -> list[Size]:
+def picture_sizes(pictures: Iterable[tuple[PictureFiles, str]]) -> list[PixelSize]:
     """The sizes of the images by (folder, name)."""
     shapes = (read_image(files.content(name), files.place(name)).shape for files, name in pictures)
     return [(height, width) for height, width, _ in shapes]
@@ -38,7 +38,7 @@ class Pointed:
     """
 
     files: Sequence[str]
-    sizes: Sequence[Size]
+    sizes: Sequence[PixelSize]
     gold: Gold
 
     def looks(self, texts: Sequence[str], maps: Sequence[Looks | None]) -> Iterator[NounAttention]:
@@ -55,11 +55,7 @@ class Pointed:
 def choose_pointing_setting(
     captioner: Captioner, pictures: Sequence[Tensor], texts: Sequence[str], pointed: Pointed
 ) -> AlignmentSetting:
-    """The layer, step and head that point correctly most often, over reference captions.
-
-    In one model of two layers with four heads, one head pointed at 88 % of the objects, and the
-    mean of its layer at 43 %.
-    """
+    """The layer, step and head that point correctly most often, over reference captions."""
     count = heads_of(captioner._model)
     settings = [
         AlignmentSetting(layer, at_input, head)

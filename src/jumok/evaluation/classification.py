@@ -13,15 +13,15 @@ from jumok.data.texts.batches import LabelledBatch
 from jumok.evaluation.intervals import RESAMPLES, SEED, interval, wilson
 from jumok.models.classifier import TextClassifier
 
-Numbers = npt.NDArray[np.int64]
+LabelCounts = npt.NDArray[np.int64]
 
 
-def accuracy(counts: Numbers) -> float:
+def accuracy(counts: LabelCounts) -> float:
     """The percentage of correct labels."""
     return float(100.0 * np.trace(counts) / counts.sum())
 
 
-def macro_f1(counts: Numbers) -> float:
+def macro_f1(counts: LabelCounts) -> float:
     """The mean over labels of F1 = 2 correct / (true + predicted), in percent.
 
     A label that is neither true nor predicted for any example is left out of the mean.
@@ -31,7 +31,7 @@ def macro_f1(counts: Numbers) -> float:
     return float(100.0 * np.mean(2.0 * right[seen] / both[seen]))
 
 
-MEASURES: dict[str, Callable[[Numbers], float]] = {"accuracy": accuracy, "macro-F1": macro_f1}
+MEASURES: dict[str, Callable[[LabelCounts], float]] = {"accuracy": accuracy, "macro-F1": macro_f1}
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class ClassifiedExamples:
         loss: nats an example; 0 where it was not computed.
     """
 
-    truth: Numbers
-    given: Numbers
+    truth: LabelCounts
+    given: LabelCounts
     loss: float = 0.0
 
     @classmethod
@@ -61,8 +61,8 @@ class ClassifiedExamples:
         """
         signature = f"labels:{len(labels)}" + (f"|bs:{resamples}|seed:{SEED}" if resamples else "")
 
-        def score(name: str, measure: Callable[[Numbers], float]) -> Score:
-            def resampled(rows: Numbers) -> float:
+        def score(name: str, measure: Callable[[LabelCounts], float]) -> Score:
+            def resampled(rows: LabelCounts) -> float:
                 return measure(self.confusion(len(labels), rows))
 
             low, high = interval(len(self.truth), resampled, resamples)
@@ -70,7 +70,7 @@ class ClassifiedExamples:
 
         return tuple(score(name, measure) for name, measure in MEASURES.items())
 
-    def confusion(self, labels: int, rows: Numbers | None = None) -> Numbers:
+    def confusion(self, labels: int, rows: LabelCounts | None = None) -> LabelCounts:
         """How many examples of label i (row) were predicted as label j (column).
 
         Args:

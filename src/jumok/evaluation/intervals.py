@@ -16,11 +16,7 @@ Z = 1.959963984540054  # 95 % of a normal distribution lie within this many stan
 
 
 def wilson(right: int, total: int) -> tuple[float, float]:
-    """The interval of the proportion `right` of `total`, within 0 to 1.
-
-    Unlike "plus or minus two standard errors" it is valid for few examples and for proportions
-    near 0 or 1.
-    """
+    """The interval of the proportion `right` of `total`, also for few examples and near 0 or 1."""
     share, z2 = right / total, Z * Z
     middle = (share + z2 / (2 * total)) / (1 + z2 / total)
     half = Z / (1 + z2 / total) * math.sqrt(share * (1 - share) / total + z2 / (4 * total**2))

@@ -1,8 +1,7 @@
 """Pointing accuracy: does a word attend to the object that it names?
 
 A noun of a caption *points* correctly if the centre of its highest cell lies in one of its gold
-boxes. The share of its attention inside the boxes shows how sharp the map is; for uniform attention
-that would be the boxes' share of the image, which is reported too.
+boxes. The share of its attention inside the boxes is reported too, and that of uniform attention.
 
 Source: the pointing game of Zhang et al. 2016, "Top-down Neural Attention by Excitation Backprop",
 section 4.2, with a tolerance of 15 pixels around the box; here the signature states the tolerance.
@@ -20,7 +19,7 @@ from jumok.data.captions.boxes import Box, Boxes
 from jumok.data.captions.corpus import Captioned
 from jumok.errors import DataError
 
-PUNCTUATION = ".,!?;:"
+WORD_PUNCTUATION = ".,!?;:"
 
 
 @dataclass(frozen=True)
@@ -41,11 +40,10 @@ class NounAttention:
 
 def score_pointing(nouns: Iterable[NounAttention], tolerance: float = 0.0) -> list[Score]:
     """Pointing accuracy, the attention inside the boxes, and that of uniform attention; all in
-    percent of the nouns or of their attention.
+    percent.
 
     Args:
-        tolerance: how far outside a box, in pixels, the centre of the highest cell may lie: where
-            cells are larger than the objects, half a cell.
+        tolerance: how far outside a box, in pixels, the centre of the highest cell may lie.
 
     Raises:
         DataError: there is no noun.
@@ -113,7 +111,7 @@ class NamedBoxes(NamedTuple):
 
 
 class Gold:
-    """The nouns of captions, of reference captions and of those that a model wrote.
+    """The nouns of captions.
 
     A reference caption has its own gold nouns. In any other caption, a word is a noun if it names
     objects in a reference caption, and it refers to all objects of that kind in the image; where
@@ -188,4 +186,4 @@ class Gold:
 
 
 def _bare(word: str) -> str:
-    return word.strip(PUNCTUATION).lower()
+    return word.strip(WORD_PUNCTUATION).lower()

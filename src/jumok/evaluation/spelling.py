@@ -30,7 +30,7 @@ def score_spelling(hypotheses: Sequence[str], references: Sequence[str]) -> list
             got=f"{len(hypotheses):,} lines",
             do="give two files of the same lines in the same order",
         )
-    outputs, right = ([_plain(text) for text in texts] for texts in (hypotheses, references))
+    outputs, right = ([_in_nfc(text) for text in texts] for texts in (hypotheses, references))
     length = sum(map(len, right))
     if not length:
         raise DataError("there is nothing to compare with.", do="give at least one reference")
@@ -57,5 +57,5 @@ def edit_distance(left: str, right: str) -> int:
     return above[-1]
 
 
-def _plain(text: str) -> str:
+def _in_nfc(text: str) -> str:
     return unicodedata.normalize("NFC", text).strip()

@@ -14,12 +14,12 @@ from sacrebleu.significance import PairedTest, Result
 
 from jumok.bundle.card import Score
 from jumok.errors import ConfigError, DataError, MissingExtraError
-from jumok.systems.languages import WITHOUT_SPACES, language_code
+from jumok.evaluation.intervals import RESAMPLES
+from jumok.systems.translation.sentences import WITHOUT_SPACES, language_code
 
 Metric = Literal["bleu", "chrf", "chrf++", "ter"]
 METRICS: tuple[Metric, ...] = ("bleu", "chrf", "ter")
 TOKENIZERS = ("13a", "intl", "char", "zh", "ko-mecab", "ja-mecab", "none")
-RESAMPLES = 1000
 
 
 def score_text(
@@ -34,8 +34,8 @@ def score_text(
 ) -> list[Score]:
     """Corpus scores of translations against one reference each.
 
-    The interval is sacreBLEU's: the middle 95 % of `resamples` bootstrap samples of the sentences,
-    given as mean ± half the width.
+    The interval is sacreBLEU's, the middle 95 % of `resamples` bootstrap samples, as mean ± half
+    the width.
 
     Args:
         target_language: a code such as "ko", which chooses the tokenizer.
@@ -60,7 +60,7 @@ def score_text(
         raise DataError("there is nothing to score.", do="give at least one line")
     chosen = [_metric(name, target_language, tokenizer, lowercase) for name in metrics]
     if not resamples:
-        return [_plain(metric, hypotheses, references) for metric in chosen]
+        return [_without_interval(metric, hypotheses, references) for metric in chosen]
     # The test of pairs with one system alone: `corpus_score` makes the same intervals, but stops
     # at a corpus of which some samples score exactly 0.
     named = {str(index): metric for index, metric in enumerate(chosen)}
@@ -78,10 +78,8 @@ def score_text(
 
 
 def bleu_tokenizer(language: str) -> str:
-    """sacreBLEU's tokenizer for this language.
-
-    Korean and Japanese use MeCab if it is installed, otherwise characters; Chinese uses sacreBLEU's
-    own tokenizer; other languages without spaces use characters; all others 13a.
+    """sacreBLEU's tokenizer for this language: for Korean and Japanese MeCab if it is installed,
+    for languages without spaces characters.
     """
     code = language_code(language)
     if code == "ko":
@@ -131,7 +129,7 @@ def _metric(
     return CHRF(word_order=2 if name == "chrf++" else 0, lowercase=lowercase)
 
 
-def _plain(
+def _without_interval(
     metric: BLEU | CHRF | TER, hypotheses: Sequence[str], references: Sequence[str]
 ) -> Score:
     result = metric.corpus_score(list(hypotheses), [list(references)])

@@ -68,7 +68,11 @@ def read_questions(file: Path) -> Questions:
         elif section is not None and len(fields) == 4:
             questions.words.append(fields)
             questions.sections.append(section)
-        elif section is None and len(fields) == 3 and (score := _number(fields[2])) is not None:
+        elif (
+            section is None
+            and len(fields) == 3
+            and (score := _float_or_none(fields[2])) is not None
+        ):
             questions.words.append(fields[:2])
             questions.human.append(score)
         else:
@@ -95,12 +99,12 @@ def _analogies(space: WordSpace, questions: Questions) -> list[Score]:
     for index, one in zip(asked, right, strict=True):
         solved[questions.sections[index]].append(one)
     return [
-        _share(section, solved[section], questions.sections.count(section))
+        _percent_right(section, solved[section], questions.sections.count(section))
         for section in dict.fromkeys(questions.sections)
-    ] + [_share(ANALOGIES, right, len(rows))]
+    ] + [_percent_right(ANALOGIES, right, len(rows))]
 
 
-def _share(name: str, right: Sequence[bool], asked: int) -> Score:
+def _percent_right(name: str, right: Sequence[bool], asked: int) -> Score:
     value = 100 * sum(right) / len(right) if right else float("nan")
     signature = "percent right by 3CosAdd, given words left out"
     return Score(name, value, signature=signature, on=_on(len(right), asked))
@@ -124,7 +128,7 @@ def _on(known: int, asked: int) -> str:
     return f"{known:,} of {asked:,} ({known / asked:.1%})"
 
 
-def _number(text: str) -> float | None:
+def _float_or_none(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:

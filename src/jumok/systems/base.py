@@ -1,8 +1,7 @@
-"""The base class of all systems.
+"""The base class of all systems. Importing it imports no torch.
 
 A system may be used by any number of threads at once. Its models are ordinary torch modules: they
-may be inspected, changed, hooked or trained, and the next call of the system computes with what
-they are then. Importing this imports no torch: the native engine needs none.
+may be inspected, changed, hooked or trained, and the next call computes with what they are then.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ for each row, what a search ended with."""
 Facts = dict[str, object]
 """Plain JSON."""
 
-Part = TypeVar("Part")
+Exposed = TypeVar("Exposed")
 
 
 class Contents(NamedTuple):
-    """Everything that models consist of, except the numbers in their parameters.
+    """What models consist of, except the numbers in their parameters.
 
     Attributes:
         parts: modules, their classes, attributes, children and hooks.
@@ -85,9 +84,8 @@ class System:
     def fingerprint(self) -> str:
         """The fingerprint of its models (`jumok.bundle.fingerprint`).
 
-        It is read once for models that were loaded from bundles, and compared with theirs once
-        other code has had them. Models that were made in memory may be in training; theirs is
-        computed at every call.
+        Read once for models that were loaded from bundles, and compared with theirs once other code
+        has had them; of models that were made in memory it is computed at every call.
 
         Raises:
             BundleError: a bundle was written again after it was loaded.
@@ -102,9 +100,8 @@ class System:
         return {"name": "torch", "precision": self._precision}
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
-        """What the system makes of each text or image file, as plain JSON, with its own defaults.
-
-        This is the one call that all systems share: a server for any of them needs no other.
+        """What the system makes of each text or image file, as plain JSON, with its own defaults:
+        the one call that all systems share.
         """
         raise NotImplementedError
 
@@ -154,17 +151,15 @@ class System:
         return self.expose(self._modules())
 
     def _modules(self) -> Sequence[Module]:
-        """The same, for code that does not change them."""
         raise NotImplementedError
 
-    def expose(self, part: Part) -> Part:
+    def expose(self, part: Exposed) -> Exposed:
         """A part of the system for other code, which may change it from now on."""
         if self._exposed is None:
             self._exposed = Contents.of(self._modules())
         return part
 
     def _has_loaded_weights(self) -> bool:
-        """Whether the weights of its models are those of the bundles."""
         if not self._origins or self._exposed is None:
             return bool(self._origins)
         models = self._modules()
@@ -182,17 +177,15 @@ class System:
             return False
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[object, ...]:
-        """Pickled as its folders and the options of `load`, if its models are as they were loaded;
-        otherwise with its weights.
-        """
+        """Pickled as its folders and the options of `load`; changed models with their weights."""
         if self._is_as_loaded():
             folders = tuple(str(origin.folder.resolve()) for origin in self._origins)
             return _loaded_again, (type(self), folders, dict(self._options))
         return super().__reduce_ex__(protocol)
 
     def __getstate__(self) -> dict[str, object]:
-        """Of changed models: without the bundles, and without the native engine."""
-        return {**self.__dict__, "_engine": None, "_origins": (), "_exposed": None}
+        """Of changed models: without the bundles."""
+        return {**self.__dict__, "_origins": (), "_exposed": None}
 
 
 AnySystem = TypeVar("AnySystem", bound=System)
@@ -201,7 +194,7 @@ AnySystem = TypeVar("AnySystem", bound=System)
 def loaded_from(
     system: AnySystem, bundles: Sequence[Bundle], device: str, precision: EnginePrecision
 ) -> AnySystem:
-    """The system, with a record of where its models come from."""
+    """The system, with its number format and a record of where its models come from."""
     system._precision = "fp32" if precision == "auto" else precision
     return known_origin(system, bundles, device=device, precision=precision)
 

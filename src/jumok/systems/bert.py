@@ -113,25 +113,24 @@ class Bert(System):
             if isinstance(folder_or_bundle, Bundle)
             else Path(folder_or_bundle)
         )
-        sizes, encoder, tokenizer = _read_folder(folder)
+        sizes, encoder, tokenizer = _read_bert(folder)
         ready = encoder.eval().to(choose_device(device), dtype_of(precision))
         name = Path(sizes.name_or_path or folder.resolve()).name
-        return cls(name, ready, tokenizer, sizes.max_position_embeddings - 2)
+        system = cls(name, ready, tokenizer, sizes.max_position_embeddings - 2)
+        system._precision = precision
+        return system
 
     @property
     def model(self) -> BertModel:
-        """Its model, which may be changed."""
         return self.expose(self._model)
 
     def _modules(self) -> Sequence[nn.Module]:
-        """The encoder."""
         return [self._model]
 
     def answer(self, given: Sequence[str]) -> list[Facts]:
         return [{"vector": vector.tolist()} for vector in self.sentence_vectors(given)]
 
     def cut(self, text: str) -> Cut:
-        """The tokens of a text, and their words."""
         encoding = self.tokenizer.encode(writable(text))
         count = max((word + 1 for word in encoding.word_ids if word is not None), default=0)
         spans = filter(None, map(encoding.word_to_chars, range(count)))
@@ -141,9 +140,8 @@ class Bert(System):
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32
     ) -> Float[Tensor, "texts dim"]:
-        """For each text the mean of the encoder's states at its tokens, [CLS] and [SEP] included.
-
-        Only the beginning of a long text is read.
+        """For each text the mean of the encoder's states at its tokens, [CLS] and [SEP] included;
+        only the beginning of a long text is read.
         """
         texts = texts_in(texts)
         means = [self._table[:0]]
@@ -158,7 +156,6 @@ class Bert(System):
         return torch.cat(means)
 
     def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
-        """The words of a text, and for each the mean of the encoder's states at its tokens."""
         cut = self.cut(text_of(text, "text"))
         ids = self._within(cut)
         states = self._states(torch.tensor([ids]), torch.ones(1, len(ids), dtype=torch.bool))[0]
@@ -171,7 +168,6 @@ class Bert(System):
         return cut.texts[:count], sums / counts[:, None]
 
     def word_space(self) -> WordSpace:
-        """The words that are one token, with their vectors in the embedding table."""
         pieces = sorted(self.tokenizer.get_vocab().items(), key=lambda piece: piece[1])
         words = {word: id for word, id in pieces if not word.startswith(("##", "["))}
         return WordSpace(list(words), self._table[list(words.values())])
@@ -207,8 +203,7 @@ class _Sizes(BaseModel):
     name_or_path: str = Field("", alias="_name_or_path")
 
 
-def _read_folder(folder: Path) -> tuple[_Sizes, TransformerEncoder, "Tokenizer"]:
-    """The config, the encoder with its weights, and the tokenizer."""
+def _read_bert(folder: Path) -> tuple[_Sizes, TransformerEncoder, "Tokenizer"]:
     refuse_other_kinds(folder, "bert")
     file = folder / CONFIG
     try:
@@ -230,7 +225,6 @@ def _read_folder(folder: Path) -> tuple[_Sizes, TransformerEncoder, "Tokenizer"]
 
 
 def _fault_line(error: Exception) -> str:
-    """What is wrong, in one line."""
     if isinstance(error, ValidationError):
         faults = error.errors(include_url=False, include_input=False)
         return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in faults)
@@ -251,14 +245,14 @@ def _tokenizer(file: Path, pieces: int) -> "Tokenizer":
 
     read = tokenizers.Tokenizer.from_file
     try:
-        found = read(str(file))
+        tokenizer = read(str(file))
     except Exception as error:  # the library has no class for faults of a file
         raise ValueError(str(error)) from None
-    if found.get_vocab_size() > pieces:
-        raise ValueError(f"{found.get_vocab_size():,} subwords, and the model has {pieces:,}")
-    found.no_padding()
-    found.no_truncation()
-    return found
+    if tokenizer.get_vocab_size() > pieces:
+        raise ValueError(f"{tokenizer.get_vocab_size():,} subwords, and the model has {pieces:,}")
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
 
 
 def _section(sizes: _Sizes) -> MaskedConfig:
@@ -284,9 +278,8 @@ def _section(sizes: _Sizes) -> MaskedConfig:
 def copy_bert(tensors: Mapping[str, Tensor], encoder: TransformerEncoder) -> None:
     """Copies BERT's weights, under Hugging Face's names, into an encoder of the same sizes.
 
-    Our encoder multiplies embeddings by sqrt(dim), so the table is BERT's divided by it. BERT adds
-    a vector of the token's type to every embedding; where all tokens are of type 0 this vector is
-    added to the position encodings.
+    Our encoder multiplies embeddings by sqrt(dim), so the table is BERT's divided by it; the vector
+    of token type 0, which BERT adds to every embedding, is added to the position encodings.
 
     Raises:
         KeyError: a tensor is missing.

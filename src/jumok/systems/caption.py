@@ -24,7 +24,6 @@ class Looks:
     weights: Float[Tensor, "words rows columns"]
 
     def box(self, row: int, column: int) -> Box:
-        """The part of the image that a cell covers."""
         _, rows, columns = self.weights.shape
         return column / columns, row / rows, (column + 1) / columns, (row + 1) / rows
 

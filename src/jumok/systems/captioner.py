@@ -18,6 +18,7 @@ from jumok.data.captions.store import InputReader, feature_reader, pixel_reader
 from jumok.data.files.images import content_of
 from jumok.data.tokenizer import END, START, Tokenizer, normalize, plain_words
 from jumok.decoding import DecodingOptions, Hypothesis, decode
+from jumok.decoding.native import hypotheses_of
 from jumok.decoding.options import FOR_CAPTIONS
 from jumok.engine.captioner import native_decoder
 from jumok.engine.native import NativeModel
@@ -27,12 +28,11 @@ from jumok.models.memory import Memory
 from jumok.shapes import Tensor
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, known_origin
 from jumok.systems.caption import Caption, Looks
-from jumok.systems.device import EngineName, EnginePrecision, PrecisionName, precision_name
-from jumok.systems.given import pictures_in, texts_in
+from jumok.systems.device import EngineName, EnginePrecision, precision_name
+from jumok.systems.given import check_pictures, texts_in
 from jumok.systems.loading import load_one, load_tokenizer, read_bundles, reading_of
 from jumok.systems.native.beside_torch import BesideTorch
-from jumok.systems.native.models import lacking, weights_of
-from jumok.systems.translation.on_engine import choose_engine, hypotheses_of, precision_of, serves
+from jumok.systems.native.models import choose_engine, engine_serves, lacking, weights_of
 
 FEATURE_AXES = 2  # cells and their width; pixels have three
 
@@ -80,14 +80,9 @@ class Captioner(BesideTorch[NativeModel]):
         precision: EnginePrecision = "auto",
         engine: EngineName = "torch",
     ) -> "Captioner":
-        """The bundle in this folder.
+        """The bundle in this folder; arguments as of `jumok.load`.
 
-        Args:
-            precision: "int8" is one of the native engine alone; "auto" is there that of the bundle,
-                otherwise "fp32".
-            engine: "native" searches for captions several times faster on a CPU; "auto" is that
-                where it serves the decoder and there is no GPU. Images are always read by torch, in
-                float32 then, so the model is there twice.
+        Images are always read by torch, in float32 beside the engine, so the model is there twice.
 
         Raises:
             BundleError: a bundle is missing, damaged or unsafe, or there are several.
@@ -95,24 +90,22 @@ class Captioner(BesideTorch[NativeModel]):
         """
         bundles = read_bundles(folders, cls.task) if folders else []
         choice = choose_engine(bundles, device, precision, engine)
-        known = precision_of(bundles, choice, precision)
-        on_torch: PrecisionName = "bf16" if known == "bf16" and not choice.native else "fp32"
         bundle, model = load_one(
-            bundles, Model, "cpu" if choice.native else device, on_torch,
+            bundles, Model, "cpu" if choice.native else device, choice.torch_precision,
             "an image is captioned by one model.",
         )  # fmt: skip
         config = CaptionerConfig.model_validate(bundle.config.model)
         system = cls(
             model,
             load_tokenizer(bundle),
-            reader_of(config),
+            picture_reader_of(config),
             max_tokens=bundle.config.max_tokens,
             language=bundle.config.target_language,
             reading=reading_of(bundle.config),
         )
-        system._precision = known
+        system._precision = choice.precision
         if choice.native:
-            system._engine = native_decoder(config, weights_of(model), known)
+            system._engine = native_decoder(config, weights_of(model), choice.precision)
         return known_origin(system, [bundle], device=device, precision=precision, engine=engine)
 
     def search_natively(self, config: CaptionerConfig, dtype: torch.dtype) -> bool:
@@ -128,7 +121,6 @@ class Captioner(BesideTorch[NativeModel]):
 
     @property
     def model(self) -> Model:
-        """Its model, which may be changed."""
         return self.expose(self._model)
 
     def _modules(self) -> Sequence[Model]:
@@ -169,7 +161,7 @@ class Captioner(BesideTorch[NativeModel]):
             DataError: an image cannot be read, or not a list of images.
             ConfigError: options contradict each other.
         """
-        pictures_in(pictures)
+        check_pictures(pictures)
         options = replace(
             options,
             beam=options.beam if beam is None else beam,
@@ -182,7 +174,7 @@ class Captioner(BesideTorch[NativeModel]):
             batch = [self._input(each) for each in pictures[start : start + batch_size]]
             emit(self, ROWS, range(start, start + len(batch)))
             # Every batch has samples of its own, which are the same whenever it is decoded again.
-            captions += self._captions(batch, replace(options, seed=options.seed + start), looks)
+            captions += self._captions(batch, options.seeded(start), looks)
         return captions
 
     def caption_files(
@@ -199,8 +191,9 @@ class Captioner(BesideTorch[NativeModel]):
         while chunk := list(islice(stream, batch_size)):
             read = [self._tried(file) for file in chunk]
             good = [each for each in read if isinstance(each, Tensor)]
-            seeded = replace(options, seed=options.seed + done)
-            captions = iter(self.caption(good, seeded, looks=looks, batch_size=batch_size))
+            captions = iter(
+                self.caption(good, options.seeded(done), looks=looks, batch_size=batch_size)
+            )
             for each in read:
                 yield next(captions) if isinstance(each, Tensor) else each
             done += len(chunk)
@@ -233,8 +226,9 @@ class Captioner(BesideTorch[NativeModel]):
             yield replace(best, alternatives=tuple(others))
 
     def _search(self, memory: Memory, options: DecodingOptions) -> list[list[Hypothesis]]:
-        """For each image its hypotheses, best first."""
-        searched = serves(options) and not options.coverage_penalty  # which is refused for images
+        searched = (
+            engine_serves(options) and not options.coverage_penalty
+        )  # which is refused for images
         engine = self.engine if searched else None
         if engine is not None:
             memories = list(memory.states.float().numpy())
@@ -270,7 +264,7 @@ class Captioner(BesideTorch[NativeModel]):
             DataError: the numbers of images and captions differ, or an image cannot be read.
             ModelError: the model has one context vector.
         """
-        pictures_in(pictures)
+        check_pictures(pictures)
         texts = texts_in(texts, "captions")
         if len(pictures) != len(texts):
             raise DataError(
@@ -292,7 +286,7 @@ class Captioner(BesideTorch[NativeModel]):
         batch_size: int = 32,
     ) -> list[list[Looks]]:
         """The same for several alignment settings at once: for each the weights of all captions."""
-        pictures_in(pictures)
+        check_pictures(pictures)
         texts = texts_in(texts, "captions")
         looks: list[list[Looks]] = [[] for _ in readings]
         emit(self, GIVEN, len(pictures))
@@ -316,7 +310,7 @@ class Captioner(BesideTorch[NativeModel]):
         written: Sequence[tuple[int, Sequence[int]]],
         readings: Sequence[AlignmentSetting],
     ) -> Iterator[list[Looks]]:
-        """The weights of each text, in one pass over all: (row of the memory, its tokens)."""
+        """The weights of each text, (row of the memory, its tokens), in one pass over all."""
         longest = max(len(pieces) for _, pieces in written)
         device = memory.states.device
         rows = torch.tensor([row for row, _ in written], device=device)
@@ -335,12 +329,12 @@ class Captioner(BesideTorch[NativeModel]):
         if not words:
             return Looks((), seen.new_zeros(0, *self._model.grid))
         cells = range(seen.shape[1])
-        return Looks(words, merge_words(seen, cells, of_piece).unflatten(1, self._model.grid))
+        merged = torch.from_numpy(merge_words(seen.numpy(), cells, of_piece))
+        return Looks(words, merged.unflatten(1, self._model.grid))
 
     def words_of(self, pieces: Sequence[int]) -> tuple[tuple[str, ...], list[int]]:
-        """The words that plain spaces separate, and for each token the index of its word.
-
-        Both are empty if tokens and words do not match.
+        """The words that plain spaces separate, and for each token the index of its word; both are
+        empty if tokens and words do not match.
         """
         words = tuple(plain_words(self._text(pieces)))
         of_piece = self.tokenizer.words(pieces)
@@ -350,7 +344,7 @@ class Captioner(BesideTorch[NativeModel]):
         return words, of_piece
 
 
-def reader_of(config: CaptionerConfig) -> InputReader:
+def picture_reader_of(config: CaptionerConfig) -> InputReader:
     """The reader of images that the model was trained with."""
     encoder = config.encoder
     if isinstance(encoder, CnnConfig):

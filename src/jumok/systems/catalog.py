@@ -26,7 +26,6 @@ class OpenedModel:
 
     @property
     def kind(self) -> Kind:
-        """The record of its kind of model."""
         return KINDS[self.task]
 
     @property
@@ -42,11 +41,7 @@ class OpenedModel:
         engine: EngineName = "torch",
         threads: int = 0,
     ) -> System:
-        """The system, with its weights.
-
-        Args:
-            engine: "auto" is the native engine where it serves the model.
-            threads: of the native engine; 0: one for each core.
+        """The system, with its weights; arguments as of `load`.
 
         Raises:
             BundleError: the weights are damaged, or the models do not form an ensemble.
@@ -147,12 +142,12 @@ def load(
         ConfigError: the device does not exist, or the engine does not serve the model.
     """
     opened = open_model(*folders)
-    found = opened.kind.entry("system")
-    if not issubclass(found, kind):
+    system = opened.kind.entry("system")
+    if not issubclass(system, kind):
         raise BundleError(
             "this bundle holds another kind of model.",
             expected=kind.__name__,
-            got=found.__name__,
+            got=system.__name__,
             place=Location(Path(folders[0])),
         )
     return opened.load(device, precision, engine, threads)

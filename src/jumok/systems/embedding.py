@@ -1,6 +1,6 @@
 """Sentence and word embeddings: means of an encoder's states.
 
-Importing it imports no torch: a translator that runs on the native engine is a `SourceReader`, too.
+Importing it imports no torch, which a translator on the native engine does not need.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from jumok.data.files.vectors import Vectors
     from jumok.data.pairs.batches import SourceBatch
-    from jumok.models.memory import SequenceToSequence
+    from jumok.models.memory import Memory, SequenceToSequence
     from jumok.shapes import Float
     from jumok.systems.words import WordSpace
 
 
 @runtime_checkable
 class Embedder(Protocol):
-    """A system that turns texts into vectors: all that `jumok embed` needs to know of it."""
+    """A system that turns texts into vectors."""
 
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32
@@ -41,8 +41,7 @@ class Embedder(Protocol):
         ...
 
     def word_space(self) -> WordSpace:
-        """The words that are one token, with their vectors in the embedding table, before any
-        context."""
+        """The words that are one token, with their vectors in the embedding table."""
         ...
 
 
@@ -65,21 +64,19 @@ class GivenVectors:
         texts: Sequence[str],
         batch_size: int = 32,  # noqa: ARG002  (batches do not make a look-up faster)
     ) -> Float[torch.Tensor, "texts dim"]:
-        """For each text the mean of its words' vectors; zeros if no word has one."""
-        found = [self.word_vectors(text)[1] for text in texts]
-        sums = [vectors.sum(0) / max(len(vectors), 1) for vectors in found]
+        """Zeros for a text of which no word has a vector."""
+        words = [self.word_vectors(text)[1] for text in texts_in(texts)]
+        sums = [vectors.sum(0) / max(len(vectors), 1) for vectors in words]
         import torch
 
         return torch.stack(sums) if sums else self._matrix[:0]
 
     def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[torch.Tensor, "words dim"]]:
-        """The words of a text that have vectors, and these vectors."""
-        found = [(word, self._space.row(word)) for word in plain_words(normalize(text))]
-        known = [(word, row) for word, row in found if row is not None]
+        rows = [(word, self._space.row(word)) for word in plain_words(normalize(text))]
+        known = [(word, row) for word, row in rows if row is not None]
         return tuple(word for word, _ in known), self._matrix[[row for _, row in known]]
 
     def word_space(self) -> WordSpace:
-        """All words of the file."""
         return self._space
 
 
@@ -89,8 +86,8 @@ class SourceReader(System):
     Of several models the first one is used: the vectors of different models cannot be averaged.
 
     Attributes:
-        max_tokens: tokens of the longest segment that is read at once; longer texts are cut, and
-            their segments averaged.
+        max_tokens: tokens of the longest segment; longer texts are cut, and their segments
+            averaged.
     """
 
     tokenizer: Tokenizer
@@ -158,8 +155,17 @@ class SourceReader(System):
         return tuple(words), sums / counts.clamp(min=1)
 
     def word_space(self) -> WordSpace:
-        """The words that are one token, with their vectors in the embedding table."""
         return own_space(self._models[0], self.tokenizer)
+
+    def read(self, batch: SourceBatch) -> list[Memory]:
+        """What the encoder of each model writes about these sources."""
+        import torch
+
+        device = next(self._models[0].parameters()).device
+        tokens = batch.tokens.to(device)
+        allowed = None if batch.allowed is None else batch.allowed.to(device)
+        with torch.inference_mode():
+            return [model.encode(tokens, allowed) for model in self._models]
 
     def _states(self, batch: SourceBatch) -> Float[torch.Tensor, "batch length dim"]:
         device = next(self._models[0].parameters()).device
@@ -170,7 +176,6 @@ class SourceReader(System):
             return self._models[0].encode(batch.tokens.to(device), allowed).states.float().cpu()
 
     def _width(self) -> int:
-        """The width of the encoder's states."""
         from jumok.data.pairs.batches import source_batches
 
         (nothing,) = source_batches([[]], sentences=1)

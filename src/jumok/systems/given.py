@@ -46,7 +46,7 @@ def text_of(text: str, what: str) -> str:
     return text
 
 
-def pictures_in(pictures: object) -> None:
+def check_pictures(pictures: object) -> None:
     """Checks that these may be images.
 
     Raises:

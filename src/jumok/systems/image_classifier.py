@@ -8,7 +8,6 @@ import torch
 
 from jumok.attention.events import emit
 from jumok.bundle.reading import Bundle
-from jumok.bundle.weights import load_model
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.data.files.images import Pixels, read_image
 from jumok.data.pictures.batches import as_tensor
@@ -18,8 +17,8 @@ from jumok.models.image_classifier import ImageClassifier
 from jumok.systems.base import GIVEN, ROWS, Facts, System, loaded_from
 from jumok.systems.classification import Classification, ranked
 from jumok.systems.device import PrecisionName, choose_device, dtype_of
-from jumok.systems.given import pictures_in
-from jumok.systems.loading import read_bundles
+from jumok.systems.given import check_pictures
+from jumok.systems.loading import load_ready_model, read_bundles
 
 PictureInput = Path | str | Pixels
 """A file, or pixels (height width 3) as bytes."""
@@ -66,16 +65,13 @@ class ImageClassification(System):
                     expected="the same labels, and images of the same size",
                     place=Location(bundle.folder),
                 )
-            model = load_model(bundle, str(where)).to(dtype_of(precision))
-            assert isinstance(model, ImageClassifier)  # by its section
-            models.append(model)
+            models.append(load_ready_model(bundle, ImageClassifier, where, dtype_of(precision)))
         return loaded_from(
             cls(models, bundles[0].config.labels, shapes[0]), bundles, device, precision
         )
 
     @property
     def models(self) -> tuple[ImageClassifier, ...]:
-        """Its models, which may be changed."""
         return self.expose(self._models)
 
     def _modules(self) -> Sequence[ImageClassifier]:
@@ -90,7 +86,7 @@ class ImageClassification(System):
         Raises:
             DataError: an image cannot be read, or not a list of images.
         """
-        pictures_in(pictures)
+        check_pictures(pictures)
         emit(self, GIVEN, len(pictures))
         fitted = [self.fit(picture) for picture in pictures]
         classifications: list[Classification] = []

@@ -1,8 +1,4 @@
-"""Language model system: it continues prompts and scores texts.
-
-On the native engine, importing and using this imports no torch. The model on torch is loaded when
-it is first needed: for listeners and changes, and for code that asks for it.
-"""
+"""Language model system: it continues prompts and scores texts. Importing it imports no torch."""
 
 from __future__ import annotations
 
@@ -25,19 +21,18 @@ from jumok.errors import BundleError, DataError, Location, ModelError
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, known_origin
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, dtype_of
 from jumok.systems.given import text_of, texts_in
-from jumok.systems.loading import check_size, model_of, only_one, read_bundles
+from jumok.systems.loading import check_vocabulary, load_ready_model, only_one, read_bundles
 from jumok.systems.native.beside_torch import BesideTorch
-from jumok.systems.native.models import native_causal
+from jumok.systems.native.models import choose_engine, native_causal
 from jumok.systems.text_writer import (
     TokenWriter,
     WrittenElsewhere,
+    beam_searched,
     native_writer,
-    searched,
-    tokens_of,
     without_gradients,
     writer_of,
+    written_tokens,
 )
-from jumok.systems.translation.on_engine import choose_engine, precision_of
 
 if TYPE_CHECKING:
     import torch
@@ -61,7 +56,7 @@ class TextScore:
 
     @property
     def log_probability(self) -> float:
-        """The sum of the log-probabilities: a natural logarithm."""
+        """A natural logarithm."""
         return math.fsum(self.token_log_probabilities)
 
     @property
@@ -80,8 +75,8 @@ class TextScore:
         return -self.log_probability / math.log(2.0) / self.bytes
 
 
-def together(scored: Iterable[TextScore]) -> TextScore:
-    """The score of several texts as if they were one; at least one."""
+def joined_scores(scored: Iterable[TextScore]) -> TextScore:
+    """The score of several texts, at least one, as if they were one."""
     scores = list(scored)
     return TextScore(
         tuple(token for one in scores for token in one.tokens),
@@ -91,7 +86,6 @@ def together(scored: Iterable[TextScore]) -> TextScore:
 
 
 def _rule(documents: str, file: Path) -> Rule:
-    """The rule that a bundle names for what is one document."""
     for known in get_args(Rule):
         if documents == known:
             return known
@@ -108,7 +102,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
     """A causal language model with its tokenizer.
 
     Attributes:
-        model: on torch. One on the native engine loads it when it is first read; torch computes
+        model: on torch. On the native engine it is loaded when it is first read; torch computes
             once it is hooked or changed, with what it is then.
 
     Args:
@@ -143,7 +137,6 @@ class LanguageModel(BesideTorch[NativeCausal]):
 
     @property
     def model(self) -> CausalLanguageModel:
-        """The model on torch, which the code that has it may change."""
         return self.expose(self._model)
 
     @property
@@ -162,14 +155,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
         precision: EnginePrecision = "auto",
         engine: EngineName = "torch",
     ) -> LanguageModel:
-        """The bundle in this folder.
-
-        Args:
-            precision: "int8" is one of the native engine alone; "auto" is there that of the bundle,
-                otherwise "fp32".
-            engine: "native" is several times faster on a CPU; "auto" is that where it serves the
-                model and there is no GPU. The model on torch is loaded when it is needed: for
-                listeners and changes.
+        """The bundle in this folder; arguments as of `jumok.load`.
 
         Raises:
             BundleError: a bundle is missing, damaged or unsafe, or there are several.
@@ -177,20 +163,18 @@ class LanguageModel(BesideTorch[NativeCausal]):
         """
         bundles = read_bundles(folders, cls.task) if folders else []
         choice = choose_engine(bundles, device, precision, engine)
-        known = precision_of(bundles, choice, precision)
         bundle = only_one(bundles, "language models form no ensemble.")
         file = bundle.folder / TOKENIZER
         system = cls.__new__(cls)
         system.tokenizer = load_text_tokenizer(file)
-        check_size(bundle, system.tokenizer.size)
+        check_vocabulary(bundle, system.tokenizer.size)
         system.context = bundle.config.max_tokens
         system.documents = _rule(bundle.config.documents, bundle.folder / CONFIG)
-        system._precision = known
+        system._precision = choice.precision
         if choice.native:
-            system._unread, system._engine = (bundle,), native_causal(bundle, known)
+            system._unread, system._engine = (bundle,), native_causal(bundle, choice.precision)
         else:
-            dtype = dtype_of("bf16" if known == "bf16" else "fp32")
-            system._read_models([bundle], choose_device(device), dtype)
+            system._read_models([bundle], choose_device(device), dtype_of(choice.torch_precision))
         return known_origin(system, [bundle], device=device, precision=precision, engine=engine)
 
     def _hold_bundles(
@@ -199,7 +183,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
         (bundle,) = bundles
         from jumok.models.causal import CausalLanguageModel
 
-        self._held = model_of(bundle, CausalLanguageModel, device, dtype)
+        self._held = load_ready_model(bundle, CausalLanguageModel, device, dtype)
 
     def _modules(self) -> Sequence[CausalLanguageModel]:
         return [self._model]
@@ -213,8 +197,8 @@ class LanguageModel(BesideTorch[NativeCausal]):
     ) -> Iterator[str]:
         """The text that follows `prompt`, in parts, each as soon as it is final.
 
-        Text longer than the model's context is read and written in a sliding window: see
-        `jumok.decoding.window`. Beam search has no final text before its end, so it yields one
+        Text longer than the model's context is read and written in a sliding window
+        (`jumok.decoding.window`). Beam search has no final text before its end, so it yields one
         part.
 
         Args:
@@ -247,7 +231,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
         engine = self.engine
         if engine is None:
             return without_gradients(self._on_torch(ids, options, watch))
-        return tokens_of(self._on_engine(engine, ids, options, watch), engine.pass_reader())
+        return written_tokens(self._on_engine(engine, ids, options, watch), engine.pass_reader())
 
     def writer(
         self,
@@ -282,12 +266,11 @@ class LanguageModel(BesideTorch[NativeCausal]):
     def _on_engine(
         self, engine: NativeCausal, prompt: list[int], options: DecodingOptions, watch: Watch | None
     ) -> TokenWriter:
-        """What writes token by token, or what a search finds."""
         if options.sample or options.beam == 1:
             return native_writer(engine, prompt, options, watch)
 
         def tokens() -> Iterator[int]:
-            yield from searched(engine, prompt, options)[0].tokens[len(prompt) :]
+            yield from beam_searched(engine, prompt, options)[0].tokens[len(prompt) :]
 
         return WrittenElsewhere(tokens())
 
@@ -301,7 +284,7 @@ class LanguageModel(BesideTorch[NativeCausal]):
         decoder, nothing = Window(self._model.decoder, self.context), self._model.nothing()
         if options.sample or options.beam == 1:
             stepper = TorchStepper(decoder, nothing)
-            yield from tokens_of(writer_of(stepper, prompt, options, watch), None)
+            yield from written_tokens(writer_of(stepper, prompt, options, watch), None)
             return
         hypotheses = decode(decoder, nothing, options, [prompt])
         emit(self, FOUND, hypotheses)
@@ -350,7 +333,6 @@ class LanguageModel(BesideTorch[NativeCausal]):
     def _score_windows(
         self, windows: Sequence[_Span], encoded: list[list[int]], values: list[list[float]]
     ) -> None:
-        """Writes the log-probabilities of the tokens that these windows predict."""
         engine = self.engine
         texts = [encoded[one.row][one.start : one.end + 1] for one in windows]
         if engine is not None:

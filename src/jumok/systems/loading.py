@@ -1,4 +1,4 @@
-"""Loads systems that are one model. Importing it imports no torch."""
+"""What systems load from bundles, and read there of a model. Importing it imports no torch."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 from jumok.alignment.setting import AlignmentSetting
 from jumok.bundle.card import BundleConfig
 from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
+from jumok.config.section import ModelSection
+from jumok.config.stack import StackConfig
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import BundleError, DataError, Location
 from jumok.systems.device import PrecisionName, choose_device, dtype_of
@@ -16,7 +18,7 @@ from jumok.systems.device import PrecisionName, choose_device, dtype_of
 if TYPE_CHECKING:
     import torch
 
-Model = TypeVar("Model")
+ModelKind = TypeVar("ModelKind")
 
 UNDAMAGED = "get an undamaged copy of the bundle"
 
@@ -49,11 +51,11 @@ def opened(folder: Bundle | Path | str) -> Bundle:
 
 def load_one(
     folders: Sequence[Bundle | Path | str],
-    kind: type[Model],
+    kind: type[ModelKind],
     device: str,
     precision: PrecisionName,
     alone: str = "models of this kind do not form an ensemble.",
-) -> tuple[Bundle, Model]:
+) -> tuple[Bundle, ModelKind]:
     """The bundle in the one folder, and its model ready for use.
 
     Args:
@@ -65,7 +67,7 @@ def load_one(
         ConfigError: the device does not exist.
     """
     bundle = only_one([opened(folder) for folder in folders], alone)
-    return bundle, model_of(bundle, kind, choose_device(device), dtype_of(precision))
+    return bundle, load_ready_model(bundle, kind, choose_device(device), dtype_of(precision))
 
 
 def only_one(bundles: Sequence[Bundle], alone: str) -> Bundle:
@@ -79,7 +81,9 @@ def only_one(bundles: Sequence[Bundle], alone: str) -> Bundle:
     return bundles[0]
 
 
-def model_of(bundle: Bundle, kind: type[Model], device: torch.device, dtype: torch.dtype) -> Model:
+def load_ready_model(
+    bundle: Bundle, kind: type[ModelKind], device: torch.device, dtype: torch.dtype
+) -> ModelKind:
     """The model of a bundle, ready for use.
 
     Raises:
@@ -112,11 +116,11 @@ def load_tokenizer(bundle: Bundle) -> Tokenizer:
         tokenizer = Tokenizer.load(file)
     except DataError as error:
         raise BundleError(error.what, got=error.got, do=UNDAMAGED, place=Location(file)) from error
-    check_size(bundle, tokenizer.size)
+    check_vocabulary(bundle, tokenizer.size)
     return tokenizer
 
 
-def check_size(bundle: Bundle, pieces: int) -> None:
+def check_vocabulary(bundle: Bundle, pieces: int) -> None:
     """Raises a BundleError if the sizes of the tokenizer's and the model's vocabulary differ."""
     if pieces != bundle.config.vocabulary_size:
         raise BundleError(
@@ -135,3 +139,15 @@ def reading_of(config: BundleConfig) -> AlignmentSetting | None:
     return AlignmentSetting(
         config.alignment_layer, config.alignment_at_input, config.alignment_head
     )
+
+
+def longest_of(config: ModelSection) -> int | None:
+    """The maximum number of tokens that the positions allow besides START or END; None: no
+    limit."""
+    reach = config.reach if isinstance(config, StackConfig) else None
+    return None if reach is None else reach - 1
+
+
+def longest_part(bundle: Bundle) -> int:
+    """The maximum number of tokens that are translated at once."""
+    return min(bundle.config.max_tokens, longest_of(bundle.section) or bundle.config.max_tokens)

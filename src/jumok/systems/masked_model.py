@@ -51,7 +51,6 @@ class Filled:
     gaps: tuple[tuple[Candidate, ...], ...] = ()
 
     def facts(self) -> Facts:
-        """As plain JSON."""
         return asdict(self)
 
 
@@ -96,7 +95,6 @@ class MaskedModel(System):
 
     @property
     def model(self) -> MaskedLanguageModel:
-        """Its model, which may be changed."""
         return self.expose(self._model)
 
     def _modules(self) -> Sequence[MaskedLanguageModel]:
@@ -146,9 +144,8 @@ class MaskedModel(System):
     def sentence_vectors(
         self, texts: Sequence[str], batch_size: int = 32
     ) -> Float[Tensor, "texts dim"]:
-        """One vector a text: the mean of the last block's states, START's and END's included.
-
-        If a text is too long, its first `max_tokens` tokens are read.
+        """For each text the mean of the last block's states, START's and END's included, over its
+        first `max_tokens` tokens.
         """
         texts = texts_in(texts)
         ids = [each[: self.max_tokens] for each in self.tokenizer.encode_batch(texts)]
@@ -161,10 +158,8 @@ class MaskedModel(System):
         return vectors
 
     def word_vectors(self, text: str) -> tuple[tuple[str, ...], Float[Tensor, "words dim"]]:
-        """The words of a text, and a vector for each: the mean of its tokens' last states.
-
-        Words are what plain spaces separate. If a text is too long, the words of its first
-        `max_tokens` tokens are returned.
+        """The words of a text, and for each the mean of its tokens' last states; of a long text
+        those of its first `max_tokens` tokens.
         """
         ids = self.tokenizer.encode(text_of(text, "text"))[: self.max_tokens]
         if not ids:
@@ -177,7 +172,6 @@ class MaskedModel(System):
         return tuple(names), sums / words.bincount()[:, None]
 
     def word_space(self) -> WordSpace:
-        """The words that are one token, with their vectors in the embedding table."""
         return own_space(self._model, self.tokenizer)
 
     @property
@@ -204,7 +198,6 @@ class MaskedModel(System):
     def _candidates(
         self, row: Float[Tensor, " vocabulary"], opens_word: bool, top: int
     ) -> tuple[Candidate, ...]:
-        """The most probable tokens among those that fit the gap."""
         values, ids = self.fitting(row, opens_word, top)
         pieces = self.tokenizer.pieces(ids.tolist())
         return tuple(
@@ -268,7 +261,6 @@ class MaskedModel(System):
 
 
 def _with_best(text: str, gaps: Sequence[Sequence[Candidate]]) -> str:
-    """The text with the best candidate in every gap."""
     best = iter(gap[0].text if gap else "" for gap in gaps)
     return GAP_PATTERN.sub(lambda _: next(best), text)
 

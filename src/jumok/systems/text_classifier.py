@@ -61,7 +61,6 @@ class TextClassification(System):
 
     @property
     def model(self) -> TextClassifier:
-        """Its model, which may be changed."""
         return self.expose(self._model)
 
     def _modules(self) -> Sequence[TextClassifier]:
@@ -103,11 +102,11 @@ class TextClassification(System):
         texts = texts_in(texts)
         device = self._model.encoder.embedding.table.device
         ids = [each[: self.max_tokens] for each in self.tokenizer.encode_batch(texts)]
-        found = torch.empty(len(ids), len(self.labels))
+        probabilities = torch.empty(len(ids), len(self.labels))
         emit(self, GIVEN, len(texts))
         for tokens, allowed, rows in plain_batches(ids, batch_size):
             emit(self, ROWS, rows)
             allowed = None if allowed is None else allowed.to(device)
             logits = self._model(tokens.to(device), allowed)
-            found[rows] = logits.float().softmax(dim=1).cpu()
-        return found
+            probabilities[rows] = logits.float().softmax(dim=1).cpu()
+        return probabilities

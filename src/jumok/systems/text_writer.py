@@ -8,8 +8,7 @@ from jumok.cancellation import check_cancelled
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.methods import searches_of
 from jumok.decoding.native import WindowedStepper
-from jumok.decoding.search import run
-from jumok.decoding.stepper import NextTokens, Reading, Stepper, reduced
+from jumok.decoding.stepper import NextTokens, Reading, Stepper, reduced, run_searches
 from jumok.decoding.writing import Watch, WrittenText
 from jumok.engine.language import NativeCausal, Passes, PassReader
 
@@ -34,8 +33,7 @@ class TextWriter:
     """Writes one text token by token.
 
     On the engine others make the passes; on torch `next` never asks for one. In float32 the tokens
-    are the same, from equal seeds too, unless two tokens are within rounding of each other (or a
-    sample of the border between two).
+    are the same, unless two are within rounding of each other.
 
     Args:
         close: frees what the reading needs.
@@ -61,11 +59,7 @@ class TextWriter:
 def native_writer(
     engine: NativeCausal, prompt: Sequence[int], options: DecodingOptions, watch: Watch | None
 ) -> TextWriter:
-    """A writer on the engine.
-
-    Raises:
-        MemoryError: there is not enough memory.
-    """
+    """A writer on the engine; a MemoryError where there is not enough memory."""
     growing = engine.begin()
 
     def read(reading: Reading) -> Passes[NextTokens]:
@@ -94,7 +88,7 @@ def text_after(
     return WrittenText(options, options.maximum_length, prompt, beginning=len(prompt), watch=watch)
 
 
-def tokens_of(writer: TokenWriter, reader: PassReader | None) -> Iterator[int]:
+def written_tokens(writer: TokenWriter, reader: PassReader | None) -> Iterator[int]:
     """The tokens of a text, each as soon as it is chosen.
 
     Args:
@@ -135,7 +129,7 @@ class WrittenElsewhere:
         self._tokens = iter(())
 
 
-def searched(
+def beam_searched(
     engine: NativeCausal, prompt: Sequence[int], options: DecodingOptions
 ) -> list[Hypothesis]:
     """The hypotheses of a beam search, which begin with the prompt, best first.
@@ -146,13 +140,14 @@ def searched(
         MemoryError: there is not enough memory.
     """
     longest = options.limits.longest_of(0)
-    ((search,),) = searches_of(options, [longest], engine.vocabulary, [prompt])
+    searches = searches_of(options, [longest], engine.vocabulary, [prompt])
     with (
         engine.session() as session,
-        engine.begun([engine.context], search.slots) as request,
+        engine.begun([engine.context], searches[0][0].slots) as request,
     ):
-        run([(0, search)], WindowedStepper(session, request, engine.context, engine.vocabulary))
-    return search.found()
+        stepper = WindowedStepper(session, request, engine.context, engine.vocabulary)
+        (hypotheses,) = run_searches(searches, stepper)
+    return hypotheses
 
 
 def without_gradients(tokens: Iterator[int]) -> Iterator[int]:

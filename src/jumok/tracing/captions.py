@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from jumok.alignment.extract import cross_attention
+from jumok.alignment.extract import attention_at_setting
 from jumok.alignment.words import Weights
 from jumok.data.tokenizer import END, START
 from jumok.decoding.options import FOR_CAPTIONS
@@ -103,7 +103,7 @@ def _caption_attention(
     )
     assert captioner.reading is not None
     rows = torch.zeros(len(paths), dtype=torch.long, device=device)
-    weights = cross_attention(captioner._model, memory.select(rows), tokens, captioner.reading)
+    weights = attention_at_setting(captioner._model, memory.select(rows), tokens, captioner.reading)
     return list(weights.float().cpu().numpy())
 
 

@@ -15,8 +15,8 @@ from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Int, Tensor
 from jumok.systems.catalog import OpenedModel
 from jumok.systems.loading import read_bundles
-from jumok.systems.native.models import FURTHEST
-from jumok.systems.translation.on_engine import EngineSearcher, choose_engine
+from jumok.systems.native.models import LONGEST_TARGET, choose_engine
+from jumok.systems.translation.on_engine import EngineSearcher
 from jumok.systems.translation.on_torch import TorchSearcher
 from jumok.systems.translation.searching import Searcher
 from jumok.systems.translation.translator import Translator
@@ -67,10 +67,14 @@ def _search_translation(
 ) -> tuple[list[int], SearchTree | None]:
     """The tokens of the best translation, and the tree of all hypotheses."""
     check_tokens(request.prefix, translator.tokenizer.size)
-    searcher: Searcher = TorchSearcher(translator)
+    searcher: Searcher = TorchSearcher(translator, translator._aligner)
     if request.searcher is not None and not request.change:
         searcher = request.searcher
-        most = min(request.options.maximum_length, translator.longest_target or FURTHEST, FURTHEST)
+        most = min(
+            request.options.maximum_length,
+            translator.longest_target or LONGEST_TARGET,
+            LONGEST_TARGET,
+        )
         request = replace(request, options=replace(request.options, maximum_length=most))
     sources = searcher.read([read])
     if searcher.name == "native" and not request.extras.search_tree:

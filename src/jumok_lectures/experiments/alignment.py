@@ -23,13 +23,13 @@ from pathlib import Path
 
 import torch
 
-from jumok.alignment.words import GoldLinks, Link, links, merge_words
+from jumok.alignment.words import GoldLinks, Link, Weights, links, merge_words
 from jumok.attention.observe import Attention, observe
 from jumok.config.data import TokenizerConfig
 from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.evaluation.alignment import score_links
 from jumok.models.memory import SequenceToSequence
-from jumok.shapes import Float, Tensor
+from jumok.shapes import Tensor
 from jumok.training.precision import one_thread
 from jumok_lectures import tatoeba, world
 from jumok_lectures.findings import Bars, Findings, Grid, Setting, TableCell
@@ -98,7 +98,7 @@ def crossing(sentences: Iterable[Sequence[Link]]) -> float:
 @torch.no_grad()
 def seen(
     model: SequenceToSequence, tokenizer: Tokenizer, source: str, target: str
-) -> dict[TriedSetting, Float[Tensor, "target_words source_words"]]:
+) -> dict[TriedSetting, Weights]:
     """How much each target word attended to each source word, for every setting."""
     read, write = tokenizer.encode(source), tokenizer.encode(target)
     kept: dict[str, list[Tensor]] = {}
@@ -119,7 +119,8 @@ def seen(
             for at_input in (False, True):
                 rows = of_head[1:] if at_input else of_head[:-1]
                 place = TriedSetting(layer, head, at_input)
-                found[place] = merge_words(rows[:, : len(read)], *words)
+                of_tokens = rows[:, : len(read)].detach().numpy()
+                found[place] = merge_words(of_tokens, *words)
     return found
 
 
@@ -139,7 +140,7 @@ class JudgedAlignment:
     error: float
     chosen_error: float
     crosses: float
-    grid: Float[Tensor, "target_words source_words"]
+    grid: Weights
 
 
 @dataclass(frozen=True)
@@ -247,7 +248,7 @@ def _shown(pairs: Pairs) -> int:
     return max(short, key=lambda row: (crossing([links[row]]), len(links[row])))
 
 
-def _grid(pair: tuple[str, str, GoldLinks], weights: Tensor, language: Text) -> Grid:
+def _grid(pair: tuple[str, str, GoldLinks], weights: Weights, language: Text) -> Grid:
     source, target, gold = pair
     return Grid(
         T("grid_title", language=language),

@@ -31,7 +31,7 @@ def evaluate_captions(asked: Evaluation) -> Judged:
     """
     with_meteor = asked.metrics == "meteor"
     if with_meteor:
-        from jumok.evaluation.meteor import meteor_program
+        from jumok.evaluation.captions import meteor_program
 
         meteor_program()  # a missing program is reported before minutes of captioning
     table = asked.needs_data()
@@ -115,9 +115,9 @@ def _pointing(
     from jumok.evaluation.pointing import Gold, score_pointing
 
     gold = Gold(read_boxes(boxes, language), pictures)
-    from jumok.evaluation.captioner import Pointed, sizes_of
+    from jumok.evaluation.captioner import Pointed, picture_sizes
 
-    pointed = Pointed(names, sizes_of((files, name) for name in names), gold)
+    pointed = Pointed(names, picture_sizes((files, name) for name in names), gold)
     texts = [caption.text for caption in captions]
     looks = list(pointed.looks(texts, [caption.looks for caption in captions]))
     return score_pointing(looks) if looks else []  # a poor captioner may not write any noun

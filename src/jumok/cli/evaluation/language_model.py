@@ -4,7 +4,7 @@ from jumok.bundle.card import Score
 from jumok.cli.columns import column_of
 from jumok.cli.verbs.evaluate import Evaluation, Judged
 from jumok.data.texts.corpus import TextCorpus, documents
-from jumok.systems.language_model import LanguageModel, together
+from jumok.systems.language_model import LanguageModel, joined_scores
 
 
 def evaluate_language_model(asked: Evaluation) -> Judged:
@@ -19,7 +19,7 @@ def evaluate_language_model(asked: Evaluation) -> Judged:
     corpus = TextCorpus(file, column_of(asked.columns.split(",")[0]))
     texts = list(documents(corpus, system.documents))
     scored = system.score(texts, batch_size=asked.machine.batch)
-    whole = together(scored)
+    whole = joined_scores(scored)
     half = system.context // 2
     on = f"{file.name}, {len(whole.tokens):,} tokens, each after all before it or {half} or more"
     scores = (

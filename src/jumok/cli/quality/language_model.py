@@ -14,7 +14,7 @@ from jumok.data.texts.corpus import TextCorpus, documents
 from jumok.data.tokenizer import START
 from jumok.errors import ConfigError
 from jumok.evaluation.agreement import computing_in, text_agreement
-from jumok.systems.language_model import LanguageModel, together
+from jumok.systems.language_model import LanguageModel, joined_scores
 from jumok.training.preparing.texts import corpus_of
 
 GIVE = "--data FILE, a text that the model was not trained on"
@@ -36,9 +36,9 @@ def measure_language_model(asked: QualityCheck) -> ComparedModels:
     )
     rule = first.documents
     texts = list(chain.from_iterable(documents(each, rule) for each in corpora))
-    before = together(first.score(texts, batch_size=asked.batch))
+    before = joined_scores(first.score(texts, batch_size=asked.batch))
     with computing_in(second.model, asked.quantized.precision):
-        after = together(second.score(texts, batch_size=asked.batch))
+        after = joined_scores(second.score(texts, batch_size=asked.batch))
         equal = text_agreement(
             (first.model, second.model),
             [[START, *first.tokenizer.encode(each)] for each in texts],

@@ -168,7 +168,7 @@ def _faults(
 ) -> list[str]:
     if compared is None:
         return [f"what it loses is not measured for this kind of model ({bundle.config.task})"]
-    from jumok.evaluation.quality import faults_of
+    from jumok.evaluation.agreement import faults_of
 
     return list(faults_of(quality))
 

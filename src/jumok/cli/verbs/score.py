@@ -63,7 +63,7 @@ def score(
                 stream.write(as_csv((pair.line, whole, whole / len(values))))
             else:
                 stream.write(f"{whole:.4f}\t{whole / len(values):.4f}\n")
-    from jumok.evaluation.likelihood import likelihood
+    from jumok.systems.translation.result import likelihood
 
     total = likelihood(scored)
     typer.echo(

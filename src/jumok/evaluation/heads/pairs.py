@@ -15,7 +15,7 @@ from jumok.inspection.heads.measures import HeadMeter, Pieces
 from jumok.systems.translation.pairs import encode_pairs
 from jumok.systems.translation.translator import Translator
 
-AHEAD = 32
+BATCHES_AHEAD = 32
 """The number of batches that are read ahead, to sort sentences by length."""
 
 
@@ -38,9 +38,9 @@ def head_cards_over(
     (model,) = translator._models
     if not sites(model):
         raise ConfigError("this model has no attention.", do="give one with attention")
-    meter = HeadMeter(model, _known(translator, pairs(), batch_size))
+    meter = HeadMeter(model, _pieces_of(translator, pairs(), batch_size))
     table: SettingTable | None = None
-    for chunk in _chunks(pairs(), batch_size):
+    for chunk in _pair_chunks(pairs(), batch_size):
         encoded = encode_pairs(
             translator, [pair.source for pair in chunk], [pair.target for pair in chunk]
         )
@@ -91,10 +91,10 @@ def check_same_heads(models: Sequence[Sequence[AnyHeadCard]]) -> None:
             )
 
 
-def _known(translator: Translator, pairs: Iterable[AlignedPair], batch_size: int) -> Pieces:
+def _pieces_of(translator: Translator, pairs: Iterable[AlignedPair], batch_size: int) -> Pieces:
     encoded = (
         encode_pairs(translator, [pair.source for pair in chunk], [pair.target for pair in chunk])
-        for chunk in _chunks(pairs, batch_size)
+        for chunk in _pair_chunks(pairs, batch_size)
     )
     sides = (
         (chain(*chunk_of_pairs.sources), chain(*chunk_of_pairs.targets))
@@ -105,7 +105,7 @@ def _known(translator: Translator, pairs: Iterable[AlignedPair], batch_size: int
     )
 
 
-def _chunks(pairs: Iterable[AlignedPair], batch_size: int) -> Iterator[list[AlignedPair]]:
+def _pair_chunks(pairs: Iterable[AlignedPair], batch_size: int) -> Iterator[list[AlignedPair]]:
     stream = iter(pairs)
-    while chunk := list(islice(stream, AHEAD * batch_size)):
+    while chunk := list(islice(stream, BATCHES_AHEAD * batch_size)):
         yield chunk

@@ -5,7 +5,7 @@ a reference caption; for a classifier that of the correct label.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -21,10 +21,9 @@ from jumok.data.pictures.batches import as_tensor
 from jumok.data.pictures.corpus import Fitted
 from jumok.data.tokenizer import END, START
 from jumok.errors import ConfigError, DataError
-from jumok.evaluation.captioner import sizes_of
-from jumok.evaluation.heads.pointing import Pointing, ReferenceCaption
-from jumok.evaluation.pointing import Gold
-from jumok.inspection.heads.grid_cards import AnyHeadCard
+from jumok.evaluation.captioner import picture_sizes
+from jumok.evaluation.pointing import Gold, NounAttention, cover, points
+from jumok.inspection.heads.grid_cards import AnyHeadCard, GridCard
 from jumok.inspection.heads.grid_measures import GridMeter
 from jumok.inspection.heads.measures import HeadMeter, Pieces, mean_losses
 from jumok.inspection.hooks.listening import record_pass
@@ -35,6 +34,101 @@ from jumok.systems.captioner import Captioner
 from jumok.systems.image_classifier import ImageClassification
 
 ONE_VECTOR = "model.memory = grid; one vector of the whole image has nothing to attend to"
+
+NOT_YET = np.zeros((1, 1))
+"""A placeholder for the attention, which each head has of its own."""
+
+
+class ReferenceCaption(NamedTuple):
+    """A reference caption as tokens, and the image that it describes."""
+
+    picture: int
+    text: str
+    tokens: list[int]
+
+
+@dataclass
+class _Points:
+    """The sums of one layer at one step: a number for each head."""
+
+    hits: np.ndarray
+    inside: np.ndarray
+
+
+@dataclass
+class Pointing:
+    """The pointing accuracy of each head, over reference captions.
+
+    A word of several tokens has the mean of their weights, at the step that writes it and at the
+    next, which reads it.
+    """
+
+    captioner: Captioner
+    gold: Gold
+    nouns: int = 0
+    even: float = 0.0
+    sums: dict[tuple[str, bool], _Points] = field(default_factory=dict)
+    seen: dict[str, list[Tensor]] = field(default_factory=dict)
+
+    def record(self, site: str, attention: Attention) -> None:
+        """Keeps the weights until the batch is scored; an RNN attends step by step."""
+        self.seen.setdefault(site, []).append(attention.weights.detach().float().cpu())
+
+    def update(
+        self,
+        captions: Sequence[ReferenceCaption],
+        files: Sequence[str],
+        sizes: Sequence[tuple[int, int]],
+    ) -> None:
+        """Adds a batch, whose weights are then dropped.
+
+        Args:
+            captions: one for each row of the weights.
+            files, sizes: the images' names, and their height and width in pixels of the boxes.
+        """
+        weights = {site: torch.cat(parts, dim=2).numpy() for site, parts in self.seen.items()}
+        self.seen.clear()
+        for row, caption in enumerate(captions):
+            _, of_token = self.captioner.words_of(caption.tokens)
+            for noun in self.gold.nouns(files[caption.picture], caption.text):
+                steps = [step for step, word in enumerate(of_token) if word == noun.word]
+                if steps:  # otherwise the caption was truncated before it
+                    height, width = sizes[caption.picture]
+                    maps_of = {site: of_batch[row] for site, of_batch in weights.items()}
+                    self._noun(NounAttention(NOT_YET, noun.boxes, height, width), maps_of, steps)
+
+    def _noun(self, noun: NounAttention, maps_of: dict[str, np.ndarray], steps: list[int]) -> None:
+        """Adds one noun: the weights of every head at its steps, (heads step cell)."""
+        grid = self.captioner._model.grid
+        shares = cover(replace(noun, attention=np.ones(grid)))
+        self.nouns += 1
+        self.even += float(shares.mean())
+        for site, weights in maps_of.items():
+            for reads in (False, True):
+                maps = weights[:, [step + reads for step in steps]].mean(axis=1)
+                maps = maps.reshape(-1, *grid)
+                zeros = np.zeros(len(maps))
+                sums = self.sums.setdefault((site, reads), _Points(zeros, zeros.copy()))
+                sums.hits += [points(replace(noun, attention=map_of_head)) for map_of_head in maps]
+                sums.inside += (maps * shares).sum(axis=(1, 2)) / maps.sum(axis=(1, 2))
+
+    def compute(self, cards: Iterable[AnyHeadCard]) -> list[AnyHeadCard]:
+        """The cards with the pointing accuracy of their heads, at the better of the two steps."""
+        return [self._scored(card) for card in cards]
+
+    def _scored(self, card: AnyHeadCard) -> AnyHeadCard:
+        if not isinstance(card, GridCard) or card.part != "cross" or not self.nouns:
+            return card  # self-attention of cells has no words, and no gold boxes
+        both = {reads: self.sums[card.site, reads] for reads in (False, True)}
+        reads = bool(both[True].hits[card.head] > both[False].hits[card.head])
+        return replace(
+            card,
+            nouns=self.nouns,
+            pointing=float(both[reads].hits[card.head] / self.nouns),
+            in_box=float(both[reads].inside[card.head] / self.nouns),
+            even_in_box=self.even / self.nouns,
+            reading="reads" if reads else "writes",
+        )
 
 
 @dataclass(frozen=True)
@@ -69,18 +163,18 @@ def caption_head_cards_over(
         raise ConfigError("this model has no attention over the image.", expected=ONE_VECTOR)
     texts = (text for picture in pictures.captioned() for text in picture.captions)
     pairs: Iterator[tuple[list[int], list[int]]] = (
-        ([], _tokens(captioner, text)) for text in texts
+        ([], _caption_tokens(captioner, text)) for text in texts
     )
     grids = {site: GridMeter("cross", model.grid) for site in model.cross_sites}
     grids |= {site: GridMeter("image", model.grid) for site in sites_of(model, "image")}
     meter = HeadMeter(model, Pieces.of(captioner.tokenizer, pairs), grids)
     pointing = Pointing(captioner, pictures.gold) if pictures.gold is not None else None
-    for chunk in _chunks(pictures.captioned(), batch_size):
+    for chunk in _caption_chunks(pictures.captioned(), batch_size):
         captions = [
             ReferenceCaption(number, text, tokens)
             for number, picture in enumerate(chunk)
             for text in picture.captions
-            if (tokens := _tokens(captioner, text))
+            if (tokens := _caption_tokens(captioner, text))
         ]
         if not captions:
             continue
@@ -89,7 +183,7 @@ def caption_head_cards_over(
         ):
             _watch(meter, captioner, _cells(captioner, pictures.files, chunk), captions)
         if pointing is not None:
-            sizes = sizes_of((pictures.files, picture.file) for picture in chunk)
+            sizes = picture_sizes((pictures.files, picture.file) for picture in chunk)
             pointing.update(captions, [picture.file for picture in chunk], sizes)
     cards = meter.cards()
     if not cards:
@@ -101,11 +195,11 @@ def _ignore(_: str, __: Attention) -> None:
     pass
 
 
-def _tokens(captioner: Captioner, text: str) -> list[int]:
+def _caption_tokens(captioner: Captioner, text: str) -> list[int]:
     return captioner.tokenizer.encode(text)[: captioner.max_tokens]
 
 
-def _chunks(pictures: Iterable[Captioned], batch_size: int) -> Iterator[list[Captioned]]:
+def _caption_chunks(pictures: Iterable[Captioned], batch_size: int) -> Iterator[list[Captioned]]:
     chunk: list[Captioned] = []
     count = 0
     for picture in pictures:
@@ -171,7 +265,7 @@ def picture_head_cards_over(
     if not sites(model):
         raise ConfigError("this model has no attention.", do="give one with attention")
     meter: HeadMeter | None = None
-    for batch in _batches(pictures, batch_size):
+    for batch in _picture_batches(pictures, batch_size):
         device = model.output.weight.device
         pixels = as_tensor(np.stack([picture.pixels for picture in batch])).to(device)
         labels = torch.tensor([picture.label for picture in batch], device=device)
@@ -200,7 +294,7 @@ def _label_losses(
     return F.cross_entropy(model(pixels).float(), labels, reduction="none")
 
 
-def _batches(
+def _picture_batches(
     pictures: Iterable[LabelledPicture], batch_size: int
 ) -> Iterator[list[LabelledPicture]]:
     batch: list[LabelledPicture] = []

@@ -5,7 +5,7 @@ masked language model that of a seventh of its words, which are masked; for a cl
 predicted label.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
 from typing import TypeAlias
@@ -19,6 +19,8 @@ from jumok.data.texts.batches import MaskedBatch, batches_of_guesses, plain_batc
 from jumok.data.texts.masking import Masking, word_starts
 from jumok.data.tokenizer import END, PAD, START
 from jumok.errors import DataError
+from jumok.evaluation.agreement import TokenRows
+from jumok.evaluation.heads.pairs import BATCHES_AHEAD
 from jumok.inspection.heads.grid_cards import AnyHeadCard
 from jumok.inspection.heads.measures import HeadMeter, Pieces, mean_losses
 from jumok.models.causal import CausalLanguageModel
@@ -30,12 +32,10 @@ from jumok.systems.masked_model import MaskedModel
 from jumok.systems.text_classifier import TextClassification
 
 TextSystem: TypeAlias = LanguageModel | MaskedModel | TextClassification
-Ids = Sequence[Sequence[int]]
 Pass = tuple[str, Int[Tensor, "batch length"], Callable[[], Float[Tensor, " batch"]]]
 """The site's part, the tokens that attend to one another, and what runs the model."""
 
 TAKEN_OUT = 1 / 7
-AHEAD = 32
 
 
 def text_head_cards_over(
@@ -51,9 +51,9 @@ def text_head_cards_over(
         DataError: no text with a word.
     """
     model = system._model
-    pairs = ((ids, ids) for chunk in _chunks(system, texts(), batch_size) for ids in chunk)
+    pairs = ((ids, ids) for chunk in _token_chunks(system, texts(), batch_size) for ids in chunk)
     meter = HeadMeter(model, Pieces.of(system.tokenizer, pairs))
-    for chunk in _chunks(system, texts(), batch_size):
+    for chunk in _token_chunks(system, texts(), batch_size):
         for part, tokens, losses in _passes(system, model, chunk, batch_size):
             meter.watch({part: (tokens, tokens)}, losses)
     cards = meter.cards()
@@ -62,15 +62,19 @@ def text_head_cards_over(
     return cards
 
 
-def _chunks(system: TextSystem, texts: Iterable[str], batch_size: int) -> Iterator[list[list[int]]]:
+def _token_chunks(
+    system: TextSystem, texts: Iterable[str], batch_size: int
+) -> Iterator[list[list[int]]]:
     limit = system.context if isinstance(system, LanguageModel) else system.max_tokens
     stream = iter(texts)
-    while chunk := list(islice(stream, AHEAD * batch_size)):
+    while chunk := list(islice(stream, BATCHES_AHEAD * batch_size)):
         pieces = (system.tokenizer.encode(text)[: limit - 1] for text in chunk if text.strip())
         yield [ids for ids in pieces if ids]
 
 
-def _passes(system: TextSystem, model: nn.Module, ids: Ids, batch_size: int) -> Iterator[Pass]:
+def _passes(
+    system: TextSystem, model: nn.Module, ids: TokenRows, batch_size: int
+) -> Iterator[Pass]:
     device = next(model.parameters()).device
     if isinstance(model, CausalLanguageModel):
         order = sorted(ids, key=len)
@@ -91,7 +95,7 @@ def _passes(system: TextSystem, model: nn.Module, ids: Ids, batch_size: int) -> 
             yield "encoder", tokens, partial(_deciding_losses, model, tokens, real)
 
 
-def _continued(model: CausalLanguageModel, ids: Ids) -> Pass:
+def _continued(model: CausalLanguageModel, ids: TokenRows) -> Pass:
     """A pass in which the model reads START and the tokens, and predicts the tokens and END."""
     device = model.decoder.embedding.table.device
     read, _ = fill([[START, *text] for text in ids])

@@ -18,7 +18,7 @@ from jumok.serving.http.settings import ServeSettings
 from jumok.systems.base import AnySystem, Facts, System
 from jumok.systems.catalog import OpenedModel
 from jumok.systems.device import EngineName, EnginePrecision
-from jumok.systems.languages import language_code
+from jumok.systems.translation.sentences import language_code
 from jumok.systems.translation.translator import Translator
 
 BYTES_OF_TOKEN = 3

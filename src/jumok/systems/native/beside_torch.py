@@ -1,9 +1,9 @@
 """Systems whose models may also be on the native engine, which is faster on CPUs.
 
-The engine has its own copy of the weights. It computes as long as the models on torch, which are
-loaded when they are first needed, are what was loaded: once other code has had them, every call
-compares them first (`System.expose`), and torch computes with what has been hooked or changed. For
-calls that are listened to or changed torch computes, too. Importing this imports no torch.
+The engine has its own copy of the weights. The models on torch are loaded when they are first
+needed; once other code has had them, every call compares them with what was loaded
+(`System.expose`), and torch computes with what was hooked or changed, and for calls that are
+listened to. Importing this imports no torch.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from jumok.attention.events import any_listeners
 from jumok.attention.overrides import any_overrides
-from jumok.bundle.reading import Bundle
+from jumok.bundle.reading import Bundle, Precision
 from jumok.systems.base import System
 from jumok.systems.device import EngineName, EnginePrecision
 
@@ -65,7 +65,7 @@ class BesideTorch(System, Generic[NativeOf]):
     def _hold_bundles(
         self, bundles: Sequence[Bundle], device: torch.device, dtype: torch.dtype
     ) -> None:
-        """Loads the models of these bundles on torch, and keeps them."""
+        """Loads these on torch, and keeps the models."""
         raise NotImplementedError
 
     def _read_models(
@@ -78,7 +78,6 @@ class BesideTorch(System, Generic[NativeOf]):
             self._hold_bundles(bundles, device, dtype)
 
     def _load_on_torch(self) -> None:
-        """Loads the models on torch, unless they are there."""
         if not self._unread:
             return
         with _ONE_AT_A_TIME:
@@ -99,11 +98,19 @@ class BesideTorch(System, Generic[NativeOf]):
 
     @property
     def computed_by(self) -> dict[str, str]:
-        """What computes: its name, "native" or "torch", and its number format."""
-        native = self.engine is not None
-        left = not native and self._precision == "int8"
-        name = "native" if native else "torch"
-        return {"name": name, "precision": "fp32" if left else self._precision}
+        if self.engine is not None:
+            return {"name": "native", "precision": self._precision}
+        return {"name": "torch", "precision": self._torch_precision}
+
+    @property
+    def _torch_precision(self) -> Precision:
+        """What the engine leaves to torch is computed in float32."""
+        return self._precision if self._engine is None else "fp32"
+
+    def __getstate__(self) -> dict[str, object]:
+        """Of changed models: on torch, without the native engine."""
+        state = super().__getstate__()
+        return {**state, "_engine": None, "_precision": self._torch_precision}
 
 
 def _torch_is_hooked() -> bool:

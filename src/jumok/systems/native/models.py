@@ -1,21 +1,22 @@
-"""Loading of bundles onto the native engine.
+"""Which engine computes, and the loading of bundles onto the native one.
 
 Nothing here imports torch.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jumok.bundle.arrays import Arrays, read_stored
 from jumok.bundle.described import check_alignment, check_size, check_tensors, unfit
-from jumok.bundle.reading import Bundle
+from jumok.bundle.reading import Bundle, Precision
 from jumok.config import TransformerConfig
 from jumok.config.captioner import CaptionerConfig
 from jumok.config.causal import CausalConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection
+from jumok.decoding import DecodingOptions
 from jumok.engine import captioner, recurrent
 from jumok.engine.blocks import missing_part
 from jumok.engine.language import NativeCausal
@@ -24,13 +25,80 @@ from jumok.engine.packing import Kind
 from jumok.engine.quantising import Quantised
 from jumok.engine.recurrent import NativeRecurrent
 from jumok.engine.transformer import NativeTransformer
+from jumok.errors import ConfigError, Location
 from jumok.models.tensors import Tensors, causal_tensors_of, recurrent_tensors, tensors_of
+from jumok.systems.device import EngineName, EnginePrecision, PrecisionName, has_gpu
 
 if TYPE_CHECKING:
     from torch.nn import Module
 
-FURTHEST = 4096
+LONGEST_TARGET = 4096
 """The longest target, in tokens, that the engine writes."""
+
+USE_TORCH = "--engine torch"
+
+
+class EngineChoice(NamedTuple):
+    """Whether the native engine computes, and its or torch's number format."""
+
+    native: bool
+    precision: Precision
+
+    @property
+    def torch_precision(self) -> PrecisionName:
+        """The number format of a model on torch, which is in float32 beside the engine."""
+        return "bf16" if self.precision == "bf16" and not self.native else "fp32"
+
+
+def choose_engine(
+    bundles: Sequence[Bundle], device: str, precision: EnginePrecision, engine: EngineName
+) -> EngineChoice:
+    """What computes with these models.
+
+    Args:
+        device: as the user named it.
+        engine: "auto": the native one where it serves the model, otherwise torch.
+
+    Raises:
+        ConfigError: the native engine is asked for, or needed for int8, and does not serve this.
+    """
+    native = engine != "torch"
+    if not native and precision == "int8":
+        raise ConfigError("int8 needs the native engine.", do="leave out --engine torch")
+    if native and (refused := _refused(bundles, device)) is not None:
+        if engine == "native" or precision == "int8":
+            raise refused
+        native = False
+    if native and engine == "auto" and precision != "int8" and device == "auto" and has_gpu():
+        native = False
+    stored = {bundle.precision for bundle in bundles} if native else set[Precision]()
+    usual: Precision = stored.pop() if len(stored) == 1 else "fp32"
+    return EngineChoice(native, usual if precision == "auto" else precision)
+
+
+def _refused(bundles: Sequence[Bundle], device: str) -> ConfigError | None:
+    """Why the native engine cannot do this; None if it can."""
+    if device not in ("auto", "cpu"):
+        return ConfigError(
+            "the native engine runs on the CPU.",
+            got=f"--device {device}",
+            do=f"cpu, or {USE_TORCH}",
+        )
+    for bundle in bundles:
+        lacks = lacking(bundle.section)
+        if lacks is not None:
+            return ConfigError(
+                "the native engine does not run this model.",
+                got=lacks,
+                do=USE_TORCH,
+                place=Location(bundle.folder),
+            )
+    return None
+
+
+def engine_serves(options: DecodingOptions) -> bool:
+    """Whether the engine searches with these options."""
+    return options.maximum_length <= LONGEST_TARGET
 
 
 @dataclass(frozen=True)
@@ -72,11 +140,8 @@ def weights_of(model: "Module") -> Arrays:
 
 
 def native_copy(config: ModelSection, weights: Arrays, kind: Kind) -> NativeModel:
-    """A model on the engine, which has to serve it, with copies of these weights.
-
-    Args:
-        weights: by their names in a bundle, float32.
-        kind: the number format in which it computes.
+    """A model on the engine, which has to serve it, with copies of these weights (float32, by
+    name).
     """
     return _native(config, StoredModel(weights, kind, {}))
 
@@ -91,9 +156,6 @@ def _native(config: ModelSection, stored: StoredModel) -> NativeModel:
 def native_model(bundle: Bundle, kind: Kind) -> NativeModel:
     """The model of a bundle on the engine, which has to serve it.
 
-    Args:
-        kind: the number format of its weights.
-
     Raises:
         BundleError: the weights are damaged, or not those that config.json describes.
     """
@@ -107,10 +169,9 @@ def native_model(bundle: Bundle, kind: Kind) -> NativeModel:
 
 
 def native_causal(bundle: Bundle, kind: Kind) -> NativeCausal:
-    """The language model of a bundle on the engine, which has to serve it.
+    """As `native_model`, of a language model.
 
     Raises:
-        BundleError: the weights are damaged, or not those that config.json describes.
         ModelError: the model has fewer positions than its context has tokens.
     """
     config = bundle.section
@@ -121,10 +182,8 @@ def native_causal(bundle: Bundle, kind: Kind) -> NativeCausal:
 
 
 def _stored_model(bundle: Bundle, kind: Kind, expected: Tensors | None, looks: int) -> StoredModel:
-    """The weights of a bundle, which have to be these tensors.
-
-    Args:
-        looks: the number of cross-attentions.
+    """The weights of a bundle, which have to be these tensors; `looks` counts the
+    cross-attentions.
     """
     assert expected is not None, "the engine serves only parts that say what they are"
     check_size(bundle, bundle.section)

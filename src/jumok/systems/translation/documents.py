@@ -15,7 +15,7 @@ from jumok.systems.translation.result import Translation
 if TYPE_CHECKING:
     from jumok.documents.segment import Translated
 
-Lines = Callable[[Iterable[str]], Iterable[Translation]]
+LineTranslation = Callable[[Iterable[str]], Iterable[Translation]]
 """Translates lines in order, with alignments if the model has any."""
 
 
@@ -73,7 +73,7 @@ class FileTranslator(Protocol):
             part.write_bytes(written)
 
     def translate_content(
-        self, content: bytes, format: str, lines: Lines, name: Path | str
+        self, content: bytes, format: str, lines: LineTranslation, name: Path | str
     ) -> bytes:
         """Translates the document in these bytes.
 

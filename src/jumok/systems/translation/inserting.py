@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from jumok.alignment.words import Link
-from jumok.systems.translation.keeping import Kept, Span, found_in, missing
+from jumok.systems.translation.keeping import Kept, Span, found_in, missing_in
 
 
 def corrected(
@@ -40,7 +40,7 @@ def corrected(
         insertions.append((after_kept(whole, at), one.text))
     text = _rebuilt(text, insertions, extra, spaceless)
     # What is attached to something else goes to the end.
-    return " ".join(filter(None, [text, *(one.text for one in missing(kept, text))])).strip()
+    return " ".join(filter(None, [text, *(one.text for one in missing_in(kept, text))])).strip()
 
 
 def after_kept(kept: Sequence[Span], place: int) -> int:

@@ -16,6 +16,7 @@ from typing import Literal
 
 from jumok.data.tokenizer import normalize
 from jumok.errors import ConfigError
+from jumok.systems.translation.sentences import Span
 
 USUAL = (
     r"https?://[^\s<>\"'“”]*[^\s<>\"'“”.,;:!?)\]}、。，」』]",
@@ -48,8 +49,6 @@ TIMES |= {"천만": 1e7}
 UNIT = re.compile(
     r"\s?(" + "|".join(sorted(map(re.escape, TIMES), key=len, reverse=True)) + ")", re.IGNORECASE
 )
-
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -110,15 +109,15 @@ def found_in(kept: Sequence[Kept], text: str) -> list[tuple[Kept, Span | None]]:
     standing = _Standing(kept, text)
     in_order = sorted(kept, key=lambda one: (one.kind, -len(one.text)))
     places = [(one, standing.take(one)) for one in in_order]
-    return sorted(places, key=lambda found: found[0].start)
+    return sorted(places, key=lambda place: place[0].start)
 
 
-def missing(kept: Sequence[Kept], text: str) -> list[Kept]:
+def missing_in(kept: Sequence[Kept], text: str) -> list[Kept]:
     """Those of a source's kept strings that are not in this translation."""
     return [one for one, place in found_in(kept, text) if place is None]
 
 
-def surplus(kept: Sequence[Kept], text: str) -> list[Span]:
+def surplus_in(kept: Sequence[Kept], text: str) -> list[Span]:
     """The spans of code that a translation has more often than its source: the last ones."""
     in_source = Counter(one.text for one in kept if one.kind == "code")
     standing = _occurrences({one.text for one in kept}, text) if in_source else {}
@@ -202,7 +201,7 @@ class _Standing:
 
     def _number(self, number: str) -> Iterator[Span]:
         """The same number, also in another notation, or with a word for its zeros."""
-        for start in self._starts[_significant(number)]:
+        for start in self._starts[_nonzero_digits(number)]:
             end = start + len(number)
             unchanged = self._rest.startswith(number, start)  # most are: no pattern is compiled
             if unchanged and BEGINS.match(self._rest, start) and ENDS.match(self._rest, end):
@@ -235,21 +234,21 @@ class _Standing:
 
 def _number_starts(numbers: Collection[str], text: str) -> dict[str, list[int]]:
     """Where runs of digits begin that are these numbers' but for zeros and what separates them."""
-    starts: dict[str, list[int]] = {_significant(number): [] for number in numbers}
+    starts: dict[str, list[int]] = {_nonzero_digits(number): [] for number in numbers}
     runs = [match.span() for match in DIGIT_RUN.finditer(text)] if numbers else []
     for index, (first, reached) in enumerate(runs):
         key = ""
         for start, end in runs[index : index + LONGEST_NUMBER // 2]:
             if start - reached > 3 or len(key) > LONGEST_NUMBER:
                 break
-            key += _significant(text[start:end])
+            key += _nonzero_digits(text[start:end])
             reached = end
             if key in starts and first not in starts[key][-1:]:
                 starts[key].append(first)
     return starts
 
 
-def _significant(number: str) -> str:
+def _nonzero_digits(number: str) -> str:
     """The digits that every notation of a number has, in order: all but zeros."""
     return "".join(DIGIT_RUN.findall(number)).replace("0", "")
 

@@ -1,10 +1,9 @@
 """Removal of markup before translation, and its restoration by the alignment.
 
 A model that never saw `<b>` reads words where there are none. So tags are removed, the rest is
-translated, and the word alignment tells where a tag and its closing one belong: around the target
-words that the source words between them are linked to, from the first to the last. A single tag
-goes before the words linked to the source word after it. Every tag comes back once, unchanged, and
-tags that were nested correctly still are.
+translated, and a tag and its closing one go around the target words that the source words between
+them are linked to. A single tag goes before the words linked to the source word after it. Every tag
+comes back once, unchanged, and tags that were nested correctly still are.
 """
 
 import re
@@ -70,8 +69,8 @@ class Bare:
         """The translations with their tags, each of their alternatives too.
 
         Args:
-            alignments: whether alignments were requested; their words are then those of the texts
-                with tags.
+            alignments: whether alignments were requested; their words are those of the texts with
+                tags.
         """
         if not self.any:
             return list(translations)

@@ -1,6 +1,5 @@
-"""The models of a Translator: one on the native engine, and on torch when they are needed there.
-
-Importing this imports no torch.
+"""The models of a Translator, on the native engine or on torch, and what they say of translations
+that are given. Importing this imports no torch.
 """
 
 from __future__ import annotations
@@ -9,11 +8,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jumok.alignment.setting import AlignmentSetting, default_setting
+from jumok.alignment.words import links, merge_words
+from jumok.attention.events import emit
 from jumok.bundle.reading import Bundle
 from jumok.config.section import ModelSection
+from jumok.data.pairs.rows import batched_rows
+from jumok.data.tokenizer import normalize, plain_words
+from jumok.decoding.rank import Ranker
+from jumok.engine.native import NativeModel
 from jumok.engine.running import RunningBatch
-from jumok.errors import BundleError, Location
+from jumok.errors import BundleError, DataError, Location, ModelError
+from jumok.systems.base import GIVEN, ROWS
 from jumok.systems.device import precision_name
+from jumok.systems.embedding import SourceReader
+from jumok.systems.given import text_of, texts_in
 from jumok.systems.loading import reading_of
 from jumok.systems.native.beside_torch import BesideTorch
 from jumok.systems.native.models import (
@@ -23,18 +31,25 @@ from jumok.systems.native.models import (
     native_model,
     weights_of,
 )
-from jumok.systems.translation.given_translations import GivenTranslations
-from jumok.systems.translation.on_engine import EngineSearcher, reading_on_engine
+from jumok.systems.translation.on_engine import EngineSearcher
+from jumok.systems.translation.result import (
+    Draft,
+    Translation,
+    WordAttention,
+    translation_of,
+    written_text,
+)
 from jumok.systems.translation.searching import Searcher
+from jumok.systems.translation.segments import check_lengths
 
 if TYPE_CHECKING:
     import torch
 
-    from jumok.alignment.aligner import Aligner
+    from jumok.alignment.extract import Aligner
     from jumok.models.memory import SequenceToSequence
 
 
-class TranslationModels(BesideTorch[EngineSearcher], GivenTranslations):
+class TranslationModels(BesideTorch[EngineSearcher], SourceReader):
     """What a Translator computes with.
 
     Attributes:
@@ -43,6 +58,7 @@ class TranslationModels(BesideTorch[EngineSearcher], GivenTranslations):
     """
 
     readings: list[AlignmentSetting | None]
+    longest_target: int | None
     _held: Aligner
 
     @property
@@ -70,18 +86,19 @@ class TranslationModels(BesideTorch[EngineSearcher], GivenTranslations):
         readings: Sequence[AlignmentSetting | None],
     ) -> None:
         self.readings = list(readings)
-        from jumok.alignment.aligner import Aligner
+        from jumok.alignment.extract import Aligner
 
         self._held = Aligner(models, readings, self.tokenizer)
 
     def _begin_natively(self, bundles: Sequence[Bundle]) -> None:
-        self.readings, self._unread = list(map(reading_on_engine, bundles)), tuple(bundles)
+        layers = [looks_of(bundle.section) for bundle in bundles]
+        self.readings, self._unread = list(map(_alignment_setting, bundles, layers)), tuple(bundles)
+        models = [native_model(bundle, self._precision) for bundle in bundles]
+        self._search_with(models, layers)
+
+    def _search_with(self, models: Sequence[NativeModel], layers: Sequence[int]) -> None:
         self._engine = EngineSearcher(
-            [native_model(bundle, self._precision) for bundle in bundles],
-            self.tokenizer,
-            [looks_of(bundle.section) for bundle in bundles],
-            self.readings,
-            lambda: self.on_torch,
+            models, self.tokenizer, layers, self.readings, lambda: self.on_torch
         )
 
     def search_natively(self, configs: Sequence[ModelSection], dtype: torch.dtype) -> bool:
@@ -96,23 +113,19 @@ class TranslationModels(BesideTorch[EngineSearcher], GivenTranslations):
         if any(map(lacking, configs)) or any(map(_is_on_gpu, self._models)):
             return False
         self._precision = precision_name(dtype)
-        self._engine = EngineSearcher(
-            [
-                native_copy(config, weights_of(model), self._precision)
-                for config, model in zip(configs, self._models, strict=True)
-            ],
-            self.tokenizer,
-            list(map(looks_of, configs)),
-            self.readings,
-            lambda: self.on_torch,
-        )
+        models = [
+            native_copy(config, weights_of(model), self._precision)
+            for config, model in zip(configs, self._models, strict=True)
+        ]
+        self._search_with(models, list(map(looks_of, configs)))
         return True
 
     def _hold_bundles(
         self, bundles: Sequence[Bundle], device: torch.device, dtype: torch.dtype
     ) -> None:
         models = [_load(bundle, device, dtype) for bundle in bundles]
-        self._hold(models, list(map(_alignment_setting, bundles, models)))
+        layers = [len(model.cross_sites) for model in models]
+        self._hold(models, list(map(_alignment_setting, bundles, layers)))
 
     @property
     def searcher(self) -> Searcher:
@@ -124,7 +137,7 @@ class TranslationModels(BesideTorch[EngineSearcher], GivenTranslations):
         """Its models on torch."""
         from jumok.systems.translation.on_torch import TorchSearcher
 
-        return TorchSearcher(self)
+        return TorchSearcher(self, self._aligner)
 
     def search_together(self) -> RunningBatch | None:
         """From now on the searches of all threads are made in one batch: see `NativeModel`.
@@ -142,6 +155,74 @@ class TranslationModels(BesideTorch[EngineSearcher], GivenTranslations):
 
     def _modules(self) -> Sequence[SequenceToSequence]:
         return self._models
+
+    def score(
+        self, sources: Sequence[str], targets: Sequence[str], *, batch_size: int = 32
+    ) -> list[Translation]:
+        """The log-probabilities of each token and END of given translations.
+
+        Lines are not cut: a pair is scored whole.
+
+        Raises:
+            DataError: the numbers of sources and targets differ, a line is longer than the model
+                can read, or something is not a list of texts.
+        """
+        sources, targets = texts_in(sources, "sources"), texts_in(targets, "targets")
+        if len(sources) != len(targets):
+            raise DataError(
+                "every source needs its target.",
+                expected=f"{len(sources):,} targets",
+                got=f"{len(targets):,}",
+            )
+        read = self.tokenizer.encode_batch(sources)
+        write = self.tokenizer.encode_batch(targets)
+        check_lengths(self.longest_target, read, write)
+        emit(self, GIVEN, len(sources))
+        searcher = self.searcher
+        scored: list[Translation] = [Translation("")] * len(sources)
+        for rows in batched_rows(read, batch_size):
+            row_targets = [write[row] for row in rows]
+            emit(self, ROWS, rows)
+            batch = searcher.read([read[row] for row in rows])
+            for row, hypothesis in zip(rows, batch.score(row_targets, Ranker()), strict=True):
+                draft = Draft(hypothesis, written_text(self.tokenizer, hypothesis.tokens))
+                scored[row] = translation_of(self.tokenizer, read[row], draft)
+        return scored
+
+    def attention(self, source: str, target: str) -> WordAttention:
+        """How much each word of `target` attended to each word of `source`.
+
+        Raises:
+            DataError: a text has no word, or is longer than the model can read.
+            ModelError: the model has no attention.
+        """
+        self.check_alignments()
+        source, target = text_of(source, "source"), text_of(target, "target")
+        read, write = self.tokenizer.encode(source), self.tokenizer.encode(target)
+        if not read or not write:
+            raise DataError("attention needs a word on both sides.", got=repr((source, target)))
+        check_lengths(self.longest_target, [read], [write])
+        emit(self, GIVEN, 1)
+        emit(self, ROWS, [0])
+        (weights,) = self.searcher.read([read]).attention([write])
+        words = merge_words(
+            weights[:, : len(read)], self.tokenizer.words(read), self.tokenizer.words(write)
+        )
+        source_words, target_words = map(plain_words, (normalize(source), normalize(target)))
+        import torch
+
+        return WordAttention(
+            tuple(source_words), tuple(target_words), torch.from_numpy(words), tuple(links(words))
+        )
+
+    def check_alignments(self) -> None:
+        """Raises ModelError if there is no attention to extract alignments from."""
+        if not self.aligns:
+            raise ModelError(
+                "this model has no attention: it reads a whole sentence as one vector.",
+                expected="attention over the source",
+                do="use a model with attention, or leave alignments out",
+            )
 
 
 def _is_on_gpu(model: SequenceToSequence) -> bool:
@@ -162,6 +243,5 @@ def _load(bundle: Bundle, device: torch.device, dtype: torch.dtype) -> SequenceT
     return model
 
 
-def _alignment_setting(bundle: Bundle, model: SequenceToSequence) -> AlignmentSetting | None:
-    known = reading_of(bundle.config) if model.cross_sites else None
-    return known or default_setting(len(model.cross_sites))
+def _alignment_setting(bundle: Bundle, layers: int) -> AlignmentSetting | None:
+    return (reading_of(bundle.config) if layers else None) or default_setting(layers)

@@ -1,109 +1,25 @@
-"""The searcher on the native engine: one model on the CPU. Nothing here imports torch."""
+"""The searcher on the native engine. Nothing here imports torch."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from math import ceil
 from typing import Literal
 
 import numpy as np
 
-from jumok.alignment.setting import AlignmentSetting, default_setting
+from jumok.alignment.setting import AlignmentSetting
 from jumok.alignment.words import Weights
-from jumok.bundle.reading import Bundle, Precision
 from jumok.data.tokenizer import END, START, Tokenizer
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.beam import Report
 from jumok.decoding.constraints import Constraints
-from jumok.decoding.hypothesis import Same
 from jumok.decoding.limits import Prefixes
-from jumok.decoding.native import decode_natively
+from jumok.decoding.native import hypotheses_of
 from jumok.decoding.rank import Ranker, joint_scores
 from jumok.engine.forced import WatchedAttention
 from jumok.engine.native import NativeModel
-from jumok.engine.searching import SearchRules, Source
-from jumok.errors import ConfigError, Location
-from jumok.systems.device import EngineName, EnginePrecision, has_gpu
-from jumok.systems.loading import reading_of
-from jumok.systems.native.models import FURTHEST, lacking, looks_of
-from jumok.systems.translation.part_writer import written_text
+from jumok.engine.searching import Source
+from jumok.systems.translation.result import written_text
 from jumok.systems.translation.searching import ReadSources, Searcher
-
-USE_TORCH = "--engine torch"
-
-
-@dataclass(frozen=True)
-class EngineChoice:
-    """What computes.
-
-    Attributes:
-        why: why it is not the native engine; "" if it is.
-    """
-
-    native: bool
-    why: str = ""
-
-
-def choose_engine(
-    bundles: Sequence[Bundle], device: str, precision: EnginePrecision, engine: EngineName
-) -> EngineChoice:
-    """The engine for these models.
-
-    Args:
-        device: as the user named it.
-        engine: "auto": the native one where it serves the model, otherwise torch.
-
-    Raises:
-        ConfigError: the native engine is asked for, or needed for int8, and does not serve this.
-    """
-    if engine == "torch":
-        if precision == "int8":
-            raise ConfigError("int8 needs the native engine.", do="leave out --engine torch")
-        return EngineChoice(False, "it was asked for")
-    refused = _refused(bundles, device)
-    if refused is None:
-        if engine == "auto" and precision != "int8" and device == "auto" and has_gpu():
-            return EngineChoice(False, "there is a GPU")
-        return EngineChoice(True)
-    if engine == "native" or precision == "int8":
-        raise refused
-    return EngineChoice(False, f"{refused.what} {refused.got or ''}".strip())
-
-
-def _refused(bundles: Sequence[Bundle], device: str) -> ConfigError | None:
-    """Why the native engine cannot do this; None if it can."""
-    if device not in ("auto", "cpu"):
-        return ConfigError(
-            "the native engine runs on the CPU.",
-            got=f"--device {device}",
-            do=f"cpu, or {USE_TORCH}",
-        )
-    for bundle in bundles:
-        lacks = lacking(bundle.section)
-        if lacks is not None:
-            return ConfigError(
-                "the native engine does not run this model.",
-                got=lacks,
-                do=USE_TORCH,
-                place=Location(bundle.folder),
-            )
-    return None
-
-
-def precision_of(
-    bundles: Sequence[Bundle], choice: EngineChoice, precision: EnginePrecision
-) -> Precision:
-    """The number format that these models compute in."""
-    if precision != "auto":
-        return precision
-    stored = {bundle.precision for bundle in bundles}
-    return stored.pop() if choice.native and len(stored) == 1 else "fp32"
-
-
-def reading_on_engine(bundle: Bundle) -> AlignmentSetting | None:
-    """The alignment setting of a model that the engine serves; None for one without attention."""
-    looks = looks_of(bundle.section)
-    return (reading_of(bundle.config) if looks else None) or default_setting(looks)
 
 
 class EngineSearcher:
@@ -131,12 +47,7 @@ class EngineSearcher:
         self.settings, self.on_torch = settings, on_torch
         self.layers = min(layers)
 
-    def serves(self, options: DecodingOptions) -> bool:
-        """Whether the engine searches with these options."""
-        return serves(options)
-
     def read(self, sources: Sequence[Sequence[int]]) -> ReadSources:
-        """These sources in one batch."""
         return EngineSources(self, sources, range(len(sources)), set())
 
 
@@ -160,7 +71,6 @@ class EngineSources:
         self._again: ReadSources | None = None
 
     def select(self, rows: Sequence[int]) -> "EngineSources":
-        """Some of them."""
         chosen = [self._sources[row] for row in rows]
         return EngineSources(self._searcher, chosen, [self._rows[row] for row in rows], self.left)
 
@@ -171,7 +81,6 @@ class EngineSources:
         constraints: Sequence[Constraints] | None = None,
         report: Report | None = None,
     ) -> list[list[Hypothesis]]:
-        """For each source its hypotheses, best first."""
         if not self._fits():
             return self._on_torch().search(options, prefixes, constraints, report)
         same = partial(written_text, self._searcher.tokenizer) if options.nbest > 1 else None
@@ -180,7 +89,6 @@ class EngineSources:
         )
 
     def score(self, targets: Sequence[Sequence[int]], ranker: Ranker) -> list[Hypothesis]:
-        """A given target for each source, with its log-probabilities."""
         if not self._fits(targets):
             return self._on_torch().score(targets, ranker)
         scored = [
@@ -197,7 +105,6 @@ class EngineSources:
     def attention(
         self, targets: Sequence[Sequence[int]], setting: AlignmentSetting | None = None
     ) -> list[Weights]:
-        """For each target how much its tokens attended to each source token, and to END."""
         if not self._fits(targets):
             return self._on_torch().attention(targets, setting)
         seen = [
@@ -220,49 +127,6 @@ class EngineSources:
         return self._again
 
 
-def serves(options: DecodingOptions) -> bool:
-    """Whether the engine searches with these options."""
-    return options.maximum_length <= FURTHEST
-
-
-def hypotheses_of(
-    models: Sequence[NativeModel],
-    sources: Sequence[Source],
-    options: DecodingOptions,
-    prefixes: Prefixes | None = None,
-    constraints: Sequence[Constraints] | None = None,
-    same: Same | None = None,
-    report: Report | None = None,
-) -> list[list[Hypothesis]]:
-    """For each source its hypotheses, best first (samples: as sampled).
-
-    The best hypothesis of one model is searched for in C, all else in Python over steps in C.
-
-    Args:
-        sources: their tokens, END included, or Memories.
-        prefixes, constraints, same, report: see `decode_with`.
-    """
-    forced = any(prefixes or ()) or any(constraints or ())
-    if len(models) > 1 or forced or report is not None or not _is_plain_search(options):
-        return decode_natively(models, sources, options, prefixes, constraints, same, report)
-    rules, ranker = rules_of(options, list(map(len, sources))), options.ranker
-    return [
-        [ranker.rate(hypothesis.tokens, hypothesis.log_probabilities)]
-        for hypothesis in models[0].search(sources, rules)
-    ]
-
-
-def _is_plain_search(options: DecodingOptions) -> bool:
-    """Whether the engine's search in C has these options."""
-    return not (
-        options.sample
-        or options.nbest > 1
-        or options.coverage_penalty
-        or options.no_repeat_ngram
-        or options.penalised
-    )
-
-
 def attention_of(
     model: NativeModel,
     sources: Sequence[Source],
@@ -276,18 +140,3 @@ def attention_of(
     # Row i of the weights is the step that reads token i - 1 (START first) and writes token i.
     means: list[Weights] = [each.attention[0].mean(axis=0) for each in forced]
     return [each[1:] if setting.at_input else each[:-1] for each in means]
-
-
-def rules_of(options: DecodingOptions, lengths: Sequence[int]) -> SearchRules:
-    """The options as the engine's rules: see `decoding/limits.py` and `decoding/beam.py`.
-
-    Args:
-        lengths: of the sources, END counted, or of their Memories.
-    """
-    limits, penalty = options.limits, options.ranker.length_penalty
-    longest = [limits.longest_of(length) for length in lengths]
-    return SearchRules(
-        options.beam, START, END, options.forbidden, options.minimum_length, longest,
-        [1.0, *map(penalty, range(1, max(longest) + 3))],
-        0 if options.patience is None else max(1, ceil(options.beam * options.patience)),
-    )  # fmt: skip

@@ -3,18 +3,17 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from jumok.alignment.aligner import Aligner
-from jumok.alignment.extract import word_links
+from jumok.alignment.extract import Aligner, word_links
 from jumok.alignment.words import Link
 from jumok.data.pairs.batches import Batch, SourceBatch, collate, source_batches
 from jumok.models.memory import Memory
 from jumok.shapes import Int, Tensor
 from jumok.systems.translation.translator import Translator
 
-LONGEST = 2_048
+MAX_TOKENS = 2_048
 """The maximum length in tokens of a sentence if the model's positions set no limit."""
 
-POSITIONS = 8_192
+MAX_POSITIONS = 8_192
 """The maximum number of positions in a batch, padding included: attention maps grow with
 their square."""
 
@@ -40,7 +39,7 @@ class PairBatch:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class EncodedPairs:
     """Encoded pairs.
 
     Attributes:
@@ -63,7 +62,7 @@ class Pairs:
             if source and target and row not in self.long
         ]
         longer = [max(self.sources[row], self.targets[row], key=len) for row in whole]
-        plan = source_batches(longer, sentences=batch_size, tokens=POSITIONS) if whole else ()
+        plan = source_batches(longer, sentences=batch_size, tokens=MAX_POSITIONS) if whole else ()
         for planned in plan:
             rows = [whole[place] for place in planned.rows]
             sources, targets = (
@@ -82,17 +81,19 @@ class Pairs:
             yield PairBatch(rows, memories, batch.target_input.to(device), sources, targets)
 
 
-def encode_pairs(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> Pairs:
+def encode_pairs(
+    translator: Translator, sources: Sequence[str], targets: Sequence[str]
+) -> EncodedPairs:
     """The texts as tokens, as many sources as targets."""
     read, write = (translator.tokenizer.encode_batch(side) for side in (sources, targets))
-    limit = min(translator.longest_target or LONGEST, LONGEST)
+    limit = min(translator.longest_target or MAX_TOKENS, MAX_TOKENS)
     pairs = enumerate(zip(read, write, strict=True))
     long = frozenset(row for row, pair in pairs if max(map(len, pair)) > limit)
-    return Pairs(read, write, long)
+    return EncodedPairs(read, write, long)
 
 
 def align_pairs(
-    translator: Translator, aligner: Aligner, pairs: Pairs, batch_size: int = 32
+    translator: Translator, aligner: Aligner, pairs: EncodedPairs, batch_size: int = 32
 ) -> list[Links]:
     """For each pair every target word with the source word it attended to most.
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import exp, fsum
 
-from jumok.alignment.words import Link, Weights, links, merge_words_without_torch
+from jumok.alignment.words import Link, Weights, links, merge_words
 from jumok.bundle.confidence import Calibration
-from jumok.data.tokenizer import Tokenizer, normalize, plain_words
+from jumok.data.tokenizer import SPACE, UNKNOWN, Tokenizer, normalize, plain_words
 from jumok.decoding import DecodingOptions, Hypothesis
 from jumok.decoding.constraints import Constraints, Phrase
 from jumok.decoding.limits import Prefixes
@@ -14,37 +13,31 @@ from jumok.decoding.rank import Ranker
 from jumok.errors import DataError
 from jumok.systems.translation.glossary import Glossary, Term
 from jumok.systems.translation.inserting import corrected
-from jumok.systems.translation.keeping import Keep, Kept, missing, surplus
-from jumok.systems.translation.result import Translation
+from jumok.systems.translation.keeping import Keep, Kept, missing_in, surplus_in
+from jumok.systems.translation.result import (
+    Draft,
+    Translation,
+    aligned_tokens,
+    translation_of,
+    written_text,
+)
 from jumok.systems.translation.searching import ReadSources
 from jumok.systems.translation.segments import Segment
-from jumok.systems.translation.spelling import spelling
 
 MOST_FORCED = 48  # a segment that must keep more, such as a row of numbers, is not searched again
 LENGTH_STEP = 4  # segments whose length limits differ by less are searched together
 
-
-@dataclass
-class Draft:
-    """A hypothesis with its text, and what was done so that the text contains what it must.
-
-    Attributes:
-        forced: what constrained search wrote. inserted: what was inserted afterwards.
-    """
-
-    hypothesis: Hypothesis
-    text: str
-    forced: tuple[str, ...] = ()
-    inserted: tuple[str, ...] = ()
+# The string is put after this to see how it is spelt inside a word.
+ANCHORS = (".", ",", "-", "a", "1", "(", "가", "的")
 
 
 @dataclass(frozen=True)
 class PartWriter:
     """Writes the translations of the segments of one call of `translate`.
 
-    The required strings of a segment are looked up in what the search finds. If one is missing, the
-    segment is searched again, with constraints; and kept strings that even that cannot write are
-    inserted where the alignment puts them, and the whole is scored again.
+    If a required string is missing in what the search finds, the segment is searched again, with
+    constraints; kept strings that even that cannot write are inserted where the alignment puts
+    them, and the whole is scored again.
 
     Attributes:
         ranker: computes the scores of texts that were changed.
@@ -94,12 +87,7 @@ class PartWriter:
         options: DecodingOptions,
         prefixes: Prefixes | None,
     ) -> None:
-        """Searches again for the segments that lack a string that the vocabulary can spell.
-
-        A hypothesis may exceed the length of the one before by little more than what it lacks:
-        otherwise the search would postpone strings that the model finds improbable, and lengthen
-        the text until they hardly affect its score.
-        """
+        """Searches again for the segments that lack a string that the vocabulary can spell."""
         limits = options.limits
         room = [limits.longest_of(len(part.ids) + 1) for part in parts]
         groups: dict[int, list[tuple[int, Constraints, tuple[str, ...]]]] = {}
@@ -109,6 +97,7 @@ class PartWriter:
             most = min(MOST_FORCED, room[row])
             if not names or (not terms[row] and (options.sample or needed > most)):
                 continue
+            # a longer one would postpone strings that the model finds improbable
             length = len(drafts[row][0].hypothesis.tokens) + needed
             most = min(length + -length % LENGTH_STEP, room[row])
             groups.setdefault(most, []).append((row, phrases, names))
@@ -144,11 +133,8 @@ class PartWriter:
         group: Sequence[tuple[int, Constraints, tuple[str, ...]]],
         searched: Sequence[list[Hypothesis]],
     ) -> None:
-        """Adds hypotheses that have the first missing string where the alignment puts it.
-
-        A narrow beam loses a string that is improbable at every place, and then writes it last. So
-        the best draft is kept up to the word that is linked to the string's source word, the string
-        follows, and the search continues from there.
+        """Adds hypotheses that continue the best draft up to where the alignment puts the first
+        missing string, and this string: a narrow beam would write it last.
         """
         if not self.aligns:
             return
@@ -191,7 +177,7 @@ class PartWriter:
         ]
         missing_phrases += [
             (one.start, phrase)
-            for one in missing(kept, draft.text)
+            for one in missing_in(kept, draft.text)
             if (phrase := self._spelt(one, source))
         ]
         places = []
@@ -212,12 +198,8 @@ class PartWriter:
     def _wanted(
         self, source: str, terms: Sequence[Term], kept: Sequence[Kept], drafts: Sequence[Draft]
     ) -> tuple[list[Phrase], tuple[str, ...]]:
-        """What a second search must write, and what of it some draft lacks; empty if none does.
-
-        Strings that a draft has already are required again, except numbers, which may be written in
-        another way.
-        """
-        absent = {one for draft in drafts for one in missing(kept, draft.text)}
+        """What a second search must write, and what of it some draft lacks; empty if none does."""
+        absent = {one for draft in drafts for one in missing_in(kept, draft.text)}
         lacking = [
             term.target for term in terms if not all(term.target in one.text for one in drafts)
         ]
@@ -242,7 +224,6 @@ class PartWriter:
         return phrase
 
     def _spelt(self, one: Kept, source: str) -> Phrase | None:
-        """Its spelling as in the source: as a word, or directly after another letter."""
         glued = one.start > 0 and source[one.start - 1] != " "
         return spelling(one.text, self.tokenizer, inside=glued or self.spaceless)
 
@@ -281,8 +262,8 @@ class PartWriter:
         draft: Draft,
         alignment: Sequence[Link] | None,
     ) -> None:
-        inserted = tuple(one.text for one in missing(kept, draft.text))
-        extra = surplus(kept, draft.text)
+        inserted = tuple(one.text for one in missing_in(kept, draft.text))
+        extra = surplus_in(kept, draft.text)
         draft.text = corrected(source, draft.text, kept, extra, alignment, self.spaceless)
         draft.forced = tuple(each for each in draft.forced if each not in inserted)
         draft.inserted = inserted
@@ -336,47 +317,33 @@ class PartWriter:
             return ()
         words = self.tokenizer.words
         of_tokens = weights[:, : len(source)]
-        return tuple(links(merge_words_without_torch(of_tokens, words(source), words(target))))
+        return tuple(links(merge_words(of_tokens, words(source), words(target))))
 
 
 def _faulty(kept: Sequence[Kept], text: str) -> bool:
-    return bool(missing(kept, text) or surplus(kept, text))
+    return bool(missing_in(kept, text) or surplus_in(kept, text))
 
 
-def aligned_tokens(tokenizer: Tokenizer, written: Sequence[int], text: str) -> Sequence[int]:
-    """The tokens that were written, or those of their text where its words differ.
+def spelling(text: str, tokenizer: Tokenizer, inside: bool) -> Phrase | None:
+    """The token sequences that write `text`; None if the vocabulary cannot spell it.
 
-    Bytes of a line break, and UNKNOWN, decode to spaces that no token announces.
+    Args:
+        inside: whether it may also directly follow other letters.
     """
-    if not text:
-        return ()
-    words = tokenizer.words(written)
-    if words and words[-1] + 1 == len(plain_words(text)):
-        return written
-    return tokenizer.encode(text)
+    ids = tuple(tokenizer.encode(text))
+    if not ids or UNKNOWN in ids or normalize(tokenizer.decode(ids)).strip() != normalize(text):
+        return None
+    glued = _glued(text, ids, tokenizer) if inside else None
+    return (ids,) if glued is None or glued == ids else (ids, glued)
 
 
-def written_text(tokenizer: Tokenizer, tokens: Sequence[int]) -> str:
-    """The text of tokens; bytes may decode to a line break, which would break the line contract."""
-    return normalize(tokenizer.decode(tokens)).strip()
-
-
-def translation_of(
-    tokenizer: Tokenizer,
-    source: Sequence[int],
-    draft: Draft,
-    calibration: Calibration | None = None,
-) -> Translation:
-    """A draft as a translation, without the alignment."""
-    values = draft.hypothesis.token_log_probabilities
-    own = exp(fsum(values) / len(values)) if values else None
-    return Translation(
-        draft.text,
-        draft.hypothesis.score,
-        tuple(tokenizer.pieces(draft.hypothesis.tokens)),
-        values,
-        tuple(tokenizer.pieces(source)),
-        confidence=own if own is None or calibration is None else calibration.of(own),
-        forced=draft.forced,
-        inserted=draft.inserted,
-    )
+def _glued(text: str, ids: tuple[int, ...], tokenizer: Tokenizer) -> tuple[int, ...] | None:
+    """The spelling without a space before it; None if there is none."""
+    if tokenizer.pieces(ids[:1]) == [SPACE] and len(ids) > 1:
+        return ids[1:]
+    for anchor in ANCHORS:
+        before, both = tokenizer.encode(anchor), tokenizer.encode(anchor + text)
+        rest = tuple(both[len(before) :])
+        if both[: len(before)] == before and rest and UNKNOWN not in rest:
+            return rest
+    return None

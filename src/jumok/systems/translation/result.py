@@ -1,12 +1,16 @@
-"""Translations and their attention. Importing this imports no torch."""
+"""Translations, and what is known of them. Importing this imports no torch."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from math import fsum
+from math import exp, fsum
 from typing import TYPE_CHECKING
 
 from jumok.alignment.words import Link
+from jumok.bundle.confidence import Calibration
+from jumok.data.tokenizer import Tokenizer, normalize, plain_words
+from jumok.decoding import Hypothesis
 from jumok.systems.base import Facts
 
 if TYPE_CHECKING:
@@ -19,9 +23,8 @@ if TYPE_CHECKING:
 class Translation:
     """A line's translation, and its probability by the model.
 
-    Words are what plain spaces separate. A line of several sentences, or one too long for the
-    model, was translated in segments: everything here is then the segments' one after another, and
-    `score` is their sum.
+    Words are what plain spaces separate. For a line that was translated in segments, all of this is
+    the segments' one after another, and `score` is their sum.
 
     Attributes:
         text: one line, never with a line break in it; "" for a line without a word.
@@ -33,18 +36,16 @@ class Translation:
         source_tokens: the tokens that were read, without END.
         alignment: (source word, target word), both from 0. None if it was not requested, or if the
             model has no attention.
-        alternatives: the second best, the third best, ..., if more than one was requested; no two
-            have the same text.
-        confidence: 0 to 1; for a line of several segments that of the least certain one. None for
-            a line without a word. If the model's card has a calibration
-            (`jumok.bundle.confidence`), the probability that the translation is right, in the sense
-            that the calibration names. Otherwise, and for given translations and ensembles, the
-            geometric mean of the probabilities that the model gave the tokens and END, which
-            measures how sure the model is and not how likely the translation is right.
+        alternatives: the second best, the third best, ..., if requested; no two have the same text.
+        confidence: 0 to 1, that of the least certain segment; None for a line without a word. If
+            the model's card has a calibration (`jumok.bundle.confidence`), the probability that the
+            translation is right, in the sense that the calibration names. Otherwise, and for given
+            translations and ensembles, the geometric mean of the probabilities that the model gave
+            the tokens and END: how sure the model is, and not how likely the translation is right.
         forced: what constrained search wrote: the glossary's terms, and kept strings that the plain
             search had left out.
-        inserted: kept strings that were inserted where the alignment puts them, since the model
-            could not write them; tokens and log-probabilities are those of the text with them.
+        inserted: kept strings that the model could not write, inserted where the alignment puts
+            them; tokens and log-probabilities are those of the text with them.
     """
 
     text: str
@@ -64,7 +65,6 @@ class Translation:
         return fsum(self.token_log_probabilities)
 
     def facts(self) -> Facts:
-        """As plain JSON."""
         alternatives = [other.facts() for other in self.alternatives]
         own = {"log_probability": self.log_probability, "alternatives": alternatives}
         return asdict(self) | own
@@ -83,3 +83,84 @@ class WordAttention:
     target_words: tuple[str, ...]
     weights: Float[torch.Tensor, "target_words source_words"]
     alignment: tuple[Link, ...]
+
+
+@dataclass
+class Draft:
+    """A hypothesis with its text, and what was done so that the text contains what it must.
+
+    Attributes:
+        forced: what constrained search wrote. inserted: what was inserted afterwards.
+    """
+
+    hypothesis: Hypothesis
+    text: str
+    forced: tuple[str, ...] = ()
+    inserted: tuple[str, ...] = ()
+
+
+def aligned_tokens(tokenizer: Tokenizer, written: Sequence[int], text: str) -> Sequence[int]:
+    """The tokens that were written, or those of their text where its words differ.
+
+    Bytes of a line break, and UNKNOWN, decode to spaces that no token announces.
+    """
+    if not text:
+        return ()
+    words = tokenizer.words(written)
+    if words and words[-1] + 1 == len(plain_words(text)):
+        return written
+    return tokenizer.encode(text)
+
+
+def written_text(tokenizer: Tokenizer, tokens: Sequence[int]) -> str:
+    """The text of tokens; bytes may decode to a line break, which would break the line contract."""
+    return normalize(tokenizer.decode(tokens)).strip()
+
+
+def translation_of(
+    tokenizer: Tokenizer,
+    source: Sequence[int],
+    draft: Draft,
+    calibration: Calibration | None = None,
+) -> Translation:
+    """A draft as a translation, without the alignment."""
+    values = draft.hypothesis.token_log_probabilities
+    own = exp(fsum(values) / len(values)) if values else None
+    return Translation(
+        draft.text,
+        draft.hypothesis.score,
+        tuple(tokenizer.pieces(draft.hypothesis.tokens)),
+        values,
+        tuple(tokenizer.pieces(source)),
+        confidence=own if own is None or calibration is None else calibration.of(own),
+        forced=draft.forced,
+        inserted=draft.inserted,
+    )
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """The likelihood of a whole text, over its tokens and one END a line.
+
+    Attributes:
+        log_probability: the sum over all tokens: natural logarithm.
+        tokens: ENDs included.
+    """
+
+    log_probability: float
+    tokens: int
+
+    @property
+    def loss(self) -> float:
+        """Nats a token."""
+        return -self.log_probability / self.tokens
+
+    @property
+    def perplexity(self) -> float:
+        return exp(self.loss)
+
+
+def likelihood(scored: Iterable[Translation]) -> Likelihood:
+    """The likelihood of all lines in a result of `Translator.score`; at least one."""
+    values = [value for line in scored for value in line.token_log_probabilities]
+    return Likelihood(fsum(values), len(values))

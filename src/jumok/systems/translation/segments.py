@@ -8,10 +8,8 @@ from typing import Literal, get_args
 from jumok.alignment.words import Link
 from jumok.data.tokenizer import Tokenizer, normalize, plain_words
 from jumok.errors import ConfigError, DataError, ModelError
-from jumok.systems.languages import language_code
 from jumok.systems.translation.result import Translation
-from jumok.systems.translation.sentences import Span, sentences
-from jumok.systems.translation.splitting import split
+from jumok.systems.translation.sentences import Span, language_code, sentences, split
 
 Split = Literal["auto", "sentences", "length", "none"]
 """How lines are cut: as the model was trained, after every sentence, only if too long, or never."""
@@ -106,7 +104,7 @@ def _segments_of(
 def join(
     lines: int,
     parts: Sequence[Segment],
-    found: Sequence[Sequence[Translation]],
+    translated: Sequence[Sequence[Translation]],
     joint: str,
     nbest: int | None = None,
 ) -> list[Translation]:
@@ -117,13 +115,13 @@ def join(
 
     Args:
         lines: the number of lines; those without a segment stay empty.
-        found: for each segment its translations, best first.
+        translated: for each segment its translations, best first.
         joint: put between the translations of a line's segments.
         nbest: the number of translations a line. None: the first of each segment together, then
             the second of each, in the order of the samples.
     """
     joined = [Translation("", alignment=()) for _ in range(lines)]
-    pairs = zip(parts, found, strict=True)
+    pairs = zip(parts, translated, strict=True)
     for line, group in groupby(pairs, key=lambda pair: pair[0].line):
         of_line = list(group)
         each = [translations for _, translations in of_line]
@@ -135,14 +133,14 @@ def join(
 
 
 def _best(
-    found: Sequence[Sequence[Translation]], joint: str, nbest: int
+    translated: Sequence[Sequence[Translation]], joint: str, nbest: int
 ) -> list[tuple[Translation, ...]]:
     """The combinations with the highest sums, each text once, best first.
 
     A prefix that is not among the n best cannot begin one of the n best lines.
     """
     best: list[tuple[float, str, tuple[Translation, ...]]] = [(0.0, "", ())]
-    for translations in found:
+    for translations in translated:
         longer = [
             (score + one.score, _joined_pair(text, one.text, joint), (*chosen, one))
             for score, text, chosen in best

@@ -5,9 +5,7 @@ several sentences is cut after each, unless the model was trained on such lines,
 than those of its training at sentence ends (otherwise at commas, at spaces, or anywhere); the
 segments are translated and joined. Whatever characters come in, no line break goes out.
 
-The native engine searches where it serves the models, and importing this imports no torch then. The
-models on torch are loaded when they are first needed; torch computes once they are hooked or
-changed (`systems/native/beside_torch.py`).
+Importing this imports no torch.
 """
 
 from __future__ import annotations
@@ -35,15 +33,13 @@ from jumok.errors import BundleError, ConfigError, Location, ModelError
 from jumok.systems.base import FOUND, GIVEN, ROWS, Facts, known_origin
 from jumok.systems.device import EngineName, EnginePrecision, choose_device, cores, dtype_of
 from jumok.systems.given import texts_in
-from jumok.systems.languages import WITHOUT_SPACES, language_code
-from jumok.systems.loading import load_tokenizer, read_bundles
-from jumok.systems.reach import longest_part, positions_end
+from jumok.systems.loading import load_tokenizer, longest_of, longest_part, read_bundles
+from jumok.systems.native.models import choose_engine, engine_serves
 from jumok.systems.translation.documents import FileTranslator
 from jumok.systems.translation.glossary import Glossary, as_glossary
-from jumok.systems.translation.keeping import Keep, as_keep
+from jumok.systems.translation.keeping import as_keep
 from jumok.systems.translation.markup import Bare
 from jumok.systems.translation.models import TranslationModels
-from jumok.systems.translation.on_engine import EngineSearcher, choose_engine, precision_of
 from jumok.systems.translation.part_writer import PartWriter
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.segments import (
@@ -55,6 +51,7 @@ from jumok.systems.translation.segments import (
     forced_beginnings,
     join,
 )
+from jumok.systems.translation.sentences import WITHOUT_SPACES, language_code
 
 if TYPE_CHECKING:
     from jumok.models.memory import SequenceToSequence
@@ -66,8 +63,8 @@ class Translator(TranslationModels, FileTranslator):
     """One model, or an ensemble of several with one tokenizer.
 
     Attributes:
-        models: on torch. A Translator on the native engine loads them when they are first read;
-            torch computes once they are hooked or changed, with what they are then.
+        models: on torch. On the native engine they are loaded when they are first read; torch
+            computes once they are hooked or changed, with what they are then.
         left: the number of lines that the native engine has left to torch.
 
     Args:
@@ -132,13 +129,7 @@ class Translator(TranslationModels, FileTranslator):
     ) -> Translator:
         """The bundles in these folders; several become an ensemble.
 
-        Args:
-            device: "auto" is a GPU if there is one.
-            precision: "bf16" is up to twice as fast on CPUs with native bfloat16; "int8", of the
-                native engine alone, is faster still; "auto" is there that of the bundle.
-            engine: "native" is several times faster on a CPU, and in "fp32" gives the same
-                translations; "auto" is that where it serves the model and there is no GPU.
-            threads: of the native engine, which translate a batch each; 0: one for each core.
+        Arguments are those of `jumok.load`; the native engine's threads translate a batch each.
 
         Raises:
             BundleError: a bundle is missing, damaged or unsafe, or the bundles' tokenizers differ.
@@ -146,7 +137,6 @@ class Translator(TranslationModels, FileTranslator):
         """
         bundles = read_bundles(folders, "translation")
         choice = choose_engine(bundles, device, precision, engine)
-        known = precision_of(bundles, choice, precision)
         tokenizers = [load_tokenizer(bundle) for bundle in bundles]
         for bundle, tokenizer in zip(bundles, tokenizers, strict=True):
             if tokenizer.hash != tokenizers[0].hash:
@@ -165,13 +155,13 @@ class Translator(TranslationModels, FileTranslator):
         system.sentences = min(
             filter(None, (one.config.sentences for one in bundles)), default=None
         )
-        system.longest_target = min(filter(None, map(positions_end, bundles)), default=None)
-        system.threads, system._precision = threads or cores(), known
+        limits = (longest_of(bundle.section) for bundle in bundles)
+        system.longest_target = min(filter(None, limits), default=None)
+        system.threads, system._precision = threads or cores(), choice.precision
         if choice.native:
             system._begin_natively(bundles)
         else:
-            dtype = dtype_of("bf16" if known == "bf16" else "fp32")
-            system._read_models(bundles, choose_device(device), dtype)
+            system._read_models(bundles, choose_device(device), dtype_of(choice.torch_precision))
         given = {"device": device, "precision": precision, "engine": engine, "threads": threads}
         return known_origin(system, bundles, **given)
 
@@ -215,23 +205,24 @@ class Translator(TranslationModels, FileTranslator):
         texts = texts_in(texts)
         options = self._settled(options, beam, nbest)
         kept, terms = as_keep(keep), as_glossary(glossary)
-        if has_listeners(
-            self, FOUND
-        ):  # a recording is of what the models write without constraints
+        recorded = has_listeners(self, FOUND)
+        if terms is not None:
+            _check_glossary(options, recorded)
+        if recorded:  # of what the models write without constraints
             kept = None
-            _refuse_glossary(terms)
         bare = Bare(texts, kept) if kept is not None and kept.usual else None
         lines = texts if bare is None else bare.texts
         parts = self.segments(lines, split)
         forced = forced_beginnings(parts, len(texts), prefixes, self.tokenizer)
         aligned = alignments or (bare is not None and bare.any)
-        writer = self._writer(options, aligned, kept, terms)
+        writer = PartWriter(
+            self.tokenizer, options.ranker, self.aligns, aligned,
+            self.longest_target, self.spaceless, kept, terms, self.calibration,
+        )  # fmt: skip
         emit(self, GIVEN, len(texts))
         translated = self._written(parts, writer, options, forced, batch_size)
-        joint = "" if self.spaceless else " "
-        joined = join(
-            len(texts), parts, translated, joint, None if options.sample else options.nbest
-        )
+        nbest = None if options.sample else options.nbest
+        joined = join(len(texts), parts, translated, "" if self.spaceless else " ", nbest)
         return joined if bare is None else bare.dressed(joined, alignments)
 
     def _written(
@@ -244,7 +235,7 @@ class Translator(TranslationModels, FileTranslator):
     ) -> list[list[Translation]]:
         """For each segment its translations."""
         searcher, left = self.searcher, set[int]()
-        if isinstance(searcher, EngineSearcher) and not searcher.serves(options):
+        if searcher.name == "native" and not engine_serves(options):
             searcher, left = self.on_torch, {part.line for part in parts}
         written: list[list[Translation]] = [[] for _ in parts]
 
@@ -274,7 +265,7 @@ class Translator(TranslationModels, FileTranslator):
         return language_code(self.target_language) in WITHOUT_SPACES
 
     def segments(self, lines: Sequence[str], split: Split = "auto") -> list[Segment]:
-        """What is translated at once: the lines, cut as `translate` cuts them."""
+        """The lines, cut as `translate` cuts them."""
         languages = self.source_language, self.target_language
         apart = cuts_sentences(split, languages, self.sentences)
         limit = None if split == "none" else self.max_tokens
@@ -296,24 +287,6 @@ class Translator(TranslationModels, FileTranslator):
         return cls.load(
             *folders, device=device, precision=precision, engine=engine, threads=threads
         )
-
-    def _writer(
-        self,
-        options: DecodingOptions,
-        alignments: bool,
-        keep: Keep | None,
-        glossary: Glossary | None,
-    ) -> PartWriter:
-        if options.sample and glossary is not None:
-            raise ConfigError(
-                "a glossary needs search: sampling cannot follow it.",
-                do="leave out --sample (sample=False), or the glossary",
-            )
-
-        return PartWriter(
-            self.tokenizer, options.ranker, self.aligns, alignments,
-            self.longest_target, self.spaceless, keep, glossary, self.calibration,
-        )  # fmt: skip
 
     def translate_lines(
         self,
@@ -370,16 +343,21 @@ class Translator(TranslationModels, FileTranslator):
         )
 
 
-def _refuse_glossary(terms: Glossary | None) -> None:
-    if terms is not None:
+def _check_glossary(options: DecodingOptions, recorded: bool) -> None:
+    if recorded:
         raise ConfigError(
             "a search with a glossary cannot be recorded.",
             do="leave out the glossary inside of jumok.record",
         )
+    if options.sample:
+        raise ConfigError(
+            "a glossary needs search: sampling cannot follow it.",
+            do="leave out --sample (sample=False), or the glossary",
+        )
 
 
 def _each(batches: Sequence[list[int]], write: Callable[[list[int]], None], threads: int) -> None:
-    """Writes every batch: the engine computes without Python's lock, so in several threads."""
+    """The engine computes without Python's lock, so in several threads."""
     if min(threads, len(batches)) < 2:
         for rows in batches:
             write(rows)

@@ -16,6 +16,7 @@ from jumok.bundle.reading import Bundle
 from jumok.config import TransformerConfig
 from jumok.data.pieces import PieceTable, read_pieces
 from jumok.decoding import DecodingOptions
+from jumok.decoding.native import rules_of
 from jumok.decoding.options import FOR_TRANSLATION
 from jumok.engine.image import ImageOf, MemoryImage, places_of
 from jumok.engine.packing import Kind
@@ -28,10 +29,8 @@ from jumok.inspection.page.document import document
 from jumok.inspection.page.tours import built_in
 from jumok.inspection.trace import Level, Trace
 from jumok.kinds import page_facts
-from jumok.systems.loading import load_tokenizer, reading_of
-from jumok.systems.native.models import FURTHEST, lacking, native_model
-from jumok.systems.reach import longest_part, positions_end
-from jumok.systems.translation.on_engine import rules_of
+from jumok.systems.loading import load_tokenizer, longest_of, longest_part, reading_of
+from jumok.systems.native.models import LONGEST_TARGET, lacking, native_model
 
 ENTRY = "exported.js"
 EMBEDDING_TABLES = ("source_table", "target_table")
@@ -74,7 +73,7 @@ class WebTranslator:
         self.bundle, self.kind = bundle, kind
         self.tokenizer, self.max_tokens = load_tokenizer(bundle), longest_part(bundle)
         self.pieces = _page_tokens(bundle, self.tokenizer.model)
-        most = min(options.maximum_length, positions_end(bundle) or FURTHEST)
+        most = min(options.maximum_length, longest_of(bundle.section) or LONGEST_TARGET)
         self.options = replace(options, maximum_length=most)
         self.rules = rules_of(self.options, [self.max_tokens + 1])
         model = native_model(bundle, kind)
@@ -159,7 +158,7 @@ class WebTranslator:
         They are the output projection times a factor, where that holds the same matrix; otherwise
         they are packed in the same way.
         """
-        found = {}
+        tables = {}
         layout, packed = self._layout, self.engine.packed.arrays
         as_output = self.config.tied != "none" and self.config.positions_join == "add"
         for address in {getattr(layout, name) for name in EMBEDDING_TABLES}:
@@ -168,8 +167,8 @@ class WebTranslator:
             layer = layout.output if shared else packed.matrix(table.astype(np.float32))
             factor = np.float32(sqrt(self.config.dim) if shared else 1)
             table[...] = packed.floats(layer) * factor
-            found[address] = PageTable(layer, float(factor), shared)
-        return found
+            tables[address] = PageTable(layer, float(factor), shared)
+        return tables
 
     def _image(self) -> tuple[MemoryImage, dict[str, Any]]:
         """The model in memory, and where things are in it.

@@ -15,7 +15,7 @@ from jumok.data.files.images import ImageSource, PictureFiles
 from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer, normalize
 from jumok.errors import DataError, Location
-from jumok.systems.captioner import reader_of
+from jumok.systems.captioner import picture_reader_of
 from jumok.training.folder import SCENES, TEST
 from jumok.training.preparing.vocabulary import learn_tokenizer
 from jumok.training.task import Reporter
@@ -170,7 +170,7 @@ def _stored(
     say: Reporter,
 ) -> tuple[CaptionedPictures, CaptionedSplit]:
     """The arrays of the images with the tokens of their captions, and the images that were kept."""
-    reader, skip = reader_of(config.model), config.data.skip_damaged
+    reader, skip = picture_reader_of(config.model), config.data.skip_damaged
     inputs = store_inputs(split.items, reader, cache, skip=skip)
     if inputs.faults:
         say(f"{name}: {len(inputs.faults):,} images left out, the first: {inputs.faults[0]}")

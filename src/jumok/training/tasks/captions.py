@@ -18,7 +18,12 @@ from jumok.data.captions.batches import CaptionedAugmentation, CaptionStream, ev
 from jumok.data.captions.boxes import read_boxes
 from jumok.data.captions.corpus import Captioned
 from jumok.data.pairs.rows import spread
-from jumok.evaluation.captioner import Pointed, caption_tokenizer, choose_pointing_setting, sizes_of
+from jumok.evaluation.captioner import (
+    Pointed,
+    caption_tokenizer,
+    choose_pointing_setting,
+    picture_sizes,
+)
 from jumok.evaluation.captions import score_captions
 from jumok.evaluation.pointing import Gold, score_pointing
 from jumok.kernels.linear import prepare_for_inference
@@ -26,7 +31,7 @@ from jumok.models.captioner import CaptionerModel as Model
 from jumok.models.catalog import DataSizes, build
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
-from jumok.systems.captioner import Captioner, reader_of
+from jumok.systems.captioner import Captioner, picture_reader_of
 from jumok.training import baselines
 from jumok.training.objectives.captions import captioning, rows_of
 from jumok.training.objectives.pairs import mean_loss
@@ -153,7 +158,7 @@ class CaptioningTask:
         return Captioner(
             model,
             self._prepared.tokenizer,
-            reader_of(config.model),
+            picture_reader_of(config.model),
             max_tokens=config.data.max_tokens,
             language=config.data.language,
             reading=setting,
@@ -182,7 +187,7 @@ class CaptioningTask:
         if prepared.boxes is None:
             return None
         items = [prepared.checked.items[index] for index in chosen]
-        sizes = sizes_of((item.source, item.name) for item in items)
+        sizes = picture_sizes((item.source, item.name) for item in items)
         return Pointed([item.name for item in items], sizes, self._gold)
 
     @cached_property

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from jumok.alignment.calibration import choose_setting
+from jumok.alignment.extract import choose_setting
 from jumok.alignment.setting import AlignmentSetting
 from jumok.bundle.card import BundleConfig, Score
 from jumok.bundle.confidence import Calibration
@@ -23,7 +23,7 @@ from jumok.models.catalog import DataSizes, build
 from jumok.models.memory import SequenceToSequence
 from jumok.plugins import digests_of
 from jumok.shapes import Tensor
-from jumok.systems.reach import longest_of
+from jumok.systems.loading import longest_of
 from jumok.systems.translation.result import Translation
 from jumok.systems.translation.sentences import common_sentences
 from jumok.systems.translation.translator import Translator

@@ -20,7 +20,7 @@ from jumok.errors import ConfigError
 from jumok.options import option
 
 if TYPE_CHECKING:
-    from jumok.alignment.aligner import Aligner
+    from jumok.alignment.extract import Aligner
     from jumok.alignment.setting import AlignmentSetting
     from jumok.evaluation.alignment import AlignmentScores
     from jumok.evaluation.alignment_settings import AlignedPair, SettingTable
@@ -123,7 +123,7 @@ def _aligner(translator: "Translator", changes: SettingChanges, model: str) -> "
     if not aligner.aligns:
         raise ConfigError("this model has no cross-attention, so it cannot align words.", got=model)
     readings = [reading and changes.of(reading) for reading in aligner.readings]
-    from jumok.alignment.aligner import Aligner
+    from jumok.alignment.extract import Aligner
 
     return Aligner(aligner.models, readings, aligner.tokenizer)
 

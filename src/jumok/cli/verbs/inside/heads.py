@@ -241,7 +241,7 @@ def _curves(
         )
         return found_bleu.value
 
-    from jumok.evaluation.likelihood import likelihood
+    from jumok.systems.translation.result import likelihood
 
     def log_probability() -> float:
         return -likelihood(translator.score(sources, targets, batch_size=batch)).loss

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, zip_longest
 
 from jumok.alignment.setting import AlignmentSetting
-from jumok.alignment.words import merge_words_without_torch
+from jumok.alignment.words import merge_words
 from jumok.data.tokenizer import SPACE, normalize
 from jumok.errors import DataError
 from jumok.serving.http.handlers import TranslateHandler
@@ -100,7 +100,7 @@ class ExplainHandler:
     def _links(self, system: Translator, translation: Translation) -> list[float] | None:
         source, target = _ids(system, translation)
         (weights,) = system.searcher.read([source]).attention([target])
-        words = merge_words_without_torch(
+        words = merge_words(
             weights[:, : len(source)], *map(system.tokenizer.words, (source, target))
         )
         pairs = translation.alignment or ()

@@ -32,8 +32,8 @@ from jumok.serving.http.middleware import RequestContext
 from jumok.serving.http.models import BYTES_OF_TOKEN, ServedModel, Service, loaded
 from jumok.serving.http.refusals import RequestRefused, invalid
 from jumok.serving.http.routing import route
-from jumok.systems.languages import language_code
 from jumok.systems.translation.result import Translation
+from jumok.systems.translation.sentences import language_code
 from jumok.systems.translation.translator import Translator
 
 LIBRETRANSLATE_TAG = "LibreTranslate"

@@ -38,7 +38,7 @@ from jumok.serving.http.queue import Handler
 from jumok.serving.http.refusals import invalid
 from jumok.serving.http.routing import route
 from jumok.systems.base import Facts
-from jumok.systems.languages import language_code
+from jumok.systems.translation.sentences import language_code
 from jumok.systems.translation.translator import Translator
 
 NATIVE_TAG = "jumok"
