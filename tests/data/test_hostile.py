@@ -18,7 +18,7 @@ from jumok.data.files.images import ImageSource, read_image
 from jumok.data.files.reading import read_lines
 from jumok.data.files.vectors import read_vectors
 from jumok.data.pairs.corpus import Corpus, read_pairs
-from jumok.data.pictures.idx import read_idx
+from jumok.data.pictures.corpus import read_idx
 from jumok.data.texts.corpus import TextCorpus, read_examples
 from jumok.errors import ConfigError, DataError, JumokError
 from jumok.evaluation.alignment import parse_gold

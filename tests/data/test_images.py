@@ -277,7 +277,7 @@ def test_what_cannot_be_read_is_a_fault_of_the_data(tmp_path: Path, name: str) -
 
 
 def test_what_is_larger_than_any_picture_is_not_read(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(images, "MOST_BYTES", 10)
+    monkeypatch.setattr(images, "MOST_IMAGE_BYTES", 10)
     (tmp_path / "a.png").write_bytes(b"x" * 11)
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         archive.write(tmp_path / "a.png", "a.png")

@@ -36,6 +36,19 @@ def test_po_is_in_the_character_set_that_it_names() -> None:
     assert "line 4" in str(caught.value)
 
 
+@pytest.mark.parametrize("named", ["no-such", "hex", "punycode"])
+def test_po_that_names_no_character_set_is_refused(named: str) -> None:
+    page = f'msgid ""\nmsgstr "Content-Type: text/plain; charset={named}\\n"\n\nmsgid "a"\n'
+    with pytest.raises(DataError, match=rf"a character set that is not known\.\n  got: +{named}"):
+        same(f'{page}msgstr ""\n', "po")
+
+
+def test_a_character_set_that_only_lxml_knows_is_refused() -> None:
+    page = '<?xml version="1.0" encoding="VISCII"?><xliff version="1.2"/>'
+    with pytest.raises(DataError, match=r"the character set of the file is not known\."):
+        same(page, "xliff")
+
+
 def test_subtitles_without_a_cue_are_refused() -> None:
     cue = "1\n00:00:01,000 --> 00:00:02,000\nHello there\n"
     assert same(cue, "srt") == cue.encode()

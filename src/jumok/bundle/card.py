@@ -7,10 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from jumok.bundle.confidence import Calibration
-
-ALL_KNOWN = {"extra": "forbid"}
-"""How pydantic validates what is read from a file: unknown keys are errors."""
+from jumok.bundle.confidence import ALL_KNOWN, Calibration
 
 Natural = Annotated[int, Field(ge=0, lt=2**31)]
 
@@ -147,7 +144,7 @@ class BundleConfig:
     plugins: dict[str, str] = field(default_factory=dict)
 
 
-def languages(config: BundleConfig) -> str:
+def languages_text(config: BundleConfig) -> str:
     """ ", en → ko", ", ko", or an empty text where no language is known."""
     known = [language for language in (config.source_language, config.target_language) if language]
     return f", {' → '.join(known)}" if known else ""
@@ -158,7 +155,7 @@ def card_text(config: BundleConfig, card: Card) -> str:
     lines = [
         f"# {card.name}",
         "",
-        f"Made with jumok {version('jumok')} for {config.task}{languages(config)}.",
+        f"Made with jumok {version('jumok')} for {config.task}{languages_text(config)}.",
         "",
         "    jumok info THIS_FOLDER",
         "",

@@ -14,7 +14,8 @@ from typing import ClassVar
 CLOSEST = 1e-6
 """Confidences are taken to be at least this far from 0 and 1."""
 
-FORBID = {"extra": "forbid"}
+ALL_KNOWN = {"extra": "forbid"}
+"""How pydantic validates what is read from a file: unknown keys are errors."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class ReliabilityBin:
         right: the share of them that is right.
     """
 
-    __pydantic_config__: ClassVar[dict[str, str]] = FORBID
+    __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
 
     outputs: int
     confidence: float
@@ -50,7 +51,7 @@ class Calibration:
         bins: the reliability diagram, of the same outputs as `error`.
     """
 
-    __pydantic_config__: ClassVar[dict[str, str]] = FORBID
+    __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
 
     scale: float
     shift: float

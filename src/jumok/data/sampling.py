@@ -12,9 +12,9 @@ from random import Random
 
 from sentencepiece import SentencePieceProcessor
 
-BEST = 64  # segmentations of a word to sample from (Kudo 2018, table 2)
-LONGEST = 100  # characters; a longer word is tokenized deterministically
-REMEMBERED = 1 << 17  # words
+BEST_SEGMENTATIONS = 64  # segmentations of a word to sample from (Kudo 2018, table 2)
+LONGEST_SAMPLED = 100  # characters; a longer word is tokenized deterministically
+REMEMBERED_WORDS = 1 << 17  # words
 
 
 class UnigramSampler:
@@ -27,19 +27,19 @@ class UnigramSampler:
     def __init__(self, processor: SentencePieceProcessor) -> None:
         self._processor = processor
         self._weighted: Callable[[str, float], tuple[list[list[int]], list[float]]] = lru_cache(
-            maxsize=REMEMBERED
+            maxsize=REMEMBERED_WORDS
         )(self._segmentations)
 
     def sample(self, word: str, alpha: float, random: Random) -> list[int]:
         """The ids of one word, without spaces around it."""
-        if len(word) > LONGEST:
+        if len(word) > LONGEST_SAMPLED:
             return self._processor.encode(word)
         segmentations, weights = self._weighted(word, alpha)
         return random.choices(segmentations, cum_weights=weights)[0]
 
     def _segmentations(self, word: str, alpha: float) -> tuple[list[list[int]], list[float]]:
         """The best segmentations, and their cumulative weights."""
-        best = self._processor.nbest_encode(word, nbest_size=BEST)
+        best = self._processor.nbest_encode(word, nbest_size=BEST_SEGMENTATIONS)
         # The cost of unknown characters is the same in all of them, and cancels.
         scores = [sum(map(self._processor.get_score, ids)) for ids in best]
         return best, list(accumulate(exp(alpha * (score - scores[0])) for score in scores))
@@ -65,7 +65,7 @@ class MergeSampler:
 
     def sample(self, word: str, alpha: float, random: Random) -> list[int]:
         """The ids of one word, without spaces around it."""
-        if len(word) > LONGEST:
+        if len(word) > LONGEST_SAMPLED:
             return self._processor.encode(word)
         pieces = [*self._space, *word]
         while merges := [

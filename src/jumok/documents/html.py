@@ -29,7 +29,7 @@ INLINE = _names(
     "rp rt ruby s small span strike strong sub sup time tt u var wbr"
 )
 """Elements inside of a sentence; every other one ends it."""
-KEPT = _names("code kbd samp svg math object canvas")
+UNTRANSLATED = _names("code kbd samp svg math object canvas")
 """Elements inside of a sentence whose text is not translated."""
 UNREAD = _names("pre script style textarea template iframe audio video")
 """Elements that are left unchanged with all their content."""
@@ -38,7 +38,7 @@ VOID = _names("area base br col embed hr img input link meta source track wbr")
 SPOKEN = ("alt", "title", "placeholder", "aria-label")
 """Attributes with text for readers."""
 
-_CHARSET = re.compile(rb"<meta[^<>]+charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+_META_CHARSET = re.compile(rb"<meta[^<>]+charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class HtmlDocument:
         many = len(self._attributes.slots)
         text = self._attributes.replaced(translations[:many])
         text = TextDocument(text, list(slots_of(text))).replaced(translations[many:])
-        return _encoded(text, self.charset)
+        return _encode_page(text, self.charset)
 
 
 def read_html(content: bytes, languages: Languages) -> HtmlDocument:
@@ -79,12 +79,9 @@ def read_html(content: bytes, languages: Languages) -> HtmlDocument:
 
 
 def _charset(content: bytes) -> str:
-    """The character set that the page names; UTF-8 if it cannot be that one.
-
-    A page in which the name was found is not in UTF-16 or UTF-32, and codecs such as "hex" are no
-    character sets.
-    """
-    match = _CHARSET.search(content[:4096])
+    """The character set that the page names; UTF-8 if it cannot be that one."""
+    # A page in which the name can be read is not in UTF-16, and codecs such as "hex" are none.
+    match = _META_CHARSET.search(content[:4096])
     try:
         named = codecs.lookup(match[1].decode()).name if match else "utf-8"
         read = b"<meta>\xff".decode(named, errors="surrogateescape")
@@ -93,7 +90,7 @@ def _charset(content: bytes) -> str:
         return "utf-8"
 
 
-def _encoded(text: str, charset: str) -> bytes:
+def _encode_page(text: str, charset: str) -> bytes:
     """Characters that the page's character set lacks become references."""
     try:
         return text.encode(charset, errors="surrogateescape")
@@ -107,12 +104,12 @@ def _spoken_in(text: str, languages: Languages) -> Iterator[Slot]:
         tag = text[token.start : token.end]
         if token.kind in ("open", "empty") and not walk.unread:
             if token.name.lower() == "html":
-                yield from _language(tag, token, languages)
+                yield from _language_slot(tag, token, languages)
             yield from _spoken(tag, token)
         walk.ends_sentence(token, tag)
 
 
-def _language(tag: str, token: Token, languages: Languages) -> Iterator[Slot]:
+def _language_slot(tag: str, token: Token, languages: Languages) -> Iterator[Slot]:
     """The page's language attribute, which changes without a translation."""
     known = attributes(tag).get("lang")
     if known and languages.target and known.value.lower().split("-")[0] == languages.source:
@@ -127,11 +124,11 @@ def slots_of(text: str, offset: int = 0) -> Iterator[Slot]:
     for token in tokens(text, RAW):
         tag = text[token.start : token.end]
         if walk.ends_sentence(token, tag):
-            yield from _slot(text, waiting, offset)
+            yield from _sentence_slot(text, waiting, offset)
             waiting = []
         else:
             waiting.append(token)
-    yield from _slot(text, waiting, offset)
+    yield from _sentence_slot(text, waiting, offset)
 
 
 class _Walk:
@@ -149,12 +146,12 @@ class _Walk:
             elif token.kind == "close" and name == self.unread[-1]:
                 self.unread.pop()
             return True
-        if token.kind == "open" and name not in VOID and name not in INLINE | KEPT:
+        if token.kind == "open" and name not in VOID and name not in INLINE | UNTRANSLATED:
             if name in UNREAD or _untranslated(tag):
                 self.unread.append(name)
             return True
         if token.kind in ("open", "close", "empty"):
-            return name not in INLINE | KEPT
+            return name not in INLINE | UNTRANSLATED
         return False
 
 
@@ -164,8 +161,8 @@ def _untranslated(tag: str) -> bool:
     return values.get("translate") == "no" or "notranslate" in values.get("class", "").split()
 
 
-def _slot(text: str, sentence: list[Token], offset: int) -> Iterator[Slot]:
-    content = paragraph(list(chunks_of(text, sentence)))
+def _sentence_slot(text: str, sentence: list[Token], offset: int) -> Iterator[Slot]:
+    content = paragraph(list(html_chunks(text, sentence)))
     if content is None:
         return
     start, end = sentence[0].start, sentence[-1].end
@@ -176,7 +173,7 @@ def _slot(text: str, sentence: list[Token], offset: int) -> Iterator[Slot]:
     )  # fmt: skip
 
 
-def chunks_of(text: str, sentence: list[Token]) -> Iterator[Chunk]:
+def html_chunks(text: str, sentence: list[Token]) -> Iterator[Chunk]:
     """The tokens as chunks; an element whose text is kept is one, with all its content."""
     index = 0
     while index < len(sentence):
@@ -187,7 +184,7 @@ def chunks_of(text: str, sentence: list[Token]) -> Iterator[Chunk]:
             yield Chunk("text", raw, html.unescape(raw))
         elif token.kind in ("empty", "other") or name in VOID:
             yield Chunk("point", raw)
-        elif token.kind == "open" and (name in KEPT or _untranslated(raw)):
+        elif token.kind == "open" and (name in UNTRANSLATED or _untranslated(raw)):
             last = end_of(sentence, index, token.name)
             whole = text[token.start : sentence[last - 1].end]
             inside = (part for part in sentence[index:last] if part.kind == "text")
@@ -203,7 +200,7 @@ def tagged_chunks(text: str, frozen: re.Pattern[str]) -> list[Chunk]:
     """The chunks of text with tags that is otherwise not HTML; matches of `frozen` are kept."""
     chunks = (
         Chunk("text", chunk.raw, chunk.raw) if chunk.kind == "text" else chunk
-        for chunk in chunks_of(text, list(tokens(text)))
+        for chunk in html_chunks(text, list(tokens(text)))
     )
     return with_frozen(chunks, frozen)
 

@@ -16,7 +16,7 @@ CUE = re.compile(rf"^{_TIME}[ \t]*-->[ \t]*{_TIME}[^\n]*\n((?:[^\S\n]*\S[^\n]*(?
 SPEAKER = re.compile(r"[ \t]*[-–—][ \t]?")  # two speakers in one cue, a line each
 STYLE = re.compile(r"\{\\[^{}]*\}")  # {\an8}
 
-SPACE = re.compile(r"<[^<>]*>| ")
+_TAG_OR_SPACE = re.compile(r"<[^<>]*>| ")
 
 
 def read_subtitles(content: bytes) -> TextDocument:
@@ -34,23 +34,23 @@ def read_subtitles(content: bytes) -> TextDocument:
             do="end the lines as on Unix or Windows, and write the times as above",
             place=Location("subtitles"),
         )
-    slots = [slot for cue in cues for slot in _slots(text, cue)]
+    slots = [slot for cue in cues for slot in _cue_slots(text, cue)]
     return TextDocument(text, slots)
 
 
-def _slots(text: str, cue: re.Match[str]) -> Iterator[Slot]:
+def _cue_slots(text: str, cue: re.Match[str]) -> Iterator[Slot]:
     lines: list[tuple[int, int]] = []
     for match in re.finditer(r"[^\n]+", cue[1]):
         start, end = cue.start(1) + match.start(), cue.start(1) + match.end()
         speaker = SPEAKER.match(match[0])
         if speaker and lines:
-            yield from _slot(text, lines)
+            yield from _cue_slot(text, lines)
             lines = []
         lines.append((start + (speaker.end() if speaker else 0), end))
-    yield from _slot(text, lines)
+    yield from _cue_slot(text, lines)
 
 
-def _slot(text: str, lines: list[tuple[int, int]]) -> Iterator[Slot]:
+def _cue_slot(text: str, lines: list[tuple[int, int]]) -> Iterator[Slot]:
     start, end = lines[0][0], lines[-1][1]
     inside = text[start:end]
     chunks = [
@@ -70,7 +70,7 @@ def _broken(translated: Translated, segment: DocumentSegment, lines: int, newlin
     written = rendered(segment, translated)
     letters = list(written)
     # Never inside of a tag.
-    spaces = [match.start() for match in SPACE.finditer(written) if match[0] == " "]
+    spaces = [match.start() for match in _TAG_OR_SPACE.finditer(written) if match[0] == " "]
     for number in range(1, min(lines, len(spaces) + 1)):
         ideal = len(written) * number // lines
         after = bisect_left(spaces, ideal)

@@ -243,7 +243,7 @@ class CaptionStream(NumberedUpdates[CaptionBatch]):
         return random.choice(count, self._captions, replace=False).tolist()
 
 
-def padding(batches: Sequence[CaptionRows]) -> float:
+def padding_of_captions(batches: Sequence[CaptionRows]) -> float:
     """The share of positions that are padding: 0 to 1."""
     real = sum(int(batch.real.sum()) for batch in batches)
     return 1 - real / sum(batch.tokens.numel() for batch in batches)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import fsspec
 
 
-Result = TypeVar("Result")
+Read = TypeVar("Read")
 
 TRIES, PAUSE = 3, 1.0  # a server that fails is asked again after 1 and 2 seconds
 DOWNLOADS = 4  # at the same time
@@ -52,14 +52,9 @@ class CorpusFiles(Protocol):
         ...
 
 
-def is_address(where: str) -> bool:
-    """Whether this is a URL, and no path."""
-    return "://" in where
-
-
 def corpus_files(where: str, cache: Path) -> CorpusFiles:
     """The files of the corpus in this folder, or at this address; copies go into the cache."""
-    return RemoteFiles(where, cache) if is_address(where) else LocalFiles(Path(where))
+    return RemoteFiles(where, cache) if "://" in where else LocalFiles(Path(where))
 
 
 class LocalFiles:
@@ -231,7 +226,7 @@ def _download(address: str, record: FileRecord, to: Path) -> None:
     _compare(to, record, Location(address))
 
 
-def _tried(read: Callable[[], Result], address: str) -> Result:
+def _tried(read: Callable[[], Read], address: str) -> Read:
     """What `read` returns; a server or a connection that fails is tried again."""
     for last in range(1, TRIES + 1):
         try:

@@ -69,7 +69,7 @@ class TextBatch:
         return self.tokens.numel()
 
 
-def gather(store: TextStore, places: Indices, parts: Indices) -> TextBatch:
+def windows_at(store: TextStore, places: Indices, parts: Indices) -> TextBatch:
     """The windows of these tokens.
 
     Args:
@@ -158,7 +158,7 @@ class DrawnWindows(NumberedUpdates[TextBatch]):
         def collate(some: slice) -> TextBatch:
             places = starts[some, None] + np.arange(self._context)
             parts = np.searchsorted(self._store.tokens.offsets[1:], places, side="right")
-            batch = gather(self._store, places, parts)
+            batch = windows_at(self._store, places, parts)
             batch.tokens[begins[some], 0] = START
             if self._most is None:
                 return batch
@@ -239,10 +239,10 @@ def pack(
     return rows
 
 
-def packed_batch(store: TextStore, parts: DocumentChunks, rows: list[list[int]]) -> TextBatch:
+def windows_of_rows(store: TextStore, parts: DocumentChunks, rows: list[list[int]]) -> TextBatch:
     """The windows of these rows of parts."""
     places, numbers = places_of_rows(parts, rows)
-    return gather(store, places, numbers)
+    return windows_at(store, places, numbers)
 
 
 def places_of_rows(parts: DocumentChunks, rows: list[list[int]]) -> tuple[Indices, Indices]:
@@ -313,7 +313,7 @@ class PackedWindows(PlannedUpdates[TextBatch]):
 
     def _batch(self, rows: list[list[int]]) -> TextBatch:
         places, numbers = places_of_rows(self._parts, rows)
-        batch = gather(self._store, places, numbers)
+        batch = windows_at(self._store, places, numbers)
         if self._most is None:
             return batch
         return one_shape(batch, numbers, self._rows[1], self._context, self._most + 1)
@@ -351,4 +351,4 @@ def reading_batches(store: TextStore, context: int, rows: int) -> Iterator[TextB
     parts = DocumentChunks.of(store, context)
     packed = pack(parts.lengths, np.arange(len(parts)), context)
     for first in range(0, len(packed), rows):
-        yield packed_batch(store, parts, packed[first : first + rows])
+        yield windows_of_rows(store, parts, packed[first : first + rows])
