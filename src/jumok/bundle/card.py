@@ -121,10 +121,9 @@ class BundleConfig:
         labels: a classifier's labels, in the order of its outputs.
         source_language, target_language: codes such as "en"; "" where unknown.
         max_tokens: the longest sentence the model was trained for; longer lines are split.
-        alignment_layer, alignment_at_input, alignment_head: the `AlignmentSetting`; no layer where
-            it was not measured.
-        sentences: the median number of sentences in a source line of a translator's training data,
-            which decides whether lines are cut into sentences; None: not measured.
+        alignment_layer, alignment_at_input, alignment_head: the `AlignmentSetting`, if measured.
+        sentences: the median number of sentences in a source line of a translator's training data;
+            None: not measured.
         documents: the unit that is one document: "file", "line" or "blank-line".
         plugins: the plugins that have to be loaded first: file names, and the SHA-256 of each.
     """

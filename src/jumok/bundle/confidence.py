@@ -1,8 +1,5 @@
 """How often a model's outputs of a given confidence are right.
 
-After training, the outputs for held-out data are compared with the references, and the model's own
-confidence is mapped to the share of right outputs.
-
 Source: Platt 1999, "Probabilistic outputs for support vector machines"; Guo et al. 2017, "On
 calibration of modern neural networks" (the expected calibration error).
 """

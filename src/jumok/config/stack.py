@@ -115,6 +115,7 @@ class StackConfig(ModelSection):
 
     @property
     def sizes(self) -> AttentionSizes:
+        """The sizes of its attention."""
         head_dim = self.head_dim or self.dim // self.heads
         return AttentionSizes(
             self.dim,

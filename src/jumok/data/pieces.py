@@ -1,6 +1,6 @@
 """The contents of a SentencePiece model, for a reader that has no SentencePiece: the page.
 
-A model is a message of Protocol Buffers; the fields below are those of sentencepiece_model.proto.
+The fields are those of sentencepiece_model.proto, a message of Protocol Buffers.
 """
 
 import struct

@@ -32,10 +32,11 @@ class LineCount:
 
 @dataclass
 class CorpusReport:
-    """The lines that were read, corrected and dropped in one corpus, by reason.
+    """The lines that were read, corrected (and kept) and dropped in one corpus, by reason.
 
-    Corrected lines were changed and kept. `unit` is what is counted: "pairs", "texts". With
-    `skip_damaged`, a row that cannot be read is dropped too, and is not an error.
+    Attributes:
+        unit: what is counted: "pairs", "texts".
+        skip_damaged: a row that cannot be read is dropped, and is no error.
     """
 
     name: str
@@ -50,7 +51,6 @@ class CorpusReport:
         self.mended.setdefault(reason, LineCount()).add(LineCount(1, [line]))
 
     def drop(self, reason: str, lines: Iterable[int]) -> None:
-        """Counts pairs that are left out."""
         if numbers := list(lines):
             self.dropped.setdefault(reason, LineCount()).add(
                 LineCount(len(numbers), numbers[:FIRST_LINES])

@@ -1,7 +1,7 @@
 """Sampled tokenizations of words: reproducible subword regularisation.
 
-SentencePiece can sample too, but its generator can be seeded only once per process, so a resumed
-training would see other tokens than an uninterrupted one.
+SentencePiece's own generator can be seeded only once per process, so a resumed training would see
+other tokens than an uninterrupted one.
 """
 
 from collections.abc import Callable
@@ -20,8 +20,8 @@ REMEMBERED_WORDS = 1 << 17  # words
 class UnigramSampler:
     """Samples a word's segmentation x from its best ones, with P(x) ~ P_unigram(x)^alpha.
 
-    Tokens never cross a space, so sampling word by word samples a sentence's segmentation from the
-    product of the words' best: far more than the 64 best of the whole sentence.
+    Tokens never cross a space, so a sentence's segmentation is sampled from the product of its
+    words' best.
     """
 
     def __init__(self, processor: SentencePieceProcessor) -> None:

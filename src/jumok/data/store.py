@@ -115,12 +115,10 @@ class Store:
     def sequences(self, name: str, limit: int) -> Ragged:
         """A column of sequences, whose values are all below `limit`.
 
-        Values and offsets are used as indices of tables and of C arrays, so all of them are checked
-        here, once.
-
         Raises:
             ValueError: there is none, or a value or an offset is out of range.
         """
+        # They are used as indices of C arrays, so all of them are checked.
         values, offsets = self.tensors.get(name), self.rows(f"{name}{OFFSETS_SUFFIX}", np.int64)
         if values is None or values.ndim != 1 or values.dtype.kind != "u" or not len(offsets):
             raise ValueError(f"{name} does not hold sequences")
@@ -135,7 +133,7 @@ class Store:
 
 
 def read_store(file: Path, *, verified: bool = False) -> Store:
-    """Maps a store into memory; unless `verified`, all of it is read once for its SHA-256.
+    """Maps a store into memory, whose SHA-256 is computed unless it was `verified` before.
 
     Raises:
         ValueError, LookupError, TypeError, OSError: it has changed, or is no store.
@@ -182,7 +180,7 @@ class StoreWriter:
         self._kinds: dict[str, tuple[np.dtype[np.generic], tuple[int, ...]]] = {}
 
     def add(self, name: str, rows: Array) -> None:
-        """Adds rows to a column; all rows of a column have one type and shape."""
+        """Adds rows to a column, all of one type and shape."""
         kind = rows.dtype, rows.shape[1:]
         if name not in self._files:
             self._files[name] = (self._folder / f"{len(self._files)}").open("w+b")

@@ -139,8 +139,7 @@ class Tokenizer:
                 maximum).
             coverage: the share of the text's characters in the vocabulary; others become bytes, or
                 UNKNOWN without `byte_fallback`.
-            keep_layout: keep every space, and add a token for the line break, which
-                `jumok.data.texts.tokenizer` puts between lines.
+            keep_layout: keep every space, and add a token for the line break.
             sample: training lines at most; they are sampled uniformly, by `seed`.
 
         Raises:
@@ -269,7 +268,6 @@ def word_indices(pieces: Sequence[str]) -> list[int]:
 def sample_lines(lines: Iterable[TextLine], count: int, seed: int) -> list[TextLine]:
     """At most `count` of the lines, sampled uniformly and determined by the seed.
 
-    Reservoir sampling that skips from one chosen line to the next.
     Source: Li 1994, Reservoir-sampling algorithms of time complexity O(n(1 + log(N/n))), L.
     """
     rest: Iterator[TextLine] = iter(lines)

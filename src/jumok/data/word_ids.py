@@ -1,8 +1,7 @@
 """Ids of texts from the ids of their words, each of which is encoded once.
 
-A corpus repeats its words (Zipf), and to look one up costs a twentieth of encoding it. The ids are
-those of whole texts wherever no subword crosses a space and the segmentation of a word does not
-depend on its neighbours, which `words_decide` checks.
+A corpus repeats its words (Zipf), and to look one up costs a twentieth of encoding it. It is only
+for tokenizers that `words_decide` accepts.
 """
 
 from collections.abc import Callable, Sequence

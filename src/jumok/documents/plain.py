@@ -27,7 +27,7 @@ def looks_wrapped(text: str) -> bool:
     """Whether lines seem to continue in the next one: paragraphs, and not one sentence a line.
 
     There have to be blank lines, and a third of the lines with another one below has to end within
-    a sentence: that one begins in lower case. Scripts without case (Hangul) are not noticed.
+    a sentence: that one begins in lower case, which Hangul does not have.
     """
     lines = [line.strip() for line in text.splitlines()]
     joints = [(line, after) for line, after in pairwise(lines) if line and after]

@@ -1,7 +1,7 @@
 """A paragraph's text, and the inlines in it: emphasis, links, code, images.
 
-The places of a translation's markup are extracted from the word alignment: an element goes around
-the run of target words that most links of its own words, and fewest of the others', lead to.
+Markup is placed by the word alignment: an element goes around the run of target words that most
+links of its own words, and fewest of the others', lead to.
 """
 
 import re

@@ -1,7 +1,6 @@
 """Images as arrays on disk: read and scaled once, and memory-mapped (`jumok.data.store`).
 
-A model's input for an image is one array of a fixed shape: its pixels at the model's size, or
-precomputed features.
+A model's input for an image is one array: its pixels at the model's size, or its features.
 """
 
 import io

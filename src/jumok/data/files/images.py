@@ -1,9 +1,8 @@
 """Image files as arrays: red, green and blue of one byte each.
 
 Greyscale becomes three equal channels; transparency is composed onto white; CMYK is converted
-without a colour profile; 16 bits are rounded to 8; the EXIF orientation is applied. A file is
-refused before its pixels are decoded if its sides or its area are beyond the limits: a
-"decompression bomb" of a few kilobytes would fill the memory.
+without a colour profile; 16 bits are rounded to 8; the EXIF orientation is applied. A file beyond
+the limits is refused before its pixels are decoded (a "decompression bomb").
 """
 
 import hashlib
@@ -46,8 +45,7 @@ def read_image(source: Path | bytes, name: str = "") -> Pixels:
     """The pixels of an image, from the top left; 0 is black, 255 is white.
 
     Args:
-        source: a file, "archive.zip/member.jpg", or a file's bytes. Many members of one archive are
-            read faster through an `ImageSource`.
+        source: a file, "archive.zip/member.jpg", or a file's bytes.
         name: its name in errors; empty: the path.
 
     Raises:
@@ -146,7 +144,6 @@ class ImageSource:
         return len(self._files)
 
     def read(self, name: str) -> Pixels:
-        """The pixels of one image; errors as of `content` and `read_image`."""
         return _decode_image(self.content(name), self.place(name))
 
     def place(self, name: str) -> str:

@@ -8,8 +8,7 @@ A prepared corpus is a folder on a disk or in an object store:
     shard-000000.safetensors    the token ids of some of the pairs (jumok.data.pairs.store)
     ...
 
-It names every file with its size and SHA-256, and how many pairs and tokens each shard has, so that
-a plan of training needs no shard.
+It names every file with its size and SHA-256, and how many pairs and tokens each shard has.
 """
 
 import hashlib

@@ -1,8 +1,7 @@
 """The files of a prepared corpus, in a folder or at an address.
 
-An address is a URL: s3://, gs://, http:// or whatever else fsspec reads. Its files are copied into
-the cache, some shards ahead of training. Every file is checked against the manifest before it is
-used.
+An address is a URL that fsspec reads: s3://, gs://, http://, ... Its files are copied into the
+cache, some shards ahead of training. Every file is checked against the manifest.
 """
 
 import time

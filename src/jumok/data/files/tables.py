@@ -1,8 +1,8 @@
 """Files with columns: TSV, CSV, JSON lines, Parquet.
 
-A reader of a format is a function (file, columns, report) -> rows: it reads the named columns of a
-file, row by row, counts in the report what it had to change or leave out, and raises errors that
-name the file and the line. `jumok.parts` lists the readers by the names of their formats.
+A reader of a format is a function (file, columns, report) -> rows: it reads the columns row by row,
+counts in the report what it changes or leaves out, and raises errors that name the file and the
+line. `jumok.parts` lists the readers by the names of their formats.
 """
 
 import csv

@@ -7,8 +7,8 @@ The format of a file is determined by its contents, not by its name:
     word2vec binary                the header, then words and float32 numbers
     fastText .bin                  begins with its own magic number
 
-gensim reads them (the extra `vectors`). Before it does, the shape of the file is checked here:
-gensim trusts the header, keeps the first of equal words, and names no line.
+gensim reads them (the extra `vectors`). It trusts the header, keeps the first of equal words, and
+names no line; so the shape of the file is checked before.
 """
 
 import codecs

@@ -114,10 +114,7 @@ class SourceBatch:
 
 @dataclass(frozen=True)
 class Resampling:
-    """Subword regularisation: a new tokenization of each sentence is sampled every time (Kudo
-    2018).
-
-    Sources of a micro-batch then differ in length, and are padded.
+    """Subword regularisation (Kudo 2018): every time a sentence is tokenized again.
 
     Attributes:
         alpha: see `Tokenizer.encode_sampled`.

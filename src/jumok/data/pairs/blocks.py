@@ -129,8 +129,7 @@ def blocks_of_epoch(
 
     Args:
         shards: the number of pairs in each shard of the corpus; none is 0.
-        block_pairs: a block has at most about as many, and more than half as many if there are
-            several.
+        block_pairs: about the most pairs of a block; of several, each has more than half as many.
         seed: of the order of the stretches.
     """
     total = sum(shards)

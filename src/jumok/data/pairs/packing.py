@@ -1,8 +1,7 @@
 """Batches of pairs that all have one shape, with many sentences in one row.
 
-What is left of a row is padding in documents of its own, so that no position is without a document.
-A GPU that records its steps, or compiles them, does so for one shape. On a CPU batches of exact
-lengths are faster (`sampler.py`).
+What is left of a row is padding in documents of its own. A GPU compiles or records its steps for
+one shape; on a CPU batches of exact lengths are faster (`sampler.py`).
 
 Source: Krell et al. 2021, "Efficient sequence packing without cross-contamination".
 """

@@ -79,7 +79,6 @@ class ShardedPairs:
 
     @property
     def lengths(self) -> "ShardedPairs":
-        """The corpus itself, which has the interface of `PairLengths`."""
         return self
 
     @property
@@ -104,11 +103,7 @@ class ShardedPairs:
         return np.concatenate(source), np.concatenate(target)
 
     def texts(self, rows: Iterable[int]) -> tuple[list[str], list[str]]:
-        """The texts of both sides of these pairs.
-
-        Raises:
-            DataError: the corpus was prepared without texts.
-        """
+        """Raises DataError if the corpus was prepared without texts."""
         sources, targets = [], []
         for row in rows:
             number, own = self.located(row)

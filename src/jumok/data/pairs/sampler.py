@@ -2,8 +2,7 @@
 
 A *micro-batch* holds pairs whose sources have exactly the same length, neighbours by target length,
 so that almost nothing is padded. An *update* is several micro-batches that share one optimizer
-step. Everything here works on lengths alone, in numpy, and on a block of at most about ten million
-pairs at a time (`blocks.py`).
+step. Everything here works on the lengths of a block of pairs (`blocks.py`).
 """
 
 import math
@@ -125,8 +124,8 @@ def by_length(micro_tokens: int) -> Planner:
 def by_length_for_shares(micro_tokens: int, update_tokens: int, shares: int) -> Planner:
     """`plan_epoch`, with micro-batches of which a multiple of `shares` is about an update.
 
-    They are at most LARGER times as large as `micro_tokens`. Without this, one of two threads often
-    has three micro-batches of five to compute, and the other one waits.
+    They are at most LARGER times as large as `micro_tokens`. Otherwise one of two threads often has
+    three micro-batches of five, and the other one waits.
     """
 
     def planned(source: Lengths, target: Lengths, random: np.random.Generator) -> EpochPlan:
@@ -289,16 +288,11 @@ class PairSampler:
 
     @property
     def cursor(self) -> Cursor:
-        """The position of the stream: a sampler with this cursor continues with the next update."""
         places = [corpus.place.copy() for corpus in self._corpora]
         return Cursor(plan=self._plan, update=self.update, corpora=places)
 
     def restore(self, cursor: Cursor) -> None:
-        """Restores the position of `cursor`.
-
-        Raises:
-            DataError: the cursor belongs to other data, batch sizes or weights, or to another seed.
-        """
+        """Raises DataError for a cursor of other data, batch sizes, weights or seed."""
         check_plan(cursor["plan"], self._plan)
         self.update = cursor["update"]
         for corpus, place in zip(self._corpora, cursor["corpora"], strict=True):

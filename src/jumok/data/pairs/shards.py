@@ -1,7 +1,7 @@
 """Writing a prepared corpus: shards that are stores of pairs, and the manifest of all of them.
 
 Several processes may write shards at the same time, each with numbers of its own; one writes the
-manifest when all are written. A shard is written atomically.
+manifest when all are written.
 """
 
 from collections.abc import Iterable, Mapping

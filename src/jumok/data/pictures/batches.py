@@ -61,9 +61,7 @@ class Augmentation:
 
 
 class PictureStream(NumberedUpdates[PictureBatch]):
-    """Updates of images; every epoch is all of them in a new order.
-
-    An update may continue into the next epoch.
+    """Updates of images, in a new order every epoch, into which an update may continue.
 
     Args:
         batch: images of an update.

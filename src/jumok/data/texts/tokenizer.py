@@ -162,10 +162,7 @@ def train_text_tokenizer(
     byte_fallback: bool = True,
     seed: int = 0,
 ) -> TextTokenizer:
-    """Trains a tokenizer on texts; bytes need no training, and ignore all other arguments.
-
-    Arguments and errors are those of `Tokenizer.train`.
-    """
+    """Trains a tokenizer as `Tokenizer.train`; bytes need no training."""
     if kind == "byte":
         return ByteTokenizer()
     lines = chain.from_iterable(text.split("\n") for text in texts)

@@ -124,8 +124,7 @@ class DrawnWindows(NumberedUpdates[TextBatch]):
     """Updates of random windows of a text.
 
     In one window of eight, START replaces the first token, so that the model learns to generate
-    without a prompt. A window that reaches beyond a document's end continues with the next
-    document, and attention does not cross the boundary.
+    without a prompt. A window may contain the end of a document, which attention does not cross.
 
     Args:
         rows: windows of an update, and of a micro-batch.
@@ -337,11 +336,7 @@ class PackedWindows(PlannedUpdates[TextBatch]):
         return PackCursor(plan=self._plan, epoch=self._epoch, update=self._update)
 
     def restore(self, cursor: PackCursor) -> None:
-        """Restores the position of `cursor`.
-
-        Raises:
-            DataError: the cursor belongs to other text, other sizes or another seed.
-        """
+        """Raises DataError for a cursor of other text, other sizes or another seed."""
         check_plan(cursor["plan"], self._plan)
         self._epoch, self._update, self._packed = cursor["epoch"], cursor["update"], None
 

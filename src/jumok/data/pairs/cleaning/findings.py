@@ -43,13 +43,13 @@ class Finding:
     examples: list[tuple[int, str, str]] = field(default_factory=list)
 
     def add(self, matches: Rows, pairs: ManyPairs, checked: int) -> None:
+        """Adds the matches among `checked` pairs."""
         self.pairs += int(matches.sum())
         self.of += checked
         for row in np.flatnonzero(matches)[: EXAMPLE_PAIRS - len(self.examples)].tolist():
             pair = pairs[row]
-            self.examples.append(
-                (pair.line, pair.source[:KEPT_CHARACTERS], pair.target[:KEPT_CHARACTERS])
-            )
+            sides = pair.source[:KEPT_CHARACTERS], pair.target[:KEPT_CHARACTERS]
+            self.examples.append((pair.line, *sides))
 
     def merge(self, other: "Finding") -> None:
         self.pairs, self.of = self.pairs + other.pairs, self.of + other.of

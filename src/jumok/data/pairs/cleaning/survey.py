@@ -184,11 +184,7 @@ class _Repeats:
     signatures: SeenSignatures
 
     def filter(self, batch: BothSides, clean: CleanConfig, tally: Tally) -> None:
-        """Applies the filters to the pairs that are left; the others are no earlier ones.
-
-        A pair that nearly repeats another is compared with the first of each band, even if that
-        one was left out as a repetition itself.
-        """
+        """Applies the filters to the pairs that are left; the others are no earlier ones."""
         rows = np.flatnonzero(tally.left)
         if not len(rows):
             return
