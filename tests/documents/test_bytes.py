@@ -12,6 +12,10 @@ def test_html_that_names_what_it_cannot_be_in_is_in_utf8(named: str) -> None:
     assert upper(page, "html") == page.replace("le café", "LE CAFÉ")
 
 
+def test_a_tag_that_its_attribute_would_change_keeps_it() -> None:
+    assert upper('<b"<f"" title="<n">">the cat', "html") == '&lt;B"<f"" title="<n">"&gt;THE CAT'
+
+
 @pytest.mark.parametrize("format", ["markdown", "paragraphs", "html"])
 def test_a_byte_order_mark_is_no_part_of_the_first_line(format: str) -> None:
     front = "---\ntitle: x\n---\n" if format == "markdown" else ""

@@ -65,8 +65,10 @@ class HtmlDocument:
         """The page; its sentences are located again after its attributes are written."""
         many = len(self._attributes.slots)
         text = self._attributes.replaced(translations[:many])
-        text = TextDocument(text, list(slots_of(text))).replaced(translations[many:])
-        return _encode_page(text, self.charset)
+        page = TextDocument(text, list(slots_of(text)))
+        if len(page.slots) != len(self._sentences.slots):  # a broken tag, which has become another
+            page = self._sentences
+        return _encode_page(page.replaced(translations[many:]), self.charset)
 
 
 def read_html(content: bytes, languages: Languages) -> HtmlDocument:
