@@ -21,7 +21,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from jumok.data.pairs.blocks import BLOCK, StoredLengths
+from jumok.data.pairs.blocks import BLOCK_PAIRS, StoredLengths
 from jumok.data.pairs.sampler import CorpusCursor, CorpusOrder, by_length, by_length_for_shares
 from jumok.data.store import Ragged
 
@@ -64,7 +64,7 @@ def plan(folder: Path, whole: bool, blocks: int) -> None:
     )
     start = time.process_time()
     lengths = StoredLengths(source, target)
-    size = len(source) if whole else BLOCK
+    size = len(source) if whole else BLOCK_PAIRS
     planner = (
         by_length(MICRO_TOKENS)
         if whole

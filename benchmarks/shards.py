@@ -23,12 +23,13 @@ from pathlib import Path
 import smallworld
 from jumok.data.files.manifest import MANIFEST, parse_manifest, write_manifest_file
 from jumok.data.pairs.corpus import Corpus, read_pairs
-from jumok.data.pairs.shards import SHARD_PAIRS, shard_name, write_manifest, write_shard
+from jumok.data.pairs.shards import shard_name, write_manifest, write_shard
 from jumok.data.pairs.store import Filters
 from jumok.data.report import CorpusReport
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import Location
 
+SHARD_PAIRS = 500_000  # the default of `jumok prepare`
 DIFFERENT = 50_000  # pairs, again and again
 POLL = 0.02  # seconds
 RECIPE = """

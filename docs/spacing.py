@@ -21,8 +21,8 @@ from jumok.bundle.writing import write_bundle
 from jumok.cli.verbs.evaluate import Judged
 from jumok.config.data import TokenizerConfig
 from jumok.config.families import Config
-from jumok.config.labelled import TextsConfig
 from jumok.config.masked import EncoderConfig
+from jumok.config.texts import TextsConfig
 from jumok.config.training import LossValidationConfig
 from jumok.data.pairs.batches import Updates, fill, framed, gather
 from jumok.data.texts.batches import MaskedBatch, every_text, text_sampler

@@ -19,19 +19,27 @@ from jumok.config import (
     TranslationConfig,
     load_config,
 )
-from jumok.config.captioner import CaptionerConfig, CnnConfig, ReaderConfig, RnnDecoderConfig
-from jumok.config.captions import (
+from jumok.config.captioner import (
     CaptionCorpusConfig,
     CaptionDataConfig,
+    CaptionerConfig,
     CaptionValidationConfig,
+    CnnConfig,
+    ReaderConfig,
+    RnnDecoderConfig,
     ScenesConfig,
 )
 from jumok.config.causal import CausalConfig
 from jumok.config.data import CleanConfig
 from jumok.config.families import LanguageModelConfig
-from jumok.config.labelled import LabelledCorpusConfig, TextsConfig
 from jumok.config.stack import WriterConfig
-from jumok.config.text import TextCorpusConfig, TextDataConfig, TextTokenizerConfig
+from jumok.config.texts import (
+    LabelledCorpusConfig,
+    TextCorpusConfig,
+    TextDataConfig,
+    TextsConfig,
+    TextTokenizerConfig,
+)
 from jumok.data.tokenizer import Tokenizer
 from smallworld.corpus import pairs
 

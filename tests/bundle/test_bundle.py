@@ -1,43 +1,42 @@
 """A bundle comes back as it went, is written whole or not at all, and says what is wrong."""
 
-import json
 import os
 import pickle
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from jumok.bundle.reading import read_bundle
+from jumok.bundle.arrays import read_arrays
+from jumok.bundle.reading import read_bundle, read_tensor_entries
 from jumok.bundle.weights import load_model
 from jumok.bundle.writing import write_bundle
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import BundleError
+from tests.bundle.conftest import change
+
+Weights = dict[str, torch.Tensor]
 
 
-@pytest.fixture
-def copy(tiny_bundle: Path, tmp_path: Path) -> Path:
-    return shutil.copytree(tiny_bundle, tmp_path / "model")
-
-
-def change_config(folder: Path, **keys: object) -> None:
-    values = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    text = json.dumps(values | keys)
-    (folder / "config.json").write_text(text, encoding="utf-8")
+def rewrite(source: Path, folder: Path, weights: Weights | None = None, steps: int = 0) -> Path:
+    """Writes the bundle in `source` again."""
+    bundle = read_bundle(source)
+    if weights is None:
+        weights = load_model(bundle).state_dict()
+    tokenizer = Tokenizer.load(source / "tokenizer.model")
+    return write_bundle(
+        folder, weights, bundle.config, tokenizer, replace(bundle.card, steps=steps)
+    )
 
 
 def test_bundle_comes_back_bit_identical(tiny_bundle: Path, tmp_path: Path) -> None:
-    bundle = read_bundle(tiny_bundle)
-    model = load_model(bundle)
-    tokenizer = Tokenizer.load(tiny_bundle / "tokenizer.model")
-    again = write_bundle(
-        tmp_path / "again", model.state_dict(), bundle.config, tokenizer, bundle.card
-    )
+    model = load_model(read_bundle(tiny_bundle))
+    again = rewrite(tiny_bundle, tmp_path / "again")
     for name in ("config.json", "model.safetensors", "tokenizer.model", "card.json", "README.md"):
         assert (again / name).read_bytes() == (tiny_bundle / name).read_bytes(), name
     for name, tensor in load_model(read_bundle(again)).state_dict().items():
@@ -54,10 +53,9 @@ def test_tied_weights_are_stored_once(tiny_bundle: Path) -> None:
 
 
 def test_bfloat16_weights_compute_in_float32(tiny_bundle: Path, tmp_path: Path) -> None:
-    bundle = read_bundle(tiny_bundle)
-    weights = {k: v.bfloat16() for k, v in load_model(bundle).state_dict().items()}
-    tokenizer = Tokenizer.load(tiny_bundle / "tokenizer.model")
-    half = write_bundle(tmp_path / "half", weights, bundle.config, tokenizer, bundle.card)
+    model = load_model(read_bundle(tiny_bundle))
+    weights = {k: v.bfloat16() for k, v in model.state_dict().items()}
+    half = rewrite(tiny_bundle, tmp_path / "half", weights)
     loaded = load_model(read_bundle(half)).state_dict()
     assert {tensor.dtype for tensor in loaded.values()} == {torch.float32}
     assert all(torch.equal(loaded[name], weights[name].float()) for name in weights)
@@ -80,18 +78,12 @@ def test_card_is_readable_for_people(tiny_bundle: Path) -> None:
 
 
 def test_writing_replaces_a_bundle_and_leaves_nothing_beside_it(copy: Path) -> None:
-    bundle = read_bundle(copy)
-    tokenizer = Tokenizer.load(copy / "tokenizer.model")
-    weights = load_model(bundle).state_dict()
-    write_bundle(copy, weights, bundle.config, tokenizer, replace(bundle.card, steps=7))
+    rewrite(copy, copy, steps=7)
     assert read_bundle(copy).card.steps == 7
     assert [entry.name for entry in copy.parent.iterdir()] == ["model"]
 
 
 def test_failed_write_leaves_the_old_bundle(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bundle = read_bundle(copy)
-    tokenizer = Tokenizer.load(copy / "tokenizer.model")
-    weights = load_model(bundle).state_dict()
     before = (copy / "model.safetensors").read_bytes()
 
     def full(self: Path, data: bytes) -> int:
@@ -99,7 +91,7 @@ def test_failed_write_leaves_the_old_bundle(copy: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(BundleError) as caught:
-        write_bundle(copy, weights, bundle.config, tokenizer, replace(bundle.card, steps=7))
+        rewrite(copy, copy, steps=7)
     assert "the old contents are untouched" in str(caught.value)
     assert "No space left on device" in str(caught.value)
     monkeypatch.undo()
@@ -110,31 +102,19 @@ def test_failed_write_leaves_the_old_bundle(copy: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_write_without_permission_says_so(copy: Path, tmp_path: Path) -> None:
-    bundle = read_bundle(copy)
-    tokenizer = Tokenizer.load(copy / "tokenizer.model")
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o500)
     with pytest.raises(BundleError, match="Permission denied"):
-        write_bundle(
-            closed / "m", load_model(bundle).state_dict(), bundle.config, tokenizer, bundle.card
-        )
+        rewrite(copy, closed / "m")
 
 
-def test_write_into_a_file_s_place_says_so(copy: Path, tmp_path: Path) -> None:
-    bundle = read_bundle(copy)
-    tokenizer = Tokenizer.load(copy / "tokenizer.model")
+def test_a_file_and_another_folder_are_not_written_over(copy: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(BundleError, match="Not a directory"):
-        write_bundle(tmp_path / "file" / "m", {}, bundle.config, tokenizer, bundle.card)
-
-
-def test_write_over_another_folder_is_refused(copy: Path, tmp_path: Path) -> None:
-    bundle = read_bundle(copy)
-    tokenizer = Tokenizer.load(copy / "tokenizer.model")
-    other = tmp_path / "photos"
-    other.mkdir()
+        rewrite(copy, tmp_path / "file" / "m", {})
+    (tmp_path / "photos").mkdir()
     with pytest.raises(BundleError, match="something else than a bundle"):
-        write_bundle(other, {}, bundle.config, tokenizer, bundle.card)
+        rewrite(copy, tmp_path / "photos", {})
 
 
 def test_missing_folder_says_what_to_give(tmp_path: Path) -> None:
@@ -188,30 +168,22 @@ def test_weights_cut_in_their_header_are_refused(copy: Path, keep: int) -> None:
         read_bundle(copy)
 
 
-def test_newer_format_says_upgrade(copy: Path) -> None:
-    change_config(copy, format=2)
-    with pytest.raises(BundleError) as caught:
-        read_bundle(copy)
-    assert "written by a newer jumok" in str(caught.value)
-    assert "pip install --upgrade jumok" in str(caught.value)
-
-
-def test_config_of_something_else_is_refused(copy: Path) -> None:
-    (copy / "config.json").write_text("{}")
-    with pytest.raises(BundleError, match="this is not a jumok bundle"):
-        read_bundle(copy)
-
-
-def test_config_that_is_no_json_is_refused(copy: Path) -> None:
-    (copy / "config.json").write_text("{")
-    with pytest.raises(BundleError, match="cannot be read as JSON"):
-        read_bundle(copy)
-
-
-def test_card_with_unknown_key_is_refused(copy: Path) -> None:
-    values = json.loads((copy / "card.json").read_text()) | {"colour": "red"}
-    (copy / "card.json").write_text(json.dumps(values))
-    with pytest.raises(BundleError, match="colour: Unexpected keyword argument"):
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        (
+            "config.json",
+            '{"format": 2}',
+            r"(?s)written by a newer jumok.*pip install --upgrade jumok",
+        ),
+        ("config.json", "{}", "this is not a jumok bundle"),
+        ("config.json", "{", "cannot be read as JSON"),
+        ("card.json", '{"name": "a", "colour": "red"}', "colour: Unexpected keyword argument"),
+    ],
+)
+def test_other_descriptions_are_refused(copy: Path, file: str, content: str, said: str) -> None:
+    (copy / file).write_text(content)
+    with pytest.raises(BundleError, match=said):
         read_bundle(copy)
 
 
@@ -246,19 +218,20 @@ def test_other_tokenizer_is_refused(copy: Path) -> None:
         read_bundle(copy)
 
 
-def test_sizes_that_do_not_fit_the_weights_are_named(copy: Path) -> None:
-    values = json.loads((copy / "config.json").read_text())
-    change_config(copy, model=values["model"] | {"feedforward": 31})
-    with pytest.raises(BundleError) as caught:
-        load_model(read_bundle(copy))
-    assert "the weights do not fit the model that config.json describes" in str(caught.value)
-    assert "of shape (29,), not (31,)" in str(caught.value)
-
-
-def test_impossible_sizes_are_named(copy: Path) -> None:
-    values = json.loads((copy / "config.json").read_text())
-    change_config(copy, model=values["model"] | {"heads": 7})
-    with pytest.raises(BundleError, match="dim = 24 cannot be split among heads = 7"):
+@pytest.mark.parametrize(
+    ("key", "size", "said"),
+    [
+        (
+            "feedforward",
+            31,
+            r"(?s)the weights do not fit the model that config.*\(29,\), not \(31,",
+        ),
+        ("heads", 7, "dim = 24 cannot be split among heads = 7"),
+    ],
+)
+def test_sizes_that_cannot_be_are_named(copy: Path, key: str, size: int, said: str) -> None:
+    change(copy / "config.json", **{f"model__{key}": size})
+    with pytest.raises(BundleError, match=said):
         load_model(read_bundle(copy))
 
 
@@ -271,3 +244,17 @@ def test_tensor_too_few_or_too_many_is_named(copy: Path) -> None:
     save_file({k: v for k, v in weights.items() if k != "encoder.first_norm.bias"}, file)
     with pytest.raises(BundleError, match=r"no tensor for encoder\.first_norm\.bias"):
         load_model(read_bundle(copy))
+
+
+def test_a_missing_weights_file_is_no_traceback(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match=r"(?s)the weights cannot be read.*No such file"):
+        read_tensor_entries(tmp_path / "model.safetensors")
+
+
+@pytest.mark.parametrize("dtype", [torch.uint16, torch.uint32, torch.uint64, torch.bool])
+def test_weights_of_any_type_are_read_as_float32(copy: Path, dtype: torch.dtype) -> None:
+    weights = load_file(copy / "model.safetensors")
+    weights["encoder.first_norm.bias"] = torch.ones(24).to(dtype)
+    save_file(weights, copy / "model.safetensors")
+    array = read_arrays(read_bundle(copy))["encoder.first_norm.bias"]
+    assert (array.dtype, array.tolist()) == (np.float32, [1.0] * 24)

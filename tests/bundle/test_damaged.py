@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -10,30 +9,14 @@ from typing import Any
 import pytest
 
 import jumok
-from jumok.bundle.reading import read_bundle, read_header
+from jumok.bundle.reading import read_bundle, read_tensor_entries
 from jumok.config import TransformerConfig, load_config
 from jumok.config.models import SECTIONS
 from jumok.errors import BundleError, ConfigError, ModelError
 from jumok.models.catalog import DataSizes, build
 from jumok.models.size import numbers_in
+from tests.bundle.conftest import change
 from tests.systems.untrained import write_classifier
-
-
-@pytest.fixture
-def copy(tiny_bundle: Path, tmp_path: Path) -> Path:
-    return shutil.copytree(tiny_bundle, tmp_path / "model")
-
-
-def change(file: Path, **keys: Any) -> None:
-    """Changes keys of a JSON file; "model.dim" is a key of a part."""
-    values = json.loads(file.read_text(encoding="utf-8"))
-    for key, value in keys.items():
-        *parts, last = key.split("__")
-        inner = values
-        for part in parts:
-            inner = inner[part]
-        inner[last] = value
-    file.write_text(json.dumps(values), encoding="utf-8")
 
 
 def refused(folder: Path) -> str:
@@ -142,7 +125,7 @@ def test_a_header_that_lies(copy: Path, keys: dict[str, Any]) -> None:
 
     rewrite_header(copy / "model.safetensors", lie)
     with pytest.raises(BundleError, match="not a safetensors file, or its header is cut off"):
-        read_header(copy / "model.safetensors")
+        read_tensor_entries(copy / "model.safetensors")
 
 
 def test_tensors_that_overlap_are_no_traceback(copy: Path) -> None:

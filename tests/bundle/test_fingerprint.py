@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 
 import jumok
 from jumok.bundle.arrays import read_arrays
-from jumok.bundle.fingerprint import digest_of, fingerprint_in, fingerprint_of
+from jumok.bundle.fingerprint import fingerprint_in, fingerprint_of, weights_digest
 from jumok.bundle.reading import CONFIG, WEIGHTS, read_bundle
 from jumok.bundle.weights import load_model
 from jumok.errors import BundleError
@@ -35,9 +35,13 @@ def test_fingerprint_by_hand(tiny_bundle):
 
 def test_names_order_and_ties_count_for_nothing():
     one, other = torch.arange(6.0).view(2, 3), torch.ones(3)
-    assert digest_of([one, other]) == digest_of([other, one, other])
-    assert digest_of([one, other]) != digest_of([one.view(3, 2), other]), "the shape counts"
-    assert digest_of([one, other]) == digest_of([one.bfloat16(), other]), "these fit into bfloat16"
+    assert weights_digest([one, other]) == weights_digest([other, one, other])
+    assert weights_digest([one, other]) != weights_digest([one.view(3, 2), other]), (
+        "the shape counts"
+    )
+    assert weights_digest([one, other]) == weights_digest([one.bfloat16(), other]), (
+        "these fit into bfloat16"
+    )
 
 
 def test_a_model_in_memory_has_the_weights_of_its_bundle(tiny_bundle):

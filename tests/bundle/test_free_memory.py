@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jumok.bundle.arrays import read_stored
-from jumok.bundle.free_memory import check_free_memory, free_memory
+from jumok.bundle.checks import check_free_memory, free_memory
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
 from jumok.errors import BundleError
@@ -61,6 +61,6 @@ def test_the_error_names_both_figures(tiny_bundle: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize("read", [load_model, read_stored])
 def test_it_is_asked_before_weights_are_read(tiny_bundle, monkeypatch, read) -> None:
     """With a machine that has a kilobyte left."""
-    monkeypatch.setattr("jumok.bundle.free_memory.free_memory", lambda _: 1000)
+    monkeypatch.setattr("jumok.bundle.checks.free_memory", lambda _: 1000)
     with pytest.raises(BundleError, match=r"0\.00 GB free"):
         read(read_bundle(tiny_bundle))

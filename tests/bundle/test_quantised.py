@@ -17,7 +17,8 @@ from jumok.bundle.writing import write_bundle
 from jumok.data.tokenizer import Tokenizer
 from jumok.engine.quantising import Quantised, quantised, settled
 from jumok.errors import BundleError
-from tests.bundle.test_damaged import change, rewrite_header
+from tests.bundle.conftest import change
+from tests.bundle.test_damaged import rewrite_header
 
 QUERY = "encoder.blocks.0.self_attention.query.weight"
 

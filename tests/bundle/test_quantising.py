@@ -16,7 +16,7 @@ from jumok.bundle.quantising import CopiedTokenizer, fewer_bits, write_quantised
 from jumok.bundle.reading import TOKENIZER, read_bundle
 from jumok.bundle.writing import write_bundle
 from jumok.errors import BundleError
-from tests.bundle.test_damaged import change
+from tests.bundle.conftest import change
 from tests.systems.pictures import write_pictures
 from tests.systems.test_ordinary_module import FAMILIES, transformer
 

@@ -21,7 +21,10 @@ def test_read_boxes_reads_things_and_the_nouns_of_every_caption(tmp_path: Path) 
     ("line", "message"),
     [
         ("[", "does not describe an image's boxes"),
+        ("[" * 100_000, "does not describe an image's boxes"),
         ("[]", "does not describe an image's boxes"),
+        ('{"file": 1, "things": [3]}', "does not describe an image's boxes"),
+        ('{"file": "a"}', "no 'things'"),
         (GOOD.replace("[1, 2, 3, 5]", "[1, 2, 3]"), "not enough values"),
         (GOOD.replace("[1, 2, 3, 5]", "[3, 2, 1, 5]"), "an empty box"),
         (GOOD.replace("[1, 2, 3, 5]", "[1, -9, 3, -2]"), "an empty box"),

@@ -11,7 +11,7 @@ from jumok.data.captions.batches import (
     CaptionedPictures,
     CaptionStream,
     every_caption,
-    padding,
+    padding_of_captions,
 )
 from jumok.errors import DataError
 from tests.data.planning import assert_each_can_be_collated_alone
@@ -75,7 +75,7 @@ def test_captions_are_drawn_anew_where_a_picture_has_more():
 
 
 def test_padding_is_the_share_that_is_not_real():
-    assert padding([pictures().batch([(0, [0, 1])]).apart]) == pytest.approx(1 / 6)
+    assert padding_of_captions([pictures().batch([(0, [0, 1])]).apart]) == pytest.approx(1 / 6)
 
 
 def test_validation_takes_every_caption_once():

@@ -9,7 +9,7 @@ import pytest
 
 from jumok.config.data import CleanConfig
 from jumok.data.pairs.cleaning import languages, rules
-from jumok.data.pairs.cleaning.characters import LETTER, BothSides, Side, scripts
+from jumok.data.pairs.cleaning.characters import LETTER, BatchSide, BothSides, scripts
 from jumok.data.pairs.cleaning.filters import usable
 from jumok.data.pairs.cleaning.findings import CleaningReport
 from jumok.data.pairs.cleaning.survey import survey_corpora
@@ -92,7 +92,7 @@ def test_a_corpus_of_which_nothing_is_left_is_an_error(tmp_path: Path) -> None:
 
 def test_characters_are_counted_as_python_does() -> None:
     texts = ["The 2 cats.", "", "고양이 두 마리", "Ünï\u0301 𠀋 Ωж", "\ud800"]
-    side = Side.of(texts)
+    side = BatchSide.of(texts)
     assert side.lengths.tolist() == [len(text) for text in texts]
     letters = [len(re.findall(r"[^\W\d_]", text)) for text in texts]
     letters[3] += 1  # a combining mark is part of its letter
@@ -127,7 +127,7 @@ def test_letters_know_their_script(letter: str, script: str) -> None:
 )
 def test_letters_of_another_script_are_odd(language: str, text: str, odd: bool) -> None:
     own = languages.SCRIPTS[language]
-    assert rules.other_script(Side.of([text]), own, 0.4).tolist() == [odd]
+    assert rules.other_script(BatchSide.of([text]), own, 0.4).tolist() == [odd]
 
 
 @pytest.mark.parametrize(

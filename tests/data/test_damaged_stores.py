@@ -10,7 +10,6 @@ from safetensors.numpy import load_file
 
 from jumok.data.captions.store import Item, pixel_reader, store_inputs
 from jumok.data.files.images import ImageSource
-from jumok.data.pairs.pair import Pair
 from jumok.data.pairs.store import prepare_pairs
 from jumok.data.pictures.corpus import PictureSource, Shape
 from jumok.data.pictures.store import prepare_pictures
@@ -24,24 +23,16 @@ from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError, Location
 from tests.data.painted import paint
 from tests.data.sentences import ENGLISH
+from tests.data.shards import ROWS
 from tests.data.stores import flip, rewrite
 
 Prepare = Callable[[], object]
 
 
 def pairs(tmp_path: Path, tokenizer: Tokenizer) -> Prepare:
-    rows = [
-        Pair(source, target, line)
-        for line, (source, target) in enumerate(zip(ENGLISH, reversed(ENGLISH), strict=True), 1)
-    ]
+    cache, report = tmp_path / "cache", CorpusReport("rows")
     return lambda: prepare_pairs(
-        rows,
-        "rows",
-        tokenizer,
-        tokenizer,
-        tmp_path / "cache",
-        report=CorpusReport("rows"),
-        keep_texts=True,
+        ROWS, "rows", tokenizer, tokenizer, cache, report=report, keep_texts=True
     )
 
 

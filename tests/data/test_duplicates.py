@@ -37,10 +37,10 @@ def plain_signature(*sides: str) -> list[int]:
     runs = set()
     for salt, side in enumerate(sides, start=1):
         codes = [ord(each.lower()) for each in side if each.isalnum()]
-        padded = codes + [0] * near.RUN
+        padded = codes + [0] * near.RUN_LENGTH
         for start in range(max(len(codes), 1)):
             value = salt
-            for code, factor in zip(padded[start:], near._PLACES[: near.RUN], strict=False):
+            for code, factor in zip(padded[start:], near._PLACES[: near.RUN_LENGTH], strict=False):
                 value = (value + code * int(factor)) & whole
             value ^= value >> 29
             runs.add(((value * int(near._MIX)) & whole) >> 32)

@@ -58,7 +58,7 @@ def test_a_store_holds_ids_and_labels_and_is_made_once(
     assert store.report.dropped["empty"].first == [21]
     assert not store.texts.values.flags.owndata
     assert "texts read" in str(store.report)
-    monkeypatch.setattr("jumok.data.texts.examples._rows", None)
+    monkeypatch.setattr("jumok.data.texts.examples._tokenized", None)
     again = prepared(tmp_path, tokenizer, [*rows, ("", "no")], ("no", "yes"))
     assert again.key == store.key
 

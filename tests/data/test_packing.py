@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jumok.data.pairs.batches import Batch
-from jumok.data.pairs.blocks import BLOCK
+from jumok.data.pairs.blocks import BLOCK_PAIRS
 from jumok.data.pairs.packing import PackedShape, PackedUpdates, packed_batch, plan_packed
 from jumok.data.pairs.prepared import ShardedPairs
 from jumok.data.pairs.sampler import PairSampler
@@ -52,7 +52,7 @@ def updates(tokenizer, tmp_path) -> PackedUpdates:
     return updates_of(store)
 
 
-def updates_of(corpus: PairCorpus, block_pairs: int = BLOCK) -> PackedUpdates:
+def updates_of(corpus: PairCorpus, block_pairs: int = BLOCK_PAIRS) -> PackedUpdates:
     shape = PackedShape.of([corpus.lengths], 300)
     planner = partial(plan_packed, shape)
     sampler = PairSampler(
@@ -98,7 +98,7 @@ def test_shards_are_packed_as_one_store_and_in_blocks_and_each_batch_alone(token
     shards = ShardedPairs(str(tmp_path / "shards"), tmp_path / "cache")
     report = CorpusReport("x")
     one = prepare_pairs(ROWS, "rows", tokenizer, tokenizer, tmp_path / "one", report=report)
-    for block in (BLOCK, 7):
+    for block in (BLOCK_PAIRS, 7):
         assert_each_can_be_collated_alone(updates_of(shards, block), updates_of(shards, block), 9)
     assert_each_can_be_collated_alone(updates_of(shards), updates_of(one), 9)
     planned = updates_of(one).planned()

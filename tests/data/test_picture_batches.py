@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from jumok.data.pictures.batches import Augmentation, PictureStream, in_order
+from jumok.data.pictures.batches import Augmentation, PictureStream, validation_pictures
 from jumok.data.pictures.store import PictureStore
 from jumok.errors import DataError
 from tests.data.planning import assert_each_can_be_collated_alone
@@ -75,7 +75,7 @@ def test_a_shift_moves_a_picture_and_lets_black_in() -> None:
 
 
 def test_validation_sees_each_picture_once_unchanged() -> None:
-    batches = list(in_order(store(), 4))
+    batches = list(validation_pictures(store(), 4))
     assert [batch.targets for batch in batches] == [4, 4, 3]
     assert torch.cat([batch.labels for batch in batches]).tolist() == list(range(11))
 

@@ -190,13 +190,9 @@ def test_a_damaged_copy_is_made_again(site: tuple[str, type[Site]], cache: Path)
     assert [each.tolist() for each in after] == [each.tolist() for each in before]
 
 
-def record(file: Path) -> FileRecord:
-    return FileRecord.of(file)
-
-
 def test_a_missing_file_is_named_before_training(folder: Path, cache: Path):
     file = folder / shard_name(1)
-    written = record(file)
+    written = FileRecord.of(file)
     file.unlink()
     with pytest.raises(DataError) as caught:
         ShardedPairs(str(folder), cache)
@@ -210,7 +206,7 @@ def test_a_missing_file_is_named_before_training(folder: Path, cache: Path):
 
 def test_a_cut_shard_is_named_before_training(folder: Path, cache: Path):
     file = folder / shard_name(2)
-    size = record(file).bytes
+    size = FileRecord.of(file).bytes
     file.write_bytes(file.read_bytes()[:-2])
     with pytest.raises(DataError) as caught:
         ShardedPairs(str(folder), cache)
@@ -225,7 +221,7 @@ def test_a_cut_shard_is_named_before_training(folder: Path, cache: Path):
 @pytest.mark.parametrize("place", [0, 99, -1])
 def test_a_changed_shard_is_named_when_it_is_opened(place: int, folder: Path, cache: Path):
     file = folder / shard_name(1)
-    written = record(file).sha256
+    written = FileRecord.of(file).sha256
     flip(file, place)
     corpus = ShardedPairs(str(folder), cache)
     corpus.read(0, 7)
@@ -234,7 +230,7 @@ def test_a_changed_shard_is_named_when_it_is_opened(place: int, folder: Path, ca
     assert str(caught.value) == (
         f"{file}: a file of the prepared corpus has changed since it was written.\n"
         f"  expected: SHA-256 {written}, according to manifest.json\n"
-        f"  got:      SHA-256 {record(file).sha256}\n"
+        f"  got:      SHA-256 {FileRecord.of(file).sha256}\n"
         "  do:       copy the corpus again as a whole, or prepare it again: jumok prepare"
     )
 
@@ -244,7 +240,7 @@ def reseal(folder: Path, **changes: Any) -> None:
     described = json.loads((folder / "manifest.json").read_text("utf-8"))
     shard = described["shards"][1]
     shard.update(changes)
-    shard["file"] = record(folder / shard["name"]).model_dump()
+    shard["file"] = FileRecord.of(folder / shard["name"]).model_dump()
     described["pairs"] = sum(each["pairs"] for each in described["shards"])
     described.pop("sha256")
     text = json.dumps(described, sort_keys=True)

@@ -6,10 +6,10 @@ import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.data.tokenizer import Kind, Tokenizer, normalize
+from jumok.data.tokenizer import Tokenizer, TokenizerKind, normalize
 from tests.data.sentences import ENGLISH
 
-KINDS: list[Kind] = ["unigram", "bpe", "char"]
+KINDS: list[TokenizerKind] = ["unigram", "bpe", "char"]
 TRAINED = {kind: Tokenizer.train(ENGLISH, kind, 330) for kind in KINDS}
 
 
@@ -19,7 +19,7 @@ def sampled(tokenizer: Tokenizer, alpha: float) -> list[int]:
 
 
 @pytest.mark.parametrize(("kind", "exact"), [("unigram", 1e4), ("bpe", 0.0), ("char", 0.5)])
-def test_sampling_at_its_limit_is_encode(kind: Kind, exact: float) -> None:
+def test_sampling_at_its_limit_is_encode(kind: TokenizerKind, exact: float) -> None:
     tokenizer = TRAINED[kind]
     random = Random(1)
     for text in [*ENGLISH, "물 🙂 unseen", "", "  two  spaces "]:
@@ -28,14 +28,14 @@ def test_sampling_at_its_limit_is_encode(kind: Kind, exact: float) -> None:
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
 @given(text=st.text(st.characters(codec="utf-8")))
-def test_sampling_changes_pieces_and_not_the_text(kind: Kind, text: str) -> None:
+def test_sampling_changes_pieces_and_not_the_text(kind: TokenizerKind, text: str) -> None:
     tokenizer = TRAINED[kind]
     ids = tokenizer.encode_sampled(text, 0.3, Random(1))
     assert tokenizer.decode(ids) == " ".join(filter(None, normalize(text).split(" ")))
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
-def test_sampling_repeats_with_its_generator_alone(kind: Kind) -> None:
+def test_sampling_repeats_with_its_generator_alone(kind: TokenizerKind) -> None:
     tokenizer = TRAINED[kind]
     assert sampled(tokenizer, 0.5) == sampled(tokenizer, 0.5)
     assert sampled(tokenizer, 0.5) != [id for line in ENGLISH for id in tokenizer.encode(line)]

@@ -126,13 +126,6 @@ def test_csv_names_the_bad_row(tmp_path: Path) -> None:
         list(read_examples(TextCorpus(file, 0, 1)))
 
 
-def test_a_quoted_line_break_is_a_space(tmp_path: Path) -> None:
-    file = tmp_path / "a.csv"
-    file.write_text('"one\ntwo",1\n')
-    (example,) = read_examples(TextCorpus(file, 0, 1))
-    assert example.text == "one two"
-
-
 @pytest.mark.parametrize(
     ("name", "rows", "reason"),
     [

@@ -12,15 +12,15 @@ from jumok.data.tokenizer import (
     PAD,
     START,
     UNKNOWN,
-    Kind,
     Tokenizer,
+    TokenizerKind,
     normalize,
     sample_lines,
 )
 from jumok.errors import DataError
 from tests.data.sentences import ENGLISH
 
-KINDS: list[Kind] = ["unigram", "bpe", "char"]
+KINDS: list[TokenizerKind] = ["unigram", "bpe", "char"]
 TEXT = st.text(st.characters(codec="utf-8"))
 
 
@@ -41,7 +41,7 @@ def test_encode_writes_no_special(tokenizer: Tokenizer, text: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("text", ["<s>", "</s>", "<pad>", "<unk>", "a <s> b </s>", "<0x41>"])
-def test_text_that_looks_like_a_special_stays_text(kind: Kind, text: str) -> None:
+def test_text_that_looks_like_a_special_stays_text(kind: TokenizerKind, text: str) -> None:
     tokenizer = Tokenizer.train([*ENGLISH, text], kind, 310)
     ids = tokenizer.encode(text)
     assert min(ids) > END
@@ -97,7 +97,7 @@ def test_words_join_a_lone_space_to_the_word_it_precedes(tokenizer: Tokenizer) -
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_training_twice_gives_the_same_tokenizer(kind: Kind, tmp_path: Path) -> None:
+def test_training_twice_gives_the_same_tokenizer(kind: TokenizerKind, tmp_path: Path) -> None:
     lines = [f"{line} {number}" for number in range(300) for line in ENGLISH]
     first, second = (Tokenizer.train(lines, kind, 330, sample=500) for _ in range(2))
     assert first.model == second.model
@@ -106,7 +106,7 @@ def test_training_twice_gives_the_same_tokenizer(kind: Kind, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
-def test_training_has_exactly_the_size_asked_for(kind: Kind) -> None:
+def test_training_has_exactly_the_size_asked_for(kind: TokenizerKind) -> None:
     assert Tokenizer.train(ENGLISH, kind, 311).size == 311
     without_bytes = Tokenizer.train(ENGLISH, kind, 41, byte_fallback=False)
     assert without_bytes.size == 41
@@ -114,7 +114,7 @@ def test_training_has_exactly_the_size_asked_for(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
-def test_training_names_the_largest_vocabulary_the_text_allows(kind: Kind) -> None:
+def test_training_names_the_largest_vocabulary_the_text_allows(kind: TokenizerKind) -> None:
     with pytest.raises(DataError) as caught:
         Tokenizer.train(ENGLISH, kind, 5000)
     message = str(caught.value)
@@ -126,7 +126,7 @@ def test_training_names_the_largest_vocabulary_the_text_allows(kind: Kind) -> No
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
-def test_training_names_the_smallest_vocabulary_the_characters_need(kind: Kind) -> None:
+def test_training_names_the_smallest_vocabulary_the_characters_need(kind: TokenizerKind) -> None:
     characters = len(set("".join(ENGLISH)) - {" "}) + 1  # ▁
     with pytest.raises(DataError) as caught:
         Tokenizer.train(ENGLISH, kind, 50)

@@ -13,8 +13,8 @@ from jumok.data.texts.windows import (
     DrawnWindows,
     PackedWindows,
     pack,
-    packed_batch,
     reading_batches,
+    windows_of_rows,
 )
 from jumok.data.tokenizer import END, PAD, START
 from jumok.errors import DataError
@@ -85,7 +85,7 @@ def test_an_epoch_of_packed_windows_predicts_every_token_once(store):
 
 
 def test_packed_rows_say_which_tokens_belong_together(store):
-    batch = packed_batch(store, DocumentChunks.of(store, 8), [[2, 3], [1]])
+    batch = windows_of_rows(store, DocumentChunks.of(store, 8), [[2, 3], [1]])
     # "abcdefghijklm" makes two parts: START and 7 letters, then 6; "no" is part 2
     letters = ByteTokenizer().encode
     assert batch.tokens[0].tolist() == [START, *letters("no"), START, *letters("pqrst")]
@@ -96,7 +96,7 @@ def test_packed_rows_say_which_tokens_belong_together(store):
 
 
 def test_rows_of_one_document_need_no_numbers(store):
-    assert packed_batch(store, DocumentChunks.of(store, 8), [[0], [1]]).documents is None
+    assert windows_of_rows(store, DocumentChunks.of(store, 8), [[0], [1]]).documents is None
 
 
 def test_packing_fills_rows():

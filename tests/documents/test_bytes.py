@@ -12,6 +12,10 @@ def test_html_that_names_what_it_cannot_be_in_is_in_utf8(named: str) -> None:
     assert upper(page, "html") == page.replace("le café", "LE CAFÉ")
 
 
+def test_a_tag_that_its_attribute_would_change_keeps_it() -> None:
+    assert upper('<b"<f"" title="<n">">the cat', "html") == '&lt;B"<f"" title="<n">"&gt;THE CAT'
+
+
 @pytest.mark.parametrize("format", ["markdown", "paragraphs", "html"])
 def test_a_byte_order_mark_is_no_part_of_the_first_line(format: str) -> None:
     front = "---\ntitle: x\n---\n" if format == "markdown" else ""
@@ -34,6 +38,19 @@ def test_po_is_in_the_character_set_that_it_names() -> None:
     with pytest.raises(DataError, match="not in the character set that it names") as caught:
         same(f"{header.format('UTF-8')}{entry}".encode("latin-1"), "po")
     assert "line 4" in str(caught.value)
+
+
+@pytest.mark.parametrize("named", ["no-such", "hex", "punycode"])
+def test_po_that_names_no_character_set_is_refused(named: str) -> None:
+    page = f'msgid ""\nmsgstr "Content-Type: text/plain; charset={named}\\n"\n\nmsgid "a"\n'
+    with pytest.raises(DataError, match=rf"a character set that is not known\.\n  got: +{named}"):
+        same(f'{page}msgstr ""\n', "po")
+
+
+def test_a_character_set_that_only_lxml_knows_is_refused() -> None:
+    page = '<?xml version="1.0" encoding="VISCII"?><xliff version="1.2"/>'
+    with pytest.raises(DataError, match=r"the character set of the file is not known\."):
+        same(page, "xliff")
 
 
 def test_subtitles_without_a_cue_are_refused() -> None:

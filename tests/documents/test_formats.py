@@ -335,12 +335,21 @@ def test_a_model_without_a_language_code_translates_any_file() -> None:
     assert upper(bokmal, "xliff", Languages("en", "no"))
 
 
-@pytest.mark.parametrize("format", ["xliff", "tmx", "docx"])
-def test_a_damaged_document_is_named(format: str) -> None:
+@pytest.mark.parametrize(
+    ("format", "content", "said"),
+    [
+        ("xliff", b"<a><b></a>", "the file is not"),
+        ("tmx", b"<a><b></a>", "the file is not"),
+        ("docx", b"<a><b></a>", "the file is not"),
+        ("po", b'msgid "a"\nmsgstr "b\n', ", line 2: the file is not well-formed PO."),
+        ("po", b'msgid "a"\nmsgid_plural "b"\nmsgstr[x] ""\n', "the file cannot be read as PO"),
+    ],
+)
+def test_a_damaged_document_is_named(format: str, content: bytes, said: str) -> None:
     with pytest.raises(DataError) as caught:
-        translate_document(b"<a><b></a>", list, format, languages=EN_KO, name="book.x")
+        translate_document(content, list, format, languages=EN_KO, name="book.x")
     assert str(caught.value).startswith("book.x")
-    assert "the file is not" in str(caught.value)
+    assert said in str(caught.value)
 
 
 def test_an_unknown_format_is_told_the_known_ones() -> None:

@@ -22,8 +22,7 @@ from jumok.data.files.vectors import read_vectors
 from jumok.data.pairs.batches import gather_batch
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.data.pairs.store import PairStore
-from jumok.data.pictures.corpus import PictureSource
-from jumok.data.pictures.idx import read_idx
+from jumok.data.pictures.corpus import PictureSource, read_idx
 from jumok.data.report import CorpusReport
 from jumok.data.store import StoreWriter, read_store, write_store
 from jumok.data.texts.corpus import TextCorpus, documents, read_examples

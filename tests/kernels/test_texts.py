@@ -7,7 +7,7 @@ import pytest
 
 from jumok.data import word_ids
 from jumok.data.pairs.cleaning import characters, languages, near
-from jumok.data.pairs.cleaning.characters import BothSides, Side
+from jumok.data.pairs.cleaning.characters import BatchSide, BothSides
 from jumok.data.tokenizer import Tokenizer
 from jumok.kernels import texts as loops
 
@@ -23,7 +23,7 @@ def drawn(count: int, longest: int = 90) -> list[str]:
 
 
 def test_characters_are_counted_as_by_the_twin():
-    side = Side.of(drawn(211))
+    side = BatchSide.of(drawn(211))
     given = side.codes, len(side.texts)
     classes = np.arange(0x110000, dtype=np.uint32).view(np.uint8)[::4].copy()
     for fast, plain, tables in [
@@ -36,7 +36,7 @@ def test_characters_are_counted_as_by_the_twin():
 
 
 def test_the_longest_run_is_that_of_letters_in_spaced_scripts():
-    found = Side.of(["ab cde f", "中文字母 x", ""]).longest_without(
+    found = BatchSide.of(["ab cde f", "中文字母 x", ""]).longest_without(
         characters.SPACE | characters.UNSPACED
     )
     assert found.tolist() == [3, 1, 0]
@@ -58,7 +58,7 @@ def test_digests_are_those_of_hashlib():
 @pytest.mark.parametrize("sure", [frozenset({"ab", "i̇", "a", "σ", "é"}), frozenset({"a" * 99})])
 def test_sure_words_are_found_as_in_python(sure):
     texts = [*drawn(211), "ab a ab", "ab " * 9, "ab a x x x x x x x x x", "ΣΑΣ a ab", "ab\u2003a"]
-    side = Side.of(texts)
+    side = BatchSide.of(texts)
     rows = np.arange(0, len(texts), 2)
     found = languages._having_enough(side, rows, sure)
     assert found.tolist() == [languages._has_enough(text, sure) for text in texts[::2]]

@@ -10,7 +10,13 @@ from jumok.data.pairs.batches import collate
 from jumok.data.pairs.packing import PackedShape, packed_batch
 from jumok.data.texts.store import prepare_texts
 from jumok.data.texts.tokenizer import ByteTokenizer
-from jumok.data.texts.windows import DocumentChunks, DrawnWindows, PackedWindows, TextBatch, gather
+from jumok.data.texts.windows import (
+    DocumentChunks,
+    DrawnWindows,
+    PackedWindows,
+    TextBatch,
+    windows_at,
+)
 from jumok.errors import ConfigError
 from jumok.models.causal import CausalLanguageModel
 from jumok.shapes import Tensor
@@ -100,7 +106,7 @@ def test_windows_of_one_shape_are_documents_of_exact_lengths(store, changes):
     parts, alone, count = DocumentChunks.of(store, 16), [], len(batches)
     for start, length in zip(parts.starts, parts.lengths, strict=True):
         places = np.arange(start, start + length)[None]
-        alone.append(gather(store, places, np.zeros_like(places)))
+        alone.append(windows_at(store, places, np.zeros_like(places)))
     expected = sum(next_token(model, batch, 0.0) for batch in alone)
     windows.restore({**windows.cursor, "epoch": 0, "update": 0})
     epoch = []

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from jumok.bundle.reading import read_bundle
-from jumok.config.vectors import VectorsConfig
+from jumok.config.data import VectorsConfig
 from jumok.data.tokenizer import SPACE, Tokenizer
 from jumok.errors import ConfigError, DataError
 from jumok.layers.embedding import Embedding

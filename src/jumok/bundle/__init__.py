@@ -6,7 +6,6 @@
     card.json           what it was trained on, how long, and its scores
     README.md           the card for readers
 
-There is no pickle in a bundle, and a folder that contains one is refused. A bundle is written
-atomically. `reading` checks everything that can be checked without torch, so that `jumok info` is
-fast; `weights` reads the rest; `writing` writes.
+A folder with a pickle in it is refused. `reading` checks all that can be checked without torch, so
+that `jumok info` is fast; `weights` reads the rest.
 """

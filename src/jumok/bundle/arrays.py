@@ -7,24 +7,12 @@ import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError, deserialize
 
-from jumok.bundle.free_memory import check_free_memory
+from jumok.bundle.checks import check_free_memory
 from jumok.bundle.quantised import COMPLETE, SCALE, as_quantised, scales_of
 from jumok.bundle.reading import WEIGHTS, Bundle
+from jumok.data.files.header import DTYPES
 from jumok.engine.quantising import Quantised
 from jumok.errors import BundleError, Location
-
-NUMBERS = {
-    "F64": "<f8",
-    "F32": "<f4",
-    "F16": "<f2",
-    "BF16": "<u2",  # the upper halves of float32
-    "I64": "<i8",
-    "I32": "<i4",
-    "I16": "<i2",
-    "I8": "i1",
-    "U8": "u1",
-    "BOOL": "?",
-}
 
 Arrays = dict[str, npt.NDArray[np.float32]]
 
@@ -57,7 +45,7 @@ def read_stored(bundle: Bundle) -> StoredWeights:
         tensors = dict(deserialize(content))
     except (SafetensorError, OSError) as error:
         raise unreadable(bundle, error) from error
-    arrays = {name: _array(tensor) for name, tensor in tensors.items()}
+    arrays = {name: _as_array(tensor) for name, tensor in tensors.items()}
     stored = StoredWeights()
     for name, array in arrays.items():
         if f"{name}{SCALE}" in scales:
@@ -86,11 +74,11 @@ def unreadable(bundle: Bundle, error: Exception) -> BundleError:
     )
 
 
-def _array(tensor: dict[str, object]) -> npt.NDArray[np.generic]:
+def _as_array(tensor: dict[str, object]) -> npt.NDArray[np.generic]:
     dtype, data = str(tensor["dtype"]), tensor["data"]
     assert isinstance(data, bytes | bytearray)
     assert isinstance(tensor["shape"], list)
-    stored = np.frombuffer(data, NUMBERS[dtype]).reshape(tensor["shape"])
-    if dtype == "BF16":
-        return (stored.astype(np.uint32) << 16).view(np.float32)
-    return stored
+    if dtype == "BF16":  # the upper halves of float32
+        halves = np.frombuffer(data, "<u2").astype(np.uint32)
+        return (halves << 16).view(np.float32).reshape(tensor["shape"])
+    return np.frombuffer(data, DTYPES[dtype]).reshape(tensor["shape"])

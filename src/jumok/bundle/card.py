@@ -7,10 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from jumok.bundle.confidence import Calibration
-
-ALL_KNOWN = {"extra": "forbid"}
-"""How pydantic validates what is read from a file: unknown keys are errors."""
+from jumok.bundle.confidence import ALL_KNOWN, Calibration
 
 Natural = Annotated[int, Field(ge=0, lt=2**31)]
 
@@ -124,10 +121,9 @@ class BundleConfig:
         labels: a classifier's labels, in the order of its outputs.
         source_language, target_language: codes such as "en"; "" where unknown.
         max_tokens: the longest sentence the model was trained for; longer lines are split.
-        alignment_layer, alignment_at_input, alignment_head: the `AlignmentSetting`; no layer where
-            it was not measured.
-        sentences: the median number of sentences in a source line of a translator's training data,
-            which decides whether lines are cut into sentences; None: not measured.
+        alignment_layer, alignment_at_input, alignment_head: the `AlignmentSetting`, if measured.
+        sentences: the median number of sentences in a source line of a translator's training data;
+            None: not measured.
         documents: the unit that is one document: "file", "line" or "blank-line".
         plugins: the plugins that have to be loaded first: file names, and the SHA-256 of each.
     """
@@ -147,7 +143,7 @@ class BundleConfig:
     plugins: dict[str, str] = field(default_factory=dict)
 
 
-def languages(config: BundleConfig) -> str:
+def languages_text(config: BundleConfig) -> str:
     """ ", en → ko", ", ko", or an empty text where no language is known."""
     known = [language for language in (config.source_language, config.target_language) if language]
     return f", {' → '.join(known)}" if known else ""
@@ -158,7 +154,7 @@ def card_text(config: BundleConfig, card: Card) -> str:
     lines = [
         f"# {card.name}",
         "",
-        f"Made with jumok {version('jumok')} for {config.task}{languages(config)}.",
+        f"Made with jumok {version('jumok')} for {config.task}{languages_text(config)}.",
         "",
         "    jumok info THIS_FOLDER",
         "",

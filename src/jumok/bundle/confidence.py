@@ -1,8 +1,5 @@
 """How often a model's outputs of a given confidence are right.
 
-After training, the outputs for held-out data are compared with the references, and the model's own
-confidence is mapped to the share of right outputs.
-
 Source: Platt 1999, "Probabilistic outputs for support vector machines"; Guo et al. 2017, "On
 calibration of modern neural networks" (the expected calibration error).
 """
@@ -14,7 +11,8 @@ from typing import ClassVar
 CLOSEST = 1e-6
 """Confidences are taken to be at least this far from 0 and 1."""
 
-FORBID = {"extra": "forbid"}
+ALL_KNOWN = {"extra": "forbid"}
+"""How pydantic validates what is read from a file: unknown keys are errors."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,7 @@ class ReliabilityBin:
         right: the share of them that is right.
     """
 
-    __pydantic_config__: ClassVar[dict[str, str]] = FORBID
+    __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
 
     outputs: int
     confidence: float
@@ -50,7 +48,7 @@ class Calibration:
         bins: the reliability diagram, of the same outputs as `error`.
     """
 
-    __pydantic_config__: ClassVar[dict[str, str]] = FORBID
+    __pydantic_config__: ClassVar[dict[str, str]] = ALL_KNOWN
 
     scale: float
     shift: float

@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 OF_WEIGHTS, OF_CONFIG = 12, 4
 """The digits of each digest that are shown: 48 bits and 16."""
 
-TOGETHER = "+"
-"""The separator between the fingerprints of an ensemble's members."""
-
 
 class Origin:
     """The bundle of a loaded model; its weights are read again when the fingerprint is needed."""
@@ -73,13 +70,13 @@ class Origin:
             import torch
 
             self._digests[dtype] = {
-                name: _digest(_numbers(torch.from_numpy(array).to(dtype)))
+                name: _array_digest(_float_array(torch.from_numpy(array).to(dtype)))
                 for name, array in read_arrays(self._bundle).items()
             }
         known, state = self._digests[dtype], model.state_dict()
-        found = {name: _digest(_numbers(tensor)) for name, tensor in state.items()}
+        own = {name: _array_digest(_float_array(tensor)) for name, tensor in state.items()}
         # the file has tied weights once, under one of their names
-        return known.items() <= found.items() and set(known.values()) == set(found.values())
+        return known.items() <= own.items() and set(known.values()) == set(own.values())
 
     def check(self) -> None:
         """Raises a BundleError if the weights on disk have changed since the bundle was loaded."""
@@ -99,37 +96,35 @@ class Origin:
         return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def digest_of(tensors: Iterable[torch.Tensor]) -> str:
+def weights_digest(tensors: Iterable[torch.Tensor]) -> str:
     """The digest of the weights, in any order; duplicates count once."""
-    return _digest_of_arrays(map(_numbers, tensors))
+    return _digest_of_arrays(map(_float_array, tensors))
 
 
-def _numbers(tensor: torch.Tensor) -> npt.NDArray[np.float32]:
+def _float_array(tensor: torch.Tensor) -> npt.NDArray[np.float32]:
     numbers: npt.NDArray[np.float32] = tensor.detach().float().cpu().contiguous().numpy()
     return numbers
 
 
-def _digest(numbers: npt.NDArray[np.float32]) -> bytes:
+def _array_digest(numbers: npt.NDArray[np.float32]) -> bytes:
     digest = hashlib.sha256(str(numbers.shape).encode())
     digest.update(np.ascontiguousarray(numbers).data)
     return digest.digest()
 
 
 def _digest_of_arrays(arrays: Iterable[npt.NDArray[np.float32]]) -> str:
-    digests = set(map(_digest, arrays))
+    digests = set(map(_array_digest, arrays))
     return hashlib.sha256(b"".join(sorted(digests))).hexdigest()[:OF_WEIGHTS]
 
 
 def fingerprint_of(model: Module) -> str:
-    """The fingerprint of a model in memory, in the precision that it has, whose config is not
-    known.
-    """
-    return digest_of(model.state_dict().values())
+    """The fingerprint of a model in memory, without its config; it depends on the precision."""
+    return weights_digest(model.state_dict().values())
 
 
-def together(fingerprints: Iterable[str]) -> str:
+def joined_fingerprint(fingerprints: Iterable[str]) -> str:
     """The fingerprint of an ensemble."""
-    return TOGETHER.join(fingerprints)
+    return "+".join(fingerprints)
 
 
 def fingerprint_in(folder: Path | str) -> str:

@@ -21,8 +21,9 @@ class HuggingFaceModel(NamedTuple):
 
     @property
     def named(self) -> str:
+        kind = f"{self.kind} " * bool(self.kind)
         of = f" ({self.architecture})" if self.architecture else ""
-        return f"a {self.kind} model of transformers{of}".replace("a  model", "a model")
+        return f"a {kind}model of transformers{of}"
 
 
 def detect_huggingface(folder: Path) -> HuggingFaceModel | None:

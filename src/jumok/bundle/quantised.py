@@ -4,8 +4,8 @@
     NAME.scale    float32 (rows)
 
 stand for a float32 matrix, whose row is its integers times its scale: the weight of a linear layer,
-or a table of embeddings. All other tensors are stored as in any bundle. Such a bundle names the
-SHA-256 of model.safetensors in its config.json: an integer that was changed is still an integer.
+or a table of embeddings. Such a bundle names the SHA-256 of model.safetensors in its config.json: a
+changed integer is still an integer.
 """
 
 from collections.abc import Mapping
@@ -37,13 +37,15 @@ def check_header(tensors: Mapping[str, Entry], digest: str | None, file: Path) -
         if tensor.dtype != "I8":
             continue
         if len(tensor.shape) != 2:
-            raise _damaged(file, f"{name}: int8 with two axes", f"shape {tensor.shape}")
+            raise _damaged_weights(file, f"{name}: int8 with two axes", f"shape {tensor.shape}")
         scale, shape = tensors.get(f"{name}{SCALE}"), tensor.shape[:1]
         if scale is None or scale.dtype != "F32" or scale.shape != shape:
             got = "no such tensor" if scale is None else f"{scale.dtype} of shape {scale.shape}"
-            raise _damaged(file, f"{name}{SCALE}: F32 of shape {shape}", got)
+            raise _damaged_weights(file, f"{name}{SCALE}: F32 of shape {shape}", got)
     if digest is None and scales_of(tensors):
-        raise _damaged(file, "weights_sha256 in config.json, as there are int8 weights", "none")
+        raise _damaged_weights(
+            file, "weights_sha256 in config.json, as there are int8 weights", "none"
+        )
 
 
 def as_quantised(
@@ -57,15 +59,15 @@ def as_quantised(
     matrix = Quantised(integers.astype(np.int8), scales.astype(np.float32))
     low = matrix.integers.min(initial=0)
     if low < -MOST:
-        raise _damaged(file, f"{name}: integers from -{MOST} to {MOST}", str(low))
+        raise _damaged_weights(file, f"{name}: integers from -{MOST} to {MOST}", str(low))
     invalid = matrix.scales[~(np.isfinite(matrix.scales) & (matrix.scales >= 0))]
     if len(invalid):
         got = f"{len(invalid):,} others, as {invalid[0]}"
-        raise _damaged(file, f"{name}{SCALE}: numbers from 0", got)
+        raise _damaged_weights(file, f"{name}{SCALE}: numbers from 0", got)
     return matrix
 
 
-def _damaged(file: Path, expected: str, got: str) -> BundleError:
+def _damaged_weights(file: Path, expected: str, got: str) -> BundleError:
     return BundleError(
         "the int8 weights of this bundle are damaged.",
         expected=expected,

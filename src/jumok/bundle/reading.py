@@ -16,8 +16,7 @@ from jumok.bundle.huggingface import READS, detect_huggingface
 from jumok.bundle.quantised import check_header, scales_of
 from jumok.config.models import model_config
 from jumok.config.section import ModelSection
-from jumok.data.files.header import Entry
-from jumok.data.files.header import read_header as read_any_header
+from jumok.data.files.header import Entry, read_header
 from jumok.errors import BundleError, Location
 from jumok.plugins import require
 
@@ -37,7 +36,7 @@ PICKLE_SUFFIXES = frozenset({".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt", 
 PICKLE_STARTS = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 
 
-class Head(BaseModel):
+class ConfigHead(BaseModel):
     """The keys of config.json that identify the format; the others are BundleConfig's."""
 
     jumok: str
@@ -106,14 +105,13 @@ def read_bundle(folder: Path) -> Bundle:
     """Reads and checks everything but the weights' values.
 
     Raises:
-        BundleError: no such folder, a missing file, a pickle, a newer format, truncated weights,
-            a tokenizer that is not the one the weights were trained with, or a plugin that has
-            not been loaded.
+        BundleError: a file is missing, damaged, a pickle or of a newer format; the tokenizer is
+            another one; or a plugin has not been loaded.
     """
     folder = Path(folder)
     _check_files(folder)
     _refuse_pickles(folder)
-    config = _read_json(folder / CONFIG)
+    config = read_json_object(folder / CONFIG)
     version = config.get("format")
     if version != FORMAT:
         newer = isinstance(version, int) and version > FORMAT
@@ -124,12 +122,12 @@ def read_bundle(folder: Path) -> Bundle:
             got=f"format {version!r}",
             do="pip install --upgrade jumok" if newer else "check the path",
         )
-    head = _typed(Head, config, folder / CONFIG)
+    head = _typed(ConfigHead, config, folder / CONFIG)
     values = {key: config[key] for key in CONFIG_KEYS & config.keys()}
     bundle_config = _typed(BundleConfig, values, folder / CONFIG)
     require(bundle_config.plugins, folder)
-    card = _typed(Card, _read_json(folder / CARD), folder / CARD)
-    tensors = read_header(folder / WEIGHTS)
+    card = _typed(Card, read_json_object(folder / CARD), folder / CARD)
+    tensors = read_tensor_entries(folder / WEIGHTS)
     _check_tokenizer(folder, head.tokenizer_sha256, bundle_config)
     check_header(tensors, head.weights_sha256, folder / WEIGHTS)
     return Bundle(folder, bundle_config, card, head.jumok, tensors, head.weights_sha256)
@@ -228,7 +226,12 @@ def previous_folder(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}.previous")
 
 
-def _read_json(file: Path) -> dict[str, object]:
+def read_json_object(file: Path) -> dict[str, object]:
+    """The object in a JSON file.
+
+    Raises:
+        BundleError: it cannot be read, or holds something else.
+    """
     try:
         value = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, OSError, RecursionError) as error:
@@ -249,15 +252,15 @@ def sha256(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def read_header(file: Path) -> Mapping[str, Entry]:
+def read_tensor_entries(file: Path) -> Mapping[str, Entry]:
     """The tensors of a safetensors file by their names, from its header alone.
 
     Raises:
-        BundleError: not safetensors, or truncated.
+        BundleError: not safetensors, truncated, or not there.
     """
     try:
-        return read_any_header(file).entries
-    except ValueError as error:
+        return read_header(file).entries
+    except (ValueError, OSError) as error:
         raise BundleError(
             "the weights cannot be read.",
             got=str(error),

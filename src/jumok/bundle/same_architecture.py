@@ -1,14 +1,22 @@
 """Checks that two folders hold one architecture and vocabulary: before and after fine-tuning."""
 
-import hashlib
-import json
+import re
 from pathlib import Path
 
 from jumok.bundle.huggingface import TOKENIZER as THEIR_TOKENIZER
 from jumok.bundle.quantised import scales_of
-from jumok.bundle.reading import CONFIG, TOKENIZER, WEIGHTS, read_header
+from jumok.bundle.reading import (
+    CONFIG,
+    TOKENIZER,
+    WEIGHTS,
+    read_json_object,
+    read_tensor_entries,
+    sha256,
+)
 from jumok.errors import BundleError, Location
 
+ONLY_TRAINING = re.compile("dropout|balance|_name|version|dtype")
+"""The settings that two versions of a model need not share."""
 DO = "name the model that it was trained from; --with compares any two models side by side"
 
 
@@ -17,13 +25,13 @@ def check_same_architecture(model: Path, other: Path) -> None:
 
     Settings that matter in training alone (dropout, and what balances experts) may differ.
     """
-    settings, other_settings = _settings(model), _settings(other)
+    settings, other_settings = _sizes(model), _sizes(other)
     for name in sorted(settings.keys() | other_settings.keys()):
         if settings.get(name) != other_settings.get(name):
             raise _unlike(
                 "sizes", f"{name} = {settings.get(name)!r}", f"{other_settings.get(name)!r}", other
             )
-    shapes, others = _shapes(model), _shapes(other)
+    shapes, others = _tensor_shapes(model), _tensor_shapes(other)
     for name in sorted(shapes.keys() | others.keys()):
         if shapes.get(name) != others.get(name):
             sizes = (_size(tensors.get(name)) for tensors in (shapes, others))
@@ -44,25 +52,16 @@ def _unlike(what: str, expected: str, got: str, other: Path) -> BundleError:
     )
 
 
-def _settings(folder: Path) -> dict[str, object]:
-    try:
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BundleError(
-            f"{CONFIG} cannot be read.", got=str(error), place=Location(folder)
-        ) from None
-    model = config.get("model", config) if isinstance(config, dict) else {}
+def _sizes(folder: Path) -> dict[str, object]:
+    config = read_json_object(folder / CONFIG)
+    model = config.get("model", config)
+    sizes = model if isinstance(model, dict) else {}
     own = {name: config[name] for name in ("task", "vocabulary_size", "labels") if name in config}
-    kept = {name: value for name, value in model.items() if _of_form(name)}
-    return {**kept, **own}
+    return {name: value for name, value in sizes.items() if not ONLY_TRAINING.search(name)} | own
 
 
-def _of_form(name: str) -> bool:
-    return not any(word in name for word in ("dropout", "balance", "_name", "version", "dtype"))
-
-
-def _shapes(folder: Path) -> dict[str, tuple[int, ...]]:
-    stored = read_header(folder / WEIGHTS)
+def _tensor_shapes(folder: Path) -> dict[str, tuple[int, ...]]:
+    stored = read_tensor_entries(folder / WEIGHTS)
     scales = scales_of(stored)
     return {name: tensor.shape for name, tensor in stored.items() if name not in scales}
 
@@ -73,5 +72,4 @@ def _size(shape: tuple[int, ...] | None) -> str:
 
 def _vocabulary(folder: Path) -> str:
     files = [folder / name for name in (TOKENIZER, THEIR_TOKENIZER)]
-    digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()]
-    return " ".join(digests)
+    return " ".join(sha256(file) for file in files if file.is_file())

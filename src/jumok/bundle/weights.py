@@ -8,8 +8,13 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from jumok.bundle.arrays import read_arrays, unreadable
-from jumok.bundle.described import check_alignment, check_size, check_tensors, unfit
-from jumok.bundle.free_memory import check_free_memory
+from jumok.bundle.checks import (
+    check_alignment,
+    check_config_size,
+    check_free_memory,
+    check_tensors,
+    unfit,
+)
 from jumok.bundle.reading import WEIGHTS, Bundle
 from jumok.config.section import ModelSection
 from jumok.models.catalog import DataSizes, build
@@ -28,18 +33,18 @@ def load_model(bundle: Bundle, device: str = "cpu") -> nn.Module:
     model = _built(bundle, bundle.section)
     own = model.state_dict()
     check_tensors(bundle, {name: tuple(tensor.shape) for name, tensor in own.items()})
-    stored = _stored(bundle)
+    stored = _read_tensors(bundle)
     # The storage is compared, not the name: a tied tensor has several names and is stored once.
     filled = {own[name].data_ptr() for name in stored}
     missing = [name for name, tensor in own.items() if tensor.data_ptr() not in filled]
     if missing:
         raise unfit(bundle, f"no tensor for {missing[0]}")
-    fill(model, stored)
+    copy_weights(model, stored)
     return model.to(device).eval()
 
 
 def _built(bundle: Bundle, config: ModelSection) -> nn.Module:
-    check_size(bundle, config)
+    check_config_size(bundle, config)
     file = bundle.config
     model = build(config, DataSizes(file.vocabulary_size, len(file.labels)))
     layers = len(model.cross_sites) if isinstance(model, SequenceToSequence) else 0
@@ -47,7 +52,7 @@ def _built(bundle: Bundle, config: ModelSection) -> nn.Module:
     return model
 
 
-def _stored(bundle: Bundle) -> dict[str, Tensor]:
+def _read_tensors(bundle: Bundle) -> dict[str, Tensor]:
     if bundle.precision == "int8":
         return {name: torch.from_numpy(array) for name, array in read_arrays(bundle).items()}
     try:
@@ -57,7 +62,7 @@ def _stored(bundle: Bundle) -> dict[str, Tensor]:
 
 
 @torch.no_grad()
-def fill(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
+def copy_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
     """Copies the weights into the model, whatever their type; tied ones are needed only once."""
     own = model.state_dict()
     for name, tensor in weights.items():

@@ -74,9 +74,9 @@ def translate_to(answers: "Answers", file: Path | None, output: Path | None, for
         DataError: the document cannot be read, or the output cannot be written.
     """
     standard = output is None or output == STANDARD
-    from jumok.documents.catalog import BINARY
+    from jumok.documents.catalog import BINARY_FORMATS
 
-    if standard and format in BINARY:
+    if standard and format in BINARY_FORMATS:
         raise ConfigError(
             f"a document of this format ({format}) is not written to standard output.",
             do=f"add --output FILE.{format}",

@@ -8,8 +8,7 @@ from jumok.bundle.card import BundleConfig
 from jumok.bundle.reading import Bundle
 from jumok.cli.way_in import run_of
 from jumok.config import CorpusConfig, load_config
-from jumok.config.labelled import LabelledCorpusConfig
-from jumok.config.text import TextCorpusConfig
+from jumok.config.texts import LabelledCorpusConfig, TextCorpusConfig
 from jumok.data.pairs.corpus import read_pairs
 from jumok.data.texts.corpus import TextCorpus, read_examples
 from jumok.errors import JumokError

@@ -16,18 +16,18 @@ def pictures_in(items: Iterable[str | Path]) -> Iterator[Path]:
     Raises:
         DataError: a folder holds no image.
     """
-    from jumok.data.files.images import SUFFIXES
+    from jumok.data.files.images import IMAGE_SUFFIXES
 
     for item in map(Path, items):
         if not item.is_dir():
             yield item
             continue
         inside = sorted(path for path in item.rglob("*") if _is_plain(path, item))
-        pictures = [path for path in inside if path.name.lower().endswith(SUFFIXES)]
+        pictures = [path for path in inside if path.name.lower().endswith(IMAGE_SUFFIXES)]
         if not pictures:
             raise DataError(
                 "there is no image in this folder.",
-                expected=f"files that end in {', '.join(SUFFIXES)}",
+                expected=f"files that end in {', '.join(IMAGE_SUFFIXES)}",
                 got=f"{len(inside):,} other files",
                 place=Location(item),
             )

@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from jumok.config.captioner import CaptionCorpusConfig as CaptionCorpusConfig
     from jumok.config.captioner import CaptionerConfig as CaptionerConfig
-    from jumok.config.captions import CaptionCorpusConfig as CaptionCorpusConfig
     from jumok.config.data import CorpusConfig as CorpusConfig
     from jumok.config.data import DataConfig as DataConfig
     from jumok.config.families import CaptionConfig as CaptionConfig
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from jumok.config.recipe import parse_config as parse_config
     from jumok.config.recurrent import RecurrentConfig as RecurrentConfig
     from jumok.config.section import Section as Section
-    from jumok.config.start import StartConfig as StartConfig
     from jumok.config.training import AverageConfig as AverageConfig
     from jumok.config.training import ScheduleConfig as ScheduleConfig
+    from jumok.config.training import StartConfig as StartConfig
     from jumok.config.training import TrainingConfig as TrainingConfig
     from jumok.config.training import TranslationTrainingConfig as TranslationTrainingConfig
     from jumok.config.transformer import TransformerConfig as TransformerConfig
 
 HOMES = {
     "CaptionerConfig": "jumok.config.captioner",
-    "CaptionCorpusConfig": "jumok.config.captions",
+    "CaptionCorpusConfig": "jumok.config.captioner",
     "CorpusConfig": "jumok.config.data",
     "DataConfig": "jumok.config.data",
     "CaptionConfig": "jumok.config.families",
@@ -49,7 +49,7 @@ HOMES = {
     "parse_config": "jumok.config.recipe",
     "RecurrentConfig": "jumok.config.recurrent",
     "Section": "jumok.config.section",
-    "StartConfig": "jumok.config.start",
+    "StartConfig": "jumok.config.training",
     "AverageConfig": "jumok.config.training",
     "ScheduleConfig": "jumok.config.training",
     "TrainingConfig": "jumok.config.training",

@@ -1,4 +1,4 @@
-"""The sections of a captioner: the image encoder and the decoder."""
+"""The sections [model], [data] and [validation] of a captioner."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal
@@ -6,8 +6,18 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from jumok.config.recurrent import RecurrentConfig
-from jumok.config.section import Count, Layers, ModelSection, Section, Share, Side, part_name
+from jumok.config.section import (
+    Count,
+    DataPath,
+    Layers,
+    ModelSection,
+    PixelSide,
+    Section,
+    Share,
+    part_name,
+)
 from jumok.config.stack import WriterConfig
+from jumok.config.training import ValidationConfig
 from jumok.specs import Spec
 
 
@@ -18,7 +28,7 @@ class CnnConfig(Section):
     """
 
     kind: Literal["cnn"] = "cnn"
-    size: Side = 96
+    size: PixelSide = 96
     patch: Count = 4
     channels: Annotated[tuple[Count, ...], Field(min_length=1, max_length=30)] = (64, 128)
     blocks: Annotated[int, Field(ge=0, le=1000)] = 1
@@ -60,12 +70,10 @@ class GivenConfig(Section):
 
     @property
     def grid(self) -> tuple[int, int]:
-        """The rows and columns of every image's features."""
         return self.rows, self.columns
 
     @property
     def width(self) -> int:
-        """The width of the features in each cell."""
         return self.dim
 
 
@@ -149,13 +157,12 @@ class CaptionerConfig(ModelSection):
         grid = f"a grid of {rows} x {columns} cells"
         memory = grid if self.memory == "grid" else f"one vector made of {grid}"
         if self.reader.layers:
-            memory += f", {_counted(self.reader.layers)} of self-attention over the cells"
+            memory += f", {_layer_count(self.reader.layers)} of self-attention over the cells"
         decoder = self.decoder
         kind = decoder.cell.upper() if isinstance(decoder, RnnDecoderConfig) else "Transformer"
-        return f"{memory}; {kind} decoder, {_counted(decoder.layers)}, width {decoder.dim}"
+        return f"{memory}; {kind} decoder, {_layer_count(decoder.layers)}, width {decoder.dim}"
 
     def parts(self) -> Iterator[tuple[str, str, Spec | None]]:
-        """Those of its decoder."""
         if isinstance(self.decoder, RnnDecoderConfig):
             return self.decoder.recurrent(looks=self.memory == "grid").parts()
         return self.decoder.parts()
@@ -182,5 +189,56 @@ class CaptionerConfig(ModelSection):
         return self
 
 
-def _counted(layers: int) -> str:
+def _layer_count(layers: int) -> str:
     return f"{layers} layer{'s' * (layers > 1)}"
+
+
+class CaptionCorpusConfig(Section):
+    """A table with one caption per row, and the images that it names."""
+
+    captions: DataPath
+    images: DataPath
+    file_column: str | int = 0
+    caption_column: str | int = 2
+
+
+class ScenesConfig(Section):
+    """Drawn images of smallworld, generated in the run's folder before training."""
+
+    pictures: Count = 8_000
+    validation_pictures: Count = 300
+    test_pictures: Count = 500
+
+
+class CaptionDataConfig(Section):
+    """The training and validation data."""
+
+    train: tuple[CaptionCorpusConfig, ...] = ()
+    validation: tuple[CaptionCorpusConfig, ...] = ()
+    scenes: ScenesConfig | None = None
+    validation_share: Share = 0.1
+    test_share: Share = 0.1
+    language: str = ""
+    max_tokens: Count = 64
+    captions_per_picture: Count = 5
+    flip: bool = False
+    shift: Annotated[int, Field(ge=0)] = 0
+    skip_damaged: bool = False
+
+    @model_validator(mode="after")
+    def _something_to_look_at(self) -> "CaptionDataConfig":
+        if not self.train and self.scenes is None:
+            raise ValueError("needs at least one [[data.train]] table, or [data.scenes]")
+        if (self.train or self.validation) and self.scenes is not None:
+            raise ValueError("takes either [[data.train]] tables, or [data.scenes]")
+        if self.scenes is not None and self.language not in ("en", "ko"):
+            raise ValueError('[data.scenes] has captions in language = "en" and "ko"')
+        return self
+
+
+class CaptionValidationConfig(ValidationConfig):
+    """Validation by the loss and by generated captions."""
+
+    metric: Literal["loss", "bleu-4", "cider-d"] = "cider-d"
+    decode_pictures: Count = 200
+    beam: Count = 1

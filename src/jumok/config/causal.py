@@ -18,6 +18,5 @@ class CausalConfig(WriterConfig):
 
     @property
     def summary(self) -> str:
-        """A description of the sizes."""
         sizes = f"{self.layers} layers, width {self.dim}, {self.heads} heads"
         return f"{sizes}, a context of {self.max_length} tokens"

@@ -1,4 +1,4 @@
-"""The sections [data] and [tokenizer]."""
+"""The sections [data], [tokenizer] and [vectors]."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -14,7 +14,7 @@ from pydantic import (
 
 from jumok.config.section import Count, DataPath, DataSource, Section, part_name
 
-Part = Annotated[float, Field(gt=0.0, le=1.0)]
+PositiveShare = Annotated[float, Field(gt=0.0, le=1.0)]
 Format = Annotated[str, part_name("format", "auto", "text")]
 
 
@@ -65,14 +65,14 @@ class CleanConfig(Section):
     markup: bool = True
     length: Count | None = 1000
     ratio: Annotated[float, Field(gt=1.0)] | None = 4.0
-    letters: Part | None = 0.4
-    script: Part | None = 0.7
-    addresses: Part | None = 0.3
+    letters: PositiveShare | None = 0.4
+    script: PositiveShare | None = 0.7
+    addresses: PositiveShare | None = 0.3
     long_words: Count | None = 40
     numbers: Annotated[int, Field(ge=0)] | None = 2
-    language: Part | None = 0.8
+    language: PositiveShare | None = 0.8
     duplicates: Literal["pair", "target"] | None = "pair"
-    near_duplicates: Part | None = 0.9
+    near_duplicates: PositiveShare | None = 0.9
 
     @model_validator(mode="before")
     @classmethod
@@ -169,3 +169,14 @@ class TokenizerConfig(PiecesConfig):
 
     kind: Literal["unigram", "bpe", "char"] = "unigram"
     sampling_alpha: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+
+
+class VectorsConfig(Section):
+    """word2vec, GloVe or fastText vectors for the words that are one subword.
+
+    It is not a part of [model], because a trained model does not need its initial embeddings to be
+    built again.
+    """
+
+    path: DataPath
+    frozen: bool = False

@@ -4,11 +4,14 @@ from typing import Annotated, ClassVar, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from jumok.config.captioner import CaptionerConfig, RnnDecoderConfig
-from jumok.config.captions import CaptionDataConfig, CaptionValidationConfig
+from jumok.config.captioner import (
+    CaptionDataConfig,
+    CaptionerConfig,
+    CaptionValidationConfig,
+    RnnDecoderConfig,
+)
 from jumok.config.causal import CausalConfig
-from jumok.config.data import DataConfig, TokenizerConfig
-from jumok.config.labelled import LabelledTextsConfig, TextsConfig
+from jumok.config.data import DataConfig, TokenizerConfig, VectorsConfig
 from jumok.config.masked import EncoderConfig, MaskedConfig, MaskingConfig, TextClassifierConfig
 from jumok.config.pictures import (
     ImageClassifierConfig,
@@ -17,21 +20,20 @@ from jumok.config.pictures import (
 )
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import DataPath, ModelSection, Section
-from jumok.config.start import StartConfig
-from jumok.config.text import TextDataConfig, TextTokenizerConfig
+from jumok.config.texts import LabelledTextsConfig, TextDataConfig, TextsConfig, TextTokenizerConfig
 from jumok.config.training import (
     ClassificationValidationConfig,
     ExactTrainingConfig,
     LanguageModelTrainingConfig,
     LossValidationConfig,
     MaskedValidationConfig,
+    StartConfig,
     TextValidationConfig,
     TrainingConfig,
     TranslationTrainingConfig,
     ValidationConfig,
 )
 from jumok.config.transformer import TransformerConfig
-from jumok.config.vectors import VectorsConfig
 from jumok.kinds import KINDS
 from jumok.places import import_string
 
@@ -57,7 +59,7 @@ class Config(Section):
 
 
 DEFAULT_KIND = "transformer"
-"""Position encodings with a maximum length."""
+"""The `model.kind` of a recipe that names none."""
 
 
 class TranslationConfig(Config):
@@ -278,12 +280,14 @@ def sections_of(recipe: type[Config]) -> tuple[type[ModelSection], ...]:
     return (annotation,)
 
 
-def _kinds(recipe: type[Config]) -> list[str]:
+def _kind_values(recipe: type[Config]) -> list[str]:
     """The values of its `model.kind`."""
     return [section.model_fields["kind"].default for section in sections_of(recipe)]
 
 
-FAMILIES: dict[str, type[Config]] = {kind: recipe for recipe in RECIPES for kind in _kinds(recipe)}
+FAMILIES: dict[str, type[Config]] = {
+    kind: recipe for recipe in RECIPES for kind in _kind_values(recipe)
+}
 """The recipe of every `model.kind` that comes with jumok."""
 
 
@@ -291,5 +295,5 @@ def families() -> dict[str, type[Config]]:
     """The recipe of every `model.kind`, those of plugins included."""
     places = [each.recipe for each in KINDS.values() if each.recipe is not None]
     return FAMILIES | {
-        kind: recipe for recipe in map(import_string, places) for kind in _kinds(recipe)
+        kind: recipe for recipe in map(import_string, places) for kind in _kind_values(recipe)
     }

@@ -19,7 +19,6 @@ class EncoderConfig(StackConfig):
 
     @property
     def summary(self) -> str:
-        """A description of the sizes."""
         return f"{self.layers} layers, width {self.dim}, {self.heads} heads"
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from jumok.config.section import Count, DataPath, Layers, ModelSection, Section, Share, Side
+from jumok.config.section import Count, DataPath, Layers, ModelSection, PixelSide, Section, Share
 from jumok.config.training import TrainingConfig
 
 
@@ -12,8 +12,8 @@ class ImageClassifierConfig(ModelSection):
     """A convolutional network, with self-attention after the given stages."""
 
     kind: Literal["image-classifier"] = "image-classifier"
-    height: Side = 32
-    width: Side = 32
+    height: PixelSide = 32
+    width: PixelSide = 32
     colours: Literal[1, 3] = 3
     patch: Count = 1
     channels: Annotated[tuple[Count, ...], Field(min_length=1, max_length=30)] = (32, 64, 128)

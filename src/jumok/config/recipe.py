@@ -1,8 +1,7 @@
 """A recipe (TOML) and overrides become one typed, frozen config.
 
-Every field of a section is a key of a recipe. `recipes/multi30k-en-de.toml` explains all of them; a
-test compares the two lists. Which sections a recipe has depends on its `model.kind`. The error of
-an unknown key names the nearest one; all errors are reported at once.
+Every field of a section is a key of a recipe; `recipes/multi30k-en-de.toml` explains them. Which
+sections a recipe has depends on its `model.kind`.
 """
 
 import copy
@@ -114,7 +113,7 @@ def parse_config(
     try:
         return family.model_validate(values, context=context)
     except ValidationError as error:
-        faults = "\n  ".join(_faults(error, family))
+        faults = "\n  ".join(_fault_texts(error, family))
         raise ConfigError(
             f"the recipe cannot be followed:\n  {faults}",
             place=Location(recipe) if recipe else None,
@@ -196,10 +195,7 @@ def load_plugins(named: object, context: RecipeContext, recipe: Path | None) -> 
 
 
 def _with_loaded_plugins(values: dict[str, object], family: type[Config]) -> dict[str, object]:
-    """The values, whose `plugins` also name those of `jumok --plugin` that the other values use.
-
-    So the recipe of the run can be followed, and the bundle names what it needs.
-    """
+    """The values, whose `plugins` also name those of `jumok --plugin` that the other values use."""
     named = values.get("plugins", ())
     if not isinstance(named, list | tuple):
         return values  # validation reports it
@@ -250,13 +246,13 @@ def _family(values: Mapping[str, object], recipe: Path | None) -> type[Config]:
     return known[str(kind)]
 
 
-def _faults(error: ValidationError, family: type[Config]) -> Iterator[str]:
+def _fault_texts(error: ValidationError, family: type[Config]) -> Iterator[str]:
     for fault in error.errors():
-        path = ".".join(_path(fault["loc"])) or "recipe"
+        path = ".".join(_key_path(fault["loc"])) or "recipe"
         message = fault["msg"].removeprefix("Value error, ")
         if fault["type"] == "extra_forbidden":
             near = difflib.get_close_matches(
-                str(fault["loc"][-1]), _keys(fault["loc"], family), n=1
+                str(fault["loc"][-1]), _keys_beside(fault["loc"], family), n=1
             )
             yield f"{path}: unknown key; " + (
                 f"did you mean {near[0]!r}?" if near else "no such key"
@@ -264,10 +260,10 @@ def _faults(error: ValidationError, family: type[Config]) -> Iterator[str]:
         elif fault["type"] == "missing" or isinstance(fault["input"], dict):
             yield f"{path}: {message}"
         else:
-            yield f"{path}: {message} (got {_shown(fault['input'])})"
+            yield f"{path}: {message} (got {_shown_value(fault['input'])})"
 
 
-def _shown(value: object) -> str:
+def _shown_value(value: object) -> str:
     try:
         text = repr(value)
     except ValueError:  # a number with more digits than Python prints
@@ -275,14 +271,14 @@ def _shown(value: object) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
-def _path(location: tuple[str | int, ...]) -> Iterator[str]:
+def _key_path(location: tuple[str | int, ...]) -> Iterator[str]:
     """The location as in the recipe, where a section's kind is not a part of its name."""
     for index, part in enumerate(location):
         if not (index and location[index - 1] == "model" and part in families()):
             yield str(part)
 
 
-def _keys(location: tuple[str | int, ...], family: type[Config]) -> list[str]:
+def _keys_beside(location: tuple[str | int, ...], family: type[Config]) -> list[str]:
     """The keys of the section that contains `location`."""
     section: type[Section] = family
     for part in location[:-1]:

@@ -37,19 +37,16 @@ class RecurrentConfig(ModelSection):
 
     @property
     def summary(self) -> str:
-        """A description of the sizes."""
         layers = f"{self.encoder_layers}+{self.decoder_layers}"
         reads = f"{self.attention} attention" if self.attention != "none" else "no attention"
         return f"{self.cell.upper()}, {layers} layers, width {self.dim}, {reads}"
 
     def parts(self) -> Iterator[tuple[str, str, Spec | None]]:
-        """Its attention, if it has one."""
         if self.looks:
             yield "attention", self.attention, described(ScoreSpec, self.attention)
 
     @property
     def score(self) -> ScoreSpec:
-        """What the score of its attention says of itself."""
         return spec_of(ScoreSpec, self.attention)
 
     @property

@@ -15,7 +15,7 @@ Share = Annotated[float, Field(ge=0.0, lt=1.0)]
 Count = Annotated[int, Field(ge=1, lt=2**31)]
 Layers = Annotated[int, Field(ge=1, le=1000)]
 """Each layer is built separately: a million of them would take minutes before the first error."""
-Side = Annotated[int, Field(ge=1, le=16384)]
+PixelSide = Annotated[int, Field(ge=1, le=16384)]
 """Pixels along one side of an image: a damaged file must not ask for gigabytes for one image."""
 
 
@@ -36,11 +36,7 @@ def _locate(path: Path, info: ValidationInfo) -> Path:
 
 
 def located(path: Path | str, context: RecipeContext) -> Path:
-    """The absolute path: `$NAME` is replaced, and relative paths are relative to the recipe's
-    folder.
-
-    Args:
-        context: the recipe's.
+    """The absolute path: `$NAME` is replaced, and others are relative to the recipe's folder.
 
     Raises:
         ValueError: a variable is not set, or the path is none.
@@ -48,13 +44,13 @@ def located(path: Path | str, context: RecipeContext) -> Path:
     text = str(path)
     if "\0" in text:
         raise ValueError("a path cannot hold a NUL character")
-    whole = filled(text, context.get("variables", {}))
+    whole = substituted(text, context.get("variables", {}))
     # A path in a variable is relative to the user's folder, not to the recipe's.
     folder = "" if text.startswith("$") else context.get("folder", "")
     return Path(os.path.abspath(Path(folder, whole)))
 
 
-def filled(text: str, variables: Mapping[str, str]) -> str:
+def substituted(text: str, variables: Mapping[str, str]) -> str:
     """The text with the values of its `$NAME`.
 
     Raises:
@@ -78,7 +74,7 @@ def _locate_or_keep(where: Path | str, info: ValidationInfo) -> Path | str:
     if "://" not in str(where):
         return located(where, info.context or RecipeContext())
     variables = (info.context or RecipeContext()).get("variables", {})
-    address = filled(str(where), variables)
+    address = substituted(str(where), variables)
     if "$" in address:
         raise ValueError("write %24 for a $ in an address")
     return address

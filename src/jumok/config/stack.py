@@ -43,8 +43,7 @@ NAMED: dict[str, type[Spec]] = {
 
 @dataclass(frozen=True)
 class StackSpecs:
-    """What the parts of blocks say of themselves; of a part without a record, that of its role,
-    which promises nothing."""
+    """The records of the parts of blocks; for a part without one, that of its role."""
 
     score: ScoreSpec
     attention: AttentionSpec
@@ -95,7 +94,6 @@ class StackConfig(ModelSection):
     word_dropout: Share = 0.0
 
     def parts(self) -> Iterator[tuple[str, str, Spec | None]]:
-        """The parts that it names: the key, the name, and the part's record if it has one."""
         for key, kind in NAMED.items():
             value = getattr(self, key)
             for name in (value,) if isinstance(value, str) else value:
@@ -135,7 +133,6 @@ class StackConfig(ModelSection):
         )
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy, whose parts may be others."""
         copied = super().model_copy(update=update, deep=deep)
         copied.__dict__.pop("specs", None)
         return copied

@@ -1,14 +1,22 @@
-"""The sections [training] and [validation]."""
+"""The sections [start], [training] and [validation]."""
 
 import math
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from jumok.config.section import Count, Section, Share
+from jumok.config.section import Count, DataPath, Section, Share
 
 MOST_SHARES = 8
 """Shares of a step on processors, if nothing else is said: each has a gradient of its own."""
+
+
+class StartConfig(Section):
+    """A model to train further, and how much of the data that it was trained on is mixed in."""
+
+    model: DataPath
+    mix: Share = 0.0
+    recipe: DataPath | None = None
 
 
 class AverageConfig(Section):

@@ -16,6 +16,5 @@ class TransformerConfig(WriterConfig):
 
     @property
     def summary(self) -> str:
-        """A description of the sizes."""
         layers = f"{self.encoder_layers}+{self.decoder_layers}"
         return f"{layers} layers, width {self.dim}, {self.heads} heads"

@@ -15,15 +15,15 @@ def recipe_text(config: Config) -> str:
     values are left out.
     """
     given = config.model_dump(exclude_unset=True, exclude_none=True)
-    return tomli_w.dumps({key: _plain(value) for key, value in given.items()})
+    return tomli_w.dumps({key: _toml_value(value) for key, value in given.items()})
 
 
-def _plain(value: object) -> object:
+def _toml_value(value: object) -> object:
     """As TOML types; a $ in a path is doubled, so that it stays a $."""
     if isinstance(value, Path):
         return str(value).replace("$", "$$")
     if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _toml_value(each) for key, each in value.items()}
     if isinstance(value, (tuple, list)):
-        return [_plain(each) for each in value]
+        return [_toml_value(each) for each in value]
     return value

@@ -1,6 +1,6 @@
 """The contents of a SentencePiece model, for a reader that has no SentencePiece: the page.
 
-A model is a message of Protocol Buffers; the fields below are those of sentencepiece_model.proto.
+The fields are those of sentencepiece_model.proto, a message of Protocol Buffers.
 """
 
 import struct
@@ -70,28 +70,28 @@ def read_pieces(model: bytes) -> PieceTable:
         DataError: the bytes are not one.
     """
     try:
-        return _table(model)
+        return _piece_table(model)
     except (ValueError, IndexError, struct.error):
         raise DataError("this is not a SentencePiece model.") from None
 
 
-def _table(model: bytes) -> PieceTable:
+def _piece_table(model: bytes) -> PieceTable:
     pieces, scores, types = [], [], []
     trainer: dict[int, int | bytes] = {}
     normalizer: dict[int, int | bytes] = {}
     denormalizer: dict[int, int | bytes] = {}
-    for number, value in _fields(model):
+    for number, value in _message_fields(model):
         if number == PIECES:
-            piece = dict(_fields(_bytes(value)))
+            piece = dict(_message_fields(_bytes(value)))
             pieces.append(_bytes(piece[PIECE]).decode())
             scores.append(struct.unpack("<f", _bytes(piece.get(SCORE, bytes(4))))[0])
             types.append(_integer(piece.get(TYPE, NORMAL)))
         elif number == TRAINER:
-            trainer = dict(_fields(_bytes(value)))
+            trainer = dict(_message_fields(_bytes(value)))
         elif number == NORMALIZER:
-            normalizer = dict(_fields(_bytes(value)))
+            normalizer = dict(_message_fields(_bytes(value)))
         elif number == DENORMALIZER:
-            denormalizer = dict(_fields(_bytes(value)))
+            denormalizer = dict(_message_fields(_bytes(value)))
     return PieceTable(
         SEGMENTATIONS[_integer(trainer.get(MODEL_TYPE, 1)) - 1],
         tuple(pieces),
@@ -120,7 +120,7 @@ def _integer(value: int | bytes) -> int:
     return value
 
 
-def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+def _message_fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
     """The fields of a message in order: numbers of varints, and the bytes of all others."""
     at = 0
     while at < len(message):

@@ -1,4 +1,4 @@
-"""Streams of updates: planned by all processes, collated by the one that uses a micro-batch."""
+"""Streams of updates: planned by all processes, collated by the one that needs a micro-batch."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ class Planned(Generic[Micro_co]):
 
 
 def collated(batch: "Micro | Planned[Micro]") -> Micro:
-    """The micro-batch itself."""
+    """The micro-batch, planned or made already."""
     return batch.collate() if isinstance(batch, Planned) else batch
 
 
@@ -40,7 +40,7 @@ class PlannedUpdates(ABC, Generic[Micro]):
 
     @abstractmethod
     def planned(self) -> list[Planned[Micro]]:
-        """The next update, its micro-batches not yet collated."""
+        """The next update."""
 
 
 class UpdateCursor(TypedDict):
@@ -62,15 +62,10 @@ class NumberedUpdates(PlannedUpdates[Micro]):
 
     @property
     def cursor(self) -> UpdateCursor:
-        """The position of the stream after the last update."""
         return UpdateCursor(plan=self._plan, update=self._update)
 
     def restore(self, cursor: UpdateCursor) -> None:
-        """Restores the position of `cursor`.
-
-        Raises:
-            DataError: it belongs to other data, other batch sizes or another seed.
-        """
+        """Raises DataError for a cursor of other data, batch sizes or seed."""
         check_plan(cursor["plan"], self._plan)
         self._update = cursor["update"]
 

@@ -6,21 +6,20 @@ from dataclasses import dataclass, field
 from jumok.errors import DataError
 from jumok.json_types import JsonObject
 
-EXAMPLES = 5
+FIRST_LINES = 5
 
 
 @dataclass
-class Count:
+class LineCount:
     """The number of lines with one reason, and the first line numbers (from 1)."""
 
     lines: int = 0
     first: list[int] = field(default_factory=list)
 
-    def add(self, numbers: Iterable[int]) -> None:
-        for number in numbers:
-            self.lines += 1
-            if len(self.first) < EXAMPLES:
-                self.first.append(number)
+    def add(self, other: "LineCount") -> None:
+        """Adds the count of later lines."""
+        self.lines += other.lines
+        self.first = (self.first + other.first)[:FIRST_LINES]
 
     def __str__(self) -> str:
         if not self.first:
@@ -33,31 +32,29 @@ class Count:
 
 @dataclass
 class CorpusReport:
-    """The lines that were read, corrected and dropped in one corpus, by reason.
+    """The lines that were read, corrected (and kept) and dropped in one corpus, by reason.
 
-    Corrected lines were changed and kept. `unit` is what is counted: "pairs", "texts". With
-    `skip_damaged`, a row that cannot be read is dropped too, and is not an error.
+    Attributes:
+        unit: what is counted: "pairs", "texts".
+        skip_damaged: a row that cannot be read is dropped, and is no error.
     """
 
     name: str
     read: int = 0
     kept: int = 0
-    mended: dict[str, Count] = field(default_factory=dict)
-    dropped: dict[str, Count] = field(default_factory=dict)
+    mended: dict[str, LineCount] = field(default_factory=dict)
+    dropped: dict[str, LineCount] = field(default_factory=dict)
     unit: str = "pairs"
     skip_damaged: bool = False
 
     def mend(self, reason: str, line: int) -> None:
-        self.mended.setdefault(reason, Count()).add([line])
+        self.mended.setdefault(reason, LineCount()).add(LineCount(1, [line]))
 
     def drop(self, reason: str, lines: Iterable[int]) -> None:
-        """Counts pairs that are left out."""
-        count = Count()
-        count.add(lines)
-        if count.lines:
-            known = self.dropped.setdefault(reason, Count())
-            known.lines += count.lines
-            known.first = (known.first + count.first)[:EXAMPLES]
+        if numbers := list(lines):
+            self.dropped.setdefault(reason, LineCount()).add(
+                LineCount(len(numbers), numbers[:FIRST_LINES])
+            )
 
     def skip(self, reason: str, line: int) -> None:
         """Counts a pair that its reader left out: read and dropped."""
@@ -76,9 +73,7 @@ class CorpusReport:
         self.kept += other.kept
         for own, its in ((self.mended, other.mended), (self.dropped, other.dropped)):
             for reason, count in its.items():
-                known = own.setdefault(reason, Count())
-                known.lines += count.lines
-                known.first = (known.first + count.first)[:EXAMPLES]
+                own.setdefault(reason, LineCount()).add(count)
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.read:,} {self.unit} read, {self.kept:,} kept"]
@@ -103,7 +98,7 @@ class CorpusReport:
     @classmethod
     def from_json(cls, stored: JsonObject) -> "CorpusReport":
         mended, dropped = (
-            {reason: Count(lines, first) for reason, (lines, first) in stored[kind].items()}
+            {reason: LineCount(lines, first) for reason, (lines, first) in stored[kind].items()}
             for kind in ("mended", "dropped")
         )
         return cls(stored["name"], stored["read"], stored["kept"], mended, dropped, stored["unit"])

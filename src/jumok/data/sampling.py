@@ -1,7 +1,7 @@
 """Sampled tokenizations of words: reproducible subword regularisation.
 
-SentencePiece can sample too, but its generator can be seeded only once per process, so a resumed
-training would see other tokens than an uninterrupted one.
+SentencePiece's own generator can be seeded only once per process, so a resumed training would see
+other tokens than an uninterrupted one.
 """
 
 from collections.abc import Callable
@@ -12,34 +12,34 @@ from random import Random
 
 from sentencepiece import SentencePieceProcessor
 
-BEST = 64  # segmentations of a word to sample from (Kudo 2018, table 2)
-LONGEST = 100  # characters; a longer word is tokenized deterministically
-REMEMBERED = 1 << 17  # words
+BEST_SEGMENTATIONS = 64  # segmentations of a word to sample from (Kudo 2018, table 2)
+LONGEST_SAMPLED = 100  # characters; a longer word is tokenized deterministically
+REMEMBERED_WORDS = 1 << 17  # words
 
 
 class UnigramSampler:
     """Samples a word's segmentation x from its best ones, with P(x) ~ P_unigram(x)^alpha.
 
-    Tokens never cross a space, so sampling word by word samples a sentence's segmentation from the
-    product of the words' best: far more than the 64 best of the whole sentence.
+    Tokens never cross a space, so a sentence's segmentation is sampled from the product of its
+    words' best.
     """
 
     def __init__(self, processor: SentencePieceProcessor) -> None:
         self._processor = processor
         self._weighted: Callable[[str, float], tuple[list[list[int]], list[float]]] = lru_cache(
-            maxsize=REMEMBERED
+            maxsize=REMEMBERED_WORDS
         )(self._segmentations)
 
     def sample(self, word: str, alpha: float, random: Random) -> list[int]:
         """The ids of one word, without spaces around it."""
-        if len(word) > LONGEST:
+        if len(word) > LONGEST_SAMPLED:
             return self._processor.encode(word)
         segmentations, weights = self._weighted(word, alpha)
         return random.choices(segmentations, cum_weights=weights)[0]
 
     def _segmentations(self, word: str, alpha: float) -> tuple[list[list[int]], list[float]]:
         """The best segmentations, and their cumulative weights."""
-        best = self._processor.nbest_encode(word, nbest_size=BEST)
+        best = self._processor.nbest_encode(word, nbest_size=BEST_SEGMENTATIONS)
         # The cost of unknown characters is the same in all of them, and cancels.
         scores = [sum(map(self._processor.get_score, ids)) for ids in best]
         return best, list(accumulate(exp(alpha * (score - scores[0])) for score in scores))
@@ -65,7 +65,7 @@ class MergeSampler:
 
     def sample(self, word: str, alpha: float, random: Random) -> list[int]:
         """The ids of one word, without spaces around it."""
-        if len(word) > LONGEST:
+        if len(word) > LONGEST_SAMPLED:
             return self._processor.encode(word)
         pieces = [*self._space, *word]
         while merges := [

@@ -18,15 +18,15 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.data.files.atomic import force_to_disk, working_folder
-from jumok.data.files.header import KINDS, Header, read_header
+from jumok.data.files.header import DTYPES, Header, read_header
 from jumok.errors import DataError, Location
 from jumok.json_types import JsonObject
 
 VERSION = 4
 """The version of every store; another one prepares everything again."""
-SUFFIX = ".safetensors"
-OFFSETS = ".offsets"
-LONGEST = 2**31 - 1  # numbers in a sequence: a plan computes with its length in int32
+STORE_SUFFIX = ".safetensors"
+OFFSETS_SUFFIX = ".offsets"
+LONGEST_SEQUENCE = 2**31 - 1  # numbers in a sequence: a plan computes with its length in int32
 BLOCK = 1 << 20  # bytes copied at once, and sequences checked at once
 
 Array = npt.NDArray[Any]
@@ -115,45 +115,43 @@ class Store:
     def sequences(self, name: str, limit: int) -> Ragged:
         """A column of sequences, whose values are all below `limit`.
 
-        Values and offsets are used as indices of tables and of C arrays, so all of them are checked
-        here, once.
-
         Raises:
             ValueError: there is none, or a value or an offset is out of range.
         """
-        values, offsets = self.tensors.get(name), self.rows(f"{name}{OFFSETS}", np.int64)
+        # They are used as indices of C arrays, so all of them are checked.
+        values, offsets = self.tensors.get(name), self.rows(f"{name}{OFFSETS_SUFFIX}", np.int64)
         if values is None or values.ndim != 1 or values.dtype.kind != "u" or not len(offsets):
             raise ValueError(f"{name} does not hold sequences")
         for first in range(0, len(offsets), BLOCK):
             if (np.diff(offsets[first : first + BLOCK + 1]) < 0).any():
-                raise ValueError(f"{name}{OFFSETS}: the offsets are not in order")
+                raise ValueError(f"{name}{OFFSETS_SUFFIX}: the offsets are not in order")
         if offsets[0] != 0 or offsets[-1] != len(values):
-            raise ValueError(f"{name}{OFFSETS}: not those of {len(values)} values")
+            raise ValueError(f"{name}{OFFSETS_SUFFIX}: not those of {len(values)} values")
         if len(values) and values.max() >= limit:
             raise ValueError(f"{name} holds {values.max()}; every value is below {limit}")
         return Ragged(values, offsets)
 
 
 def read_store(file: Path, *, verified: bool = False) -> Store:
-    """Maps a store into memory; unless `verified`, all of it is read once for its SHA-256.
+    """Maps a store into memory, whose SHA-256 is computed unless it was `verified` before.
 
     Raises:
         ValueError, LookupError, TypeError, OSError: it has changed, or is no store.
     """
     header = read_header(file)
     described = header.metadata
-    if not verified and described["sha256"] != _digest_of(file, header):
+    if not verified and described["sha256"] != _digest_of_content(file, header):
         raise ValueError("the content differs from what was written")
     # As a plain array: one of numpy's class of mapped files takes longer to index.
     content = np.asarray(np.memmap(file, np.uint8, "r", header.start))
     tensors = {}
     for name, entry in header.entries.items():
         first, end = entry.data_offsets
-        tensors[name] = content[first:end].view(KINDS[entry.dtype]).reshape(entry.shape)
+        tensors[name] = content[first:end].view(DTYPES[entry.dtype]).reshape(entry.shape)
     return Store(file, json.loads(described["about"]), tensors)
 
 
-def _digest_of(file: Path, header: Header) -> str:
+def _digest_of_content(file: Path, header: Header) -> str:
     hashed = _hash(header.metadata["about"], {n: e.model_dump() for n, e in header.entries.items()})
     with file.open("rb") as content:
         content.seek(header.start)
@@ -182,7 +180,7 @@ class StoreWriter:
         self._kinds: dict[str, tuple[np.dtype[np.generic], tuple[int, ...]]] = {}
 
     def add(self, name: str, rows: Array) -> None:
-        """Adds rows to a column; all rows of a column have one type and shape."""
+        """Adds rows to a column, all of one type and shape."""
         kind = rows.dtype, rows.shape[1:]
         if name not in self._files:
             self._files[name] = (self._folder / f"{len(self._files)}").open("w+b")
@@ -198,18 +196,18 @@ class StoreWriter:
             DataError: a sequence has more than 2,147,483,647 values.
         """
         longest = int(lengths.max(initial=0))
-        if longest > LONGEST:
+        if longest > LONGEST_SEQUENCE:
             raise DataError(
                 "a text is too long to be stored.",
-                expected=f"at most {LONGEST:,} tokens",
+                expected=f"at most {LONGEST_SEQUENCE:,} tokens",
                 got=f"{longest:,} tokens",
                 do="split it",
             )
         if name not in self.sizes:
-            self.add(f"{name}{OFFSETS}", np.zeros(1, np.int64))
+            self.add(f"{name}{OFFSETS_SUFFIX}", np.zeros(1, np.int64))
         before = self.sizes.get(name, 0)
         self.add(name, values)
-        self.add(f"{name}{OFFSETS}", before + np.cumsum(lengths, dtype=np.int64))
+        self.add(f"{name}{OFFSETS_SUFFIX}", before + np.cumsum(lengths, dtype=np.int64))
         self.longest[name] = max(self.longest.get(name, 0), longest)
 
     def close(self) -> None:
@@ -223,7 +221,7 @@ class StoreWriter:
         for name in names:
             kind, shape = self._kinds[name]
             end = self._files[name].tell() + start
-            dtype = next(name_of for name_of, type_of in KINDS.items() if type_of == kind)
+            dtype = next(name_of for name_of, type_of in DTYPES.items() if type_of == kind)
             entries[name] = {"dtype": dtype, "shape": (self.sizes[name], *shape)}
             entries[name]["data_offsets"] = (start, end)
             start = end
@@ -280,7 +278,7 @@ def cached_store(
             because it has unexpected contents.
     """
     content = json.dumps([VERSION, identity], sort_keys=True)
-    file = cache / f"{hashlib.sha256(content.encode()).hexdigest()[:32]}{SUFFIX}"
+    file = cache / f"{hashlib.sha256(content.encode()).hexdigest()[:32]}{STORE_SUFFIX}"
     if not file.exists():
         try:
             write_store(file, fill)

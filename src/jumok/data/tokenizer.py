@@ -32,8 +32,8 @@ NEWLINE = "<newline>"  # the token of a line break, which no text is encoded as
 SAMPLE = 300_000
 """The lines that a tokenizer is trained on, at most."""
 
-Line = TypeVar("Line", str, bytes)
-Kind = Literal["unigram", "bpe", "char"]
+TextLine = TypeVar("TextLine", str, bytes)
+TokenizerKind = Literal["unigram", "bpe", "char"]
 
 # Control characters would break the line contract of the output; SPACE is a space to SentencePiece.
 BLANKS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, ord(SPACE)], " ")
@@ -122,7 +122,7 @@ class Tokenizer:
     def train(
         cls,
         lines: Iterable[str],
-        kind: Kind,
+        kind: TokenizerKind,
         size: int,
         *,
         coverage: float = 1.0,
@@ -139,8 +139,7 @@ class Tokenizer:
                 maximum).
             coverage: the share of the text's characters in the vocabulary; others become bytes, or
                 UNKNOWN without `byte_fallback`.
-            keep_layout: keep every space, and add a token for the line break, which
-                `jumok.data.texts.tokenizer` puts between lines.
+            keep_layout: keep every space, and add a token for the line break.
             sample: training lines at most; they are sampled uniformly, by `seed`.
 
         Raises:
@@ -244,28 +243,34 @@ class Tokenizer:
         return [self._processor.piece_to_id(piece) for piece in pieces]
 
     def words(self, ids: Sequence[int]) -> list[int]:
-        """For each id the index (from 0) of its word.
-
-        A word starts at a token that starts with the space symbol; a symbol on its own belongs to
-        the following word, or at the end to the last word. END belongs to the last word.
-        """
-        words, word, filled = [], 0, False
-        for piece in self.pieces(ids):
-            if piece.startswith(SPACE) and filled:
-                word, filled = word + 1, False
-            filled = filled or piece != SPACE
-            words.append(word)
-        last = word if filled else max(word - 1, 0)
-        return [min(index, last) for index in words]
+        return word_indices(self.pieces(ids))
 
 
-def sample_lines(lines: Iterable[Line], count: int, seed: int) -> list[Line]:
+def word_indices(pieces: Sequence[str]) -> list[int]:
+    """For each token the index (from 0) of its word.
+
+    A word starts at a token that starts with the space symbol; a symbol on its own belongs to the
+    following word, or at the end to the last word. A line break is a word. END belongs to the last
+    word.
+    """
+    words, word, filled = [], 0, False
+    for piece in pieces:
+        if filled and piece.startswith((SPACE, NEWLINE)):
+            word, filled = word + 1, False
+        words.append(word)
+        filled = filled or piece != SPACE
+        if piece == NEWLINE:
+            word, filled = word + 1, False
+    last = word if filled else max(word - 1, 0)
+    return [min(index, last) for index in words]
+
+
+def sample_lines(lines: Iterable[TextLine], count: int, seed: int) -> list[TextLine]:
     """At most `count` of the lines, sampled uniformly and determined by the seed.
 
-    Reservoir sampling that skips from one chosen line to the next.
     Source: Li 1994, Reservoir-sampling algorithms of time complexity O(n(1 + log(N/n))), L.
     """
-    rest: Iterator[Line] = iter(lines)
+    rest: Iterator[TextLine] = iter(lines)
     chosen = list(islice(rest, count))
     random = Random(seed)
     threshold = exp(log(1 - random.random()) / count)

@@ -1,8 +1,7 @@
 """Ids of texts from the ids of their words, each of which is encoded once.
 
-A corpus repeats its words (Zipf), and to look one up costs a twentieth of encoding it. The ids are
-those of whole texts wherever no subword crosses a space and the segmentation of a word does not
-depend on its neighbours, which `words_decide` checks.
+A corpus repeats its words (Zipf), and to look one up costs a twentieth of encoding it. It is only
+for tokenizers that `words_decide` accepts.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,8 +19,8 @@ MOST_WORDS = 1 << 18
 MOST_IDS = 1 << 22
 """Words, and their ids, that are remembered: at most some 60 MB."""
 
-Ids = npt.NDArray[np.uint32]
-Numbers = npt.NDArray[np.int32]
+FlatIds = npt.NDArray[np.uint32]
+WordNumbers = npt.NDArray[np.int32]
 
 
 def words_decide(table: PieceTable) -> bool:
@@ -51,11 +50,11 @@ class WordIds:
     def __init__(self, encode: Callable[[Sequence[str]], list[list[int]]]) -> None:
         self._encode = encode
         self._table: WordTable | PlainTable
-        self._ids: Ids
+        self._ids: FlatIds
         self._bounds: Counts
         self._forget()
 
-    def flat(self, texts: bytes, count: int) -> tuple[Ids, Counts]:
+    def flat(self, texts: bytes, count: int) -> tuple[FlatIds, Counts]:
         """The ids of all texts one after another, and how many ids each text has.
 
         Args:
@@ -87,7 +86,7 @@ class PlainTable:
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def numbers(self, texts: bytes, count: int) -> tuple[Numbers, Counts]:
+    def numbers(self, texts: bytes, count: int) -> tuple[WordNumbers, Counts]:
         """The numbers of all words of the texts, and how many words each text has."""
         lines = texts.removesuffix(BEHIND).decode().split("\n")[:count]
         words = [line.split(" ") for line in lines]
@@ -101,7 +100,9 @@ class PlainTable:
         return list(self._numbers)[first:]
 
 
-def spelled(numbers: Numbers, counts: Counts, bounds: Counts, ids: Ids) -> tuple[Ids, Counts]:
+def spelled(
+    numbers: WordNumbers, counts: Counts, bounds: Counts, ids: FlatIds
+) -> tuple[FlatIds, Counts]:
     """The ids of texts one after another, and how many each has.
 
     Args:
@@ -117,8 +118,8 @@ def spelled(numbers: Numbers, counts: Counts, bounds: Counts, ids: Ids) -> tuple
 
 
 def spelled_plainly(
-    numbers: Numbers, counts: Counts, bounds: Counts, ids: Ids
-) -> tuple[Ids, Counts]:
+    numbers: WordNumbers, counts: Counts, bounds: Counts, ids: FlatIds
+) -> tuple[FlatIds, Counts]:
     """The readable twin of `spelled`."""
     words = [ids[bounds[number] : bounds[number + 1]] for number in numbers]
     sizes = np.diff(bounds)[numbers]

@@ -4,41 +4,41 @@ import codecs
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from jumok.data.files.formats import KINDS, bare_name, kind_of
+from jumok.data.files.formats import FILE_KINDS, bare_name, kind_of
 from jumok.documents.document import UNKNOWN, Document, Languages
 from jumok.documents.docx import read_docx
 from jumok.documents.html import read_html
 from jumok.documents.markdown import read_markdown
 from jumok.documents.messages import read_json, read_messages, read_notebook, read_yaml
 from jumok.documents.plain import read_plain
-from jumok.documents.po import read_po
+from jumok.documents.po import read_po_document
 from jumok.documents.segment import Translated
 from jumok.documents.subtitles import read_ass, read_subtitles
-from jumok.documents.xml import read_tmx, read_xliff
+from jumok.documents.xml import read_tmx_document, read_xliff_document
 from jumok.errors import ConfigError, DataError, Location
 
 Translate = Callable[[list[str]], Sequence[Translated | str]]
 """Returns a translation for each text; its `Translated.links` place the markup."""
 
-READERS: dict[str, Callable[[bytes, Languages], Document]] = {
+DOCUMENT_READERS: dict[str, Callable[[bytes, Languages], Document]] = {
     "paragraphs": lambda content, _: read_plain(content),
     "markdown": lambda content, _: read_markdown(content),
     "srt": lambda content, _: read_subtitles(content),
     "vtt": lambda content, _: read_subtitles(content),
     "ass": lambda content, _: read_ass(content),
     "docx": lambda content, _: read_docx(content),
-    "po": read_po,
+    "po": read_po_document,
     "ipynb": lambda content, _: read_notebook(content),
     "properties": lambda content, _: read_messages(content, "properties"),
     "strings": lambda content, _: read_messages(content, "strings"),
     "yaml": lambda content, _: read_yaml(content),
     "json": lambda content, _: read_json(content),
     "html": read_html,
-    "xliff": read_xliff,
-    "tmx": read_tmx,
+    "xliff": read_xliff_document,
+    "tmx": read_tmx_document,
 }
-FORMATS = tuple(READERS)
-BINARY = {"docx"}
+FORMATS = tuple(DOCUMENT_READERS)
+BINARY_FORMATS = {"docx"}
 
 
 def document_format(file: Path, head: bytes) -> str | None:
@@ -53,7 +53,7 @@ def document_format(file: Path, head: bytes) -> str | None:
         return "markdown" if name.endswith((".md", ".markdown")) else None
     if kind in FORMATS:
         return kind
-    what, do = KINDS[kind]
+    what, do = FILE_KINDS[kind]
     raise DataError(
         f"this is {what}, which cannot be translated as it is.",
         expected=f"lines of text, or one of {', '.join(FORMATS)}",
@@ -79,7 +79,7 @@ def read_document(
             got=repr(format),
         )
     try:
-        return READERS[format](content, languages)
+        return DOCUMENT_READERS[format](content, languages)
     except DataError as error:
         line = error.place.line if error.place else None
         raise DataError(

@@ -23,10 +23,7 @@ NORWEGIAN = {"nb": "no", "nn": "no"}
 
 
 def check_language(code: str, model: str, side: str) -> None:
-    """Checks a language that a file names against the model's.
-
-    Only codes of two letters are compared, since "src" is no language, and "kor" may be another
-    name of "ko". "en-GB" and "en" are one.
+    """Checks a language that a file names against the model's, if both have codes of two letters.
 
     Args:
         side: "source" or "target".
@@ -71,7 +68,7 @@ class Slot(NamedTuple):
 
 @dataclass(frozen=True)
 class TextDocument:
-    """A text file of which some slices are translated and all others are kept byte for byte.
+    """A text file of which some slices are translated; all others are kept byte for byte.
 
     Attributes:
         errors: what becomes of characters that the character set lacks, as in `str.encode`.

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from jumok.data.files.damage import ANYTHING
 from jumok.data.files.elements import XmlElement
@@ -27,8 +28,8 @@ from jumok.documents.segment import (
 from jumok.errors import DataError, Location, optional_import
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-SPACE = "{http://www.w3.org/XML/1998/namespace}space"
-PARTS = ("document", "header", "footer", "footnotes", "endnotes")
+XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+TEXT_PARTS = ("document", "header", "footer", "footnotes", "endnotes")
 # Wrappers that contain runs, and stay around them.
 WRAPPERS = {f"{W}hyperlink", f"{W}ins", f"{W}smartTag", f"{W}sdt"}
 # Parts of a run that do not end the sentence: each stays next to its word.
@@ -103,6 +104,12 @@ class _Sentence:
             yield _with_text(template, text[at:last])
 
 
+def _etree() -> Any:
+    with optional_import("reading DOCX files", extra="documents"):
+        from lxml import etree
+    return etree
+
+
 def _parent_of(element: XmlElement) -> XmlElement:
     parent = element.getparent()
     assert parent is not None
@@ -119,7 +126,7 @@ def _with_text(part: _Part, text: str) -> XmlElement:
             runs[0].remove(child)
     written = runs[0].makeelement(f"{W}t")
     written.text = text
-    written.set(SPACE, "preserve")
+    written.set(XML_SPACE, "preserve")
     runs[0].append(written)
     return new
 
@@ -141,9 +148,7 @@ class DocxDocument:
 
     @cached_property
     def _trees(self) -> dict[str, XmlElement]:
-        with optional_import("reading DOCX files", extra="documents"):
-            from lxml import etree
-
+        etree = _etree()
         parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
         with zipfile.ZipFile(io.BytesIO(self.content)) as archive:
             names = [name for name in archive.namelist() if _is_text(name)]
@@ -155,7 +160,7 @@ class DocxDocument:
             (name, sentence)
             for name, tree in self._trees.items()
             for one in tree.iter(f"{W}p")
-            for sentence in _sentences(one)
+            for sentence in _sentences_in(one)
         ]
 
     @property
@@ -174,12 +179,10 @@ class DocxDocument:
             zipfile.ZipFile(io.BytesIO(self.content)) as old,
             zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new,
         ):
-            with optional_import("reading DOCX files", extra="documents"):
-                from lxml import etree
             for info in old.infolist():
                 data = old.read(info)
                 if info.filename in changed:
-                    data = etree.tostring(
+                    data = _etree().tostring(
                         self._trees[info.filename],
                         xml_declaration=True,
                         encoding="UTF-8",
@@ -191,7 +194,7 @@ class DocxDocument:
 
 def _is_text(name: str) -> bool:
     folder, _, file = name.rpartition("/")
-    return folder == "word" and file.endswith(".xml") and file.startswith(PARTS)
+    return folder == "word" and file.endswith(".xml") and file.startswith(TEXT_PARTS)
 
 
 def read_docx(content: bytes) -> DocxDocument:
@@ -201,10 +204,7 @@ def read_docx(content: bytes) -> DocxDocument:
         DataError: it is not DOCX, or is damaged.
         MissingExtraError: lxml is not installed.
     """
-    with optional_import("reading DOCX files", extra="documents"):
-        from lxml import etree
-
-    fault = etree.XMLSyntaxError
+    fault = _etree().XMLSyntaxError
     document = DocxDocument(content)
     try:  # everything is read here, so that faults are found before anything is translated
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -223,20 +223,20 @@ def read_docx(content: bytes) -> DocxDocument:
     return document
 
 
-def _sentences(container: XmlElement) -> Iterator[_Sentence]:
+def _sentences_in(container: XmlElement) -> Iterator[_Sentence]:
     _split_runs(container)
     parts: list[_Part] = []
     for child in list(container):
-        part = _part(child)
+        part = _as_part(child)
         if part is not None:
             parts.append(part)
         elif child.tag == f"{W}r" or _has_text(child):
             yield from _sentence(parts)
             parts = []
             if child.tag in INSIDE:
-                yield from _sentences(child)
+                yield from _sentences_in(child)
             for content in child.findall(f"{W}sdtContent"):
-                yield from _sentences(content)
+                yield from _sentences_in(content)
     yield from _sentence(parts)
 
 
@@ -265,7 +265,7 @@ def _split_runs(container: XmlElement) -> None:
         _parent_of(run).remove(run)
 
 
-def _part(child: XmlElement) -> _Part | None:
+def _as_part(child: XmlElement) -> _Part | None:
     """A child of a paragraph as a part; None: it is not a run, or it ends the sentence."""
     if child.tag in WRAPPERS:
         inside = child.find(f"{W}sdtContent") if child.tag == f"{W}sdt" else child
@@ -273,7 +273,7 @@ def _part(child: XmlElement) -> _Part | None:
             return None
         runs = inside.findall(f"{W}r")
         others = [node for node in inside if node.tag not in (f"{W}r", f"{W}proofErr")]
-        parts = [_part(run) for run in runs]
+        parts = [_as_part(run) for run in runs]
         if others or not runs or any(part is None or part.format == b"point" for part in parts):
             return None
         text = "".join(part.text for part in parts if part)
@@ -309,9 +309,7 @@ def _look(run: XmlElement) -> bytes:
     for unimportant in ("lang", "noProof"):
         for node in kept.findall(f"{W}{unimportant}"):
             kept.remove(node)
-    with optional_import("reading DOCX files", extra="documents"):
-        from lxml import etree
-    return bytes(etree.tostring(kept)) if len(kept) else b""
+    return bytes(_etree().tostring(kept)) if len(kept) else b""
 
 
 def _sentence(parts: Sequence[_Part]) -> Iterator[_Sentence]:

@@ -30,7 +30,7 @@ INLINE = _names(
 )
 """Elements inside of a sentence; every other one ends it."""
 DRAWN = _names("svg math object canvas")
-KEPT = _names("code kbd samp") | DRAWN
+UNTRANSLATED = _names("code kbd samp") | DRAWN
 """Elements inside of a sentence whose text is not translated."""
 RAISED = _names("sup sub")
 """Elements that stay as they are, beside their word, if there is no word in them: an exponent, an
@@ -58,7 +58,7 @@ _SPOKEN_OF = {
 }
 """Further attributes with text, by the element and by what its type, name or property says."""
 
-_CHARSET = re.compile(rb"<meta[^<>]+charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+_META_CHARSET = re.compile(rb"<meta[^<>]+charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,10 @@ class HtmlDocument:
         """The page; its sentences are located again after its attributes are written."""
         many = len(self._attributes.slots)
         text = self._attributes.replaced(translations[:many])
-        text = TextDocument(text, list(slots_of(text))).replaced(translations[many:])
-        return _encoded(text, self.charset)
+        page = TextDocument(text, list(slots_of(text)))
+        if len(page.slots) != len(self._sentences.slots):  # a broken tag, which has become another
+            page = self._sentences
+        return _encode_page(page.replaced(translations[many:]), self.charset)
 
 
 def read_html(content: bytes, languages: Languages) -> HtmlDocument:
@@ -99,12 +101,9 @@ def read_html(content: bytes, languages: Languages) -> HtmlDocument:
 
 
 def _charset(content: bytes) -> str:
-    """The character set that the page names; UTF-8 if it cannot be that one.
-
-    A page in which the name was found is not in UTF-16 or UTF-32, and codecs such as "hex" are no
-    character sets.
-    """
-    match = _CHARSET.search(content[:4096])
+    """The character set that the page names; UTF-8 if it cannot be that one."""
+    # A page in which the name can be read is not in UTF-16, and codecs such as "hex" are none.
+    match = _META_CHARSET.search(content[:4096])
     try:
         named = codecs.lookup(match[1].decode()).name if match else "utf-8"
         read = b"<meta>\xff".decode(named, errors="surrogateescape")
@@ -113,7 +112,7 @@ def _charset(content: bytes) -> str:
         return "utf-8"
 
 
-def _encoded(text: str, charset: str) -> bytes:
+def _encode_page(text: str, charset: str) -> bytes:
     """Characters that the page's character set lacks become references."""
     try:
         return text.encode(charset, errors="surrogateescape")
@@ -127,12 +126,12 @@ def _spoken_in(text: str, languages: Languages) -> Iterator[Slot]:
         tag = text[token.start : token.end]
         if token.kind in ("open", "empty") and not walk.unread:
             if token.name.lower() == "html":
-                yield from _language(tag, token, languages)
+                yield from _language_slot(tag, token, languages)
             yield from _spoken(tag, token)
         walk.ends_sentence(token, tag)
 
 
-def _language(tag: str, token: Token, languages: Languages) -> Iterator[Slot]:
+def _language_slot(tag: str, token: Token, languages: Languages) -> Iterator[Slot]:
     """The page's language attributes, which change without a translation."""
     codes = [code for name, code in attributes(tag).items() if name in ("lang", "xml:lang")]
     for known in sorted(codes, key=lambda code: code.start):
@@ -149,11 +148,11 @@ def slots_of(text: str, offset: int = 0) -> Iterator[Slot]:
     for token in tokens(text, RAW):
         tag = text[token.start : token.end]
         if walk.ends_sentence(token, tag):
-            yield from _slot(text, waiting, offset)
+            yield from _sentence_slot(text, waiting, offset)
             waiting = []
         else:
             waiting.append(token)
-    yield from _slot(text, waiting, offset)
+    yield from _sentence_slot(text, waiting, offset)
 
 
 class _Walk:
@@ -178,12 +177,12 @@ class _Walk:
             elif token.kind == "close" and self.drawn and name == self.drawn[-1]:
                 self.drawn.pop()
             return False
-        if token.kind == "open" and name not in VOID and name not in INLINE | KEPT:
+        if token.kind == "open" and name not in VOID and name not in INLINE | UNTRANSLATED:
             if name in UNREAD or _untranslated(tag):
                 self.unread.append(name)
             return True
         if token.kind in ("open", "close", "empty"):
-            return name not in INLINE | KEPT
+            return name not in INLINE | UNTRANSLATED
         return False
 
 
@@ -193,8 +192,8 @@ def _untranslated(tag: str) -> bool:
     return values.get("translate") == "no" or "notranslate" in values.get("class", "").split()
 
 
-def _slot(text: str, sentence: list[Token], offset: int) -> Iterator[Slot]:
-    content = paragraph(list(chunks_of(text, sentence)))
+def _sentence_slot(text: str, sentence: list[Token], offset: int) -> Iterator[Slot]:
+    content = paragraph(list(html_chunks(text, sentence)))
     if content is None:
         return
     start, end = sentence[0].start, sentence[-1].end
@@ -205,7 +204,7 @@ def _slot(text: str, sentence: list[Token], offset: int) -> Iterator[Slot]:
     )  # fmt: skip
 
 
-def chunks_of(text: str, sentence: list[Token]) -> Iterator[Chunk]:
+def html_chunks(text: str, sentence: list[Token]) -> Iterator[Chunk]:
     """The tokens as chunks; an element whose text is kept is one, with all its content."""
     raised = _raised(text, sentence)
     index = 0
@@ -217,7 +216,7 @@ def chunks_of(text: str, sentence: list[Token]) -> Iterator[Chunk]:
             yield Chunk("text", raw, html.unescape(raw))
         elif token.kind in ("empty", "other") or name in VOID:
             yield Chunk("point", raw)
-        elif token.kind == "open" and (name in KEPT or _untranslated(raw)):
+        elif token.kind == "open" and (name in UNTRANSLATED or _untranslated(raw)):
             last = end_of(sentence, index, token.name)
             whole = text[token.start : sentence[last - 1].end]
             words = _words(text, sentence[index:last])
@@ -255,7 +254,7 @@ def tagged_chunks(text: str, frozen: re.Pattern[str]) -> list[Chunk]:
     """The chunks of text with tags that is otherwise not HTML; matches of `frozen` are kept."""
     chunks = (
         Chunk("text", chunk.raw, chunk.raw) if chunk.kind == "text" else chunk
-        for chunk in chunks_of(text, list(tokens(text)))
+        for chunk in html_chunks(text, list(tokens(text)))
     )
     return with_frozen(chunks, frozen)
 

@@ -1,15 +1,14 @@
 """Markdown: paragraphs, headings, items and cells; code, addresses, front matter, math stay."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from jumok.documents.document import Slot, TextDocument
 from jumok.documents.html import VOID, slots_of
 from jumok.documents.markdown_dialects import COPIED, FROZEN, add_dialects
 from jumok.documents.markup import tokens
-from jumok.documents.segment import Chunk, DocumentSegment, Translated, paragraph, rendered
+from jumok.documents.segment import Chunk, paragraph, rendered
 from jumok.errors import DataError, Location, optional_import
 
 if TYPE_CHECKING:
@@ -101,12 +100,8 @@ class _Page:
         escape = _escaped_in_cell if self.cell else _escaped
         yield Slot(
             places[start + len(before)], places[end - 1] + 1, segment,
-            partial(_written, segment=segment, escape=escape),
+            lambda translated: rendered(segment, translated, escape),
         )  # fmt: skip
-
-
-def _written(translated: Translated, segment: DocumentSegment, escape: Callable[[str], str]) -> str:
-    return rendered(segment, translated, escape)
 
 
 def _groups(block: "Token") -> Iterator[tuple[list[Chunk], int]]:
@@ -225,10 +220,7 @@ def _label_end(content: str, start: int) -> int:
 
 
 def _address_end(content: str, at: int) -> int | None:
-    """The index behind the address of the label that closes at `at`, by the parser's own rules.
-
-    None: the label is the address's name, as in [label] and [label][].
-    """
+    """The index behind the address of the label that closes at `at`; None as in [label][]."""
     if content.startswith("](", at):
         start = end = _after_space(content, at + 2)
         with optional_import("reading Markdown", extra="documents"):

@@ -20,14 +20,14 @@ def read_plain(content: bytes) -> TextDocument:
     A paragraph of several lines is wrapped to the width of its longest line.
     """
     text = content.decode("utf-8", errors="surrogateescape")
-    return TextDocument(text, list(_slots(text)))
+    return TextDocument(text, list(_paragraph_slots(text)))
 
 
 def looks_wrapped(text: str) -> bool:
     """Whether lines seem to continue in the next one: paragraphs, and not one sentence a line.
 
     There have to be blank lines, and a third of the lines with another one below has to end within
-    a sentence: that one begins in lower case. Scripts without case (Hangul) are not noticed.
+    a sentence: that one begins in lower case, which Hangul does not have.
     """
     lines = [line.strip() for line in text.splitlines()]
     joints = [(line, after) for line, after in pairwise(lines) if line and after]
@@ -43,7 +43,7 @@ class _Line(NamedTuple):
     column: int
 
 
-def _slots(text: str) -> Iterator[Slot]:
+def _paragraph_slots(text: str) -> Iterator[Slot]:
     lines: list[_Line] = []
     for match in re.finditer(r"[^\n]*\n?", text):
         line = match[0].rstrip()
@@ -51,15 +51,15 @@ def _slots(text: str) -> Iterator[Slot]:
         column = begin.end() if begin else 0
         item = bool(line[:column].strip())
         if lines and (not line or item or column > lines[-1].column):
-            yield from _slot(text, lines)
+            yield from _paragraph_slot(text, lines)
             lines = []
         if line:
             lines.append(_Line(match.start() + column, match.start() + len(line), column))
     if lines:
-        yield from _slot(text, lines)
+        yield from _paragraph_slot(text, lines)
 
 
-def _slot(text: str, lines: list[_Line]) -> Iterator[Slot]:
+def _paragraph_slot(text: str, lines: list[_Line]) -> Iterator[Slot]:
     words = " ".join(" ".join(text[line.start : line.end].split()) for line in lines)
     if not has_word(words):
         return

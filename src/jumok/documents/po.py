@@ -7,10 +7,9 @@ option --use-fuzzy.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-from jumok.data.files.elements import PoUnit
-from jumok.data.files.translators import HEADER_LANGUAGE
+from jumok.data.files.elements import PoStore, PoUnit
+from jumok.data.files.translators import HEADER_LANGUAGE, parse_po
 from jumok.documents.document import Languages, check_language
 from jumok.documents.html import tagged_chunks
 from jumok.documents.segment import DocumentSegment, Paragraph, Translated, paragraph, rendered
@@ -24,11 +23,12 @@ PLACEHOLDER = re.compile(
 """Placeholders that a program fills in: %s, %(name)d, %1$s, {name}, ${name}, {{ name }}."""
 
 ACCELERATOR = re.compile(
-    r"(?<![\w&~])(?:&(?!#|\w+;)|[_~])[A-Za-z0-9](?!\w*_)|(?<=[a-z])&(?=[a-z])[a-z](?!\w*;)"
+    r"(?<![\w&~])(?:&(?!\w{1,31};)|[_~])[A-Za-z0-9](?!\w{0,31}_)"
+    r"|(?<=[A-Za-z])&(?!\w{1,31};)[A-Za-z]"
 )
 """The key of a menu's entry: &File, _File, ~File, E&xit."""
 
-_CHARSET = re.compile(rb"charset=([\w.:-]+)")
+_PO_CHARSET = re.compile(rb"charset=([\w.:-]+)")
 
 
 @dataclass(frozen=True)
@@ -81,16 +81,6 @@ def _with_accelerator(text: str, accelerator: str) -> str:
     return text[:at] + mark + text[at:]
 
 
-class PoStore(Protocol):
-    """A catalog, as translate-toolkit reads it."""
-
-    def getheaderplural(self) -> Sequence[str | None]:
-        """The number of plural forms, and the formula that chooses one."""
-        ...
-
-    def __bytes__(self) -> bytes: ...
-
-
 @dataclass(frozen=True)
 class PoDocument:
     """A catalog; `entries` are to fill, each with the forms of its msgid: one, or singular and
@@ -134,24 +124,15 @@ class PoDocument:
         return int(count) if count.isdecimal() and int(count) > 0 else 2
 
 
-def read_po(content: bytes, languages: Languages) -> PoDocument:
+def read_po_document(content: bytes, languages: Languages) -> PoDocument:
     """The catalog's entries without a translation, or with one that is fuzzy.
 
     Raises:
         DataError: it is not PO, or not in the character set that it names, or for another language.
         MissingExtraError: translate-toolkit is not installed.
     """
-    with optional_import("reading PO files", extra="documents"):
-        from translate.storage import poparser, pypo
-
-    parse, fault = pypo.pofile.parsestring, poparser.PoParseError
     _check_charset(content)  # the library would read anything as Latin-1
-    try:
-        store = parse(content)
-    except fault as error:
-        raise DataError(
-            "the file is not well-formed PO.", got=str(error), place=Location("PO")
-        ) from None
+    store = parse_po(content, "PO", "documents")
     entries = []
     for unit in store.units:
         if unit.isheader() and (code := HEADER_LANGUAGE.search(str(unit.target))):
@@ -165,12 +146,10 @@ def read_po(content: bytes, languages: Languages) -> PoDocument:
 
 def _check_charset(content: bytes) -> None:
     """Raises DataError if the bytes are not in the character set that the header names."""
-    match = _CHARSET.search(content)
+    match = _PO_CHARSET.search(content)
     named = "utf-8" if match is None or match[1] == b"CHARSET" else match[1].decode()
     try:
         content.decode(named)
-    except LookupError:
-        pass  # the library names the line
     except UnicodeDecodeError as error:
         raise DataError(
             "the file is not in the character set that it names.",
@@ -178,4 +157,11 @@ def _check_charset(content: bytes) -> None:
             got=f"byte {content[error.start]:#04x}",
             do="correct the charset in its header, or convert the file",
             place=Location("PO", content.count(b"\n", 0, error.start) + 1),
+        ) from None
+    except (LookupError, UnicodeError):  # unknown, or a codec such as "hex"
+        raise DataError(
+            "the file names a character set that is not known.",
+            got=named,
+            do="correct the charset in its header",
+            place=Location("PO"),
         ) from None

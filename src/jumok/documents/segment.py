@@ -1,7 +1,7 @@
 """A paragraph's text, and the inlines in it: emphasis, links, code, images.
 
-The places of a translation's markup are extracted from the word alignment: an element goes around
-the run of target words that most links of its own words, and fewest of the others', lead to.
+Markup is placed by the word alignment: an element goes around the run of target words that most
+links of its own words, and fewest of the others', lead to.
 """
 
 import re
@@ -16,7 +16,7 @@ from typing import NamedTuple
 BLANK = " \t\r\n\f"  # a no-break space is intentional and stays
 _WHITE = re.compile(f"[{BLANK}]+")
 
-Links = Sequence[tuple[int, int]]
+WordLinks = Sequence[tuple[int, int]]
 """Pairs of a source and a target word, counted from 0; words are what plain spaces separate."""
 
 
@@ -24,7 +24,7 @@ class Translated(NamedTuple):
     """A translation, and the links between its words and the source's; None: not known."""
 
     text: str
-    links: Links | None = None
+    links: WordLinks | None = None
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,7 @@ class Paragraph(NamedTuple):
 
 
 def paragraph(chunks: Sequence[Chunk]) -> Paragraph | None:
-    """The chunks as a segment; markup at its ends stays outside. None: there is no word in
-    it.
-    """
+    """The chunks as a segment, markup at its ends outside; None: there is no word in it."""
     first, last = 0, len(chunks)
     partner = _partners(chunks)
     while first < last:
@@ -265,8 +263,7 @@ class _Aligned:
         return start, max(start, end)
 
     def _verbatim(self, inline: Inline) -> tuple[int, int] | None:
-        """The span of frozen text, its occurrence in the target that corresponds to the
-        source's."""
+        """The span of the occurrence in the target that corresponds to the source's."""
         kept = self.source[inline.start : inline.end]
         if kept not in self._places:
             both = (self.source, self.target)
@@ -321,10 +318,10 @@ def _shared(target: str, source: str) -> int:
         return len(source)
     if any(letter.isalnum() for letter in source) or not source:
         return 0
-    return len(target) - len(target.lstrip("".join(_MARKS)))
+    return len(target) - len(target.lstrip(_MARKS))
 
 
-_MARKS = frozenset(".,;:!?…\"'“”‘’«»()[]。、，！？；：「」『』（）-–—")
+_MARKS = ".,;:!?…\"'“”‘’«»()[]。、，！？；：「」『』（）-–—"
 
 
 def rendered(

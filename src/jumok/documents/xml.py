@@ -22,15 +22,15 @@ from jumok.errors import DataError, Location, optional_import
 OPENS, CLOSES = {"bpt", "bx", "sc"}, {"ept", "ex", "ec"}  # two elements that enclose text
 
 
-def read_xliff(content: bytes, languages: Languages) -> TextDocument:
+def read_xliff_document(content: bytes, languages: Languages) -> TextDocument:
     """Reads the units without a finished translation.
 
     A new translation gets the state "needs-review-translation" (1.2) or "translated" (2).
     """
-    return _document(content, "XLIFF", partial(_xliff_slots, languages=languages))
+    return _xml_document(content, "XLIFF", partial(_xliff_slots, languages=languages))
 
 
-def read_tmx(content: bytes, languages: Languages) -> TextDocument:
+def read_tmx_document(content: bytes, languages: Languages) -> TextDocument:
     """Reads the units that have the source language and not the target language, which is added.
 
     Raises:
@@ -41,10 +41,10 @@ def read_tmx(content: bytes, languages: Languages) -> TextDocument:
             "the model's target language is not known, and a TMX file needs it.",
             do="train with data.target_language set, or translate another format",
         )
-    return _document(content, "TMX", partial(_tmx_slots, languages=languages))
+    return _xml_document(content, "TMX", partial(_tmx_slots, languages=languages))
 
 
-def _document(
+def _xml_document(
     content: bytes, name: str, slots: Callable[[str, list[Token]], Iterator[Slot]]
 ) -> TextDocument:
     with optional_import("reading XML files", extra="documents"):
@@ -60,7 +60,15 @@ def _document(
             place=Location(name, error.lineno),
         ) from None
     charset = tree.docinfo.encoding or "utf-8"
-    text = content.decode(charset)
+    try:
+        text = content.decode(charset)
+    except LookupError:  # lxml knows more of them than Python
+        raise DataError(
+            "the character set of the file is not known.",
+            got=charset,
+            do="convert the file to UTF-8",
+            place=Location(name),
+        ) from None
     in_order = sorted(slots(text, list(tokens(text))), key=lambda slot: slot.start)
     return TextDocument(text, in_order, charset, "xmlcharrefreplace")
 
@@ -70,7 +78,7 @@ def local(token: Token) -> str:
     return token.name.rpartition(":")[2]
 
 
-def chunks_of(text: str, inside: Sequence[Token]) -> list[Chunk]:
+def xml_chunks(text: str, inside: Sequence[Token]) -> list[Chunk]:
     """The parts of a segment's content."""
     chunks: list[Chunk] = []
     index = 0
@@ -115,7 +123,7 @@ class _Side:
 
 
 def _paragraph(text: str, side: _Side) -> Paragraph | None:
-    return paragraph(chunks_of(text, side.inside))
+    return paragraph(xml_chunks(text, side.inside))
 
 
 def _xliff_slots(text: str, sequence: list[Token], languages: Languages) -> Iterator[Slot]:
@@ -186,7 +194,7 @@ def _unit(text: str, unit: Token, sides: dict[str, _Side]) -> Iterator[Slot]:
     if target is not None and parts[0].number and {one.number for one in parts} <= present.keys():
         for part in parts:
             there = present[part.number]
-            content = paragraph(chunks_of(text, part.inside))
+            content = paragraph(xml_chunks(text, part.inside))
             if not unfinished and _has_text(text, there.inside):
                 continue
             begin, end = there.tags(text)
@@ -263,7 +271,7 @@ def _rebuilt(
     text: str, side: _Side, parts: Sequence[_Part], begin: str, end: str, first: int, last: int
 ) -> Iterator[Slot]:
     """A target with the segments of the source, instead of the text between two places."""
-    contents = [paragraph(chunks_of(text, part.inside)) for part in parts]
+    contents = [paragraph(xml_chunks(text, part.inside)) for part in parts]
     if not any(contents):
         return
     at = side.begin.end

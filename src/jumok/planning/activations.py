@@ -10,8 +10,7 @@ Transformer models", section 4.1.
 from functools import singledispatch
 
 from jumok.config import Config
-from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
-from jumok.config.captions import CaptionDataConfig
+from jumok.config.captioner import CaptionDataConfig, CaptionerConfig, CnnConfig, RnnDecoderConfig
 from jumok.config.causal import CausalConfig
 from jumok.config.families import CaptionConfig
 from jumok.config.masked import EncoderConfig

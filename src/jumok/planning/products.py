@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from functools import singledispatch
 
 from jumok.config import Config
-from jumok.config.captioner import CaptionerConfig, CnnConfig, RnnDecoderConfig
-from jumok.config.captions import CaptionDataConfig
+from jumok.config.captioner import CaptionDataConfig, CaptionerConfig, CnnConfig, RnnDecoderConfig
 from jumok.config.causal import CausalConfig
 from jumok.config.families import CaptionConfig, MaskedLanguageModelConfig
 from jumok.config.masked import EncoderConfig, MaskedConfig, TextClassifierConfig

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeVar
 
-from jumok.bundle.fingerprint import Origin, digest_of, fingerprint_of, together
+from jumok.bundle.fingerprint import Origin, fingerprint_of, joined_fingerprint, weights_digest
 from jumok.bundle.reading import Bundle, Precision
 from jumok.errors import BundleError, ConfigError
 from jumok.systems.device import EngineName, EnginePrecision, PrecisionName
@@ -56,7 +56,7 @@ class Contents(NamedTuple):
                         # a hook with `acts` is one of jumok, for one context
                         if getattr(each, "acts", None) is None:
                             parts += [key, each]
-        return cls(parts, digest_of(chain.from_iterable(model.buffers() for model in models)))
+        return cls(parts, weights_digest(chain.from_iterable(model.buffers() for model in models)))
 
     def holds(self, models: Sequence[Module]) -> bool:
         """Whether these models consist of the same objects."""
@@ -91,8 +91,8 @@ class System:
             BundleError: a bundle was written again after it was loaded.
         """
         if self._has_loaded_weights():
-            return together(origin.fingerprint for origin in self._origins)
-        return together(map(fingerprint_of, self._modules()))
+            return joined_fingerprint(origin.fingerprint for origin in self._origins)
+        return joined_fingerprint(map(fingerprint_of, self._modules()))
 
     @property
     def computed_by(self) -> dict[str, str]:

@@ -21,7 +21,7 @@ from torch import nn
 from jumok.attention.events import emit
 from jumok.bundle.huggingface import TOKENIZER as THEIRS
 from jumok.bundle.huggingface import refuse_other_kinds
-from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle, read_header
+from jumok.bundle.reading import CONFIG, WEIGHTS, Bundle, read_tensor_entries
 from jumok.config.masked import MaskedConfig
 from jumok.config.section import Count
 from jumok.data.pairs.batches import fill
@@ -233,7 +233,7 @@ def _fault_line(error: Exception) -> str:
 
 def _check_size(section: MaskedConfig, sizes: _Sizes, file: Path) -> None:
     """Raises a ValueError if the weights cannot be those of a model of these sizes."""
-    stored = sum(math.prod(tensor.shape) for tensor in read_header(file).values())
+    stored = sum(math.prod(tensor.shape) for tensor in read_tensor_entries(file).values())
     needed = numbers_in(section, sizes.vocab_size, 0)
     if needed > 2 * stored:
         raise ValueError(f"{stored:,} numbers, and {CONFIG} describes about {needed:,}")

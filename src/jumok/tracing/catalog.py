@@ -94,9 +94,9 @@ def check_given(family: Family, given: str) -> None:
     Raises:
         DataError: the model does not read this.
     """
-    from jumok.data.files.images import SUFFIXES
+    from jumok.data.files.images import IMAGE_SUFFIXES
 
-    if family.reads == "text" and given.lower().endswith(SUFFIXES) and _is_file(given):
+    if family.reads == "text" and given.lower().endswith(IMAGE_SUFFIXES) and _is_file(given):
         raise DataError(
             "this model reads text, and this is an image.", got=given, do="give a sentence"
         )

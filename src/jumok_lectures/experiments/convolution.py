@@ -24,8 +24,8 @@ from torch import nn
 from jumok.attention.observe import Attention, observe
 from jumok.config import AverageConfig, ScheduleConfig, TrainingConfig
 from jumok.config.pictures import ImageClassifierConfig
-from jumok.data.pictures.batches import Augmentation, PictureStream, in_order
-from jumok.data.pictures.idx import read_idx
+from jumok.data.pictures.batches import Augmentation, PictureStream, validation_pictures
+from jumok.data.pictures.corpus import read_idx
 from jumok.data.pictures.store import PictureStore
 from jumok.models.catalog import DataSizes, build
 from jumok.models.image_classifier import ImageClassifier
@@ -172,7 +172,7 @@ def fitted(
     with one_thread():
         right = sum(
             int((trained.probabilities(batch.pixels).argmax(1) == batch.labels).sum())
-            for batch in in_order(unseen, 200)
+            for batch in validation_pictures(unseen, 200)
         )
     curve = [(float(end), mean(losses[end - 20 : end])) for end in range(20, steps + 1, 20)]
     return Run(alone(trained), 100.0 * right / len(unseen), curve)
@@ -183,7 +183,7 @@ def looks(model: ImageClassifier, drawn: Drawn) -> tuple[float, float]:
     rows = np.arange(min(200, len(drawn.store)))
     seen: list[Attention] = []
     with observe(model, lambda _, attention: seen.append(attention)), one_thread():
-        for batch in in_order(drawn.store.only(rows), len(rows)):
+        for batch in validation_pictures(drawn.store.only(rows), len(rows)):
             model.probabilities(batch.pixels)
     weights = seen[0].weights[:, 0].numpy()  # picture query key
     shares = []

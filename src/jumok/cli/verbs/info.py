@@ -45,10 +45,10 @@ def facts_table(bundle: "Bundle") -> Table:
     """The description of the bundle, as two columns."""
     config, card = bundle.config, bundle.card
     stored = ", ".join(sorted({tensor.dtype for tensor in bundle.stored.values()}))
-    from jumok.bundle.card import languages
+    from jumok.bundle.card import languages_text
 
     facts = {
-        "model": f"{card.name} ({config.task}{languages(config)})",
+        "model": f"{card.name} ({config.task}{languages_text(config)})",
         "folder": str(bundle.folder),
         "parameters": f"{bundle.parameters:,} ({stored}); {bundle.size / 1e6:.1f} MB on disk",
         "precision": bundle.precision,

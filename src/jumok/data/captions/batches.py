@@ -1,7 +1,4 @@
-"""Images and their captions as tensors, batched by image.
-
-A batch has some images and several captions of each: an image is encoded once for all of them.
-"""
+"""Images and their captions as tensors; an image is encoded once for all of its captions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -243,8 +240,8 @@ class CaptionStream(NumberedUpdates[CaptionBatch]):
         return random.choice(count, self._captions, replace=False).tolist()
 
 
-def padding(batches: Sequence[CaptionRows]) -> float:
-    """The share of positions that are padding: 0 to 1."""
+def padding_of_captions(batches: Sequence[CaptionRows]) -> float:
+    """The share of positions that are padding, 0 to 1."""
     real = sum(int(batch.real.sum()) for batch in batches)
     return 1 - real / sum(batch.tokens.numel() for batch in batches)
 

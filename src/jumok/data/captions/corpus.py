@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from jumok.data.files.images import ImageSource, PictureFiles
 from jumok.data.files.tables import Column, read_tsv
-from jumok.data.report import CorpusReport, Count
+from jumok.data.report import CorpusReport, LineCount
 from jumok.errors import DataError, Location
 
 
@@ -23,8 +23,7 @@ class CaptionCorpus:
         captions: a TSV file (also .gz and .zst), one caption per row.
         images: a folder or .zip archive.
         file_column, caption_column: a number from 0, or a name in a header line. Such tables
-            usually
-            have the columns file, number, caption, without a header.
+            usually have the columns file, number, caption, without a header.
     """
 
     captions: Path
@@ -96,7 +95,7 @@ def read_captions(
             place=Location(corpus.images),
         )
     if bare:
-        count.dropped[NO_CAPTION] = Count(len(bare))  # images have no line
+        count.dropped[NO_CAPTION] = LineCount(len(bare))  # images have no line
     if not captions_of:
         raise DataError("there is no captioned image.", place=Location(corpus.captions))
     return [Captioned(name, tuple(captions), first[name]) for name, captions in captions_of.items()]

@@ -1,10 +1,8 @@
 """Images as arrays on disk: read and scaled once, and memory-mapped (`jumok.data.store`).
 
-A model's input for an image is one array of a fixed shape: its pixels at the model's size, or
-precomputed features.
+A model's input for an image is one array: its pixels at the model's size, or its features.
 """
 
-import hashlib
 import io
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -15,18 +13,15 @@ from tokenize import TokenError
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load
 
 from jumok.data.files.damage import ANYTHING
-from jumok.data.files.images import PictureFiles, read_image, resize
-from jumok.data.store import StoreWriter, cached_store
+from jumok.data.files.images import PictureFiles, content_digest, content_of, read_image, resize
+from jumok.data.store import Array, StoreWriter, cached_store
 from jumok.errors import DataError, Location
 
 FEATURE_SUFFIXES = (".npy", ".safetensors")
-
-Array = npt.NDArray[np.generic]
 
 
 class InputReader(NamedTuple):
@@ -127,7 +122,7 @@ class FeatureSource:
         return len(self._files)
 
     def content(self, name: str) -> bytes:
-        return self._files[self._stem(name)].read_bytes()
+        return content_of(self._files[self._stem(name)])
 
     def place(self, name: str) -> str:
         return str(self._files[self._stem(name)])
@@ -146,7 +141,7 @@ class Item(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Inputs:
+class StoredInputs:
     """Arrays on disk.
 
     Attributes:
@@ -163,7 +158,7 @@ class Inputs:
 
 def store_inputs(
     items: Iterable[Item], reader: InputReader, cache: Path, *, skip: bool = False
-) -> Inputs:
+) -> StoredInputs:
     """The arrays of all items, from the cache if the same files were read before.
 
     Args:
@@ -174,10 +169,10 @@ def store_inputs(
             written.
     """
     items = list(items)
-    contents = [hashlib.sha256(item.source.content(item.name)).hexdigest() for item in items]
+    contents = [content_digest(item.source, item.name) for item in items]
     identity = ["inputs", reader.shape, reader.kind, skip, contents]
 
-    fill = partial(_write, items, reader, skip)
+    fill = partial(_write_inputs, items, reader, skip)
     with cached_store(cache, identity, fill) as store:
         rows = np.array(store.about["kept"], dtype=np.int64)
         if rows[0] < 0 or rows[-1] >= len(items) or (np.diff(rows) <= 0).any():
@@ -185,10 +180,10 @@ def store_inputs(
         values = store.rows("values", reader.kind, reader.shape)
         if len(values) != len(rows):
             raise ValueError(f"values does not hold {len(rows)} rows")
-        return Inputs(values, tuple(rows.tolist()), tuple(store.about["faults"]), store.key)
+        return StoredInputs(values, tuple(rows.tolist()), tuple(store.about["faults"]), store.key)
 
 
-def _write(
+def _write_inputs(
     items: list[Item], reader: InputReader, skip: bool, writer: StoreWriter
 ) -> dict[str, object]:
     rows, faults = [], []

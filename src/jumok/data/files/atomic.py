@@ -34,7 +34,7 @@ def working_folder(path: Path) -> Iterator[Path]:
 def atomic_folder(folder: Path) -> Iterator[Path]:
     """A folder to write into, which is renamed to `folder` when the block succeeds.
 
-    Of several processes that write the same folder, the first to finish determines its content.
+    Of several processes that write it, the first to finish determines its content.
     """
     with working_folder(folder) as partial:
         yield partial
@@ -51,9 +51,7 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_file(file: Path) -> Iterator[Path]:
-    """The path to write to, so that `file` is written atomically.
-
-    A link stays, and its target is written. What `is_direct` is written to directly.
+    """The path to write to, so that `file`, or the target of a link, is written atomically.
 
     Raises:
         DataError: the file cannot be written.
@@ -137,10 +135,7 @@ def force_to_disk(path: Path) -> None:
 
 
 def partial_of(path: Path) -> Path:
-    """The temporary name under which this process writes `path`.
-
-    It contains the machine (as a checksum) and the process, so that `sweep` finds leftovers.
-    """
+    """The temporary name under which this process writes `path`, and `sweep` finds it."""
     return path.with_name(f".{path.name[:200]}.writing-{_machine()}-{os.getpid()}")
 
 

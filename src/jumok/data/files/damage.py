@@ -11,9 +11,7 @@ ANYTHING = (
     *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError),
     *(RecursionError, NotImplementedError, EOFError, OSError, SyntaxError, struct.error),
 )
-"""The exceptions that a parser may raise on damaged files. MemoryError, an interrupt and jumok's
-own errors are not among them.
-"""
+"""The exceptions that a parser may raise on damaged files."""
 
 
 def damaged(file: Path | str, kind: str, error: Exception) -> DataError:

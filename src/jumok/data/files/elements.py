@@ -1,6 +1,6 @@
 """The untyped objects of lxml and translate-toolkit, as protocols."""
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Protocol, runtime_checkable
 
 
@@ -67,16 +67,26 @@ class XmlElement(Protocol):
 
 
 @runtime_checkable
+class PoText(Protocol):
+    """A text of an entry, with its plural forms."""
+
+    @property
+    def strings(self) -> "Sequence[str]": ...
+
+
+@runtime_checkable
 class PoUnit(Protocol):
-    """An entry of a PO file: strings with their plural forms; its line is from 1."""
+    """An entry of a PO file; its line is from 1."""
 
     target: str
 
     @property
-    def source(self) -> str: ...
+    def source(self) -> PoText: ...
 
     @property
     def line_number(self) -> int: ...
+
+    def hasplural(self) -> bool: ...
 
     def isheader(self) -> bool: ...
 
@@ -87,3 +97,16 @@ class PoUnit(Protocol):
     def istranslated(self) -> bool: ...
 
     def markfuzzy(self) -> None: ...
+
+
+@runtime_checkable
+class PoStore(Protocol):
+    """A PO file."""
+
+    units: "Sequence[PoUnit]"
+
+    def getheaderplural(self) -> "Sequence[str | None]":
+        """The number of plural forms, and the formula that chooses one."""
+        ...
+
+    def __bytes__(self) -> bytes: ...

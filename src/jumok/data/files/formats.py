@@ -90,11 +90,11 @@ MARKUP: dict[str, FileKind] = {
 }
 """Formats that are text, but not plain sentences."""
 
-KINDS = BINARY | MARKUP
+FILE_KINDS = BINARY | MARKUP
 
 PLAIN_TEXT = "plain text in UTF-8"
 
-SUFFIXES = {
+KIND_OF_SUFFIX = {
     "htm": "html",
     "xhtml": "html",
     "xlf": "xliff",
@@ -170,7 +170,7 @@ def bare_name(file: Path) -> str:
 def kind_of_name(file: Path) -> str | None:
     """The format by the name; None: plain text, or an unknown suffix."""
     suffix = Path(bare_name(file)).suffix.removeprefix(".").lower()
-    return SUFFIXES.get(suffix, suffix if suffix in names("format") else None)
+    return KIND_OF_SUFFIX.get(suffix, suffix if suffix in names("format") else None)
 
 
 def kind_of_bytes(head: bytes) -> str | None:
@@ -233,11 +233,11 @@ def check_text(file: Path, head: bytes, *, plain: bool) -> None:
 
 def refusal(file: Path, kind: str, expected: str = PLAIN_TEXT) -> DataError:
     """The error for a file of this format where something else is expected."""
-    name, do = KINDS[kind]
+    name, do = FILE_KINDS[kind]
     insist = (
         '; if these are plain lines nevertheless: format = "text" in a recipe, '
         "--format lines of translate, or another name"
-        if kind in MARKUP and expected is PLAIN_TEXT
+        if kind in MARKUP and expected == PLAIN_TEXT
         else ""
     )
     return DataError(

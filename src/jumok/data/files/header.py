@@ -17,7 +17,7 @@ SIZES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, 
     "U64": 8, "U32": 4, "U16": 2, "U8": 1, "BOOL": 1
 }  # fmt: skip
 """Bytes of a number of each type."""
-KINDS: dict[str, np.dtype[np.generic]] = {
+DTYPES: dict[str, np.dtype[np.generic]] = {
     name: np.dtype("?" if name == "BOOL" else f"<{name[0].lower()}{size}")
     for name, size in SIZES.items()
     if name != "BF16"

@@ -1,11 +1,11 @@
 """Image files as arrays: red, green and blue of one byte each.
 
 Greyscale becomes three equal channels; transparency is composed onto white; CMYK is converted
-without a colour profile; 16 bits are rounded to 8; the EXIF orientation is applied. A file is
-refused before its pixels are decoded if its sides or its area are beyond the limits: a
-"decompression bomb" of a few kilobytes would fill the memory.
+without a colour profile; 16 bits are rounded to 8; the EXIF orientation is applied. A file beyond
+the limits is refused before its pixels are decoded (a "decompression bomb").
 """
 
+import hashlib
 import io
 import lzma
 import unicodedata
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 Pixels: TypeAlias = UInt8[np.ndarray, "height width 3"]
 
 LONGEST_SIDE = 16_384  # pixels
-MOST_BYTES = 1 << 30  # of a file: the pixels of the largest image take a fifth of it
+MOST_IMAGE_BYTES = 1 << 30  # of a file: the pixels of the largest image take a fifth of it
 MOST_PIXELS = 64_000_000  # 192 MB decoded; the largest sensors in common use have 50 million
 # Formats that are decoded without executing anything (PostScript is a program).
-FORMATS = ("JPEG", "PNG", "GIF", "BMP", "WEBP", "TIFF", "PPM")
+IMAGE_FORMATS = ("JPEG", "PNG", "GIF", "BMP", "WEBP", "TIFF", "PPM")
 HEIF = (b"heic", b"heix", b"hevc", b"mif1", b"msf1", b"avif")
-SUFFIXES = (
+IMAGE_SUFFIXES = (
     *(".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff"),
     *(".ppm", ".pgm", ".pbm"),
 )
@@ -45,8 +45,7 @@ def read_image(source: Path | bytes, name: str = "") -> Pixels:
     """The pixels of an image, from the top left; 0 is black, 255 is white.
 
     Args:
-        source: a file, "archive.zip/member.jpg", or a file's bytes. Many members of one archive are
-            read faster through an `ImageSource`.
+        source: a file, "archive.zip/member.jpg", or a file's bytes.
         name: its name in errors; empty: the path.
 
     Raises:
@@ -54,8 +53,8 @@ def read_image(source: Path | bytes, name: str = "") -> Pixels:
         MissingExtraError: Pillow is not installed.
     """
     if isinstance(source, bytes):
-        return _decode(source, name or "the picture")
-    return _decode(content_of(source), name or str(source))
+        return _decode_image(source, name or "the picture")
+    return _decode_image(content_of(source), name or str(source))
 
 
 def content_of(path: Path) -> bytes:
@@ -66,7 +65,7 @@ def content_of(path: Path) -> bytes:
     """
     archive = archive_of(path)
     if archive is not None and archive.is_file():
-        return ImageSource(archive).content(str(path.relative_to(archive)))
+        return ImageSource(archive).content(path.relative_to(archive).as_posix())
     return _content(path)
 
 
@@ -109,7 +108,7 @@ class ImageSource:
     """The images of a folder or of a zip archive, by their names in it.
 
     Names are paths with "/", in NFC: an archive made on macOS has them decomposed. Files whose
-    suffix is not in SUFFIXES are ignored.
+    suffix is not in IMAGE_SUFFIXES are ignored.
 
     Raises:
         DataError: there is no such folder or archive, or the archive is damaged.
@@ -129,7 +128,7 @@ class ImageSource:
                 do="check the spelling (names are case-sensitive)",
                 place=Location(path),
             )
-        names = [member for member in members if member.lower().endswith(SUFFIXES)]
+        names = [member for member in members if member.lower().endswith(IMAGE_SUFFIXES)]
         # Archives from macOS have a metadata file for each file in this folder.
         names = [member for member in names if not member.startswith("__MACOSX/")]
         self._files = {unicodedata.normalize("NFC", member): member for member in sorted(names)}
@@ -145,8 +144,7 @@ class ImageSource:
         return len(self._files)
 
     def read(self, name: str) -> Pixels:
-        """The pixels of one image; errors as of `content` and `read_image`."""
-        return _decode(self.content(name), self.place(name))
+        return _decode_image(self.content(name), self.place(name))
 
     def place(self, name: str) -> str:
         return str(self.path / name)
@@ -192,6 +190,14 @@ class ImageSource:
         return self._archive.namelist()
 
 
+def content_digest(files: PictureFiles, name: str) -> str:
+    """The SHA-256 of an image's file; "" if it cannot be read, which using it reports."""
+    try:
+        return hashlib.sha256(files.content(name)).hexdigest()
+    except DataError:
+        return ""
+
+
 def _content(path: Path) -> bytes:
     try:
         _check_bytes(path.stat().st_size, path)
@@ -215,21 +221,21 @@ def _content(path: Path) -> bytes:
 
 
 def _check_bytes(size: int, path: Path) -> None:
-    if size > MOST_BYTES:
+    if size > MOST_IMAGE_BYTES:
         raise DataError(
             "the file is too large for an image.",
-            expected=f"at most {MOST_BYTES:,} bytes",
+            expected=f"at most {MOST_IMAGE_BYTES:,} bytes",
             got=f"{size:,}",
             place=Location(path),
             known=("faultFileTooLarge",),
         )
 
 
-def _decode(content: bytes, name: str) -> Pixels:
-    image = _opened(content, name)
+def _decode_image(content: bytes, name: str) -> Pixels:
+    image = _open_image(content, name)
     try:
         image.load()
-        upright = _turned(image)
+        upright = _upright(image)
         if image.mode.startswith("I"):
             return _rounded(np.asarray(upright), name)
         if image.mode in ("LA", "PA", "RGBA") or "transparency" in image.info:
@@ -258,7 +264,7 @@ def _decode(content: bytes, name: str) -> Pixels:
     )
 
 
-def _opened(content: bytes, name: str) -> "Picture":
+def _open_image(content: bytes, name: str) -> "Picture":
     """The image after reading its header, and not its pixels."""
     with optional_import("reading images", extra="images"):
         from PIL import Image
@@ -267,33 +273,33 @@ def _opened(content: bytes, name: str) -> "Picture":
     try:
         with warnings.catch_warnings():  # Pillow's warnings are checked below
             warnings.simplefilter("ignore", warned)
-            image: Picture = Image.open(io.BytesIO(content), formats=FORMATS)
+            image: Picture = Image.open(io.BytesIO(content), formats=IMAGE_FORMATS)
     except too_many as error:
-        raise _too_large(str(error), name) from None
+        raise _too_many_pixels(str(error), name) from None
     except DAMAGE:
         heif = content[4:8] == b"ftyp" and content[8:12] in HEIF
         raise DataError(
             "the file is not an image." if content else "the file is empty.",
-            expected=f"one of {', '.join(FORMATS)}",
+            expected=f"one of {', '.join(IMAGE_FORMATS)}",
             got="HEIC or AVIF, as from a phone"
             if heif
-            else f"{len(content):,} bytes that begin with {_shown(content[:8])}",
+            else f"{len(content):,} bytes that begin with {_as_text(content[:8])}",
             do="convert it to JPEG, for example with heif-convert or pillow-heif" if heif else None,
             place=Location(name),
             known=("faultPhone" if heif else "faultNotImage" if content else "faultNoBytes",),
         ) from None
     if max(image.size) > LONGEST_SIDE or image.width * image.height > MOST_PIXELS:
-        raise _too_large(f"{image.width:,} x {image.height:,} pixels", name)
+        raise _too_many_pixels(f"{image.width:,} x {image.height:,} pixels", name)
     return image
 
 
-def _shown(content: bytes) -> str:
+def _as_text(content: bytes) -> str:
     """The bytes as text where they are text, otherwise as numbers."""
     text = content.decode("ascii", "replace")
     return repr(text) if text.isprintable() and text.isascii() else content.hex(" ")
 
 
-def _too_large(got: str, name: str) -> DataError:
+def _too_many_pixels(got: str, name: str) -> DataError:
     return DataError(
         "the image is too large to decode.",
         expected=f"sides of at most {LONGEST_SIDE:,} pixels, and {MOST_PIXELS:,} pixels in all",
@@ -304,7 +310,7 @@ def _too_large(got: str, name: str) -> DataError:
     )
 
 
-def _turned(image: "Picture") -> "Picture":
+def _upright(image: "Picture") -> "Picture":
     """The image in its EXIF orientation; unchanged if that cannot be read."""
     try:
         with optional_import("reading images", extra="images"):

@@ -8,8 +8,7 @@ A prepared corpus is a folder on a disk or in an object store:
     shard-000000.safetensors    the token ids of some of the pairs (jumok.data.pairs.store)
     ...
 
-It names every file with its size and SHA-256, and how many pairs and tokens each shard has, so that
-a plan of training needs no shard.
+It names every file with its size and SHA-256, and how many pairs and tokens each shard has.
 """
 
 import hashlib
@@ -26,7 +25,7 @@ from jumok.errors import DataError, Location
 from jumok.json_types import JsonObject
 
 MANIFEST, TOKENIZER, VALIDATION = "manifest.json", "tokenizer.model", "validation.tsv"
-VERSION = 2
+MANIFEST_VERSION = 2
 KIND = "jumok pairs"
 
 # The name of a file: a path could lead out of the corpus.
@@ -127,8 +126,13 @@ def write_manifest_file(folder: Path, manifest: Manifest) -> None:
     Raises:
         DataError: the disk refuses.
     """
-    content = {"kind": KIND, "version": VERSION, "pairs": manifest.pairs, **manifest.model_dump()}
-    described = {**content, "sha256": _digest_of(content)}
+    content = {
+        "kind": KIND,
+        "version": MANIFEST_VERSION,
+        "pairs": manifest.pairs,
+        **manifest.model_dump(),
+    }
+    described = {**content, "sha256": _digest_of_json(content)}
     text = json.dumps(described, ensure_ascii=False, indent=1)
     try:
         write_durably(folder / MANIFEST, f"{text}\n".encode())
@@ -151,16 +155,17 @@ def parse_manifest(content: bytes, place: Location) -> Manifest:
         raise _no_manifest(place, "no JSON, or none of a corpus") from None
     if kind != KIND or not isinstance(version, int):
         raise _no_manifest(place, f"{kind!r}, version {version!r}")
-    if version != VERSION:
+    newer = version > MANIFEST_VERSION
+    if version != MANIFEST_VERSION:
         raise DataError(
-            f"the prepared corpus is of {'a newer' if version > VERSION else 'an older'} version.",
-            expected=f"version {VERSION}",
+            f"the prepared corpus is of {'a newer' if newer else 'an older'} version.",
+            expected=f"version {MANIFEST_VERSION}",
             got=f"version {version}",
-            do="update jumok" if version > VERSION else "prepare it again: jumok prepare",
+            do="update jumok" if newer else "prepare it again: jumok prepare",
             place=place,
         )
     written = described.pop("sha256", None)
-    if written != (digest := _digest_of({"kind": kind, "version": version, **described})):
+    if written != (digest := _digest_of_json({"kind": kind, "version": version, **described})):
         raise DataError(
             "the manifest has changed since it was written.",
             expected=f"SHA-256 {written}, according to itself",
@@ -190,7 +195,7 @@ def parse_manifest(content: bytes, place: Location) -> Manifest:
 _OBJECT = TypeAdapter(JsonObject)
 
 
-def _digest_of(content: JsonObject) -> str:
+def _digest_of_json(content: JsonObject) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

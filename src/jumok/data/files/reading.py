@@ -12,17 +12,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from jumok.data.files.formats import HEAD, check_text
 from jumok.data.report import CorpusReport
 from jumok.errors import DataError, Location, optional_import
+
+Element = TypeVar("Element")
 
 BLOCK = 1 << 20
 # Line separators of str.splitlines and most editors, except \n.
 LINE_BREAKS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 SPACES = str.maketrans(dict.fromkeys(LINE_BREAKS + "\n", " "))
 MENDED = "line break inside a line replaced by a space"
+
+
+def nonempty(items: Iterator[Element], error: DataError) -> Iterator[Element]:
+    """The items; raises `error` if there are none."""
+    first = next(items, None)
+    if first is None:
+        raise error
+    yield first
+    yield from items
 
 
 def one_line(text: str, report: CorpusReport | None, number: int) -> str:
@@ -62,13 +73,13 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
         raise DataError("the file cannot be read (permission denied).", place=place) from None
     except OSError as error:  # a name too long, links in a cycle, a missing device
         if isinstance(error, gzip.BadGzipFile):
-            raise _damaged(error, place) from None
+            raise _damaged_archive(error, place) from None
         raise DataError("the file cannot be read.", got=str(error.strerror), place=place) from None
     except (EOFError, zlib.error) as error:
-        raise _damaged(error, place) from None
+        raise _damaged_archive(error, place) from None
 
 
-def _damaged(error: Exception, place: Location) -> DataError:
+def _damaged_archive(error: Exception, place: Location) -> DataError:
     return DataError(
         "the compressed file is damaged or truncated.",
         got=str(error),
@@ -155,14 +166,16 @@ def read_line_blocks(
         # Whole lines of about a block each: decoding and normalising many lines at once costs a
         # tenth of doing it line by line, and NFC never reaches across a \n.
         while block := b"".join(stream.readlines(BLOCK)):
-            text = _text(block, path, number, offset, report)
+            text = _decode_lines(block, path, number, offset, report)
             lines = _split(text.removeprefix("\ufeff") if offset == 0 else text, number, report)
             yield lines
             number += len(lines)
             offset += len(block)
 
 
-def _text(block: bytes, path: Path, number: int, offset: int, report: CorpusReport | None) -> str:
+def _decode_lines(
+    block: bytes, path: Path, number: int, offset: int, report: CorpusReport | None
+) -> str:
     """The block as text; a damaged line is empty if such lines are to be left out."""
     try:
         return _decode(block, path, number, offset)
@@ -181,11 +194,7 @@ def _text(block: bytes, path: Path, number: int, offset: int, report: CorpusRepo
 
 
 def _decode(block: bytes, path: Path, number: int, offset: int) -> str:
-    """`number` lines and `offset` bytes of the file precede this block.
-
-    Raises:
-        DataError: the block is not UTF-8, or has a NUL byte.
-    """
+    """The block, before which the file has `number` lines and `offset` bytes."""
     try:
         text = block.decode("utf-8")
     except UnicodeDecodeError as error:

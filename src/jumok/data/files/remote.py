@@ -1,8 +1,7 @@
 """The files of a prepared corpus, in a folder or at an address.
 
-An address is a URL: s3://, gs://, http:// or whatever else fsspec reads. Its files are copied into
-the cache, some shards ahead of training. Every file is checked against the manifest before it is
-used.
+An address is a URL that fsspec reads: s3://, gs://, http://, ... Its files are copied into the
+cache, some shards ahead of training. Every file is checked against the manifest.
 """
 
 import time
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     import fsspec
 
 
-Result = TypeVar("Result")
+Read = TypeVar("Read")
 
 TRIES, PAUSE = 3, 1.0  # a server that fails is asked again after 1 and 2 seconds
 DOWNLOADS = 4  # at the same time
@@ -52,14 +51,9 @@ class CorpusFiles(Protocol):
         ...
 
 
-def is_address(where: str) -> bool:
-    """Whether this is a URL, and no path."""
-    return "://" in where
-
-
 def corpus_files(where: str, cache: Path) -> CorpusFiles:
     """The files of the corpus in this folder, or at this address; copies go into the cache."""
-    return RemoteFiles(where, cache) if is_address(where) else LocalFiles(Path(where))
+    return RemoteFiles(where, cache) if "://" in where else LocalFiles(Path(where))
 
 
 class LocalFiles:
@@ -231,7 +225,7 @@ def _download(address: str, record: FileRecord, to: Path) -> None:
     _compare(to, record, Location(address))
 
 
-def _tried(read: Callable[[], Result], address: str) -> Result:
+def _tried(read: Callable[[], Read], address: str) -> Read:
     """What `read` returns; a server or a connection that fails is tried again."""
     for last in range(1, TRIES + 1):
         try:

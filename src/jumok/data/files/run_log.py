@@ -40,10 +40,9 @@ def number_in(record: LogRecord, name: str) -> int | float | None:
 
 
 def read_log(path: Path, damaged: list[int] | None = None) -> Iterator[LogRecord]:
-    """The records of a log.
+    """The records of a log, without a truncated last line.
 
-    A last line that a kill truncated is left out, and so is any other line that is not a record,
-    for example after a power cut or a manual edit; `damaged` receives their numbers (from 1).
+    Other lines that are no records are left out too; `damaged` receives their numbers (from 1).
     """
     if not path.exists():
         return

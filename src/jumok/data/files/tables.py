@@ -1,8 +1,8 @@
 """Files with columns: TSV, CSV, JSON lines, Parquet.
 
-A reader of a format is a function (file, columns, report) -> rows: it reads the named columns of a
-file, row by row, counts in the report what it had to change or leave out, and raises errors that
-name the file and the line. `jumok.parts` lists the readers by the names of their formats.
+A reader of a format is a function (file, columns, report) -> rows: it reads the columns row by row,
+counts in the report what it changes or leaves out, and raises errors that name the file and the
+line. `jumok.parts` lists the readers by the names of their formats.
 """
 
 import csv
@@ -48,13 +48,13 @@ def read_tsv(file: Path, columns: Columns, report: CorpusReport | None = None) -
     Columns are numbers from 0 in a file without a header, or names in the file's first line.
     """
     lines = enumerate(read_lines(file, report), start=1)
-    header = next(lines, (1, ""))[1].split("\t") if _named(columns) else []
+    header = next(lines, (1, ""))[1].split("\t") if _any_named(columns) else []
     numbers = [_column(file, header, column) for column in columns]
     needed = max(numbers) + 1
     for number, line in lines:
         row = line.split("\t")
         if len(row) < needed:
-            _damaged(_too_few(row, needed, "tabs", Location(file, number)), report)
+            _count_damaged(_too_few(row, needed, "tabs", Location(file, number)), report)
             continue
         yield Row(tuple(row[column] for column in numbers), number)
 
@@ -75,12 +75,12 @@ def read_tsv_columns(
             whole = np.array([len(row) >= needed for row in rows])
             for place in np.flatnonzero(~whole).tolist():
                 line = int(numbers[place])
-                _damaged(_too_few(rows[place], needed, "tabs", Location(file, line)), report)
+                _count_damaged(_too_few(rows[place], needed, "tabs", Location(file, line)), report)
             rows, numbers = list(compress(rows, whole)), numbers[whole]
         yield [[row[column] for row in rows] for column in columns], numbers
 
 
-def _named(columns: Columns) -> bool:
+def _any_named(columns: Columns) -> bool:
     """Whether a column is given by its name, which a header line must have."""
     return any(isinstance(column, str) for column in columns)
 
@@ -94,7 +94,7 @@ def _too_few(row: list[str], needed: int, marks: str, place: Location) -> DataEr
     )
 
 
-def _damaged(error: DataError, report: CorpusReport | None) -> None:
+def _count_damaged(error: DataError, report: CorpusReport | None) -> None:
     """Counts the row in the report; without one, or if it does not skip rows, raises the error."""
     if report is None or error.place is None or error.place.line is None:
         raise error
@@ -123,13 +123,13 @@ def read_csv(file: Path, columns: Columns, report: CorpusReport | None = None) -
     # The reader joins the lines of a quoted field with their line ends.
     rows = csv.reader((f"{line}\n" for line in read_lines(file, report)), strict=True)
     try:
-        header = [cell.strip() for cell in next(rows, [])] if _named(columns) else []
+        header = [cell.strip() for cell in next(rows, [])] if _any_named(columns) else []
         numbers = [_column(file, header, column) for column in columns]
         needed = max(numbers) + 1
         for row in rows:
             if len(row) < needed:
                 place = Location(file, rows.line_num)
-                _damaged(_too_few(row, needed, "commas", place), report)
+                _count_damaged(_too_few(row, needed, "commas", place), report)
                 continue
             cells = (row[column].replace("\n", " ").strip() for column in numbers)
             yield Row(tuple(cells), rows.line_num)
@@ -146,15 +146,15 @@ def read_jsonl(file: Path, columns: Columns, report: CorpusReport | None = None)
     for number, line in enumerate(read_lines(file, report), start=1):
         place = Location(file, number)
         try:
-            record = _record(line, place)
-            texts = [_text(record, key, place) for key in columns]
+            record = _json_object(line, place)
+            texts = [_text_under(record, key, place) for key in columns]
         except DataError as error:
-            _damaged(error, report)
+            _count_damaged(error, report)
             continue
         yield Row(tuple(one_line(text, report, number) for text in texts), number)
 
 
-def _record(line: str, place: Location) -> dict[str, object]:
+def _json_object(line: str, place: Location) -> dict[str, object]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -166,7 +166,7 @@ def _record(line: str, place: Location) -> dict[str, object]:
     return record
 
 
-def _text(record: Mapping[str, object], key: Column, place: Location) -> str:
+def _text_under(record: Mapping[str, object], key: Column, place: Location) -> str:
     value = _digits(record.get(str(key)))
     if isinstance(value, str) and LONE.search(value):
         raise DataError(
@@ -196,18 +196,18 @@ def read_parquet(file: Path, columns: Columns, report: CorpusReport | None = Non
         # Parquet is read from its end, so a compressed one has to be decompressed whole.
         seekable = stream if file.suffix == ".parquet" else io.BytesIO(stream.read())
         number = 0
-        for cells_of in _batches(seekable, file, columns):
+        for cells_of in _parquet_columns(seekable, file, columns):
             for row in zip(*cells_of, strict=True):
                 number += 1
                 try:
-                    cells = [_cell(_digits(cell), file, number) for cell in row]
+                    cells = [_parquet_text(_digits(cell), file, number) for cell in row]
                 except DataError as error:
-                    _damaged(error, report)
+                    _count_damaged(error, report)
                     continue
                 yield Row(tuple(one_line(cell, report, number) for cell in cells), number)
 
 
-def _batches(
+def _parquet_columns(
     stream: BinaryIO | io.BytesIO, file: Path, requested: Columns
 ) -> Iterator[list[list[object]]]:
     with reading_as("Parquet", file):
@@ -235,7 +235,7 @@ def _batches(
         yield cells
 
 
-def _cell(value: object, file: Path, number: int) -> str:
+def _parquet_text(value: object, file: Path, number: int) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):

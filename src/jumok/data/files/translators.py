@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from jumok.data.files.damage import ANYTHING, damaged
-from jumok.data.files.elements import PoUnit, XmlElement
+from jumok.data.files.elements import PoStore, PoUnit, XmlElement
 from jumok.data.files.reading import one_line, open_bytes, read_lines
 from jumok.data.files.tables import Column, Columns, Row, Rows
 from jumok.data.report import CorpusReport
@@ -18,7 +18,7 @@ UNFINISHED = {"new", "needs-translation", "initial"}
 """States of an XLIFF target that is no translation yet."""
 HEADER_LANGUAGE = re.compile(r"^Language:[ \t]*(\S+)", re.MULTILINE)
 """The language of the translations in the header of a PO file."""
-LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 def read_tmx(file: Path, columns: Columns, report: CorpusReport | None = None) -> Rows:
@@ -55,11 +55,7 @@ def read_tmx(file: Path, columns: Columns, report: CorpusReport | None = None) -
 def _elements(
     stream: BinaryIO, file: Path, kind: str, names: Sequence[str], opening: Sequence[str] = ()
 ) -> Iterator[XmlElement]:
-    """The elements of some names, one by one, since a file can exceed the memory.
-
-    Args:
-        opening: elements that are returned when they begin, without their content.
-    """
+    """The elements of some names one by one; those of `opening` when they begin, and empty."""
     with optional_import(f"reading {kind} files", extra="formats"):
         from lxml import etree
     events = etree.iterparse(
@@ -107,25 +103,27 @@ def _variants(unit: XmlElement) -> dict[str, str]:
     texts: dict[str, str] = {}
     for variant in unit.iterfind("{*}tuv"):
         segment = variant.find("{*}seg")
-        code = variant.get(LANGUAGE) or variant.get("lang") or ""
+        code = variant.get(XML_LANGUAGE) or variant.get("lang") or ""
         if segment is not None:
-            texts.setdefault(_code(code), _text_of(segment))
+            texts.setdefault(_canonical_code(code), _text_of(segment))
     return texts
 
 
 def _variant(variants: dict[str, str], language: str) -> str | None:
     """The text of the exact code, or of the first that starts with it."""
     close = (text for other, text in variants.items() if is_language(other, language))
-    return variants.get(_code(language), next(close, None))
+    return variants.get(_canonical_code(language), next(close, None))
 
 
-def _code(language: str) -> str:
+def _canonical_code(language: str) -> str:
     return language.lower().replace("_", "-")
 
 
 def is_language(code: str, language: str) -> bool:
     """Whether a code is that of a language: "en" also stands for "en-GB" and "EN_us"."""
-    return _code(code) == _code(language) or _code(code).startswith(f"{_code(language)}-")
+    return _canonical_code(code) == _canonical_code(language) or _canonical_code(code).startswith(
+        f"{_canonical_code(language)}-"
+    )
 
 
 def local_name(element: XmlElement) -> str:
@@ -162,7 +160,7 @@ def read_xliff(file: Path, columns: Columns, report: CorpusReport | None = None)
             line = element.sourceline
             if local_name(element) not in units:
                 exchanged |= _exchanged(file, element, languages)
-            elif (sides := _sides(element)) is not None:
+            elif (sides := _source_and_target(element)) is not None:
                 texts = [one_line(text, report, line) for text in sides]
                 yield Row((texts[exchanged], texts[not exchanged]), line)
             elif report:
@@ -189,7 +187,7 @@ def _exchanged(file: Path, element: XmlElement, languages: tuple[Column, Column]
     )
 
 
-def _sides(unit: XmlElement) -> list[str] | None:
+def _source_and_target(unit: XmlElement) -> list[str] | None:
     """The texts of source and target; None without a translation."""
     source, target = unit.find("{*}source"), unit.find("{*}target")
     if source is None or target is None:
@@ -208,7 +206,7 @@ def read_po(file: Path, columns: Columns, report: CorpusReport | None = None) ->
     """
     source, target = _two_sides(file, columns)
     # Read as UTF-8 here: the library would guess, and read damaged bytes as Latin-1.
-    units = _po_units("\n".join(read_lines(file, report)).encode(), file)
+    units = parse_po("\n".join(read_lines(file, report)).encode(), file, "formats").units
     exchanged = _is_written_in(units, source) and not _is_written_in(units, target)
     for unit in units:
         if unit.isheader() or unit.isobsolete():
@@ -223,12 +221,22 @@ def read_po(file: Path, columns: Columns, report: CorpusReport | None = None) ->
         yield Row((sides[exchanged], sides[not exchanged]), line)
 
 
-def _po_units(content: bytes, file: Path) -> Sequence[PoUnit]:
-    with optional_import("reading PO files", extra="formats"):
+def parse_po(content: bytes, file: Path | str, extra: str) -> PoStore:
+    """The entries of a PO file.
+
+    Args:
+        file: its name in errors.
+        extra: the one that brings translate-toolkit.
+
+    Raises:
+        DataError: it is not PO.
+        MissingExtraError: translate-toolkit is not installed.
+    """
+    with optional_import("reading PO files", extra=extra):
         from translate.storage import poparser, pypo
     parse, fault = pypo.pofile.parsestring, poparser.PoParseError
     try:
-        units: Sequence[PoUnit] = parse(content).units
+        store: PoStore = parse(content)
     except fault as error:
         line = re.search(r"on line (\d+)", str(error))
         raise DataError(
@@ -238,7 +246,7 @@ def _po_units(content: bytes, file: Path) -> Sequence[PoUnit]:
         ) from None
     except ANYTHING as error:
         raise damaged(file, "PO", error) from error
-    return units
+    return store
 
 
 def _two_sides(file: Path, columns: Columns) -> tuple[Column, Column]:

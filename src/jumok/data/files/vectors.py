@@ -7,8 +7,8 @@ The format of a file is determined by its contents, not by its name:
     word2vec binary                the header, then words and float32 numbers
     fastText .bin                  begins with its own magic number
 
-gensim reads them (the extra `vectors`). Before it does, the shape of the file is checked here:
-gensim trusts the header, keeps the first of equal words, and names no line.
+gensim reads them (the extra `vectors`). It trusts the header, keeps the first of equal words, and
+names no line; so the shape of the file is checked before.
 """
 
 import codecs
@@ -120,16 +120,16 @@ def _check_text(path: Path, header: bool) -> None:
         lines: dict[bytes, int] = {}
         for number, line in enumerate(stream, start=1 + header):
             word, _, numbers = line.rstrip().partition(b" ")
-            found = numbers.count(b" ") + 1 if numbers else 0
-            if found != (width or found) or not found:
+            columns = numbers.count(b" ") + 1 if numbers else 0
+            if columns != (width or columns) or not columns:
                 raise DataError(
                     "this row has a different number of columns.",
                     expected=f"a word and {width or 'its'} numbers, with single spaces between",
-                    got=f"{found} numbers: {_shown(line)}",
+                    got=f"{columns} numbers: {_excerpt(line)}",
                     do="correct or remove the row; words that contain spaces cannot be read",
                     place=Location(path, number),
                 )
-            width = found
+            width = columns
             _check_word(word, path, number)
             if word in lines:
                 raise DataError(
@@ -161,7 +161,7 @@ def _check_binary(path: Path) -> None:
 
 def _binary_words(stream: BinaryIO, width: int, path: Path, count: int) -> Iterator[bytes]:
     """The words alone; their vectors are skipped."""
-    rest, found = b"", 0
+    rest, whole = b"", 0
     while block := stream.read(BLOCK):
         rest += block
         start = 0
@@ -170,14 +170,14 @@ def _binary_words(stream: BinaryIO, width: int, path: Path, count: int) -> Itera
             if end > len(rest):
                 break
             yield rest[start:space].lstrip(b"\n")
-            found += 1
+            whole += 1
             start = end
         rest = rest[start:]
     if rest := rest.strip(b"\n"):
         raise DataError(
             "the file ends inside a vector: it is truncated, or its header does not match.",
             expected=f"{count:,} words with {width} numbers of 4 bytes each, from the header",
-            got=f"{found:,} whole ones and {len(rest)} bytes",
+            got=f"{whole:,} whole ones and {len(rest)} bytes",
             do="download it again",
             place=Location(path),
         )
@@ -194,12 +194,12 @@ def _read_header(stream: BinaryIO, path: Path) -> tuple[int, int]:
     return count, width
 
 
-def _check_count(path: Path, said: int | None, found: int) -> None:
-    if said is not None and said != found:
+def _check_count(path: Path, stated: int | None, actual: int) -> None:
+    if stated is not None and stated != actual:
         raise DataError(
             "the header does not match the file (truncated?).",
-            expected=f"{said:,} words, according to the header",
-            got=f"{found:,} words",
+            expected=f"{stated:,} words, according to the header",
+            got=f"{actual:,} words",
             do="download the file again, or correct its first line",
             place=Location(path, 1),
         )
@@ -229,7 +229,7 @@ def _not_a_number(path: Path, header: bool, error: Exception) -> DataError:
                     return DataError(
                         "this is not a number.",
                         expected="a word and its numbers",
-                        got=f"{field.decode(errors='replace')!r} in {_shown(line)}",
+                        got=f"{field.decode(errors='replace')!r} in {_excerpt(line)}",
                         do="is this a file of vectors? word2vec, GloVe and fastText can be read",
                         place=Location(path, number),
                     )
@@ -249,6 +249,6 @@ def _finite(vectors: Vectors, path: Path, first: int | None) -> Vectors:
     return vectors
 
 
-def _shown(line: bytes) -> str:
+def _excerpt(line: bytes) -> str:
     text = line.decode("utf-8", errors="replace").rstrip()
     return repr(text if len(text) <= 60 else f"{text[:60]}...")

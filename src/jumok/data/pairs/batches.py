@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cached_property, partial
 from random import Random
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,23 +13,22 @@ import torch
 from jumok.data.pairs.rows import batched_rows
 from jumok.data.pairs.sampler import Cursor, PairSampler, plan_epoch
 from jumok.data.pairs.store import PairCorpus
-from jumok.data.planned import Planned, PlannedUpdates
+from jumok.data.planned import Micro, Planned, PlannedUpdates
 from jumok.data.store import Ragged, StoredSequences
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
 from jumok.shapes import Bool, Int, Tensor
 
 Ids = npt.NDArray[np.int64]
-Micro = TypeVar("Micro")
 
 
 def on_device(batch: Micro, device: torch.device) -> Micro:
-    """A batch of any kind, its tensors moved to the device; see `changed`."""
+    """A batch of any kind, its tensors moved to the device; see `with_tensors`."""
     if device.type == "cpu":
         return batch
-    return changed(batch, lambda tensor: tensor.to(device, non_blocking=True))
+    return with_tensors(batch, lambda tensor: tensor.to(device, non_blocking=True))
 
 
-def changed(batch: Micro, change: Callable[[Tensor], Tensor]) -> Micro:
+def with_tensors(batch: Micro, change: Callable[[Tensor], Tensor]) -> Micro:
     """A batch with every tensor changed, also in the dataclasses that it is made of.
 
     What it computes only once (`cached_property`) is computed before: on a GPU the host would wait
@@ -40,7 +38,7 @@ def changed(batch: Micro, change: Callable[[Tensor], Tensor]) -> Micro:
     def of(value: object) -> object:
         if isinstance(value, Tensor):
             return change(value)
-        return changed(value, change) if is_dataclass(value) else value
+        return with_tensors(value, change) if is_dataclass(value) else value
 
     members = vars(type(batch)).items()
     once = [name for name, member in members if isinstance(member, cached_property)]
@@ -116,10 +114,7 @@ class SourceBatch:
 
 @dataclass(frozen=True)
 class Resampling:
-    """Subword regularisation: a new tokenization of each sentence is sampled every time (Kudo
-    2018).
-
-    Sources of a micro-batch then differ in length, and are padded.
+    """Subword regularisation (Kudo 2018): every time a sentence is tokenized again.
 
     Attributes:
         alpha: see `Tokenizer.encode_sampled`.
@@ -219,8 +214,8 @@ def collate(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) 
 def validation_batches(store: PairCorpus, tokens: int) -> Iterator[Batch]:
     """Every pair of the store once, shortest sources first, about `tokens` tokens per batch."""
     plan = plan_epoch(*store.lengths.read(0, len(store)), tokens, np.random.default_rng(0))
-    for first, end in zip(plan.starts, plan.starts[1:], strict=False):
-        yield gather_batch(store, plan.order[first:end].astype(np.int64))
+    for rows in plan.unshuffled():
+        yield gather_batch(store, rows)
 
 
 def source_batches(

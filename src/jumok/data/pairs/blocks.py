@@ -1,9 +1,9 @@
 """Blocks of large corpora, so that the memory of a plan does not grow with the corpus.
 
-A corpus of more than BLOCK pairs consists of *stretches* of neighbouring pairs: its shards, or
-parts of large shards. An epoch brings the stretches into a new order and forms blocks of about
-BLOCK pairs from them; each is planned by itself. So a pair meets others from all over the corpus,
-and only the stretches of one block are read at a time. A smaller corpus is one block.
+A corpus of more than BLOCK_PAIRS pairs consists of *stretches* of neighbouring pairs: its shards,
+or parts of large shards. An epoch brings the stretches into a new order and forms blocks of about
+BLOCK_PAIRS pairs from them; each is planned by itself. So a pair meets others from all over the
+corpus, and only the stretches of one block are read at a time. A smaller corpus is one block.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,13 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from jumok.data.store import Ragged
+from jumok.data.store import Ragged, Rows
 
 Lengths = npt.NDArray[np.int32]
-Rows = npt.NDArray[np.int64]
 
-BLOCK = 10_000_000
+BLOCK_PAIRS = 10_000_000
 STRETCHES = 16  # in a block, at least: fewer would bring less order into a sorted corpus
-READ = 1 << 20  # lengths converted at once
+LENGTHS_AT_ONCE = 1 << 20  # lengths converted at once
 
 
 @runtime_checkable
@@ -116,9 +115,9 @@ class PairBlock:
         source, target = (np.empty(len(self), dtype=np.int32) for _ in range(2))
         place = 0
         for first, end in self.stretches:
-            for start in range(first, end, READ):
-                some = slice(place, place + min(READ, end - start))
-                source[some], target[some] = corpus.read(start, min(start + READ, end))
+            for start in range(first, end, LENGTHS_AT_ONCE):
+                some = slice(place, place + min(LENGTHS_AT_ONCE, end - start))
+                source[some], target[some] = corpus.read(start, min(start + LENGTHS_AT_ONCE, end))
                 place = some.stop
         return source, target
 
@@ -130,8 +129,7 @@ def blocks_of_epoch(
 
     Args:
         shards: the number of pairs in each shard of the corpus; none is 0.
-        block_pairs: a block has at most about as many, and more than half as many if there are
-            several.
+        block_pairs: about the most pairs of a block; of several, each has more than half as many.
         seed: of the order of the stretches.
     """
     total = sum(shards)

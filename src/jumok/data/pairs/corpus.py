@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.data.files.formats import bare_name, kind_of_name
-from jumok.data.files.reading import read_lines
+from jumok.data.files.reading import nonempty, read_lines
 from jumok.data.files.tables import MOST_COLUMNS, Column, read_tsv, read_tsv_columns
 from jumok.data.pairs.drift import explain_drift
 from jumok.data.pairs.pair import Pair, PairColumns, columns_of
@@ -93,11 +93,7 @@ def read_pairs(corpus: Corpus, report: CorpusReport | None = None) -> Iterator[P
         )
     if corpus.left is not None:
         pairs = compress(pairs, corpus.left)
-    first = next(pairs, None)
-    if first is None:
-        raise _no_pairs(corpus)
-    yield first
-    yield from pairs
+    yield from nonempty(pairs, _no_pairs(corpus))
 
 
 def read_columns(corpus: Corpus, report: CorpusReport, size: int) -> Iterator[PairColumns]:

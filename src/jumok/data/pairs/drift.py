@@ -15,10 +15,10 @@ from jumok.errors import DataError, Location
 
 VARIANCE = 6.8  # of the length of a translation, per character (Gale and Church 1993, section 3.1)
 WORST = 9.0  # the cost of a pair is capped, so that one unusual line does not decide
-SURE = 60.0  # the minimum gain of a shifted section
+LEAST_GAIN = 60.0  # the minimum gain of a shifted section
 SHIFTS = 8  # beyond this many extra lines only the jump to all of them at once is tried
 
-Lengths = npt.NDArray[np.float64]
+CharacterLengths = npt.NDArray[np.float64]
 
 
 def explain_drift(source: Path, target: Path) -> DataError:
@@ -42,11 +42,11 @@ def explain_drift(source: Path, target: Path) -> DataError:
     )
 
 
-def _line_lengths(file: Path) -> Lengths:
+def _line_lengths(file: Path) -> CharacterLengths:
     return np.fromiter((len(line) for line in read_lines(file)), dtype=np.float64)
 
 
-def first_drift(source: Lengths, target: Lengths) -> int:
+def first_drift(source: CharacterLengths, target: CharacterLengths) -> int:
     """The index of the first line without a counterpart, given the lines' lengths in characters."""
     longer, shorter = (source, target) if len(source) > len(target) else (target, source)
     extra, size = len(longer) - len(shorter), len(shorter)
@@ -69,12 +69,12 @@ def first_drift(source: Lengths, target: Lengths) -> int:
     return int(step[-1])
 
 
-def shifted_part(source: Lengths, target: Lengths) -> tuple[int, int, int] | None:
+def shifted_part(source: CharacterLengths, target: CharacterLengths) -> tuple[int, int, int] | None:
     """A section of the corpus in which the pairs are shifted against each other, by their lengths.
 
     It is the section and the shift that fit the lengths best, compared with no shift. None: no
-    section fits better than by chance. (The maximum by chance in 335,000 pairs of three corpora is
-    21; one line lost and another inserted 100 lines later gives 118 and more.)
+    section gains LEAST_GAIN. (The most by chance in 335,000 pairs of three corpora is 21; one line
+    lost and another inserted 100 lines later gives 118 and more.)
 
     Returns:
         the indices of its first and its last pair, and the shift to the right target in pairs.
@@ -83,7 +83,7 @@ def shifted_part(source: Lengths, target: Lengths) -> tuple[int, int, int] | Non
         return None
     ratio = max(source.mean(), 1.0) / max(target.mean(), 1.0)
     straight = _cost(source, target, ratio)
-    best, section = SURE, None
+    best, section = LEAST_GAIN, None
     for shift in (*range(-SHIFTS, 0), *range(1, SHIFTS + 1)):
         first, last = max(0, -shift), len(source) - max(0, shift)
         if last <= first:
@@ -98,7 +98,7 @@ def shifted_part(source: Lengths, target: Lengths) -> tuple[int, int, int] | Non
     return section
 
 
-def _cost(longer: Lengths, shorter: Lengths, ratio: float) -> Lengths:
+def _cost(longer: CharacterLengths, shorter: CharacterLengths, ratio: float) -> CharacterLengths:
     """The squared deviation of each length from the length of its counterpart predicts, capped."""
     mean = (longer + shorter * ratio) / 2 + 1
     return np.minimum((longer - shorter * ratio) ** 2 / (mean * VARIANCE), WORST)

@@ -1,8 +1,7 @@
 """Batches of pairs that all have one shape, with many sentences in one row.
 
-What is left of a row is padding in documents of its own, so that no position is without a document.
-A GPU that records its steps, or compiles them, does so for one shape. On a CPU batches of exact
-lengths are faster (`sampler.py`).
+What is left of a row is padding in documents of its own. A GPU compiles or records its steps for
+one shape; on a CPU batches of exact lengths are faster (`sampler.py`).
 
 Source: Krell et al. 2021, "Efficient sequence packing without cross-contamination".
 """
@@ -15,9 +14,10 @@ import numpy.typing as npt
 import torch
 
 from jumok.data.pairs.batches import Batch, Ids, Updates, gather, work_of
-from jumok.data.pairs.blocks import Lengths, PairLengths, Rows
+from jumok.data.pairs.blocks import Lengths, PairLengths
 from jumok.data.pairs.sampler import EpochPlan, PairSampler
 from jumok.data.pairs.store import PairCorpus
+from jumok.data.store import Rows
 from jumok.data.tokenizer import END, PAD, START
 from jumok.errors import ConfigError
 
@@ -98,8 +98,8 @@ def packed_batch(
     sources: list[npt.NDArray[np.int64]], targets: list[npt.NDArray[np.int64]], shape: PackedShape
 ) -> Batch:
     """Pairs of token ids (without START and END) in one row."""
-    source = _row([np.append(ids, END) for ids in sources], shape.source, shape)
-    inputs = _row([np.append(START, ids) for ids in targets], shape.target, shape)
+    source = _packed_side([np.append(ids, END) for ids in sources], shape.source, shape)
+    inputs = _packed_side([np.append(START, ids) for ids in targets], shape.target, shape)
     outputs = np.full((1, shape.target), PAD, dtype=np.int64)
     outputs[0, : inputs.tokens] = np.concatenate([np.append(ids, END) for ids in targets])
     return Batch(
@@ -145,7 +145,7 @@ def gather_packed(store: PairCorpus, rows: Rows, shape: PackedShape) -> Batch:
 
 
 @dataclass(frozen=True)
-class _Side:
+class _PackedSide:
     """One side of a packed batch; `numbers` are the documents of its positions."""
 
     ids: Ids
@@ -154,7 +154,9 @@ class _Side:
     tokens: int
 
 
-def _row(sentences: list[npt.NDArray[np.int64]], room: int, shape: PackedShape) -> _Side:
+def _packed_side(
+    sentences: list[npt.NDArray[np.int64]], room: int, shape: PackedShape
+) -> _PackedSide:
     """The sentences side by side; padding is cut into documents that come after all sentences."""
     lengths = np.zeros(shape.pairs + shape.padding, dtype=np.int64)
     lengths[: len(sentences)] = [len(sentence) for sentence in sentences]
@@ -168,4 +170,4 @@ def _row(sentences: list[npt.NDArray[np.int64]], room: int, shape: PackedShape) 
     ids[0, :tokens] = np.concatenate(sentences)
     numbers = np.repeat(np.arange(len(lengths)), lengths)[None]
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
-    return _Side(ids, numbers, offsets, tokens)
+    return _PackedSide(ids, numbers, offsets, tokens)

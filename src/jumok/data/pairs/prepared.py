@@ -67,7 +67,7 @@ class ShardedPairs:
         self.validation = None if known is None else self._files.file(VALIDATION, known)
         self.key = self.manifest.identity
         self.report = CorpusReport.from_json(self.manifest.report)
-        self.source, self.target = _Side(self, "source"), _Side(self, "target")
+        self.source, self.target = _ShardedSide(self, "source"), _ShardedSide(self, "target")
         self.shards = [shard.pairs for shard in self.manifest.shards]
         self._firsts = list(accumulate(self.shards, initial=0))
         self._first_rows = np.array(self._firsts)
@@ -79,7 +79,6 @@ class ShardedPairs:
 
     @property
     def lengths(self) -> "ShardedPairs":
-        """The corpus itself, which has the interface of `PairLengths`."""
         return self
 
     @property
@@ -104,11 +103,7 @@ class ShardedPairs:
         return np.concatenate(source), np.concatenate(target)
 
     def texts(self, rows: Iterable[int]) -> tuple[list[str], list[str]]:
-        """The texts of both sides of these pairs.
-
-        Raises:
-            DataError: the corpus was prepared without texts.
-        """
+        """Raises DataError if the corpus was prepared without texts."""
         sources, targets = [], []
         for row in rows:
             number, own = self.located(row)
@@ -185,15 +180,15 @@ class ShardedPairs:
         if actual != stated:
             raise DataError(
                 "the manifest's numbers are not those of the shard.",
-                expected=f"{_counts(*stated)}, according to {MANIFEST}",
-                got=_counts(*actual),
+                expected=f"{_sizes_text(*stated)}, according to {MANIFEST}",
+                got=_sizes_text(*actual),
                 do="prepare the corpus again: jumok prepare",
                 place=place,
             )
         return store
 
 
-class _Side:
+class _ShardedSide:
     """One side of all shards."""
 
     def __init__(self, corpus: ShardedPairs, name: Literal["source", "target"]) -> None:
@@ -211,7 +206,7 @@ class _Side:
         return store.source if self._name == "source" else store.target
 
 
-def _counts(pairs: int, source: int, target: int, longest: int) -> str:
+def _sizes_text(pairs: int, source: int, target: int, longest: int) -> str:
     return (
         f"{pairs:,} pairs, {source:,} source and {target:,} target tokens, at most {longest:,} "
         "in a sentence"

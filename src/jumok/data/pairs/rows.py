@@ -5,10 +5,10 @@ from typing import TypeVar
 
 import numpy as np
 
-Item = TypeVar("Item")
+Chosen = TypeVar("Chosen")
 
 
-def spread(items: Sequence[Item], count: int) -> list[Item]:
+def spread(items: Sequence[Chosen], count: int) -> list[Chosen]:
     """At most `count` items, evenly spaced, because corpora are often sorted by kind."""
     count = min(count, len(items))
     return [items[index * len(items) // count] for index in range(count)]

@@ -2,20 +2,21 @@
 
 A *micro-batch* holds pairs whose sources have exactly the same length, neighbours by target length,
 so that almost nothing is padded. An *update* is several micro-batches that share one optimizer
-step. Everything here works on lengths alone, in numpy, and on a block of at most about ten million
-pairs at a time (`blocks.py`).
+step. Everything here works on the lengths of a block of pairs (`blocks.py`).
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
-from jumok.data.pairs.blocks import BLOCK, Lengths, PairBlock, PairLengths, Rows, blocks_of_epoch
+from jumok.data.pairs.blocks import BLOCK_PAIRS, Lengths, PairBlock, PairLengths, blocks_of_epoch
 from jumok.data.planned import check_plan
+from jumok.data.store import Rows
 
 SPREAD = 0.6  # what doubling the target length inside a group costs, in micro-batches
 SPAN = 1.1  # sparse source lengths share a micro-batch up to this quotient of longest and shortest
@@ -44,6 +45,11 @@ class EpochPlan:
         micro = self.shuffled[index]
         return self.order[self.starts[micro] : self.starts[micro + 1]].astype(np.int64)
 
+    def unshuffled(self) -> Iterator[Rows]:
+        """The rows of every micro-batch, shortest sources first."""
+        for first, end in pairwise(self.starts):
+            yield self.order[first:end].astype(np.int64)
+
 
 def plan_epoch(
     source: Lengths, target: Lengths, micro_tokens: int, random: np.random.Generator
@@ -58,7 +64,7 @@ def plan_epoch(
     # A random order first, and then a stable sort: equal pairs stay in random order.
     order = np.arange(len(source), dtype=np.min_scalar_type(len(source)))
     random.shuffle(order)
-    order = order[np.argsort(_keys(groups[source], target)[order], kind="stable")]
+    order = order[np.argsort(_sort_keys(groups[source], target)[order], kind="stable")]
     first, starts = 0, [np.zeros(1, dtype=np.int64)]
     for size in np.bincount(groups[source]).tolist():
         rows = order[first : first + size]
@@ -71,7 +77,7 @@ def plan_epoch(
     return EpochPlan(order, bounds, shuffled, tokens)
 
 
-def _keys(group: Lengths, target: Lengths) -> npt.NDArray[np.unsignedinteger]:
+def _sort_keys(group: Lengths, target: Lengths) -> npt.NDArray[np.unsignedinteger]:
     """Numbers that sort by group and then by target length."""
     width = int(target.max()) + 1
     # The smallest type that holds them: numpy sorts 16 bits several times faster than 32.
@@ -83,12 +89,9 @@ def _keys(group: Lengths, target: Lengths) -> npt.NDArray[np.unsignedinteger]:
 
 
 def _ends(target: Lengths, cost: npt.NDArray[np.float64]) -> Rows:
-    """The ends of the micro-batches of a group, whose pairs are sorted by target length.
-
-    The group is divided into parts of equal cost, not into full ones and a remainder. A pair costs
-    its share of a micro-batch, and the growth of the target length from the pair before it: where
-    lengths are sparse, the parts are smaller, which saves padding.
-    """
+    """The ends of the micro-batches of a group, whose pairs are sorted by target length."""
+    # The parts have equal costs. A pair costs its share of a micro-batch, and the growth of the
+    # target length from the pair before it: where lengths are sparse, this saves padding.
     reached = np.cumsum(cost) + SPREAD * np.log2(target / target[0])
     parts = max(1, round(float(reached[-1])))
     part = np.minimum((reached - cost / 2) * (parts / reached[-1]), parts - 0.5).astype(np.int64)
@@ -96,11 +99,7 @@ def _ends(target: Lengths, cost: npt.NDArray[np.float64]) -> Rows:
 
 
 def _source_groups(source: Lengths, target: Lengths, micro_tokens: int) -> npt.NDArray[np.int32]:
-    """For every source length the number of its group: itself, or itself and sparse neighbours.
-
-    A length joins the group before it if they fill no more than one micro-batch together and the
-    group's lengths stay within SPAN.
-    """
+    """For every source length the number of its group: itself, or itself and sparse neighbours."""
     tokens = np.bincount(source, weights=np.maximum(source, target) + 1.0)
     groups = np.zeros(len(tokens), dtype=np.int32)
     group, first, filled = -1, 0, float("inf")
@@ -125,8 +124,8 @@ def by_length(micro_tokens: int) -> Planner:
 def by_length_for_shares(micro_tokens: int, update_tokens: int, shares: int) -> Planner:
     """`plan_epoch`, with micro-batches of which a multiple of `shares` is about an update.
 
-    They are at most LARGER times as large as `micro_tokens`. Without this, one of two threads often
-    has three micro-batches of five to compute, and the other one waits.
+    They are at most LARGER times as large as `micro_tokens`. Otherwise one of two threads often has
+    three micro-batches of five, and the other one waits.
     """
 
     def planned(source: Lengths, target: Lengths, random: np.random.Generator) -> EpochPlan:
@@ -259,7 +258,7 @@ class PairSampler:
         micro_tokens: int,
         seed: int,
         identity: str = "",
-        block_pairs: int = BLOCK,
+        block_pairs: int = BLOCK_PAIRS,
         planner: Planner | None = None,
         shares: int = 1,
     ) -> None:
@@ -289,16 +288,11 @@ class PairSampler:
 
     @property
     def cursor(self) -> Cursor:
-        """The position of the stream: a sampler with this cursor continues with the next update."""
         places = [corpus.place.copy() for corpus in self._corpora]
         return Cursor(plan=self._plan, update=self.update, corpora=places)
 
     def restore(self, cursor: Cursor) -> None:
-        """Restores the position of `cursor`.
-
-        Raises:
-            DataError: the cursor belongs to other data, batch sizes or weights, or to another seed.
-        """
+        """Raises DataError for a cursor of other data, batch sizes, weights or seed."""
         check_plan(cursor["plan"], self._plan)
         self.update = cursor["update"]
         for corpus, place in zip(self._corpora, cursor["corpora"], strict=True):
@@ -329,12 +323,7 @@ class PairSampler:
         return micros
 
     def _complete(self, count: int, beyond: int, tokens: int) -> bool:
-        """Whether an update of `count` micro-batches ends here.
-
-        Args:
-            beyond: target tokens after the update's goal; negative: before.
-            tokens: of the next micro-batch.
-        """
+        """Whether an update ends here, `beyond` its goal, before a micro-batch of `tokens`."""
         closest = beyond + tokens / 2 > 0
         if self._shares == 1:
             return closest

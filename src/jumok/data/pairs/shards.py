@@ -1,7 +1,7 @@
 """Writing a prepared corpus: shards that are stores of pairs, and the manifest of all of them.
 
 Several processes may write shards at the same time, each with numbers of its own; one writes the
-manifest when all are written. A shard is written atomically.
+manifest when all are written.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,18 +18,15 @@ from jumok.data.files.manifest import (
 from jumok.data.pairs.pair import Pair, PairColumns, columns_of
 from jumok.data.pairs.store import CHUNK, SIDES, Filters, PairEncoder
 from jumok.data.report import CorpusReport
-from jumok.data.store import SUFFIX, StoreWriter, read_store, write_store
+from jumok.data.store import STORE_SUFFIX, StoreWriter, read_store, write_store
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError, Location
 from jumok.json_types import JsonObject
 
-SHARD_PAIRS = 500_000
-"""A good size of a shard: a block of training is made of twenty of them."""
-
 
 def shard_name(number: int) -> str:
     """The file of a shard in the folder of the corpus."""
-    return f"shard-{number:06}{SUFFIX}"
+    return f"shard-{number:06}{STORE_SUFFIX}"
 
 
 def write_shard(
@@ -46,7 +43,7 @@ def write_shard(
     """Writes pairs as a shard, in place of an earlier one of this number.
 
     Args:
-        number: from 0; the shards' order is that of their numbers, of which some may be missing.
+        number: from 0; shards are in the order of their numbers, of which some may be missing.
         tokenizer: that of both sides, and of all shards.
         report: counts what is read, kept and left out.
         keep_texts: keep the sentences too, for subword sampling; for all shards or for none.
@@ -121,8 +118,8 @@ def write_manifest(
     """
     report = CorpusReport(name)
     vocabulary, texts, shards = tokenizer.size, [], []
-    for shard in sorted(folder.glob(f"shard-*{SUFFIX}")):
-        record, stored = _record(shard)
+    for shard in sorted(folder.glob(f"shard-*{STORE_SUFFIX}")):
+        record, stored = _shard_record(shard)
         if stored["tokenizer"] != tokenizer.hash:
             raise DataError(
                 "the shard was written with another tokenizer.",
@@ -164,7 +161,7 @@ class _NothingLeft(Exception):  # noqa: N818  # not an error
     """No pair of a shard is left after the filters."""
 
 
-def _record(shard: Path) -> tuple[ShardRecord, JsonObject]:
+def _shard_record(shard: Path) -> tuple[ShardRecord, JsonObject]:
     try:
         about = read_store(shard, verified=True).about
         source, target = about["tokens"]

@@ -75,7 +75,7 @@ class PairCorpus(Protocol):
     def __len__(self) -> int: ...
 
     def texts(self, rows: Iterable[int]) -> tuple[list[str], list[str]]:
-        """The texts of both sides of these pairs, if they were kept."""
+        """The texts of both sides, if they were kept."""
         ...
 
     def sample(self, count: int) -> Sequence[int]:
@@ -133,11 +133,7 @@ class PairStore:
         return spread(range(len(self)), count)
 
     def texts(self, rows: Iterable[int]) -> tuple[list[str], list[str]]:
-        """The texts of both sides of these pairs.
-
-        Raises:
-            DataError: the store was created without texts.
-        """
+        """Raises DataError if the store was created without texts."""
         if self.source_text is None or self.target_text is None:
             raise DataError(
                 "this prepared corpus contains no texts.",

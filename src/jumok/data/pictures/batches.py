@@ -10,9 +10,8 @@ import torch
 
 from jumok.data.pictures.store import PictureStore
 from jumok.data.planned import NumberedUpdates, Planned
+from jumok.data.store import Rows
 from jumok.shapes import Int, Tensor, UInt8
-
-Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -62,9 +61,7 @@ class Augmentation:
 
 
 class PictureStream(NumberedUpdates[PictureBatch]):
-    """Updates of images; every epoch is all of them in a new order.
-
-    An update may continue into the next epoch.
+    """Updates of images, in a new order every epoch, into which an update may continue.
 
     Args:
         batch: images of an update.
@@ -133,7 +130,7 @@ def as_tensor(
     return torch.from_numpy(np.ascontiguousarray(pixels.transpose(0, 3, 1, 2)))
 
 
-def in_order(store: PictureStore, size: int) -> Iterator[PictureBatch]:
+def validation_pictures(store: PictureStore, size: int) -> Iterator[PictureBatch]:
     """Every image once, `size` at a time."""
     for start in range(0, len(store), size):
         part = slice(start, start + size)

@@ -3,19 +3,31 @@
 folder   a folder or zip archive of one folder a label: cat/0001.jpg, dog/0001.jpg, ...
 table    a TSV file with the columns `file` and `label`; files count from the table's own folder
 idx      two files of numbers, as MNIST has them; labels are their numbers as text
+
+Source of IDX: LeCun, Cortes and Burges, "The MNIST database": two zero bytes, a type (8: unsigned
+byte), the number of axes, each axis as a big-endian 32-bit number, then the values row by row.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from jaxtyping import UInt8
 
-from jumok.data.files.images import ImageSource, Pixels, archive_of, read_image, resize
+from jumok.data.files.images import (
+    ImageSource,
+    Pixels,
+    archive_of,
+    content_digest,
+    read_image,
+    resize,
+)
+from jumok.data.files.reading import open_bytes
 from jumok.data.files.tables import read_tsv
-from jumok.data.pictures.idx import read_idx
 from jumok.data.store import digest
 from jumok.errors import DataError, Location
 
@@ -23,6 +35,8 @@ Fitted: TypeAlias = UInt8[np.ndarray, "rows columns colours"]
 
 # ITU-R BT.601, in thousandths: how bright the eye finds red, green and blue.
 BRIGHTNESS = np.array([299, 587, 114], dtype=np.uint32)
+
+UNSIGNED_BYTE = 8  # as IDX numbers types
 
 
 @dataclass(frozen=True)
@@ -68,13 +82,13 @@ class PictureSource:
     def identity(self) -> list[str]:
         """A description that changes whenever the content changes."""
         if self.folder is not None and self.folder.is_dir():
-            names = ImageSource(self.folder).names
-            return [f"{name} {digest(self.folder / name)}" for name in names]
+            files = ImageSource(self.folder)
+            return [f"{name} {content_digest(files, name)}" for name in files.names]
         if self.table is not None:
             rows = read_tsv(self.table, ("file",))
             paths = (self.table.parent / file for (file,), _ in rows)
-            files = {archive_of(path) or path: None for path in paths}  # an archive is read once
-            return [digest(self.table), *map(digest, files)]
+            once = dict.fromkeys(archive_of(path) or path for path in paths)
+            return [digest(self.table), *map(digest, once)]
         return [digest(file) for file in (self.folder, self.images, self.labels) if file]
 
     def read(self) -> Iterator[PictureExample]:
@@ -85,14 +99,14 @@ class PictureSource:
                 label has its error instead of pixels.
         """
         if self.folder is not None:
-            yield from _read_folder(self.folder)
+            yield from _read_label_folders(self.folder)
         elif self.table is not None:
             yield from _read_table(self.table)
         elif self.images is not None and self.labels is not None:
             yield from _read_idx(self.images, self.labels)
 
 
-def _read_folder(folder: Path) -> Iterator[PictureExample]:
+def _read_label_folders(folder: Path) -> Iterator[PictureExample]:
     source = ImageSource(folder)
     if not len(source):
         raise DataError(
@@ -144,3 +158,43 @@ def _read_idx(images: Path, labels: Path) -> Iterator[PictureExample]:
     for index, (grey, number) in enumerate(zip(pictures, numbers, strict=True), start=1):
         place = Location(f"{images}, image {index:,}")
         yield PictureExample(np.repeat(grey[:, :, None], 3, axis=2), str(number), place)
+
+
+def read_idx(path: Path, axes: int) -> npt.NDArray[np.uint8]:
+    """The array in an IDX file of unsigned bytes (also .gz).
+
+    Args:
+        axes: the expected number: 1 for labels, 3 for greyscale images.
+
+    Raises:
+        DataError: it is not one, has a different number of axes, or is truncated.
+    """
+    with open_bytes(path) as stream:
+        content = stream.read()
+    header = 4 + 4 * axes
+    start = content[:4]
+    if len(content) < header or start[:2] != b"\0\0" or start[2] != UNSIGNED_BYTE:
+        raise DataError(
+            "this is not an IDX file of unsigned bytes.",
+            expected="bytes that begin with 00 00 08",
+            got=f"{len(content):,} bytes that begin with {start.hex(' ') or 'nothing'}",
+            place=Location(path),
+        )
+    if start[3] != axes:
+        raise DataError(
+            "the IDX file has a different number of axes.",
+            expected=f"{axes}: 3 for images, 1 for labels",
+            got=str(start[3]),
+            do="check that `images` and `labels` are not swapped",
+            place=Location(path),
+        )
+    shape = tuple(np.frombuffer(content, ">u4", axes, offset=4).tolist())
+    if len(content) - header != math.prod(shape):
+        raise DataError(
+            "the IDX file's length does not match its header.",
+            expected=f"{' x '.join(map(str, shape))} = {math.prod(shape):,} values",
+            got=f"{len(content) - header:,}",
+            do="download it again",
+            place=Location(path),
+        )
+    return np.frombuffer(content, np.uint8, offset=header).reshape(shape)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from jumok.data.pictures.corpus import PictureExample, PictureSource, Shape
 from jumok.data.store import StoreWriter, cached_store
-from jumok.data.texts.examples import in_order
+from jumok.data.texts.examples import sorted_labels
 from jumok.errors import DataError
 
 
@@ -84,7 +84,7 @@ def prepare_pictures(
 
     def fill(writer: StoreWriter) -> dict[str, object]:
         pictures = (picture for source in sources for picture in source.read())
-        return _write(writer, _checked(pictures, labels, skip_damaged), shape, labels)
+        return _write_pictures(writer, _with_faults(pictures, labels, skip_damaged), shape, labels)
 
     with cached_store(cache, described, fill) as store:
         names, left_out = tuple(store.about["labels"]), tuple(store.about["left_out"])
@@ -93,7 +93,7 @@ def prepare_pictures(
         return PictureStore(store.key, pixels, numbers, names, left_out)
 
 
-def _checked(
+def _with_faults(
     pictures: Iterator[PictureExample], allowed: Sequence[str] | None, skip: bool
 ) -> Iterator[PictureExample]:
     """All images; those that cannot be used have their error, or raise it."""
@@ -112,7 +112,7 @@ def _checked(
         yield picture if error is None else replace(picture, pixels=error)
 
 
-def _write(
+def _write_pictures(
     writer: StoreWriter,
     pictures: Iterator[PictureExample],
     shape: Shape,
@@ -129,7 +129,7 @@ def _write(
         numbers.append(known.setdefault(picture.label, len(known)))
     if not numbers:
         raise DataError("no image is left.", got="; ".join(left_out[:3]) or "no image at all")
-    names = list(known) if allowed is not None else list(in_order(known))
+    names = list(known) if allowed is not None else list(sorted_labels(known))
     order = np.array([names.index(name) for name in known], dtype=np.int64)
     writer.add("labels", order[numbers])
     return {"labels": names, "left_out": left_out}

@@ -9,9 +9,10 @@ import numpy.typing as npt
 import torch
 
 from jumok.data.pairs.batches import Updates, fill, framed, gather, places_of
-from jumok.data.pairs.blocks import Rows, StoredLengths
+from jumok.data.pairs.blocks import StoredLengths
 from jumok.data.pairs.rows import batched_rows
 from jumok.data.pairs.sampler import PairSampler, plan_epoch
+from jumok.data.store import Rows
 from jumok.data.texts.examples import ExampleStore
 from jumok.data.texts.masking import Masking
 from jumok.shapes import Bool, Int, Tensor
@@ -152,9 +153,7 @@ def labelled_batch(store: ExampleStore, rows: Rows) -> LabelledBatch:
 def every_text(store: ExampleStore, tokens: int) -> Iterator[Rows]:
     """The rows of every text once, in batches of similar length and of about `tokens` tokens."""
     lengths = store.texts.lengths().astype(np.int32)
-    plan = plan_epoch(lengths, lengths, tokens, np.random.default_rng(0))
-    for first, end in zip(plan.starts, plan.starts[1:], strict=False):
-        yield plan.order[first:end].astype(np.int64)
+    return plan_epoch(lengths, lengths, tokens, np.random.default_rng(0)).unshuffled()
 
 
 def fixed_masked_batches(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from jumok.data.files.formats import kind_of_name
-from jumok.data.files.reading import read_lines
+from jumok.data.files.reading import nonempty, read_lines
 from jumok.data.files.tables import Column
 from jumok.data.report import CorpusReport
 from jumok.errors import ConfigError, DataError, Location
@@ -56,15 +56,11 @@ def read_examples(corpus: TextCorpus, report: CorpusReport | None = None) -> Ite
         DataError: a file cannot be read in its format.
         MissingExtraError: the format's library is not installed.
     """
-    texts = islice(_read(corpus, report), corpus.take)
-    first = next(texts, None)
-    if first is None:
-        raise DataError("there is no text in it.", place=Location(corpus.file))
-    yield first
-    yield from texts
+    error = DataError("there is no text in it.", place=Location(corpus.file))
+    return nonempty(islice(_read_texts(corpus, report), corpus.take), error)
 
 
-def _read(corpus: TextCorpus, report: CorpusReport | None) -> Iterator[Example]:
+def _read_texts(corpus: TextCorpus, report: CorpusReport | None) -> Iterator[Example]:
     format = corpus.format or kind_of_name(corpus.file)
     if format in names("format"):
         labels = () if corpus.label_column is None else (corpus.label_column,)
@@ -94,16 +90,12 @@ def documents(corpus: TextCorpus, rule: Rule, report: CorpusReport | None = None
     Raises:
         DataError: the file cannot be read, or there is not a text in it.
     """
-    lines = (example.text for example in islice(_read(corpus, report), corpus.take))
-    texts = (text for text in _cut(lines, rule) if text.strip())
-    first = next(texts, None)
-    if first is None:
-        raise DataError("there is no text in it.", place=Location(corpus.file))
-    yield first
-    yield from texts
+    lines = (example.text for example in read_examples(corpus, report))
+    error = DataError("there is no text in it.", place=Location(corpus.file))
+    yield from nonempty((text for text in _split_documents(lines, rule) if text.strip()), error)
 
 
-def _cut(lines: Iterator[str], rule: Rule) -> Iterator[str]:
+def _split_documents(lines: Iterator[str], rule: Rule) -> Iterator[str]:
     if rule == "line":
         return lines
     if rule == "file":

@@ -14,7 +14,7 @@ from jumok.data.texts.corpus import Example, TextCorpus
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError, Location
 
-CHUNK = 20_000  # texts encoded at once
+TEXTS_AT_ONCE = 20_000  # texts encoded at once
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ def label_names(texts: Iterable[Example]) -> tuple[str, ...]:
             got=", ".join(map(repr, labels)) or "no label",
             do="give the column of the labels: label_column in the recipe",
         )
-    return in_order(labels)
+    return sorted_labels(labels)
 
 
-def in_order(labels: Iterable[str]) -> tuple[str, ...]:
+def sorted_labels(labels: Iterable[str]) -> tuple[str, ...]:
     """Numbers by value, words alphabetically."""
     names = set(labels)
     numbers = all(label.isdecimal() for label in names)
@@ -105,8 +105,8 @@ def prepare_examples(
 
     def fill(writer: StoreWriter) -> dict[str, object]:
         rest = iter(texts)
-        while chunk := list(islice(rest, CHUNK)):
-            rows = list(_rows(chunk, tokenizer, max_tokens, bool(labels), report))
+        while chunk := list(islice(rest, TEXTS_AT_ONCE)):
+            rows = list(_tokenized(chunk, tokenizer, max_tokens, bool(labels), report))
             lengths = np.array([len(row) for _, row in rows], dtype=np.int64)
             flat = [id for _, row in rows for id in row]
             writer.add_sequences("texts", np.array(flat, id_type(tokenizer.size)), lengths)
@@ -125,7 +125,7 @@ def prepare_examples(
         )
 
 
-def _rows(
+def _tokenized(
     chunk: Sequence[Example],
     tokenizer: Tokenizer,
     max_tokens: int,

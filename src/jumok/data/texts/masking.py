@@ -1,7 +1,6 @@
 """Masked words of a text, for a model to predict.
 
-Most of the chosen tokens become MASK, some become a random token, and the rest stay unchanged: the
-model cannot know which tokens are original.
+Most of the chosen tokens become MASK, some a random token, and the rest stay unchanged.
 
 Source: Devlin et al. 2019, section 3.1 (task 1) and appendix A.1; whole words: their repository,
 README, "whole word masking".

@@ -14,7 +14,7 @@ from jumok.data.texts.tokenizer import TextTokenizer
 from jumok.data.tokenizer import END, START
 from jumok.errors import DataError
 
-BLOCK = 1 << 20  # characters encoded at once: a list of ids takes many times its size on disk
+BLOCK_CHARACTERS = 1 << 20  # at once: a list of ids takes many times its size on disk
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ def prepare_texts(
     def fill(writer: StoreWriter) -> dict[str, object]:
         size = 0
         for text in texts:
-            blocks = [np.array(tokenizer.encode(block), kind) for block in cut(text, BLOCK)]
+            parts = cut(text, BLOCK_CHARACTERS)
+            blocks = [np.array(tokenizer.encode(part), kind) for part in parts]
             ids = np.concatenate([np.array([START], kind), *blocks, np.array([END], kind)])
             writer.add_sequences("tokens", ids, np.array([len(ids)]))
             size += len(text.encode())

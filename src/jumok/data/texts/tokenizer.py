@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 from jumok.data.files.atomic import write_durably
-from jumok.data.tokenizer import END, NEWLINE, PAD, SPACE, START, Tokenizer, writable
+from jumok.data.tokenizer import END, NEWLINE, PAD, SPACE, START, Tokenizer, word_indices, writable
 from jumok.errors import DataError, Location
 
 BYTE_KIND = b"jumok: every byte is a token\n"
 FIRST_BYTE = 4  # after PAD, UNKNOWN, START and END
-BROKEN = "\ufffd"
+NOT_UTF8 = "\ufffd"
 """What a tokenizer decodes to where bytes are no whole character."""
 LINES_FOR_TWO_THREADS = 1_000  # threads are started for every call
 
@@ -77,7 +77,7 @@ class ByteTokenizer:
         return [_BYTE_NAMES[id] for id in ids]
 
     def words(self, ids: Sequence[int]) -> list[int]:
-        return words_of(self.pieces(ids))
+        return word_indices(self.pieces(ids))
 
     def save(self, path: Path) -> None:
         write_durably(path, BYTE_KIND)
@@ -120,7 +120,7 @@ class PieceTokenizer:
         return self._lines.pieces(ids)
 
     def words(self, ids: Sequence[int]) -> list[int]:
-        return words_of(self.pieces(ids))
+        return self._lines.words(ids)
 
     def save(self, path: Path) -> None:
         self._lines.save(path)
@@ -134,20 +134,6 @@ def _byte_name(byte: int) -> str:
 
 
 _BYTE_NAMES = ["<pad>", "<unk>", "<s>", "</s>", *map(_byte_name, range(256))]
-
-
-def words_of(pieces: Sequence[str]) -> list[int]:
-    """For each token the index of its word: a space begins a word, and a line break is a word."""
-    words, word, filled = [], 0, False
-    for piece in pieces:
-        if filled and piece.startswith((SPACE, NEWLINE)):
-            word, filled = word + 1, False
-        words.append(word)
-        filled = filled or piece != SPACE
-        if piece == NEWLINE:
-            word, filled = word + 1, False
-    last = word if filled else max(word - 1, 0)
-    return [min(index, last) for index in words]
 
 
 def load_text_tokenizer(path: Path) -> TextTokenizer:
@@ -176,10 +162,7 @@ def train_text_tokenizer(
     byte_fallback: bool = True,
     seed: int = 0,
 ) -> TextTokenizer:
-    """Trains a tokenizer on texts; bytes need no training, and ignore all other arguments.
-
-    Arguments and errors are those of `Tokenizer.train`.
-    """
+    """Trains a tokenizer as `Tokenizer.train`; bytes need no training."""
     if kind == "byte":
         return ByteTokenizer()
     lines = chain.from_iterable(text.split("\n") for text in texts)
@@ -224,7 +207,7 @@ class CertainText:
         self._line.append(token)
         text, known = self._tokenizer.decode(self._line), self._known
         part = ""
-        if not text.endswith(BROKEN) and len(text) > known:
+        if not text.endswith(NOT_UTF8) and len(text) > known:
             part, self._known = text[known:], len(text)
         if text.endswith("\n"):  # what follows a line break does not depend on what precedes it
             self._line, self._known = [], 0

@@ -69,7 +69,7 @@ class TextBatch:
         return self.tokens.numel()
 
 
-def gather(store: TextStore, places: Indices, parts: Indices) -> TextBatch:
+def windows_at(store: TextStore, places: Indices, parts: Indices) -> TextBatch:
     """The windows of these tokens.
 
     Args:
@@ -124,8 +124,7 @@ class DrawnWindows(NumberedUpdates[TextBatch]):
     """Updates of random windows of a text.
 
     In one window of eight, START replaces the first token, so that the model learns to generate
-    without a prompt. A window that reaches beyond a document's end continues with the next
-    document, and attention does not cross the boundary.
+    without a prompt. A window may contain the end of a document, which attention does not cross.
 
     Args:
         rows: windows of an update, and of a micro-batch.
@@ -158,7 +157,7 @@ class DrawnWindows(NumberedUpdates[TextBatch]):
         def collate(some: slice) -> TextBatch:
             places = starts[some, None] + np.arange(self._context)
             parts = np.searchsorted(self._store.tokens.offsets[1:], places, side="right")
-            batch = gather(self._store, places, parts)
+            batch = windows_at(self._store, places, parts)
             batch.tokens[begins[some], 0] = START
             if self._most is None:
                 return batch
@@ -239,10 +238,10 @@ def pack(
     return rows
 
 
-def packed_batch(store: TextStore, parts: DocumentChunks, rows: list[list[int]]) -> TextBatch:
+def windows_of_rows(store: TextStore, parts: DocumentChunks, rows: list[list[int]]) -> TextBatch:
     """The windows of these rows of parts."""
     places, numbers = places_of_rows(parts, rows)
-    return gather(store, places, numbers)
+    return windows_at(store, places, numbers)
 
 
 def places_of_rows(parts: DocumentChunks, rows: list[list[int]]) -> tuple[Indices, Indices]:
@@ -313,7 +312,7 @@ class PackedWindows(PlannedUpdates[TextBatch]):
 
     def _batch(self, rows: list[list[int]]) -> TextBatch:
         places, numbers = places_of_rows(self._parts, rows)
-        batch = gather(self._store, places, numbers)
+        batch = windows_at(self._store, places, numbers)
         if self._most is None:
             return batch
         return one_shape(batch, numbers, self._rows[1], self._context, self._most + 1)
@@ -337,11 +336,7 @@ class PackedWindows(PlannedUpdates[TextBatch]):
         return PackCursor(plan=self._plan, epoch=self._epoch, update=self._update)
 
     def restore(self, cursor: PackCursor) -> None:
-        """Restores the position of `cursor`.
-
-        Raises:
-            DataError: the cursor belongs to other text, other sizes or another seed.
-        """
+        """Raises DataError for a cursor of other text, other sizes or another seed."""
         check_plan(cursor["plan"], self._plan)
         self._epoch, self._update, self._packed = cursor["epoch"], cursor["update"], None
 
@@ -351,4 +346,4 @@ def reading_batches(store: TextStore, context: int, rows: int) -> Iterator[TextB
     parts = DocumentChunks.of(store, context)
     packed = pack(parts.lengths, np.arange(len(parts)), context)
     for first in range(0, len(packed), rows):
-        yield packed_batch(store, parts, packed[first : first + rows])
+        yield windows_of_rows(store, parts, packed[first : first + rows])

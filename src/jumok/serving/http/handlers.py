@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from jumok.data.files.formats import HEAD
-from jumok.data.texts.tokenizer import BROKEN, CertainText
+from jumok.data.texts.tokenizer import NOT_UTF8, CertainText
 from jumok.decoding import DecodingOptions
 from jumok.decoding.options import FOR_CAPTIONS, FOR_TRANSLATION
 from jumok.decoding.stepper import largest
@@ -275,7 +275,7 @@ class Continuation:
         texts = [tokenizer.decode([each]) for each in ids]
         pieces = tokenizer.pieces(ids)
         return [
-            piece if not text or BROKEN in text else text
+            piece if not text or NOT_UTF8 in text else text
             for text, piece in zip(texts, pieces, strict=True)
         ]
 

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from jumok.bundle.arrays import Arrays, read_stored
-from jumok.bundle.described import check_alignment, check_size, check_tensors, unfit
+from jumok.bundle.checks import check_alignment, check_config_size, check_tensors, unfit
 from jumok.bundle.reading import Bundle, Precision
 from jumok.config import TransformerConfig
 from jumok.config.captioner import CaptionerConfig
@@ -186,7 +186,7 @@ def _stored_model(bundle: Bundle, kind: Kind, expected: Tensors | None, looks: i
     cross-attentions.
     """
     assert expected is not None, "the engine serves only parts that say what they are"
-    check_size(bundle, bundle.section)
+    check_config_size(bundle, bundle.section)
     check_alignment(bundle, looks)
     check_tensors(bundle, expected.shapes)
     stored = read_stored(bundle)

@@ -18,7 +18,7 @@ from torch.utils.hooks import RemovableHandle
 
 from jumok.attention.events import any_listeners
 from jumok.attention.overrides import any_overrides
-from jumok.data.pairs.batches import changed
+from jumok.data.pairs.batches import with_tensors
 from jumok.kernels.noise import seeds_of
 from jumok.kernels.plain import acting, hooks_of
 from jumok.layers.experts import MixtureOfExperts
@@ -139,7 +139,7 @@ class CudaGraphs:
         self, replica: ModelReplica, batch: MicroBatch, passes: Passes, masks: int
     ) -> Recorded:
         device = next(tensors_of(batch)).device
-        buffers = changed(batch, Tensor.clone)
+        buffers = with_tensors(batch, Tensor.clone)
         scale = torch.zeros((), device=device)
         key = torch.zeros((), dtype=torch.int64, device=device)
 

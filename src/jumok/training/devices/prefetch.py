@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from jumok.data.pairs.batches import changed
+from jumok.data.pairs.batches import with_tensors
 from jumok.data.planned import Planned
 from jumok.shapes import Tensor
 from jumok.training.task import MicroBatch, UpdateSource
@@ -89,8 +89,8 @@ def prefetch(source: UpdateSource, device: torch.device, choose: Choose) -> Upda
 
 def _pinned(device: torch.device, batch: MicroBatch) -> MicroBatch:
     with torch.cuda.device(device):  # a thread of its own would begin with the first GPU
-        return changed(batch, Tensor.pin_memory)
+        return with_tensors(batch, Tensor.pin_memory)
 
 
 def _computed(_: torch.device, batch: MicroBatch) -> MicroBatch:
-    return changed(batch, lambda tensor: tensor)
+    return with_tensors(batch, lambda tensor: tensor)

@@ -6,8 +6,12 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
-from jumok.config.labelled import LabelledCorpusConfig, LabelledTextsConfig, TextsConfig
-from jumok.config.text import TextCorpusConfig
+from jumok.config.texts import (
+    LabelledCorpusConfig,
+    LabelledTextsConfig,
+    TextCorpusConfig,
+    TextsConfig,
+)
 from jumok.data.pairs.batches import Updates
 from jumok.data.report import CorpusReport
 from jumok.data.texts.corpus import Example, TextCorpus, read_examples

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from jumok.config.vectors import VectorsConfig
+from jumok.config.data import VectorsConfig
 from jumok.data.files.vectors import read_vectors
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, Location

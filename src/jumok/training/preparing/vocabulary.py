@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from jumok.config.data import TokenizerConfig
-from jumok.config.text import TextTokenizerConfig
+from jumok.config.texts import TextTokenizerConfig
 from jumok.data.texts.tokenizer import TextTokenizer
 from jumok.data.tokenizer import Tokenizer
 from jumok.training.task import Reporter

@@ -11,10 +11,15 @@ from torch import nn
 
 from jumok.alignment.setting import AlignmentSetting, default_setting
 from jumok.bundle.card import BundleConfig, Score
-from jumok.bundle.weights import fill
+from jumok.bundle.weights import copy_weights
 from jumok.bundle.writing import write_bundle
 from jumok.config import CaptionConfig
-from jumok.data.captions.batches import CaptionedAugmentation, CaptionStream, every_caption, padding
+from jumok.data.captions.batches import (
+    CaptionedAugmentation,
+    CaptionStream,
+    every_caption,
+    padding_of_captions,
+)
 from jumok.data.captions.boxes import read_boxes
 from jumok.data.captions.corpus import Captioned
 from jumok.data.pairs.rows import spread
@@ -81,7 +86,7 @@ class CaptioningTask:
         first = _stream(self._config, self._prepared)
         assert isinstance(model, Model)
         batches = chain.from_iterable(islice(first, 5))
-        share = padding([rows_of(model, batch) for batch in batches])
+        share = padding_of_captions([rows_of(model, batch) for batch in batches])
         yield f"padding: {share:.1%} of the target positions"
 
     def validate(self, model: nn.Module, dtype: torch.dtype) -> Scores:
@@ -150,7 +155,7 @@ class CaptioningTask:
         with torch.random.fork_rng(devices=[]):  # the random state of training is not changed
             model = self.build().eval()
         assert isinstance(model, Model)
-        fill(model, weights)
+        copy_weights(model, weights)
         return model
 
     def _captioner(self, model: Model, setting: AlignmentSetting | None) -> Captioner:

@@ -10,7 +10,7 @@ from torch import nn
 from jumok.bundle.card import BundleConfig
 from jumok.bundle.writing import write_bundle
 from jumok.config import ImageClassificationConfig
-from jumok.data.pictures.batches import Augmentation, PictureStream, in_order
+from jumok.data.pictures.batches import Augmentation, PictureStream, validation_pictures
 from jumok.data.pictures.corpus import PictureSource, Shape
 from jumok.data.pictures.store import PictureStore, prepare_pictures
 from jumok.errors import DataError
@@ -102,7 +102,8 @@ class ImageClassificationTask:
         device = next(model.parameters()).device
         loss = 0.0
         predicted: list[int] = []
-        for batch in in_order(self._validation, self._config.training.tokens_per_micro_batch):
+        size = self._config.training.tokens_per_micro_batch
+        for batch in validation_pictures(self._validation, size):
             logits = model(batch.pixels.to(device)).float().cpu()
             loss += float(F.cross_entropy(logits, batch.labels, reduction="sum"))
             predicted += logits.argmax(dim=1).tolist()

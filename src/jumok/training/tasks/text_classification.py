@@ -8,7 +8,7 @@ from torch import nn
 
 from jumok.bundle.card import BundleConfig
 from jumok.bundle.reading import TOKENIZER, Bundle, read_bundle
-from jumok.bundle.weights import fill, load_model
+from jumok.bundle.weights import copy_weights, load_model
 from jumok.bundle.writing import write_bundle
 from jumok.config import TextClassificationConfig, TextClassifierConfig
 from jumok.config.families import check_max_positions
@@ -92,7 +92,7 @@ class TextClassificationTask:
     def build(self) -> nn.Module:
         prepared = self._prepared
         model = build(self._model, DataSizes(prepared.tokenizer.size, len(prepared.labels)))
-        fill(model, self._encoder)
+        copy_weights(model, self._encoder)
         return self._vectors.initialize(model) if self._vectors else model
 
     def describe(self, model: nn.Module) -> Iterator[str]:

@@ -11,7 +11,7 @@ from jumok.alignment.extract import choose_setting
 from jumok.alignment.setting import AlignmentSetting
 from jumok.bundle.card import BundleConfig, Score
 from jumok.bundle.confidence import Calibration
-from jumok.bundle.weights import fill
+from jumok.bundle.weights import copy_weights
 from jumok.bundle.writing import write_bundle
 from jumok.config import TranslationConfig
 from jumok.data.pairs.batches import padding, validation_batches
@@ -179,7 +179,7 @@ class TranslationTask:
         with torch.random.fork_rng(devices=[]):  # the random state of training is not changed
             model = self.build().eval()
         assert isinstance(model, SequenceToSequence)
-        fill(model, weights)
+        copy_weights(model, weights)
         most = self._config.data.max_tokens  # validation sentences may be longer than positions
         sources, targets = (
             [ids[:most] for ids in self._prepared.tokenizer.encode_batch(side[:SETTING_PAIRS])]

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.kernels import texts as loops
+from jumok.kernels.texts import ENDING, Counts
 
 Rows = npt.NDArray[np.bool_]
 """One truth value a pair of the batch."""
-Counts = npt.NDArray[np.int64]
 
 LETTER, DIGIT, SPACE, MARK, ADDRESS, DAMAGE, FOREIGN, REST, UNSPACED = (
     np.uint16(1 << bit) for bit in range(9)
@@ -25,10 +25,9 @@ address; DAMAGE: characters that only damaged text has; FOREIGN: those with whic
 that was decoded as Latin-1 or Windows-1252; REST: what its further bytes became; UNSPACED: letters
 of scripts without spaces between words.
 """
-WINDOWS = "€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
+WINDOWS_1252 = "€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
 """What bytes 80 to 9F are in Windows-1252."""
 _UNSPACED = ("HAN", "KANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
-ENDING = 10  # the line break after each text
 SMALL = 0x20000  # code points with a table; beyond are only rare Han, and no other script
 _OF_NAMES = {"CJK": "HAN", "KANGXI": "HAN", "HIRAGANA": "KANA", "KATAKANA": "KANA"}
 _WIDTHS = ("FULLWIDTH", "HALFWIDTH")
@@ -37,13 +36,13 @@ _WIDTHS = ("FULLWIDTH", "HALFWIDTH")
 @functools.cache
 def kinds() -> npt.NDArray[np.uint16]:
     """The kinds of every code point."""
-    table = _kinds()
+    table = _kinds_but_unspaced()
     of, numbers = scripts()
     table[np.isin(of, [numbers[name] for name in _UNSPACED])] |= UNSPACED
     return table
 
 
-def _kinds() -> npt.NDArray[np.uint16]:
+def _kinds_but_unspaced() -> npt.NDArray[np.uint16]:
     """The same without UNSPACED, which takes the scripts of letters."""
     table = np.zeros(0x110000, dtype=np.uint16)
     for code in range(SMALL):
@@ -64,7 +63,7 @@ def _kinds() -> npt.NDArray[np.uint16]:
         table[[ord(character) for character in characters]] |= kind
     table[0xC2:0xF5] |= FOREIGN
     table[0x80:0xC0] |= REST
-    table[[ord(character) for character in WINDOWS]] |= REST
+    table[[ord(character) for character in WINDOWS_1252]] |= REST
     return table
 
 
@@ -76,7 +75,7 @@ def scripts() -> tuple[npt.NDArray[np.uint8], dict[str, int]]:
     """
     table = np.zeros(0x110000, dtype=np.uint8)
     numbers = {"": 0, "HAN": 1}
-    for code in np.flatnonzero(_kinds()[:SMALL] & LETTER).tolist():
+    for code in np.flatnonzero(_kinds_but_unspaced()[:SMALL] & LETTER).tolist():
         words = unicodedata.name(chr(code), "").split()
         words = words[1:] if words and words[0] in _WIDTHS else words
         name = words[0] if words else ""
@@ -92,9 +91,7 @@ _SCRIPTED, _LONG_LETTER, _LONGER = (np.uint8(1 << bit) for bit in (3, 4, 5))
 
 @functools.cache
 def _classes() -> npt.NDArray[np.uint8]:
-    """What is counted of every code point, one bit each: LETTER, DIGIT and SPACE; letters of some
-    script; letters of two or more bytes in UTF-8, and all characters of three or more.
-    """
+    """LETTER, DIGIT and SPACE; letters of a script; long letters; characters of three bytes."""
     table = (kinds() & (LETTER | DIGIT | SPACE)).astype(np.uint8)
     table[scripts()[0] != 0] |= _SCRIPTED
     table[0x80:][(table[0x80:] & LETTER) != 0] |= _LONG_LETTER
@@ -109,7 +106,7 @@ def _of_scripts(names: tuple[str, ...]) -> npt.NDArray[np.uint8]:
 
 
 @dataclass(frozen=True)
-class Side:
+class BatchSide:
     """The texts of one side of a batch, with their characters one after another.
 
     Attributes:
@@ -124,7 +121,7 @@ class Side:
     lengths: Counts
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> "Side":
+    def of(cls, texts: Sequence[str]) -> "BatchSide":
         """Of at least one text; none has a line break."""
         joined = ("\n".join(texts) + "\n").encode("utf-32-le", "surrogatepass")
         codes = np.frombuffer(joined, dtype=np.uint32)
@@ -180,19 +177,19 @@ class Side:
 class BothSides:
     """Some pairs, one after another in their corpus."""
 
-    source: Side
-    target: Side
+    source: BatchSide
+    target: BatchSide
 
     @classmethod
     def of(cls, sources: Sequence[str], targets: Sequence[str]) -> "BothSides":
-        return cls(Side.of(sources), Side.of(targets))
+        return cls(BatchSide.of(sources), BatchSide.of(targets))
 
     def __len__(self) -> int:
         return len(self.source.texts)
 
     @property
-    def sides(self) -> tuple[Side, Side]:
+    def sides(self) -> tuple[BatchSide, BatchSide]:
         return self.source, self.target
 
-    def either(self, test: Callable[[Side], Rows]) -> Rows:
+    def either(self, test: Callable[[BatchSide], Rows]) -> Rows:
         return test(self.source) | test(self.target)

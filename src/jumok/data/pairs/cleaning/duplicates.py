@@ -8,13 +8,15 @@ import numpy.typing as npt
 
 from jumok.kernels.texts import digest_texts
 
-Keys = npt.NDArray[np.uint64]
+HashKeys = npt.NDArray[np.uint64]
 
 FULL = 0.6  # a table is doubled when more than this share is taken
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio (Knuth 6.4)
 
 
-def keys_of(sources: Sequence[str], targets: Sequence[str], by: Literal["pair", "target"]) -> Keys:
+def keys_of(
+    sources: Sequence[str], targets: Sequence[str], by: Literal["pair", "target"]
+) -> HashKeys:
     """A BLAKE2b hash of 64 bits of each pair, or of its target alone; never 0.
 
     Two of a thousand million different pairs have the same one with a probability of 3 %.
@@ -40,11 +42,11 @@ class SeenKeys:
         self._rows = np.zeros(capacity, dtype=np.uint32)
         self._held, self.read = 0, 0
 
-    def repeated(self, keys: Keys) -> npt.NDArray[np.bool_]:
+    def repeated(self, keys: HashKeys) -> npt.NDArray[np.bool_]:
         rows = self.read + np.arange(len(keys))
         return self.first(keys) < rows
 
-    def first(self, keys: Keys) -> npt.NDArray[np.int64]:
+    def first(self, keys: HashKeys) -> npt.NDArray[np.int64]:
         """The row in which each of these keys was first; that of itself, if it is new.
 
         Args:
@@ -57,7 +59,7 @@ class SeenKeys:
         self.read += len(keys)
         return rows[inverse].astype(np.int64)
 
-    def _put(self, keys: Keys, rows: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    def _put(self, keys: HashKeys, rows: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
         """The row of each of these different keys; those that are not there yet are added."""
         size = np.uint64(len(self._keys) - 1)
         shift = np.uint64(64 - int(size).bit_length())

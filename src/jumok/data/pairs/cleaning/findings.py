@@ -10,9 +10,9 @@ from jumok.data.pairs.cleaning.characters import Rows
 from jumok.data.pairs.pair import Pair
 from jumok.json_types import JsonObject
 
-EXAMPLES = 5
+EXAMPLE_PAIRS = 5
 SHOWN = 60  # characters of each side of an example on the screen
-KEPT = 500  # and in the file
+KEPT_CHARACTERS = 500  # and in the file
 WORTH_SAYING = 1e-3
 """The share of pairs from which on a finding is said unasked."""
 
@@ -43,15 +43,17 @@ class Finding:
     examples: list[tuple[int, str, str]] = field(default_factory=list)
 
     def add(self, matches: Rows, pairs: ManyPairs, checked: int) -> None:
+        """Adds the matches among `checked` pairs."""
         self.pairs += int(matches.sum())
         self.of += checked
-        for row in np.flatnonzero(matches)[: EXAMPLES - len(self.examples)].tolist():
+        for row in np.flatnonzero(matches)[: EXAMPLE_PAIRS - len(self.examples)].tolist():
             pair = pairs[row]
-            self.examples.append((pair.line, pair.source[:KEPT], pair.target[:KEPT]))
+            sides = pair.source[:KEPT_CHARACTERS], pair.target[:KEPT_CHARACTERS]
+            self.examples.append((pair.line, *sides))
 
     def merge(self, other: "Finding") -> None:
         self.pairs, self.of = self.pairs + other.pairs, self.of + other.of
-        self.examples = (self.examples + other.examples)[:EXAMPLES]
+        self.examples = (self.examples + other.examples)[:EXAMPLE_PAIRS]
 
     @property
     def share(self) -> float:

@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from jumok.data.pairs.cleaning.characters import DAMAGE, LETTER, SMALL, Rows, Side
+from jumok.data.pairs.cleaning.characters import DAMAGE, LETTER, SMALL, BatchSide, Rows
 from jumok.errors import MissingExtraError, optional_import
 from jumok.kernels import texts as loops
 from jumok.kernels.texts import BEHIND, WordTable
@@ -65,7 +65,7 @@ ENOUGH = 20
 """Shorter texts, in bytes of their letters, could be in any language."""
 OWN_SHARE = 0.3
 FREQUENT = 1000
-SURE = 0.5
+SURE_WORD = 0.5
 """The probability of a language for a word by itself, from which on the word decides."""
 SURE_PART = 0.2
 """The share of a text's words that have to be such: others may be a quotation."""
@@ -118,14 +118,14 @@ def frequent_words(texts: Sequence[str], language: str) -> frozenset[str]:
         return frozenset()
     counts = Counter(chain.from_iterable(text.lower().split() for text in texts))
     words = [word for word, _ in counts.most_common(FREQUENT) if word.isalpha()]
-    codes = _identified(words, main_language(language), SURE, own=SURE)
+    codes = _identified(words, main_language(language), SURE_WORD, own=SURE_WORD)
     return frozenset(
         word for word, code in zip(words, codes, strict=True) if code == main_language(language)
     )
 
 
 def languages_of(
-    side: Side, expected: str, rows: Rows, least: float, sure: frozenset[str] = frozenset()
+    side: BatchSide, expected: str, rows: Rows, least: float, sure: frozenset[str] = frozenset()
 ) -> list[str]:
     """The language of each text: the expected one, another one, or "" if it is not certain.
 
@@ -153,7 +153,7 @@ def languages_of(
     return list(codes)
 
 
-def _having_enough(side: Side, rows: npt.NDArray[np.int64], sure: frozenset[str]) -> Rows:
+def _having_enough(side: BatchSide, rows: npt.NDArray[np.int64], sure: frozenset[str]) -> Rows:
     table = _table_of(sure)
     if table is None:
         undecided, enough = np.arange(len(rows)), np.zeros(len(rows), dtype=np.bool_)
@@ -177,9 +177,7 @@ def _table_of(sure: frozenset[str]) -> WordTable | None:
 
 @functools.cache
 def _lower() -> npt.NDArray[np.uint32]:
-    """What every code point becomes in `str.lower`; 0: `str.split` takes it for a space; _DEPENDS:
-    several characters, or one that depends on the next.
-    """
+    """`str.lower` of every code point; 0: a space to `str.split`; _DEPENDS: not one character."""
     table = np.arange(0x110000, dtype=np.uint32)
     for code in range(SMALL):
         lower = chr(code).lower()
@@ -197,9 +195,7 @@ def _has_enough(text: str, sure: frozenset[str]) -> bool:
 
 
 def _identified(texts: Sequence[str], expected: str, least: float, own: float = 0.0) -> list[str]:
-    """The expected language, if it is likelier than all others and than `own`; another one, if its
-    probability is `least`; or "".
-    """
+    """The likeliest language, if its probability is `own` (the expected one) or `least`; or ""."""
     predict, codes = _predictor(), []
     for text in texts:
         (label,), (share,) = predict(text[:BEGINNING])

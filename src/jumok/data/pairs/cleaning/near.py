@@ -12,11 +12,11 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from jumok.data.pairs.cleaning.characters import DIGIT, LETTER, BothSides, Side, kinds
-from jumok.data.pairs.cleaning.duplicates import Keys, SeenKeys
+from jumok.data.pairs.cleaning.characters import DIGIT, LETTER, BatchSide, BothSides, kinds
+from jumok.data.pairs.cleaning.duplicates import HashKeys, SeenKeys
 from jumok.kernels import texts as loops
 
-RUN = 4
+RUN_LENGTH = 4
 BANDS, BAND = 4, 4
 SIGNATURE = BANDS * BAND
 CHANCE = 1 / 16  # that four bits of different minima are the same
@@ -26,9 +26,9 @@ Signatures = npt.NDArray[np.uint32]
 _NUMBERS = np.random.default_rng(20_261_123)  # the hash functions are the same everywhere
 _FACTORS = _NUMBERS.integers(0, 1 << 31, SIGNATURE, dtype=np.uint32) * np.uint32(2) + np.uint32(1)
 _ADDENDS = _NUMBERS.integers(0, 1 << 32, SIGNATURE, dtype=np.uint32)
-_PLACES = _NUMBERS.integers(0, 1 << 63, max(RUN, BAND), dtype=np.uint64) * np.uint64(2) + np.uint64(
-    1
-)
+_PLACES = _NUMBERS.integers(0, 1 << 63, max(RUN_LENGTH, BAND), dtype=np.uint64) * np.uint64(
+    2
+) + np.uint64(1)
 _MIX = np.uint64(0xBF58476D1CE4E5B9)  # of splitmix64
 _ONES = np.uint64(0x1111111111111111)
 
@@ -67,23 +67,20 @@ def signatures_plainly(batch: BothSides) -> Signatures:
     return minima
 
 
-def _runs(side: Side, salt: np.uint64) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-    """A hash of the run at each character that counts, and where those of each text begin and end.
-
-    After every text come RUN zeros, so that a run never reaches into the next text and a short text
-    has one, too.
-    """
+def _runs(side: BatchSide, salt: np.uint64) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+    """A hash of the run at each character that counts, and where those of each text are."""
+    # After every text come zeros: no run reaches into the next text, and a short text has one, too.
     folded = _folded()[side.codes]
     counts = folded != 0
     lengths = np.add.reduceat(counts, side.starts, dtype=np.int64)
-    ends = np.cumsum(lengths + RUN)
-    starts = ends - lengths - RUN
+    ends = np.cumsum(lengths + RUN_LENGTH)
+    starts = ends - lengths - RUN_LENGTH
     codes = np.zeros(int(ends[-1]), dtype=np.uint64)
     real = np.flatnonzero(counts)
     text = np.repeat(np.arange(len(lengths)), lengths)
-    codes[np.arange(len(real)) + text * RUN] = folded[real]
+    codes[np.arange(len(real)) + text * RUN_LENGTH] = folded[real]
     hashes = np.full(len(codes), salt, dtype=np.uint64)
-    for place, factor in enumerate(_PLACES[:RUN]):
+    for place, factor in enumerate(_PLACES[:RUN_LENGTH]):
         hashes[: len(codes) - place] += codes[place:] * factor
     hashes ^= hashes >> np.uint64(29)
     hashes *= _MIX
@@ -91,7 +88,7 @@ def _runs(side: Side, salt: np.uint64) -> tuple[npt.NDArray[np.uint32], npt.NDAr
     return (hashes >> np.uint64(32)).astype(np.uint32), bounds
 
 
-def bands(of: Signatures) -> Keys:
+def bands(of: Signatures) -> HashKeys:
     """A key for each band of a signature: rows, bands. Never 0."""
     parts = of.reshape(len(of), BANDS, BAND).astype(np.uint64)
     keys = (parts * _PLACES[:BAND]).sum(axis=2, dtype=np.uint64)
@@ -99,13 +96,13 @@ def bands(of: Signatures) -> Keys:
     return np.maximum(keys * _MIX, np.uint64(1))
 
 
-def sketches(of: Signatures) -> Keys:
+def sketches(of: Signatures) -> HashKeys:
     """The lowest four bits of each hash function in one number of 64 bits."""
     shifts = np.arange(SIGNATURE, dtype=np.uint64) * np.uint64(4)
     return ((of.astype(np.uint64) & np.uint64(15)) << shifts).sum(axis=1, dtype=np.uint64)
 
 
-def likeness(one: Keys, other: Keys) -> npt.NDArray[np.float64]:
+def likeness(one: HashKeys, other: HashKeys) -> npt.NDArray[np.float64]:
     """The share of runs that pairs have in common, estimated from their sketches: 0 to 1."""
     differ = one ^ other
     differ |= differ >> np.uint64(2)

@@ -16,10 +16,10 @@ from jumok.data.pairs.cleaning.characters import (
     REST,
     SPACE,
     UNSPACED,
-    WINDOWS,
+    WINDOWS_1252,
+    BatchSide,
     BothSides,
     Rows,
-    Side,
 )
 
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|&(?:[A-Za-z]{2,8}|#x?[0-9A-Fa-f]{1,6});")
@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"\d+(?:[.,' \u00a0\u202f]\d{3})*(?:[.,]\d+)?")
 # UTF-8 that was decoded as Latin-1 or Windows-1252: a first byte, then what bytes 80 to BF become
 # in one of them. Quotes and dashes follow letters such as ß in correct text, so they do not count
 # after the first byte of two.
-_REST = f"\u0080-\u00bf{WINDOWS}"
+_REST = f"\u0080-\u00bf{WINDOWS_1252}"
 _REST_OF_TWO = "\u0080-\u009f\u00a1-\u00aa\u00ac-\u00ba\u00bc-\u00bf€ƒ†‡ˆ‰ŠŒŽ•˜™šœžŸ"
 _MOJIBAKE = re.compile(
     f"[\u00c2-\u00df][{_REST_OF_TWO}]|[\u00e0-\u00ef][{_REST}]{{2}}|[\u00f0-\u00f4][{_REST}]{{3}}"
@@ -60,7 +60,7 @@ def unequal_lengths(batch: BothSides, most: float, ratio: float) -> Rows:
 def few_letters(batch: BothSides, least: float) -> Rows:
     """Less than this share of a side's characters, spaces aside, are letters or digits."""
 
-    def test(side: Side) -> Rows:
+    def test(side: BatchSide) -> Rows:
         seen = side.lengths - side.number(SPACE) + 1  # the line break is a space, too
         counted = side.number(LETTER) + side.number(DIGIT)
         return (counted < least * seen) & (seen >= FEW_LETTERS)
@@ -68,7 +68,7 @@ def few_letters(batch: BothSides, least: float) -> Rows:
     return batch.either(test)
 
 
-def other_script(side: Side, own: Sequence[str], least: float) -> Rows:
+def other_script(side: BatchSide, own: Sequence[str], least: float) -> Rows:
     """Less than this share of the letters are of these scripts or Latin, as names and units are."""
     letters = side.letters()
     return (side.letters_of(("LATIN", *own)) < least * letters) & (letters > 0)
@@ -98,7 +98,7 @@ def long_words(batch: BothSides, most: float) -> Rows:
 def broken_encoding(batch: BothSides) -> Rows:
     """A side has characters that only damaged text has, or UTF-8 decoded as something else."""
 
-    def test(side: Side) -> Rows:
+    def test(side: BatchSide) -> Rows:
         candidates = side.having_before(FOREIGN, REST)
         wrong = side.those(candidates, lambda text: bool(_MOJIBAKE.search(text)))
         return side.having(DAMAGE) | wrong
@@ -116,12 +116,12 @@ def unbalanced_numbers(batch: BothSides, most: float) -> Rows:
     candidates = batch.either(lambda side: side.having(DIGIT))
     unbalanced = np.zeros(len(batch), dtype=np.bool_)
     for row in np.flatnonzero(candidates).tolist():
-        one, other = (_numbers(side.texts[row]) for side in sides)
+        one, other = (_long_numbers(side.texts[row]) for side in sides)
         unbalanced[row] = one != other and _difference(one, other) > most
     return unbalanced
 
 
-def _numbers(text: str) -> list[str]:
+def _long_numbers(text: str) -> list[str]:
     """The digits of each number of two or more, except the 00 of a time."""
     bare = ("".join(filter(str.isdigit, digits)) for digits in _NUMBER.findall(text))
     return sorted(digits for digits in bare if len(digits) > 1 and digits != "00")

