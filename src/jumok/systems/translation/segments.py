@@ -1,6 +1,6 @@
 """Segmentation of lines for a model, and joining of their translations."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal, get_args
@@ -23,13 +23,34 @@ class Segment:
         line: the index of its line.
         ids: its tokens, without END.
         first_word: the index in the line of the word that it starts with, or in.
-        text: what was encoded.
+        text: what was encoded; without tokens it is copied.
+        before, after: signs at its edges, which are copied.
     """
 
     line: int
     ids: list[int]
     first_word: int = 0
     text: str = ""
+    before: str = ""
+    after: str = ""
+
+    @property
+    def copied(self) -> Translation:
+        """What becomes of it if there is nothing to translate in it."""
+        same = tuple((word, word) for word in range(len(plain_words(self.text))))
+        return Translation(self.text, alignment=same)
+
+    def with_edges(self, translation: Translation) -> Translation:
+        """A translation of its text between its signs."""
+        if not (self.before or self.after):
+            return translation
+        links = translation.alignment
+        if links is not None:
+            glued = bool(translation.text) and self.before[-1:].strip() != ""
+            shift = len(plain_words(self.before)) - glued
+            links = tuple((source, target + shift) for source, target in links)
+        text = f"{self.before}{translation.text}{self.after}"
+        return replace(translation, text=text, alignment=links)
 
 
 def cuts_sentences(split: Split, languages: tuple[str, str], common: int | None) -> bool:
@@ -64,11 +85,13 @@ def cut_lines(
     limit: int | None,
     after_sentences: bool = False,
     language: str = "",
+    core: Callable[[str], Span | None] | None = None,
 ) -> list[Segment]:
     """The segments of all lines, in order; empty lines have none.
 
     Args:
         limit: the maximum length of a segment in tokens. None: no limit.
+        core: the span of a segment that is encoded; where it is None, nothing is. None: all is.
         after_sentences: cut after every sentence, and not only where a line is too long.
         language: of the texts, for where their sentences end.
     """
@@ -79,26 +102,46 @@ def cut_lines(
         text = normalize(texts[line])
         spans = sentences(text, language) if after_sentences else [(0, len(text))]
         if len(spans) == 1 and (limit is None or len(ids) <= limit):
-            parts.append(Segment(line, ids, text=text))
-            continue
-        parts += _segments_of(line, text, spans, tokenizer, limit)
+            if core is None or core(text) == (0, len(text)):
+                parts.append(Segment(line, ids, text=text))
+                continue
+        parts += _segments_of(line, text, spans, tokenizer, limit, core)
     return parts
 
 
 def _segments_of(
-    line: int, text: str, spans: Sequence[Span], tokenizer: Tokenizer, limit: int | None
+    line: int,
+    text: str,
+    spans: Sequence[Span],
+    tokenizer: Tokenizer,
+    limit: int | None,
+    core: Callable[[str], Span | None] | None,
 ) -> Iterator[Segment]:
     def measure(part: str) -> int:
         return len(tokenizer.encode(part))
 
     for first, last in spans:
-        within = text[first:last]
+        whole = text[first:last]
+        span = (0, len(whole)) if core is None else core(whole)
+        if span is None:
+            yield Segment(line, [], _first_word(text, first), whole.strip())
+            continue
+        edges = [whole[: span[0]].lstrip(), whole[span[1] :].rstrip()]
+        within = whole[slice(*span)]
         inner = [(0, len(within))] if limit is None else split(within, limit, measure)
-        for start, end in ((first + start, first + end) for start, end in inner):
-            inside_word = start > 0 and " " not in text[start - 1 : start + 1]
-            first_word = len(plain_words(text[:start])) - inside_word
-            if ids := tokenizer.encode(text[start:end]):
-                yield Segment(line, ids, first_word, text[start:end])
+        for start, end in inner:
+            ids = tokenizer.encode(within[start:end])
+            before = edges[0] if start == 0 else ""
+            after = edges[1] if end == len(within) else ""
+            if ids or before or after:
+                first_word = _first_word(text, first + span[0] + start)
+                yield Segment(line, ids, first_word, within[start:end], before, after)
+
+
+def _first_word(text: str, start: int) -> int:
+    """The index of the word that begins at a place, or that the place is inside of."""
+    inside_word = start > 0 and " " not in text[start - 1 : start + 1]
+    return len(plain_words(text[:start])) - inside_word
 
 
 def join(
@@ -124,7 +167,7 @@ def join(
     pairs = zip(parts, translated, strict=True)
     for line, group in groupby(pairs, key=lambda pair: pair[0].line):
         of_line = list(group)
-        each = [translations for _, translations in of_line]
+        each = [list(map(part.with_edges, translations)) for part, translations in of_line]
         ranks = zip(*each, strict=False) if nbest is None else _best(each, joint, nbest)
         words = [part.first_word for part, _ in of_line]
         best, *others = [_join_one(words, rank, joint) for rank in ranks]
@@ -206,7 +249,8 @@ def forced_beginnings(
     forced = []
     for part in parts:
         forced.append([] if part.line in begun else encoded[part.line])
-        begun.add(part.line)
+        if part.ids:
+            begun.add(part.line)
     return forced
 
 

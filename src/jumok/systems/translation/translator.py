@@ -36,6 +36,7 @@ from jumok.systems.given import texts_in
 from jumok.systems.loading import load_tokenizer, longest_of, longest_part, read_bundles
 from jumok.systems.native.models import choose_engine, engine_serves
 from jumok.systems.translation.documents import FileTranslator
+from jumok.systems.translation.edges import core
 from jumok.systems.translation.glossary import Glossary, as_glossary
 from jumok.systems.translation.keeping import as_keep
 from jumok.systems.translation.markup import Bare
@@ -237,7 +238,10 @@ class Translator(TranslationModels, FileTranslator):
         searcher, left = self.searcher, set[int]()
         if searcher.name == "native" and not engine_serves(options):
             searcher, left = self.on_torch, {part.line for part in parts}
-        written: list[list[Translation]] = [[] for _ in parts]
+        # Each sample of a line has all of its segments.
+        copies = options.nbest if options.sample else 1
+        written = [[] if part.ids else [part.copied] * copies for part in parts]
+        rows_read = [row for row, part in enumerate(parts) if part.ids]
 
         def write(rows: list[int]) -> None:
             check_cancelled()  # a search that is one call into C cannot be ended within it
@@ -253,7 +257,10 @@ class Translator(TranslationModels, FileTranslator):
                 written[row] = translations
             left.update(here[row].line for row in read.left)
 
-        batches = list(batched_rows([part.ids for part in parts], batch_size))
+        batches = [
+            [rows_read[place] for place in places]
+            for places in batched_rows([parts[row].ids for row in rows_read], batch_size)
+        ]
         _each(batches, write, self.threads if searcher.name == "native" else 1)
         with _COUNTING:
             self.left += len(left)
@@ -269,7 +276,7 @@ class Translator(TranslationModels, FileTranslator):
         languages = self.source_language, self.target_language
         apart = cuts_sentences(split, languages, self.sentences)
         limit = None if split == "none" else self.max_tokens
-        parts = cut_lines(lines, self.tokenizer, limit, apart, self.source_language)
+        parts = cut_lines(lines, self.tokenizer, limit, apart, self.source_language, core)
         if split == "none":
             check_lengths(self.longest_target, [part.ids for part in parts])
         return parts

@@ -1,0 +1,101 @@
+"""What of a segment the model reads: its words, without the signs at its edges.
+
+One rule for lines, documents, Python and the server. Bullets, numbers of list items, notes, a
+symbol, and quotes or brackets around the whole are copied, and so is a segment in which nothing is
+left to translate: numbers, dates, signs, addresses, placeholders.
+"""
+
+import re
+import unicodedata
+
+from jumok.systems.translation.keeping import Keep
+from jumok.systems.translation.sentences import Span
+
+USUAL = Keep()
+
+_BEFORE = re.compile(
+    r"\s*(?:"
+    r"(?:[-–—*+·•◦‣▪▫■□●○◆◇►▶▷→⇒✓✔✗✘※☐☑☒#>]++"  # a bullet
+    r"|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\)|\d{1,3}(?:\.\d{1,3}){0,3}\.?"  # a number
+    r"|\[\d{1,3}\])"
+    r"(?:\s+|\Z))+"
+)
+_NUMBER_ALONE = re.compile(r"\s*\d{1,3}(?:\.\d{1,3}){0,3}\s+\Z")
+_AFTER = re.compile(r"\s*(?:(?:\[\d{1,3}\]|[¹²³⁰⁴-⁹]{1,3}|[*†‡])\s*)\Z")
+_LONGEST_AFTER = 12
+MOST_EDGES = 8  # quotes in brackets in quotes
+_PAIRS = {
+    "“": "”",
+    "„": "“”",
+    "«": "»",
+    "»": "«",
+    "‹": "›",
+    "「": "」",
+    "『": "』",
+    "《": "》",
+    "〈": "〉",
+    "(": ")",
+    "[": "]",
+    "【": "】",
+    "（": "）",
+    '"': '"',
+    "♪": "♪",
+    "♫": "♫",
+}
+_SYMBOLS = {"So", "Sk", "Cn", "Co"}
+_WITH_SYMBOL = "\u200d\ufe0e\ufe0f\u20e3 "  # joiners and forms of emoji
+
+
+def core(text: str, keep: Keep | None = USUAL) -> Span | None:
+    """The span of what is translated; None: there is nothing to translate.
+
+    Args:
+        text: a segment, normalised.
+        keep: finds strings that are kept; a text of nothing else is copied.
+    """
+    if not has_words(text, keep):
+        return None
+    start, end = 0, len(text)
+    for _ in range(MOST_EDGES):
+        before = start, end
+        start, end = _without_edges(text, start, end)
+        if (start, end) == before:
+            break
+    return start, end
+
+
+def has_words(text: str, keep: Keep | None = USUAL) -> bool:
+    """Whether there is a letter outside of kept strings."""
+    if not any(map(str.isalpha, text)):
+        return False
+    if keep is None:
+        return True
+    at = 0
+    for one in keep.find(text):
+        if any(map(str.isalpha, text[at : one.start])):
+            return True
+        at = one.end
+    return any(map(str.isalpha, text[at:]))
+
+
+def _without_edges(text: str, start: int, end: int) -> Span:
+    mark = _BEFORE.match(text, start, end)
+    if mark and mark.end() < end and not _NUMBER_ALONE.fullmatch(mark[0]):
+        start = mark.end()
+    while start < end and (text[start].isspace() or unicodedata.category(text[start]) in _SYMBOLS):
+        start += 1
+        while start < end and text[start] in _WITH_SYMBOL:
+            start += 1
+    while end > start and (
+        text[end - 1] in _WITH_SYMBOL or unicodedata.category(text[end - 1]) in _SYMBOLS
+    ):
+        end -= 1
+    note = _AFTER.search(text, max(start, end - _LONGEST_AFTER), end)
+    if note and note.start() > start:
+        end = note.start()
+    closing = _PAIRS.get(text[start : start + 1], "")
+    if end - start > 2 and text[end - 1] in closing:
+        inside = text[start + 1 : end - 1]
+        if text[start] not in inside and not any(sign in inside for sign in closing):
+            start, end = start + 1, end - 1
+    return start, end
