@@ -9,14 +9,17 @@ export const END = 3;
 const [NORMAL, CONTROL, USER_DEFINED, BYTE] = [1, 3, 4, 6]; // numbers of sentencepiece_model.proto
 const SPACE = "▁";
 const BLANKS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029▁]/gu; // eslint-disable-line no-control-regex
+const INVISIBLE = /[\u00ad\ufeff\u2060\u180e]/gu;
+const UNJOINED = "[A-Za-z\\u00c0-\\u024f\\u0370-\\u052f\\u3040-\\u30ff\\u3400-\\u9fff\\uac00-\\ud7a3]"; // scripts whose letters are not joined
+const JOINERS = new RegExp(`(?<=${UNJOINED})[\\u200c\\u200d]+(?=${UNJOINED})`, "gu");
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const strict = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
 
-/** The text in NFC, with control characters and line breaks replaced by spaces. */
+/** The text in NFC, without invisible characters in words, and with control characters and line breaks replaced by spaces. */
 export function normalize(text) {
-  return text.replace(BLANKS, " ").normalize("NFC");
+  return text.replace(BLANKS, " ").replace(INVISIBLE, "").replace(JOINERS, "").normalize("NFC");
 }
 
 /** Whether UTF-8 can encode the text: it has no half of a surrogate pair. */

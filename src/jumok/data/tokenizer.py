@@ -37,13 +37,21 @@ TokenizerKind = Literal["unigram", "bpe", "char"]
 
 # Control characters would break the line contract of the output; SPACE is a space to SentencePiece.
 BLANKS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, ord(SPACE)], " ")
+# Soft hyphens, byte order marks and word joiners are no part of a word.
+INVISIBLE: dict[int, None] = dict.fromkeys([0xAD, 0xFEFF, 0x2060, 0x180E])
+REPLACED = BLANKS | INVISIBLE
+# Scripts whose letters are not joined.
+_UNJOINED = r"[A-Za-z\u00c0-\u024f\u0370-\u052f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]"
+_JOINERS = re.compile(rf"(?<={_UNJOINED})[\u200c\u200d]+(?={_UNJOINED})")
 
 
 def normalize(text: str) -> str:
-    """The text in NFC, with control characters and line breaks replaced by spaces."""
+    """The text in NFC, without invisible characters in words, and with control characters and line
+    breaks replaced by spaces.
+    """
     # Translating is half the cost of reading a corpus, and most lines have nothing to replace.
     if not text.isprintable() or SPACE in text:
-        text = writable(text).translate(BLANKS)
+        text = _JOINERS.sub("", writable(text).translate(REPLACED))
     return unicodedata.normalize("NFC", text)
 
 

@@ -17,7 +17,7 @@ _BEFORE = re.compile(
     r"\s*(?:"
     r"(?:[-–—*+·•◦‣▪▫■□●○◆◇►▶▷→⇒✓✔✗✘※☐☑☒#>]++"  # a bullet
     r"|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\)|\d{1,3}(?:\.\d{1,3}){0,3}\.?"  # a number
-    r"|\[\d{1,3}\])"
+    r"|\[(?:\d{1,3}|[ xX])\])"
     r"(?:\s+|\Z))+"
 )
 _NUMBER_ALONE = re.compile(r"\s*\d{1,3}(?:\.\d{1,3}){0,3}\s+\Z")
@@ -61,7 +61,7 @@ def core(text: str, keep: Keep | None = USUAL) -> Span | None:
         start, end = _without_edges(text, start, end)
         if (start, end) == before:
             break
-    return start, end
+    return (start, end) if any(map(str.isalpha, text[start:end])) else None
 
 
 def has_words(text: str, keep: Keep | None = USUAL) -> bool:

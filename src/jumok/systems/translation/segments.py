@@ -46,11 +46,23 @@ class Segment:
             return translation
         links = translation.alignment
         if links is not None:
-            glued = bool(translation.text) and self.before[-1:].strip() != ""
-            shift = len(plain_words(self.before)) - glued
-            links = tuple((source, target + shift) for source, target in links)
+            links = self._links_with_edges(links, len(plain_words(translation.text)))
         text = f"{self.before}{translation.text}{self.after}"
         return replace(translation, text=text, alignment=links)
+
+    def _links_with_edges(self, links: Sequence[Link], words: int) -> tuple[Link, ...]:
+        """The links of a text of so many words, and those of each sign to itself.
+
+        A sign without a space to the text is a part of its first or last word.
+        """
+        first = len(plain_words(self.before)) - len(self.before[-1:].strip())
+        here = len(plain_words(self.text))
+        of_signs = [(word - first, word) for word in range(first)]
+        glued = len(self.after[:1].strip())
+        for word in range(len(plain_words(self.after)) - glued):
+            of_signs.append((here + word, first + words + word))
+        moved = [(source, target + first) for source, target in links]
+        return tuple(sorted([*of_signs, *moved]))
 
 
 def cuts_sentences(split: Split, languages: tuple[str, str], common: int | None) -> bool:
@@ -101,10 +113,10 @@ def cut_lines(
             continue
         text = normalize(texts[line])
         spans = sentences(text, language) if after_sentences else [(0, len(text))]
-        if len(spans) == 1 and (limit is None or len(ids) <= limit):
-            if core is None or core(text) == (0, len(text)):
-                parts.append(Segment(line, ids, text=text))
-                continue
+        whole = len(spans) == 1 and (limit is None or len(ids) <= limit)
+        if whole and (core is None or core(text) == (0, len(text))):
+            parts.append(Segment(line, ids, text=text))
+            continue
         parts += _segments_of(line, text, spans, tokenizer, limit, core)
     return parts
 
@@ -202,7 +214,7 @@ def _joined_pair(before: str, after: str, joint: str) -> str:
 
 
 def _join_one(first_words: Sequence[int], parts: Sequence[Translation], joint: str) -> Translation:
-    if len(parts) == 1:
+    if len(parts) == 1 and not first_words[0]:
         return parts[0]
     text = ""
     alignment: list[Link] = []
