@@ -80,7 +80,7 @@ def has_words(text: str, keep: Keep | None = USUAL) -> bool:
 
 def _without_edges(text: str, start: int, end: int) -> Span:
     mark = _BEFORE.match(text, start, end)
-    if mark and mark.end() < end and not _NUMBER_ALONE.fullmatch(mark[0]):
+    if mark and not _NUMBER_ALONE.fullmatch(mark[0]):
         start = mark.end()
     while start < end and (text[start].isspace() or unicodedata.category(text[start]) in _SYMBOLS):
         start += 1

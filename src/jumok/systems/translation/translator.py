@@ -38,6 +38,7 @@ from jumok.systems.native.models import choose_engine, engine_serves
 from jumok.systems.translation.documents import FileTranslator
 from jumok.systems.translation.edges import core
 from jumok.systems.translation.glossary import Glossary, as_glossary
+from jumok.systems.translation.icu import Messages
 from jumok.systems.translation.keeping import as_keep
 from jumok.systems.translation.markup import Bare
 from jumok.systems.translation.models import TranslationModels
@@ -205,6 +206,19 @@ class Translator(TranslationModels, FileTranslator):
         """
         texts = texts_in(texts)
         options = self._settled(options, beam, nbest)
+        messages = Messages.of(texts)
+        if messages.messages:
+            translations = self.translate(
+                messages.texts,
+                options,
+                alignments=alignments,
+                prefixes=None if prefixes is None else messages.prefixes(prefixes),
+                batch_size=batch_size,
+                split=split,
+                keep=keep,
+                glossary=glossary,
+            )
+            return messages.joined(translations)
         kept, terms = as_keep(keep), as_glossary(glossary)
         recorded = has_listeners(self, FOUND)
         if terms is not None:

@@ -1,0 +1,237 @@
+"""ICU messages: `{count, plural, one {# cat} other {# cats}}`. Only their texts are translated.
+
+A choice within a sentence is moved around it, so that each of its variants is a whole sentence:
+"I saw {n, plural, one {a cat} other {# cats}}." becomes "{n, plural, one {I saw a cat.} other {I
+saw # cats.}}", which is also what translators are advised to write.
+
+Syntax: https://unicode-org.github.io/icu/userguide/format_parse/messages/
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from jumok.systems.translation.result import Translation
+
+_CHOICE = re.compile(r"\{\s*([\w.-]+)\s*,\s*(plural|select|selectordinal)\s*,\s*(offset:\d+\s*)?")
+_SELECTOR = re.compile(r"\s*(=\d+|[\w.-]+)\s*\{")
+_SIMPLE = re.compile(r"\{[^{}']*\}")
+_PLAIN = re.compile(r"[^{}'#]+")
+_QUOTED = re.compile(r"'[{}#|][^']*(?:'|\Z)")
+NUMBER = "{#}"
+"""The number of a plural, as it is translated: a placeholder."""
+
+DEEPEST = 8
+MOST_VARIANTS = 64
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An argument with a message for each of its values."""
+
+    head: str
+    counts: bool
+    options: tuple[tuple[str, "Message"], ...]
+
+
+Message = tuple["str | Choice", ...]
+
+
+class _MessageError(ValueError):
+    """It is no message."""
+
+
+def has_choice(text: str) -> bool:
+    """Whether a text may be a message with a choice."""
+    return "{" in text and _CHOICE.search(text) is not None
+
+
+def parse(text: str) -> Message | None:
+    """The parts of a message; None if it is not well-formed, or has no choice."""
+    try:
+        message, end = _message(text, 0, 0, counts=False)
+    except _MessageError:
+        return None
+    well = end == len(text) and any(isinstance(part, Choice) for part in message)
+    return message if well else None
+
+
+def _message(text: str, at: int, depth: int, counts: bool) -> tuple[Message, int]:
+    parts: list[str | Choice] = []
+    words: list[str] = []
+
+    def end_words() -> None:
+        if words:
+            parts.append("".join(words))
+            words.clear()
+
+    while at < len(text) and text[at] != "}":
+        choice = _CHOICE.match(text, at)
+        plain = _PLAIN.match(text, at)
+        if choice:
+            end_words()
+            part, at = _choice(text, choice, depth)
+            parts.append(part)
+        elif plain:
+            words.append(plain[0])
+            at = plain.end()
+        elif text[at] == "#":
+            words.append(NUMBER if counts else "#")
+            at += 1
+        elif text.startswith("''", at):
+            words.append("'")
+            at += 2
+        elif quoted := _QUOTED.match(text, at):
+            words.append(quoted[0])
+            at = quoted.end()
+        elif simple := _SIMPLE.match(text, at):
+            words.append(simple[0])
+            at = simple.end()
+        elif text[at] == "'":
+            words.append("'")
+            at += 1
+        else:
+            raise _MessageError
+    end_words()
+    return tuple(parts), at
+
+
+def _choice(text: str, begun: re.Match[str], depth: int) -> tuple[Choice, int]:
+    if depth >= DEEPEST:
+        raise _MessageError
+    counts = begun[2] != "select"
+    options: list[tuple[str, Message]] = []
+    at = begun.end()
+    while selector := _SELECTOR.match(text, at):
+        inside, at = _message(text, selector.end(), depth + 1, counts)
+        if not text.startswith("}", at):
+            raise _MessageError
+        options.append((selector[1], inside))
+        at += 1
+    while text[at : at + 1].isspace():
+        at += 1
+    if not options or not text.startswith("}", at):
+        raise _MessageError
+    head = f"{begun[1]}, {begun[2]}, {begun[3] or ''}"
+    return Choice(head, counts, tuple(options)), at + 1
+
+
+def whole(message: Message) -> Message:
+    """The message with its first choice around all of it, if nothing else would change."""
+    place = next((place for place, part in enumerate(message) if isinstance(part, Choice)), None)
+    if place is None:
+        return message
+    choice = message[place]
+    assert isinstance(choice, Choice)
+    before, after = message[:place], message[place + 1 :]
+    several = any(isinstance(part, Choice) for part in after)
+    around = "".join(part for part in (*before, *after) if isinstance(part, str))
+    # A # has another meaning within a plural, and two choices in a sentence depend on each other.
+    if several or not around.strip() or (choice.counts and "#" in around) or NUMBER in around:
+        return message
+    options = [
+        (name, whole(_joined((*before, *inside, *after)))) for name, inside in choice.options
+    ]
+    return (replace(choice, options=tuple(options)),)
+
+
+def _joined(parts: Sequence["str | Choice"]) -> Message:
+    joined: list[str | Choice] = []
+    for part in parts:
+        if isinstance(part, str) and joined and isinstance(joined[-1], str):
+            joined[-1] += part
+        else:
+            joined.append(part)
+    return tuple(joined)
+
+
+def texts_of(message: Message) -> Iterator[str]:
+    """The texts of a message, in order."""
+    for part in message:
+        if isinstance(part, str):
+            yield part
+        else:
+            for _, inside in part.options:
+                yield from texts_of(inside)
+
+
+def written(message: Message, texts: Iterator[str], counts: bool = False) -> str:
+    """The message with other texts."""
+    parts: list[str] = []
+    for part in message:
+        if isinstance(part, str):
+            text = next(texts)
+            space = part[: len(part) - len(part.lstrip())], part[len(part.rstrip()) :]
+            text = re.sub("'(?=[{}#])", "''", text) if "'{" not in part else text
+            text = space[0] + text.strip() + space[1] if part.strip() else part
+            parts.append(text.replace(NUMBER, "#") if counts else text)
+        else:
+            options = (
+                f"{name} {{{written(inside, texts, part.counts or counts)}}}"
+                for name, inside in part.options
+            )
+            parts.append(f"{{{part.head}{' '.join(options)}}}")
+    return "".join(parts)
+
+
+@dataclass(frozen=True)
+class Messages:
+    """Lines, of which some are messages.
+
+    Attributes:
+        texts: what is translated: the lines, and the texts of the messages in their places.
+    """
+
+    lines: Sequence[str]
+    messages: dict[int, Message | None]
+
+    @classmethod
+    def of(cls, lines: Sequence[str]) -> "Messages":
+        """Finds the messages; a damaged one is None, and is copied."""
+        return cls(
+            lines, {line: _readable(text) for line, text in enumerate(lines) if has_choice(text)}
+        )
+
+    def _texts(self, line: int) -> list[str]:
+        if line not in self.messages:
+            return [self.lines[line]]
+        message = self.messages[line]
+        return [] if message is None else list(texts_of(message))
+
+    @property
+    def texts(self) -> list[str]:
+        return [text for line in range(len(self.lines)) for text in self._texts(line)]
+
+    def prefixes(self, prefixes: Sequence[str]) -> list[str]:
+        """The forced beginning of each text: that of a message is its first text's."""
+        return [
+            prefix if number == 0 else ""
+            for line, prefix in enumerate(prefixes)
+            for number in range(len(self._texts(line)))
+        ]
+
+    def joined(self, translations: Sequence[Translation]) -> list[Translation]:
+        """A translation for each line; that of a message has no alignment."""
+        rest = iter(translations)
+        lines: list[Translation] = []
+        for line, text in enumerate(self.lines):
+            parts = list(islice(rest, len(self._texts(line))))
+            if line not in self.messages:
+                lines += parts
+                continue
+            message = self.messages[line]
+            if message is not None:
+                text = written(message, iter([part.text for part in parts]))
+            values = [part.confidence for part in parts if part.confidence is not None]
+            score = sum(part.score for part in parts)
+            lines.append(Translation(text, score, confidence=min(values, default=None)))
+        return lines
+
+
+def _readable(text: str) -> Message | None:
+    message = parse(text)
+    if message is None:
+        return None
+    around = whole(message)
+    return around if sum(1 for _ in texts_of(around)) <= MOST_VARIANTS else message
