@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from math import fsum
 
 from jumok.systems.translation.result import Translation
 
@@ -224,7 +225,7 @@ class Messages:
             if message is not None:
                 text = written(message, iter([part.text for part in parts]))
             values = [part.confidence for part in parts if part.confidence is not None]
-            score = sum(part.score for part in parts)
+            score = fsum(part.score for part in parts)
             lines.append(Translation(text, score, confidence=min(values, default=None)))
         return lines
 

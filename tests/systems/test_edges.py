@@ -1,0 +1,85 @@
+"""One rule for the text that a model reads: signs at the edges, and texts without words, stay."""
+
+from pathlib import Path
+
+import pytest
+
+from jumok.data.tokenizer import normalize
+from jumok.systems.translation.edges import core
+from jumok.systems.translation.translator import Translator
+
+WORDS = "A cat saw it."
+
+COPIED = [
+    "100", "-", "2024-01-15", "12:30", "3.14 %", "😀", "👨‍👩‍👧 🎉", "%s", "{name}", "https://a.b/c?d",
+    "a@b.org", "&nbsp;", "…", "1.", "- [x]", "(2)", "$HOME", "www.a.org", "%(count)d / %(all)d",
+]  # fmt: skip
+
+EDGES = [
+    ("• ", ""), ("- ", ""), ("1. ", ""), ("12) ", ""), ("(a) ", ""), ("iv) ", ""), ("[3] ", ""),
+    ("♪ ", " ♪"), ('"', '"'), ("“", "”"), ("„", "“"), ("«", "»"), ("(", ")"), ("[", "]"),
+    ("「", "」"), ("✓ ", ""), ("😀 ", " 🎉"), ("", "[1]"), ("", "²"), ("", " *"), ("> ", ""),
+    ("1. • ", ""), ('("', '")'), ("→ ", ""), ("# ", ""), ("- [ ] ", ""),
+]  # fmt: skip
+
+WHOLE = [
+    "A cat.", "5 cats ran.", "2024 was good.", "“A” and “B”", 'He said "hi."', "C++", "I am.",
+    "A 2.5 m wall", "-5 degrees", "3.5 million", "#cats", "10 km",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_bundle: Path) -> Translator:
+    return Translator.load(tiny_bundle)
+
+
+@pytest.mark.parametrize("text", COPIED)
+def test_what_has_no_word_is_copied(translator: Translator, text: str) -> None:
+    assert core(text) is None
+    (translation,) = translator.translate([text])
+    assert translation.text == text
+    assert translation.tokens == ()
+
+
+@pytest.mark.parametrize(("before", "after"), EDGES)
+def test_signs_at_the_edges_stay_and_are_not_read(
+    translator: Translator, before: str, after: str
+) -> None:
+    bare, edged = translator.translate([WORDS, before + WORDS + after])
+    assert edged.text == before + bare.text + after
+    assert edged.tokens == bare.tokens
+    shift = len(before.split())
+    if before.endswith(" ") or not before:
+        assert {(source + shift, target + shift) for source, target in bare.alignment} <= set(
+            edged.alignment
+        )
+
+
+@pytest.mark.parametrize("text", WHOLE)
+def test_signs_of_the_sentence_are_read(text: str) -> None:
+    assert core(text) == (0, len(text))
+
+
+def test_samples_of_a_line_have_its_copied_part(translator: Translator) -> None:
+    from jumok.decoding import DecodingOptions
+
+    options = DecodingOptions(sample=True, nbest=3, maximum_length=8)
+    (line,) = translator.translate([f"100. {WORDS}"], options, split="sentences")
+    assert len(line.alternatives) == 2
+    assert all(one.text.startswith("100.") for one in (line, *line.alternatives))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("ca\u00adt", "cat"),
+        ("\ufeffcat", "cat"),
+        ("c\u2060at", "cat"),
+        ("ca\u200ct", "cat"),
+        ("고\u200d양이", "고양이"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("👨\u200d👩", "👨\u200d👩"),
+    ],
+)
+def test_invisible_characters_are_no_part_of_a_word(text: str, words: str) -> None:
+    assert normalize(text) == words
