@@ -11,7 +11,7 @@ from jumok.decoding import DecodingOptions
 from jumok.errors import ConfigError, DataError
 from jumok.systems.translation.glossary import Glossary
 from jumok.systems.translation.inserting import corrected
-from jumok.systems.translation.keeping import Keep, as_keep, missing_in, surplus_in
+from jumok.systems.translation.keeping import Keep, as_keep, missing_in, separated, surplus_in
 from jumok.systems.translation.markup import TAG, Bare, undress
 from jumok.systems.translation.part_writer import spelling
 from jumok.systems.translation.result import Translation
@@ -68,6 +68,21 @@ def test_numbers_may_be_written_as_the_other_language_does(source: str, translat
 )
 def test_what_is_not_the_same_is_missing(source: str, translation: str) -> None:
     assert missing_in(Keep().find(source), translation) != []
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "expected"),
+    [
+        ("I have %d books.", "J'ai %donne des livres.", "J'ai %d onne des livres."),
+        ("Hello, {name}!", "Il {name}ille.", "Il {name} ille."),
+        ("Hello, {name}!", "그는{name}세요", "그는{name}세요"),
+        ("Use $HOME.", "a$HOMEs", "a $HOME s"),
+        ("pre{name}post", "pre{name}post", "pre{name}post"),
+        ("%d of %(d)s", "%(d)s %d", "%(d)s %d"),
+    ],
+)
+def test_a_placeholder_is_a_word_of_its_own(source: str, text: str, expected: str) -> None:
+    assert separated(Keep().find(source), source, text) == expected
 
 
 def test_code_that_stands_too_often_is_taken_out() -> None:

@@ -131,6 +131,33 @@ def surplus_in(kept: Sequence[Kept], text: str) -> list[Span]:
     return sorted(spans)
 
 
+def separated(kept: Sequence[Kept], source: str, text: str) -> str:
+    """A translation with a space between a placeholder and Latin letters or digits that touch it,
+    if none touched it in the source: a program would read "%donne" as "%d" and the rest.
+
+    Letters of other scripts may touch it: 이름은 {name}입니다.
+    """
+    codes = {one.text for one in kept if one.kind == "code"}
+    touched_before = {one.text for one in kept if CODE_LETTER.search(source[: one.start][-1:])}
+    touched_behind = {one.text for one in kept if CODE_LETTER.match(source, one.end)}
+    taken = bytearray(len(text))
+    spaces: set[int] = set()
+    places = _occurrences(codes, text) if codes else {}
+    for code in sorted(places, key=len, reverse=True):
+        for start, end in places[code]:
+            if not _take(taken, (start, end)):
+                continue
+            if code not in touched_before and start and CODE_LETTER.match(text, start - 1):
+                spaces.add(start)
+            if code not in touched_behind and CODE_LETTER.match(text, end):
+                spaces.add(end)
+    parts, at = [], 0
+    for place in sorted(spaces):
+        parts.append(text[at:place])
+        at = place
+    return " ".join([*parts, text[at:]])
+
+
 def _matches(
     pattern: re.Pattern[str], text: str, taken: bytearray, kind: Literal["code", "number"]
 ) -> list[Kept]:

@@ -13,7 +13,7 @@ from jumok.decoding.rank import Ranker
 from jumok.errors import DataError
 from jumok.systems.translation.glossary import Glossary, Term
 from jumok.systems.translation.inserting import corrected
-from jumok.systems.translation.keeping import Keep, Kept, missing_in, surplus_in
+from jumok.systems.translation.keeping import Keep, Kept, missing_in, separated, surplus_in
 from jumok.systems.translation.result import (
     Draft,
     Translation,
@@ -238,7 +238,7 @@ class PartWriter:
         rows = [
             row
             for row, of_part in enumerate(kept)
-            if any(_faulty(of_part, draft.text) for draft in drafts[row])
+            if any(_faulty(of_part, parts[row].text, draft.text) for draft in drafts[row])
         ]
         if not rows:
             return
@@ -248,7 +248,7 @@ class PartWriter:
         changed: list[tuple[int, Draft]] = []
         for row, translations in zip(rows, plain, strict=True):
             for draft, translation in zip(drafts[row], translations, strict=True):
-                if _faulty(kept[row], draft.text):
+                if _faulty(kept[row], parts[row].text, draft.text):
                     self._correct(parts[row].text, kept[row], draft, translation.alignment)
                     changed.append((row, draft))
         self._score_again(changed, read)
@@ -262,6 +262,7 @@ class PartWriter:
         draft: Draft,
         alignment: Sequence[Link] | None,
     ) -> None:
+        draft.text = separated(kept, source, draft.text)
         inserted = tuple(one.text for one in missing_in(kept, draft.text))
         extra = surplus_in(kept, draft.text)
         draft.text = corrected(source, draft.text, kept, extra, alignment, self.spaceless)
@@ -320,8 +321,9 @@ class PartWriter:
         return tuple(links(merge_words(of_tokens, words(source), words(target))))
 
 
-def _faulty(kept: Sequence[Kept], text: str) -> bool:
-    return bool(missing_in(kept, text) or surplus_in(kept, text))
+def _faulty(kept: Sequence[Kept], source: str, text: str) -> bool:
+    faults = missing_in(kept, text) or surplus_in(kept, text)
+    return bool(faults) or separated(kept, source, text) != text
 
 
 def spelling(text: str, tokenizer: Tokenizer, inside: bool) -> Phrase | None:
