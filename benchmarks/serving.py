@@ -160,7 +160,7 @@ def hung_up(url: str, count: int, longest: float, most: int = 30) -> Facts:
     before = counted(url)
     loaded(url, lambda target: hang_ups(target, given, longest, draw))
     until = time.monotonic() + 60
-    while counted(url)["queue"] and time.monotonic() < until:
+    while time.monotonic() < until and any(counted(url)[name] for name in ("queue", "running")):
         time.sleep(0.02)
     return {name: number - before[name] for name, number in counted(url).items()}
 

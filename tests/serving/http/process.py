@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 
@@ -29,7 +29,9 @@ class ServedProcess:
             if said and said[0].startswith("http"):
                 return said[0]
             time.sleep(0.02)
-        raise AssertionError(f"the server did not start: {self.errors}")
+        raise AssertionError(
+            f"the server did not start (exit code {self.process.poll()}): {self.errors}"
+        )
 
     @property
     def errors(self) -> str:
@@ -44,10 +46,13 @@ class ServedProcess:
     def wait_until_ready(self) -> None:
         until = time.monotonic() + SECONDS
         while time.monotonic() < until and self.process.poll() is None:
-            if httpx.get(f"{self.url}/health/ready", timeout=SECONDS).status_code == 200:
-                return
+            with suppress(httpx.ConnectError):  # it has ended, which the loop sees
+                if httpx.get(f"{self.url}/health/ready", timeout=SECONDS).status_code == 200:
+                    return
             time.sleep(0.05)
-        raise AssertionError(f"the server is not ready: {self.errors}")
+        raise AssertionError(
+            f"the server is not ready (exit code {self.process.poll()}): {self.errors}{self.log}"
+        )
 
     def client(self) -> httpx.Client:
         return httpx.Client(base_url=self.url, timeout=SECONDS)
