@@ -12,11 +12,7 @@ from jumok_lectures.texts import Texts
 T = Texts("contest")
 
 HALF = T.column("n95")
-COLUMNS = (
-    T.column("parameters"),
-    T.column("loss_on_unseen_sentences"),
-    HALF,
-)
+COLUMNS = (T.column("parameters"), T.column("loss_on_unseen_sentences"), HALF)
 
 
 @dataclass(frozen=True)

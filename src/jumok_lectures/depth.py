@@ -72,11 +72,7 @@ def gradient_chart(names: dict[str, Text], gradients: dict[str, list[float]]) ->
         Series(names[name], [(float(layer), value) for layer, value in enumerate(values, start=1)])
         for name, values in gradients.items()
     ]
-    return T.chart(
-        title=T("chart_title", deep=DEEP),
-        series=series,
-        log_y=True,
-    )
+    return T.chart(title=T("chart_title", deep=DEEP), series=series, log_y=True)
 
 
 def fall(gradient: list[float]) -> float:

@@ -11,12 +11,7 @@ from jumok_lectures.workers import LabWorkers
 
 TableCell = float | int | str | Text | None
 Outcome = Literal["holds", "fails", "partly", "open"]
-VERDICTS: Mapping[Outcome, Text] = {
-    "holds": HOLDS,
-    "fails": FAILS,
-    "partly": PARTLY,
-    "open": OPEN,
-}
+VERDICTS: Mapping[Outcome, Text] = {"holds": HOLDS, "fails": FAILS, "partly": PARTLY, "open": OPEN}
 CONDITION_COLUMNS = (
     Text("condition of the claim", "주장의 조건"),
     Text("measured", "측정값"),

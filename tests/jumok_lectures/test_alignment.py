@@ -104,9 +104,7 @@ def test_the_report_judges_errors_against_the_diagonal_and_crossings_against_gol
     assert "Transformer 0.41 ± 0.06 (40 ± 0%)" in alone.sentence.en
 
 
-def test_a_sentence_of_tatoeba_is_kept_out_with_all_its_translations(
-    tmp_path: Path,
-) -> None:
+def test_a_sentence_of_tatoeba_is_kept_out_with_all_its_translations(tmp_path: Path) -> None:
     file = tmp_path / "data" / tatoeba.PAIRS
     file.parent.mkdir(parents=True)
     rows = [("Go.", "Va !"), ("Hi.", "Salut !"), ("Run!", "Cours !"), ("Run!", "Fuis !")]

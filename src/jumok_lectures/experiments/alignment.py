@@ -59,11 +59,7 @@ NAMES = T.named("names")
 # What is compared: sentences of both sides, and their gold links.
 Pairs = Sequence[tuple[str, str, GoldLinks]]
 
-ENGLISH, KOREAN, FRENCH = (
-    T("english"),
-    T("korean"),
-    T("french"),
-)
+ENGLISH, KOREAN, FRENCH = (T("english"), T("korean"), T("french"))
 
 
 @dataclass(frozen=True)

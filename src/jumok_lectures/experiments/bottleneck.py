@@ -96,10 +96,7 @@ def report(curves: dict[str, list[list[float]]], parameters: dict[str, int]) -> 
             *(
                 column
                 for length in lengths
-                for column in (
-                    T.column("loss_length_words", length=length),
-                    T.column("n95"),
-                )
+                for column in (T.column("loss_length_words", length=length), T.column("n95"))
             ),
         ),
         rows=[
@@ -141,10 +138,7 @@ def _conditions(
                 words=words,
                 name=NAMES[name],
             )
-            for words, figure in (
-                (T("it_loses_more_than"), lost),
-                (T("its_loss_at_the"), longest),
-            )
+            for words, figure in ((T("it_loses_more_than"), lost), (T("its_loss_at_the"), longest))
             for name in ("attention", "transformer")
         ),
         T.condition(

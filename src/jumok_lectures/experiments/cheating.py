@@ -96,11 +96,7 @@ def run(setting: Setting) -> Findings:
             ]
             for name in NAMES
         ],
-        figures={
-            **found.figures(),
-            "bleu": bleus,
-            "parallel_and_stepwise_differ_by": gaps,
-        },
+        figures={**found.figures(), "bleu": bleus, "parallel_and_stepwise_differ_by": gaps},
         conditions=(
             T.condition("loss_without_the_mask", [one / other for one, other in losses]),
             T.condition(

@@ -135,8 +135,7 @@ def report(solved: dict[str, list[Solved]]) -> Findings:
         panels=(
             T.bars(bars, x=T("bars_x", symbols=1 / SYMBOLS)),
             T.chart(
-                [Series(NAMES[name], curve(solved[name][0].losses)) for name in NAMES],
-                least=0.0,
+                [Series(NAMES[name], curve(solved[name][0].losses)) for name in NAMES], least=0.0
             ),
         ),
     )

@@ -249,9 +249,7 @@ def _grid(found: Preferred) -> Grid:
 
 
 def _bars(best: dict[str, list[float]]) -> Bars:
-    return T.bars(
-        [(NAMES[name], values) for name, values in best.items()],
-    )
+    return T.bars([(NAMES[name], values) for name, values in best.items()])
 
 
 def _sentence(reads: dict[str, list[PronounFindings]], best: dict[str, list[float]]) -> Text:

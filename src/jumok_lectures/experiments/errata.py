@@ -98,12 +98,7 @@ def _panels(found: list[Slip], seed: int) -> tuple[Bars | Grid, ...]:
         assert isinstance(value, float)
         bars.append((told, value))
     return (
-        Bars(
-            T("bars_title"),
-            T("bars_x"),
-            bars,
-            form=".0f",
-        ),
+        Bars(T("bars_title"), T("bars_x"), bars, form=".0f"),
         *(_grid(name, seed) for name in ("zero", "negative", "added")),
     )
 

@@ -306,13 +306,7 @@ def report(one: list[CaptionScores], grid: list[CaptionScores]) -> Findings:
             T.condition("more_captions_right_than", more),
         ),
         sentence=_sentence(right, accuracy, colours, (mean(inside), mean(even))),
-        panels=(
-            shown,
-            T.bars(
-                [(NAMES[name], right[name]) for name in NAMES],
-                form=".0f",
-            ),
-        ),
+        panels=(shown, T.bars([(NAMES[name], right[name]) for name in NAMES], form=".0f")),
     )
 
 

@@ -106,10 +106,7 @@ def report(losses: dict[tuple[str, float], list[float]], vectors: Sequence[Vecto
             *(
                 column
                 for rate in RATES
-                for column in (
-                    T.column("loss_at_rate_g", rate=rate),
-                    T.column("n95"),
-                )
+                for column in (T.column("loss_at_rate_g", rate=rate), T.column("n95"))
             ),
         ),
         rows=[
@@ -142,9 +139,7 @@ def report(losses: dict[tuple[str, float], list[float]], vectors: Sequence[Vecto
 
 
 def _conditions(
-    losses: dict[tuple[str, float], list[float]],
-    best: dict[str, float],
-    vectors: Sequence[Vector],
+    losses: dict[tuple[str, float], list[float]], best: dict[str, float], vectors: Sequence[Vector]
 ) -> list[Condition]:
     last = RATES[-1]
     found = [

@@ -295,20 +295,6 @@ def _panels(average: list[Timed], counts: Counts) -> tuple[Chart, ...]:
     ]
     length = T("length")
     return (
-        Chart(
-            T("chart_title"),
-            length,
-            T("chart_y"),
-            times,
-            log_x=True,
-            log_y=True,
-        ),
-        Chart(
-            T("chart_title_2"),
-            length,
-            T("chart_y_2"),
-            products,
-            log_x=True,
-            log_y=True,
-        ),
+        Chart(T("chart_title"), length, T("chart_y"), times, log_x=True, log_y=True),
+        Chart(T("chart_title_2"), length, T("chart_y_2"), products, log_x=True, log_y=True),
     )

@@ -172,10 +172,7 @@ def report(measured: dict[str, Wishes], solved: dict[str, list[Solved]]) -> Find
             where=where,
         )
         for kind in all_four
-        for where, right in (
-            (T("usual_lengths"), usual),
-            (T("longer"), longer),
-        )
+        for where, right in ((T("usual_lengths"), usual), (T("longer"), longer))
     ]
     shifts = T.condition(
         "fraction_longer_more_right", differences(longer["fraction"], longer["none"])
@@ -191,10 +188,7 @@ def report(measured: dict[str, Wishes], solved: dict[str, list[Solved]]) -> Find
         sentence=_sentence(all_four, usual, longer),
         panels=[
             T.bars([(NAMES[kind], right[kind]) for kind in KINDS], title=title)
-            for title, right in (
-                (T("the_k_th_letter"), usual),
-                (T("in_lines_longer_than"), longer),
-            )
+            for title, right in ((T("the_k_th_letter"), usual), (T("in_lines_longer_than"), longer))
         ],
     )
 

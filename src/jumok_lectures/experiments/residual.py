@@ -51,11 +51,7 @@ def run(setting: Setting) -> Findings:
     falls = {name: fall(gradient) for name, gradient in gradients.items()}
     needed, gained = with_interval(shares, ".0%"), with_interval(gains, ".0%")
     return Findings(
-        columns=(
-            T.column("model"),
-            *COLUMNS,
-            T.column("gradient_first_layer_last"),
-        ),
+        columns=(T.column("model"), *COLUMNS, T.column("gradient_first_layer_last")),
         rows=[[NAMES[name], *found.row(name), falls[name]] for name in NAMES],
         figures={
             **found.figures(),
@@ -76,8 +72,5 @@ def run(setting: Setting) -> Findings:
             deep=DEEP,
             falls=falls,
         ),
-        panels=(
-            found.curves(T("title", layers=LAYERS)),
-            gradient_chart(NAMES, gradients),
-        ),
+        panels=(found.curves(T("title", layers=LAYERS)), gradient_chart(NAMES, gradients)),
     )

@@ -183,11 +183,7 @@ def _panels(plain: list[Softness], scaled: list[Softness]) -> tuple[Chart, ...]:
 
 
 def _chart(
-    title: Text,
-    y_title: Text,
-    plain: list[float],
-    scaled: list[float],
-    *marks: tuple[Text, float],
+    title: Text, y_title: Text, plain: list[float], scaled: list[float], *marks: tuple[Text, float]
 ) -> Chart:
     return Chart(
         title,

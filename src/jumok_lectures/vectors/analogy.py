@@ -234,10 +234,7 @@ def report(
                 T("bars_title"),
                 T("bars_x"),
                 [
-                    (
-                        T("name_kind_0", name=CORPORA[name], kind_0=KINDS[kind][0]),
-                        mean(each.offset),
-                    )
+                    (T("name_kind_0", name=CORPORA[name], kind_0=KINDS[kind][0]), mean(each.offset))
                     for name, kind, each in cells
                 ],
                 form=".0%",

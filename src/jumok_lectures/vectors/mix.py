@@ -106,12 +106,7 @@ def report(by_weight: dict[float, Mixed], longer: Mixed, by_width: dict[int, Mix
                 None,
             ],
             *(
-                [
-                    T("n0_88_a_0_2", width=width),
-                    *(None, None, None),
-                    mean(m.first),
-                    mean(m.second),
-                ]
+                [T("n0_88_a_0_2", width=width), *(None, None, None), mean(m.first), mean(m.second)]
                 for width, m in by_width.items()
             ),
         ],
@@ -170,8 +165,7 @@ def _panels(by_weight: dict[float, Mixed], by_width: dict[int, Mixed]) -> tuple[
             (
                 Series(a, [(float(w), mean(m.first)) for w, m in by_width.items()]),
                 Series(
-                    T("b_among_the_best"),
-                    [(float(w), mean(m.second)) for w, m in by_width.items()],
+                    T("b_among_the_best"), [(float(w), mean(m.second)) for w, m in by_width.items()]
                 ),
             ),
             log_x=True,

@@ -168,10 +168,7 @@ def report(reached: dict[str, Reached], right: dict[str, list[float]]) -> Findin
             [name, mean(each.own), max(each.others), max(each.permuted)]
             for name, each in reached.items()
         ],
-        figures={
-            "layers": {name: vars(each) for name, each in reached.items()},
-            "learned": right,
-        },
+        figures={"layers": {name: vars(each) for name, each in reached.items()}, "learned": right},
         conditions=(
             T.condition(
                 "change_of_the_other",

@@ -176,17 +176,6 @@ def _panels() -> tuple[Chart, ...]:
         products.append(Series(NAMES[kind], [(float(p), float(d)) for p, d in enumerate(dots)]))
     place = T("place")
     return (
-        Chart(
-            T("chart_title", shown=SHOWN, seen=SEEN),
-            place,
-            T("chart_y"),
-            missed,
-            log_y=True,
-        ),
-        Chart(
-            T("chart_title_2", shown=SHOWN),
-            place,
-            T("chart_y_2"),
-            products,
-        ),
+        Chart(T("chart_title", shown=SHOWN, seen=SEEN), place, T("chart_y"), missed, log_y=True),
+        Chart(T("chart_title_2", shown=SHOWN), place, T("chart_y_2"), products),
     )

@@ -25,12 +25,7 @@ NOTE, FIGURE = T("the_note"), T("in_a_figure")
 COMPUTED = T("computed")
 AGREES, DIFFERS = T("agrees"), T("differs")
 ROW = T("row")
-HEADINGS = (
-    T("attends_to"),
-    T("q_k"),
-    T("score"),
-    T("softmax"),
-)
+HEADINGS = (T("attends_to"), T("q_k"), T("score"), T("softmax"))
 SUMMARY = T("summary")
 USE = T("use")
 

@@ -94,14 +94,8 @@ def it_and_itself() -> WorkedExample:
         T("it_and_itself_title"),
         T("it_and_itself_given"),
         (
-            WorkedStep(
-                ITSELF,
-                T("said_itself", first=first),
-            ),
-            WorkedStep(
-                T.quote("268"),
-                T("said_268", second=second),
-            ),
+            WorkedStep(ITSELF, T("said_itself", first=first)),
+            WorkedStep(T.quote("268"), T("said_268", second=second)),
         ),
         trace,
         row=2,
@@ -123,10 +117,7 @@ def numbered() -> WorkedExample:
     )
     grows = T("grows", far=far)
     return WorkedExample(
-        NUMBERS,
-        T("numbered_title"),
-        T("numbered_given"),
-        (*steps, WorkedStep(NUMBERS, grows)),
+        NUMBERS, T("numbered_title"), T("numbered_given"), (*steps, WorkedStep(NUMBERS, grows))
     )
 
 
@@ -146,18 +137,11 @@ def divided() -> WorkedExample:
         T("divided_title"),
         T("divided_given"),
         (
+            WorkedStep(FRACTIONS, T("said_fractions", sixth=sixth)),
             WorkedStep(
-                FRACTIONS,
-                T("said_fractions", sixth=sixth),
+                FRACTIONS, T("said_fractions_2", short=numbers(short), longer=numbers(longer))
             ),
-            WorkedStep(
-                FRACTIONS,
-                T("said_fractions_2", short=numbers(short), longer=numbers(longer)),
-            ),
-            WorkedStep(
-                T.quote("84"),
-                T("said_84", sinusoids_1=numbers(sinusoids(4, 4)[1], 5)),
-            ),
+            WorkedStep(T.quote("84"), T("said_84", sinusoids_1=numbers(sinusoids(4, 4)[1], 5))),
         ),
     )
 
@@ -178,10 +162,7 @@ def eleven_keys() -> WorkedExample:
                 float(len(weights)),
                 Noted("11", 11.0, 0.0),
             ),
-            WorkedStep(
-                ELEVEN,
-                T("said_eleven_2", weights=weights),
-            ),
+            WorkedStep(ELEVEN, T("said_eleven_2", weights=weights)),
         ),
     )
 
@@ -202,18 +183,11 @@ def student() -> WorkedExample:
         T("student_title"),
         T("student_given"),
         (
+            WorkedStep(T.quote("204"), same(f"a: q·k / √4 = {scores}")),
             WorkedStep(
-                T.quote("204"),
-                same(f"a: q·k / √4 = {scores}"),
+                T.quote("189"), same(f"a: {numbers(torch.tensor([look.weight for look in looks]))}")
             ),
-            WorkedStep(
-                T.quote("189"),
-                same(f"a: {numbers(torch.tensor([look.weight for look in looks]))}"),
-            ),
-            WorkedStep(
-                T.quote("190"),
-                T("said_190", output_2=numbers(output[2])),
-            ),
+            WorkedStep(T.quote("190"), T("said_190", output_2=numbers(output[2]))),
         ),
         trace,
         row=2,
@@ -228,10 +202,5 @@ def small_share() -> WorkedExample:
         TINY,
         T("small_share_title"),
         T("small_share_given"),
-        (
-            WorkedStep(
-                TINY,
-                T("said_tiny", found=numbers(found)),
-            ),
-        ),
+        (WorkedStep(TINY, T("said_tiny", found=numbers(found))),),
     )

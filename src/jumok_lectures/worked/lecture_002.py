@@ -76,12 +76,7 @@ def thinking() -> WorkedExample:
                 float(found[0]),
                 Noted("0.88", 0.88, 0.005),
             ),
-            WorkedStep(
-                SUM,
-                T("said_sum_2"),
-                float(found[1]),
-                Noted("0.12", 0.12, 0.005),
-            ),
+            WorkedStep(SUM, T("said_sum_2"), float(found[1]), Noted("0.12", 0.12, 0.005)),
         ),
         trace,
     )
@@ -131,14 +126,8 @@ def first_cell() -> WorkedExample:
                 float(rows[(rows - 1).abs().argmax()]),
                 Noted("1", 1.0, 1e-6),
             ),
-            WorkedStep(
-                T.quote("10"),
-                T("said_10", columns=numbers(columns)),
-            ),
-            WorkedStep(
-                T.quote("12"),
-                T("said_12", output_0=numbers(output[0])),
-            ),
+            WorkedStep(T.quote("10"), T("said_10", columns=numbers(columns))),
+            WorkedStep(T.quote("12"), T("said_12", output_0=numbers(output[0]))),
         ),
         trace,
     )

@@ -51,12 +51,7 @@ def one_size() -> WorkedExample:
                 Noted(str(size), float(size), 0.0),
             )
         )
-    return WorkedExample(
-        SIZES,
-        T("one_size_title"),
-        T("one_size_given"),
-        tuple(steps),
-    )
+    return WorkedExample(SIZES, T("one_size_title"), T("one_size_given"), tuple(steps))
 
 
 def additive() -> RawAttention:
@@ -87,14 +82,8 @@ def looking_back() -> WorkedExample:
         (
             WorkedStep(ALIGNED, same(f"e = {energies}")),
             WorkedStep(T.quote("92"), same(f"a = {weights}")),
-            WorkedStep(
-                T.quote("98"),
-                same(f"c = Σ a_i h_i = {numbers(output[0])}"),
-            ),
-            WorkedStep(
-                T.quote("99"),
-                T("said_99", looks=sum(look.weight for look in looks)),
-            ),
+            WorkedStep(T.quote("98"), same(f"c = Σ a_i h_i = {numbers(output[0])}")),
+            WorkedStep(T.quote("99"), T("said_99", looks=sum(look.weight for look in looks))),
         ),
         trace,
     )
