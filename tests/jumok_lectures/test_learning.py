@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from jumok_lectures.findings import Setting
+from jumok_lectures.fitting import fit
 from jumok_lectures.learning import data, gradients, scores, width
-from jumok_lectures.learning.fitting import fit
 
 
 def test_a_parabola_is_fitted() -> None:

@@ -15,8 +15,8 @@ from jumok_lectures.worked.example import (
     WorkedExample,
     WorkedStep,
     explained,
-    filled,
     numbers,
+    set_matrix,
     traced,
     vectors,
 )
@@ -133,9 +133,9 @@ def all_at_once() -> WorkedExample:
 def chosen_layer() -> SelfAttention:
     """With W_Q, W_K and W_V as chosen."""
     layer = SelfAttention(2, 2, 2)
-    filled(layer.query, W_QUERY)
-    filled(layer.general.key, W_KEY)
-    filled(layer.general.value, W_VALUE)
+    set_matrix(layer.query, W_QUERY)
+    set_matrix(layer.general.key, W_KEY)
+    set_matrix(layer.general.value, W_VALUE)
     return layer
 
 

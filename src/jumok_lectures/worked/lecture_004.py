@@ -41,13 +41,13 @@ def one_size() -> WorkedExample:
     for size in (256, 512, 1024):
         with torch.no_grad():
             layer = RecurrentLayer(GRUCell(1, size), None)
-            found = [layer.last(layer(torch.ones(1, length, 1))).shape[1] for length in LENGTHS]
-        told = ", ".join(str(number) for number in found)
+            shapes = [layer.last(layer(torch.ones(1, length, 1))).shape[1] for length in LENGTHS]
+        told = ", ".join(str(number) for number in shapes)
         steps.append(
             WorkedStep(
                 SIZES,
                 T("said_sizes", lengths=LENGTHS, shapes=told),
-                float(found[-1] if len(set(found)) == 1 else -1),
+                float(shapes[-1] if len(set(shapes)) == 1 else -1),
                 Noted(str(size), float(size), 0.0),
             )
         )
