@@ -136,7 +136,7 @@ def sentences(length: int, seed: int) -> tuple[Int[Tensor, "batch source"], Int[
 
 
 def flow(name: str, length: int, seeds: Sequence[int]) -> Flow:
-    """Of a model with every seed."""
+    """How the gradient of a model spreads, with every seed."""
     least, first = [], []
     for seed in seeds:
         norms = gradients(model(name, seed), *sentences(length, seed))
