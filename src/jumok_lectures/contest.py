@@ -1,22 +1,17 @@
-"""Variants of one model, trained in the same way, which many labs compare."""
+"""Variants of one model, trained in the same way."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from jumok_lectures.findings import Bars, Chart, Series, Setting, TableCell
-from jumok_lectures.judging import half_width, mean
+from jumok_lectures.judging import cells, mean
 from jumok_lectures.small import Small, Trained, trained
 from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
 
 T = Texts("contest")
 
-HALF = T.column("n95")
-COLUMNS = (
-    T.column("parameters"),
-    T.column("loss_on_unseen_sentences"),
-    HALF,
-)
+COLUMNS = (T.column("parameters"), T.column("loss_on_unseen_sentences"), T.column("n95"))
 
 
 @dataclass(frozen=True)
@@ -40,8 +35,7 @@ class Contest:
 
     def row(self, name: str) -> list[TableCell]:
         """The cells of COLUMNS."""
-        losses = self.losses(name)
-        return [self.runs[name][0].parameters, mean(losses), half_width(losses)]
+        return [self.runs[name][0].parameters, *cells(self.losses(name))]
 
     def figures(self) -> dict[str, object]:
         """What the JSON keeps of each variant."""
@@ -58,10 +52,10 @@ class Contest:
         """The losses, with their intervals over the seeds."""
         return T.bars([(self.names[name], self.losses(name)) for name in self.runs], form=".3f")
 
-    def curves(self, title: Text, names: Sequence[str] | None = None) -> Chart:
+    def curves(self, title: Text) -> Chart:
         """Training loss over the steps: the mean over the seeds, with their range as a band."""
         series = []
-        for name in names or self.names:
+        for name in self.names:
             curves = [run.curve() for run in self.runs[name]]
             heights = [[point[1] for point in points] for points in zip(*curves, strict=True)]
             steps = [point[0] for point in curves[0]]
@@ -86,5 +80,4 @@ class Contest:
 def contest(variants: Mapping[str, Small], names: Mapping[str, Text], setting: Setting) -> Contest:
     """Trains every variant with every seed."""
     setting.say(f"training: {', '.join(names[name].en for name in variants)}")
-    runs = trained(list(variants.values()), setting)
-    return Contest(names, dict(zip(variants, runs, strict=True)))
+    return Contest(names, trained(variants, setting))

@@ -1,22 +1,18 @@
 """What a lab finds: a table, pictures, whether the claim holds, and by how much."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from jumok_lectures.judging import STATES, Condition, mean, with_interval
 from jumok_lectures.text import FAILS, HOLDS, OPEN, PARTLY, Language, Text
-from jumok_lectures.workers import LabWorkers
+from jumok_lectures.workers import LabWorkers, Made
 
 TableCell = float | int | str | Text | None
 Outcome = Literal["holds", "fails", "partly", "open"]
-VERDICTS: Mapping[Outcome, Text] = {
-    "holds": HOLDS,
-    "fails": FAILS,
-    "partly": PARTLY,
-    "open": OPEN,
-}
+VERDICTS: Mapping[Outcome, Text] = {"holds": HOLDS, "fails": FAILS, "partly": PARTLY, "open": OPEN}
 CONDITION_COLUMNS = (
     Text("condition of the claim", "주장의 조건"),
     Text("measured", "측정값"),
@@ -52,6 +48,26 @@ class Setting:
     def seed(self) -> int:
         """The first seed."""
         return self.seeds[0]
+
+    def map(self, jobs: Mapping[str, Sequence[Callable[[], Made]]]) -> dict[str, list[Made]]:
+        """What every job makes, by name, side by side; mostly one a seed.
+
+        Jobs can be pickled: they are partial functions of modules.
+        """
+        made = iter(self.workers.map(_call, [job for own in jobs.values() for job in own]))
+        return {name: [next(made) for _ in own] for name, own in jobs.items()}
+
+    def every_seed(
+        self, work: Callable[..., Made], names: Iterable[str], *values: object
+    ) -> dict[str, list[Made]]:
+        """work(name, seed, *values) with every seed, by name."""
+        return self.map(
+            {name: [partial(work, name, seed, *values) for seed in self.seeds] for name in names}
+        )
+
+
+def _call(job: Callable[[], Made]) -> Made:
+    return job()
 
 
 @dataclass(frozen=True)
@@ -185,7 +201,7 @@ class Findings:
         return [column.of(language) for column in CONDITION_COLUMNS], rows
 
 
-def written(cell: TableCell, form: str, language: Language) -> str:
+def cell_text(cell: TableCell, form: str, language: Language) -> str:
     """A cell as text; nothing where there is no value."""
     if cell is None:
         return ""
@@ -198,6 +214,6 @@ def table(findings: Findings, language: Language) -> tuple[list[str], list[list[
     """Headings and rows as text."""
     forms = [column.form for column in findings.columns]
     return [column.name.of(language) for column in findings.columns], [
-        [written(cell, form, language) for cell, form in zip(row, forms, strict=True)]
+        [cell_text(cell, form, language) for cell, form in zip(row, forms, strict=True)]
         for row in findings.rows
     ]

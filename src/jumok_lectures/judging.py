@@ -45,6 +45,11 @@ def half_width(values: Sequence[float]) -> float | None:
     return quantile * spread(values) / float(len(values) ** 0.5)
 
 
+def cells(values: Sequence[float]) -> list[float | None]:
+    """Two cells of a table: the mean, and half of its interval."""
+    return [mean(values), half_width(values)]
+
+
 def differences(left: Sequence[float], right: Sequence[float]) -> list[float]:
     """left - right, seed by seed."""
     return [one - other for one, other in zip(left, right, strict=True)]

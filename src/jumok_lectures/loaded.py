@@ -12,7 +12,6 @@ import torch
 from jumok.errors import ConfigError, DataError
 from jumok.shapes import Float, Tensor
 from jumok.systems.catalog import load
-from jumok.systems.embedding import Embedder
 from jumok.systems.translation.translator import Translator
 from jumok.tracing.catalog import load_family
 from jumok.tracing.request import NOTHING
@@ -46,23 +45,6 @@ def looks_of(folder: Path) -> Looks:
         return by_words(weights, trace.axes[sites[0].queries].words, sentence, word)
 
     return looks
-
-
-def embedder_of(folder: Path) -> Embedder:
-    """What turns texts into vectors.
-
-    Raises:
-        BundleError: the folder holds no model that can be read.
-        ConfigError: the model does not turn texts into vectors.
-    """
-    system = load(folder, device="cpu")
-    if not isinstance(system, Embedder):
-        raise ConfigError(
-            "this model does not turn texts into vectors.",
-            got=str(folder),
-            do="give one with an encoder of text: a translator or a masked language model",
-        )
-    return system
 
 
 def translator_of(folder: Path) -> Translator:

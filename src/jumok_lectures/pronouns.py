@@ -99,23 +99,16 @@ def sentences() -> tuple[list[Sentence], list[Sentence]]:
 
 def write(folder: Path) -> Path:
     """Writes the sentences and their answers as a corpus, unless it is there."""
-    return written(folder / "pronouns", _splits)
-
-
-def _splits() -> Splits:
-    return {
-        split: {"en": [each.text for each in chosen], "ko": [each.right for each in chosen]}
-        for split, chosen in zip(("train", "validation"), sentences(), strict=True)
-    }
+    return written(folder / "pronouns", lambda: _splits("right"))
 
 
 def write_translations(folder: Path) -> Path:
     """Writes the sentences and their translations as a corpus, unless they are there."""
-    return written(folder / "pronouns-ko", _translations)
+    return written(folder / "pronouns-ko", lambda: _splits("korean"))
 
 
-def _translations() -> Splits:
+def _splits(target: str) -> Splits:
     return {
-        split: {"en": [each.text for each in chosen], "ko": [each.korean for each in chosen]}
+        split: {"en": [each.text for each in chosen], "ko": [vars(each)[target] for each in chosen]}
         for split, chosen in zip(("train", "validation"), sentences(), strict=True)
     }

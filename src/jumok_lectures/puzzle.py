@@ -6,21 +6,22 @@ part of the model is for can be asked without anything else in the way.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 
 import torch
 from torch import nn
 
-from jumok.config import AverageConfig, ScheduleConfig, TrainingConfig
+from jumok.config import TrainingConfig
 from jumok.data.pairs.batches import Batch, collate
 from jumok.kernels.cross_entropy import smoothed_cross_entropy
 from jumok.models.catalog import DataSizes, build
 from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Float, Tensor
-from jumok.training.learner import Learner
-from jumok.training.optimization.schedule import learning_rate
 from jumok.training.precision import one_thread
-from jumok_lectures.small import ModelChange, alone, section
+from jumok_lectures.findings import Setting
+from jumok_lectures.fitting import alone, learn, short
+from jumok_lectures.small import ModelChange, section
 
 Question = tuple[list[int], int]
 """The tokens, of which the first asks, and the token of the answer."""
@@ -46,16 +47,6 @@ class Puzzle:
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One training run, and the kinds of questions it is tested with."""
-
-    puzzle: Puzzle
-    seed: int
-    tests: tuple[Callable[[Random], Question], ...]
-    tested: int = 500
-
-
-@dataclass(frozen=True)
 class Solved:
     """How one run ended.
 
@@ -77,35 +68,37 @@ def from_first_state(model: nn.Module, batch: Batch, smoothing: float) -> Float[
     return smoothed_cross_entropy(states[:, 0], model.decoder.output.weight, answer, smoothing)
 
 
-def solve(trial: Trial) -> Solved:
-    """Trains and tests one model."""
-    puzzle, random = trial.puzzle, Random(f"puzzle {trial.seed}")
+def solve(
+    puzzle: Puzzle, seed: int, tests: Sequence[Callable[[Random], Question]], tested: int = 500
+) -> Solved:
+    """Trains one model, and tests it with each kind of question."""
+    random = Random(f"puzzle {seed}")
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(trial.seed)
+        torch.manual_seed(seed)
         model = build(section(puzzle.model), DataSizes(vocabulary=puzzle.vocabulary))
     assert isinstance(model, Transformer)
     if puzzle.change is not None:
         puzzle.change(model)
-    training = TrainingConfig(
-        steps=puzzle.steps,
-        optimizer="muon",
-        learning_rate=puzzle.learning_rate,
-        label_smoothing=0.0,
-        schedule=ScheduleConfig(warmup=max(1, puzzle.steps // 10)),
-        average=AverageConfig(decay=0.98),
-    )
-    learner = Learner(model, from_first_state, training, trial.seed, torch.float32)
-    losses = []
-    for step in range(1, puzzle.steps + 1):
-        rate = learning_rate(training.schedule, puzzle.learning_rate, step, step / puzzle.steps)
-        batch = questions(puzzle.make, random, puzzle.batch)
-        losses.append(learner.update([batch], step, rate).loss)
-    trained = learner.averaged()
-    assert isinstance(trained, Transformer)
+    training = short(TrainingConfig, puzzle.steps, puzzle.learning_rate, optimizer="muon")
+    updates = ([questions(puzzle.make, random, puzzle.batch)] for _ in range(puzzle.steps))
+    trained, losses = learn(model, from_first_state, training, updates, seed)
     trained = alone(trained)
-    tests = Random("puzzle, test")
-    right = tuple(accuracy(trained, questions(make, tests, trial.tested)) for make in trial.tests)
+    chance = Random("puzzle, test")
+    right = tuple(accuracy(trained, questions(make, chance, tested)) for make in tests)
     return Solved(right, tuple(losses), sum(p.numel() for p in trained.parameters()))
+
+
+def tried(
+    puzzles: Mapping[str, Puzzle], tests: Sequence[Callable[[Random], Question]], setting: Setting
+) -> dict[str, list[Solved]]:
+    """Each of them with every seed."""
+    setting.say(f"training: {len(puzzles) * len(setting.seeds)} encoders")
+    return setting.map(
+        {
+            name: [partial(solve, puzzle, seed, tests) for seed in setting.seeds]
+            for name, puzzle in puzzles.items()
+        }
+    )
 
 
 def questions(make: Callable[[Random], Question], random: Random, count: int) -> Batch:
@@ -121,11 +114,3 @@ def accuracy(model: Transformer, batch: Batch) -> float:
         states = model.encode(batch.source, batch.source_allowed).states
         logits = model.decoder.logits(states[:, 0])
     return float((logits.argmax(-1) == batch.target_output[:, 0]).float().mean())
-
-
-def curve(losses: Sequence[float], width: int = 20) -> list[tuple[float, float]]:
-    """(step, mean loss of the `width` steps up to it)."""
-    return [
-        (float(end), sum(losses[end - width : end]) / width)
-        for end in range(width, len(losses) + 1, width)
-    ]

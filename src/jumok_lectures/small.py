@@ -1,6 +1,6 @@
 """A small translator, trained in seconds: what most of the lectures' claims are tried on.
 
-All labs share the sentences, the tokenizer and the batches (`lab/world.py`, a folder in the
+All labs share the sentences, the tokenizer and the batches (a folder in the
 cache), so that two models differ in nothing but what the lab is about.
 """
 
@@ -8,12 +8,10 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 import torch
-from torch import nn
 
-from jumok.config import AverageConfig, DataConfig, ScheduleConfig, TranslationTrainingConfig
+from jumok.config import DataConfig, TranslationTrainingConfig
 from jumok.config.data import CorpusConfig, TokenizerConfig
 from jumok.config.families import TranslationConfig
 from jumok.config.recurrent import RecurrentConfig
@@ -26,14 +24,13 @@ from jumok.models.catalog import DataSizes, build
 from jumok.models.encoder_decoder import Transformer
 from jumok.models.memory import SequenceToSequence
 from jumok.systems.translation.translator import Translator
-from jumok.training.learner import Learner
 from jumok.training.objectives.pairs import mean_loss, translation
-from jumok.training.optimization.schedule import learning_rate
 from jumok.training.precision import choose, one_thread
 from jumok.training.preparing.pairs import PreparedPairs, prepare, update_stream
 from jumok.training.task import Objective
 from jumok_lectures import world
 from jumok_lectures.findings import Setting
+from jumok_lectures.fitting import alone, curve, learn, short
 
 PIECES = TokenizerConfig(size=600, byte_fallback=False)
 SIZES: Mapping[str, object] = {
@@ -47,7 +44,6 @@ SIZES: Mapping[str, object] = {
 LONGER = 3  # times the steps of the short form
 SHARES = 2  # of a step; the same on every machine
 
-Model = TypeVar("Model", bound=nn.Module)
 ModelChange = Callable[[Transformer], None]
 CorpusMaker = Callable[[Path], Path]
 
@@ -105,10 +101,7 @@ class Trained:
 
     def curve(self, width: int = 20) -> list[tuple[float, float]]:
         """(step, mean loss of the `width` steps up to it)."""
-        return [
-            (float(end), sum(self.losses[end - width : end]) / width)
-            for end in range(width, len(self.losses) + 1, width)
-        ]
+        return curve(self.losses, width)
 
     def steps_to(self, loss: float, width: int = 20) -> int | None:
         """The first step whose mean over the `width` before is below; None: it never was."""
@@ -134,10 +127,10 @@ class Trained:
             [model], self.tokenizer, max_tokens=64, target_language="ko", longest_target=100
         )
         with one_thread():
-            found = translator.translate(
+            translations = translator.translate(
                 sources, beam=1, alignments=False, split="length", keep=False
             )
-        return [each.text for each in found]
+        return [each.text for each in translations]
 
     def bleu(self, sources: Sequence[str], references: Sequence[str]) -> float:
         """BLEU of greedy translations, Korean cut into characters."""
@@ -150,7 +143,11 @@ class Trained:
 
 @dataclass(frozen=True)
 class SmallRun:
-    """One training run: what, with which seed, and where the labs' files are."""
+    """One training run: what, with which seed, and where the labs' files are.
+
+    Attributes:
+        longer: LONGER times the steps, as the long form of a lab wants it.
+    """
 
     small: Small
     seed: int
@@ -158,74 +155,41 @@ class SmallRun:
     longer: bool = False
 
 
-@dataclass(frozen=True)
-class BleuJob:
-    """Sentences that a model translates, and their references."""
-
-    model: Trained
-    sources: tuple[str, ...]
-    references: tuple[str, ...]
-
-
-def bleu_of(job: BleuJob) -> float:
-    """BLEU of greedy translations."""
-    return job.model.bleu(job.sources, job.references)
-
-
-def trained(smalls: Sequence[Small], setting: Setting) -> list[list[Trained]]:
+def trained(smalls: Mapping[str, Small], setting: Setting) -> dict[str, list[Trained]]:
     """Each of them with every seed; what another lab has trained already is not trained again."""
-    for small in smalls:
+    for small in smalls.values():
         small.corpus(setting.cache)  # once, and not by several processes at the same time
     tasks = [
         SmallRun(small, seed, setting.cache, setting.full)
-        for small in smalls
+        for small in smalls.values()
         for seed in setting.seeds
     ]
-    made = setting.workers.once(work, tasks)
-    many = len(setting.seeds)
-    return [made[first : first + many] for first in range(0, len(made), many)]
+    made = iter(setting.workers.once(train, tasks))
+    return {name: [next(made) for _ in setting.seeds] for name in smalls}
 
 
-def work(task: SmallRun) -> Trained:
-    """Trains one."""
-    return train(task.small, task.seed, task.cache, task.longer)
-
-
-def train(small: Small, seed: int, cache: Path, longer: bool = False) -> Trained:
-    """Trains as `jumok train` does, with its batches and its step; nothing is saved.
-
-    Args:
-        longer: LONGER times the steps, as the long form of a lab wants it.
-    """
-    steps = small.steps * (LONGER if longer else 1)
-    home = small.corpus(cache)
+def train(task: SmallRun) -> Trained:
+    """Trains as `jumok train` does, with its batches and its step; nothing is saved."""
+    small, seed = task.small, task.seed
+    steps = small.steps * (LONGER if task.longer else 1)
+    home = small.corpus(task.cache)
     recipe = config(small, steps, seed, home)
-    prepared = prepare(recipe, home, cache / "ids", lambda _: None)
-    updates = update_stream(recipe, prepared.train, prepared.tokenizer)
-    model = untrained(small, recipe, prepared, seed)
-    training = recipe.training
-    precision = choose(training.precision, torch.device("cpu")).dtype
-    threads = min(SHARES, torch.get_num_threads())
-    learner = Learner(model, small.objective, training, seed, precision, SHARES, threads)
-    losses = []
-    for step in range(1, steps + 1):
-        rate = learning_rate(training.schedule, training.learning_rate, step, step / steps)
-        losses.append(learner.update(next(updates), step, rate).loss)
-    averaged = learner.averaged()
-    assert isinstance(averaged, SequenceToSequence)
+    prepared = prepare(recipe, home, task.cache / "ids", lambda _: None)
+    precision = choose(recipe.training.precision, torch.device("cpu")).dtype
+    averaged, losses = learn(
+        untrained(small, recipe, prepared, seed),
+        small.objective,
+        recipe.training,
+        update_stream(recipe, prepared.train, prepared.tokenizer),
+        seed,
+        precision,
+        shares=SHARES,
+        threads=min(SHARES, torch.get_num_threads()),
+    )
     with one_thread():
         batches = validation_batches(prepared.validation, 1024)
         loss = mean_loss(small.objective, averaged, batches)
     return Trained(alone(averaged), prepared.tokenizer, losses, loss)
-
-
-def alone(model: Model) -> Model:
-    """The model with weights of its own: those of the learner lie in one large buffer, all of which
-    would be sent from process to process."""
-    for parameter in model.parameters():
-        parameter.data = parameter.data.clone()
-        parameter.grad = None
-    return model
 
 
 def untrained(
@@ -268,15 +232,13 @@ def config(small: Small, steps: int, seed: int, home: Path) -> TranslationConfig
         ),
         tokenizer=small.tokenizer,
         model=section(small.model),
-        training=TranslationTrainingConfig(
-            steps=steps,
+        training=short(
+            TranslationTrainingConfig,
+            steps,
+            small.learning_rate,
             tokens_per_batch=small.tokens,
             tokens_per_micro_batch=small.tokens // 2,
             optimizer="muon",  # in 300 steps less than half of AdamW's loss
-            learning_rate=small.learning_rate,
-            label_smoothing=0.0,
-            schedule=ScheduleConfig(warmup=max(1, steps // 10)),
-            average=AverageConfig(decay=0.98),
         ),
     )
 

@@ -1,5 +1,6 @@
 """Every word a lab says, in two languages."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,17 +20,15 @@ class Text:
         return self.ko if language == "ko" else self.en
 
 
-def compared(gain: float) -> Text:
-    """How a loss that is lower by this share reads: "18% lower", and the stem "18% 낮"."""
-    return Text(
-        f"{abs(gain):.0%} {'lower' if gain >= 0 else 'higher'}",
-        f"{abs(gain):.0%} {'낮' if gain >= 0 else '높'}",
-    )
-
-
 def same(text: str) -> Text:
     """A name or a number, which is the same in both languages."""
     return Text(text, text)
+
+
+def joined(texts: Iterable[Text], between: str = ", ") -> Text:
+    """All of them, one after another."""
+    every = list(texts)
+    return Text(between.join(each.en for each in every), between.join(each.ko for each in every))
 
 
 HOLDS = Text("The claim holds here.", "이 주장은 여기서 성립합니다.")

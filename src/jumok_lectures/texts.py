@@ -12,7 +12,7 @@ from string import Formatter
 from typing import Any
 
 from jumok_lectures.entry import Quote
-from jumok_lectures.findings import Bars, Chart, Column, Series
+from jumok_lectures.findings import Bars, Chart, Column, Findings, Grid, Panel, Series, TableCell
 from jumok_lectures.judging import Condition, half_width, mean, with_interval
 from jumok_lectures.text import Language, Text
 
@@ -79,11 +79,33 @@ class Texts:
         """One column of the table."""
         return _column(self.read["column"][key], values)
 
+    def findings(
+        self,
+        *,
+        rows: Sequence[Sequence[TableCell]],
+        figures: Mapping[str, object],
+        conditions: Sequence[Condition],
+        panels: Sequence[Panel],
+        columns: Sequence[Column] | None = None,
+        **values: object,
+    ) -> Findings:
+        """What a lab finds: its columns and its sentence are the file's.
+
+        Args:
+            columns: where they depend on what was measured.
+            values: of the sentence.
+        """
+        sentence = filled(self.read["sentence"], values)
+        return Findings(columns or self.columns, rows, figures, conditions, sentence, panels)
+
     def chart(
         self,
         series: Sequence[Series],
+        number: str = "",
         *,
         title: Text | None = None,
+        x: Text | None = None,
+        y: Text | None = None,
         log_x: bool = False,
         log_y: bool = False,
         least: float | None = None,
@@ -91,8 +113,22 @@ class Texts:
         marks: Sequence[tuple[Text, float]] = (),
     ) -> Chart:
         """Lines with the chart's title and axes."""
-        heading, x, y = title or self("chart_title"), self("chart_x"), self("chart_y")
+        heading = title or self(f"chart_title{number}")
+        x, y = x or self(f"chart_x{number}"), y or self(f"chart_y{number}")
         return Chart(heading, x, y, series, log_x, log_y, least, most, marks)
+
+    def grid(
+        self,
+        rows: Sequence[str],
+        columns: Sequence[str],
+        values: Sequence[Sequence[float]],
+        *,
+        title: Text | None = None,
+        framed: Sequence[tuple[int, int]] = (),
+    ) -> Grid:
+        """Weights with the grid's titles."""
+        heading, row, column = title or self("grid_title"), self("grid_row"), self("grid_column")
+        return Grid(heading, rows, columns, values, row, column, framed)
 
     def bars(
         self,
@@ -102,16 +138,19 @@ class Texts:
         title: Text | None = None,
         x: Text | None = None,
         form: str = ".2f",
+        log_x: bool = False,
     ) -> Bars:
         """A bar for a number, or for what each seed gave: their mean, with its interval."""
         names, values = zip(*bars, strict=True)
+        alone = all(isinstance(each, float | int) for each in values)
         seeds = [[each] if isinstance(each, float | int) else each for each in values]
         return Bars(
             title or self(f"bars_title{number}"),
             x or self(f"bars_x{number}"),
             list(zip(names, map(mean, seeds), strict=True)),
-            spread=[half_width(each) or 0.0 for each in seeds],
-            form=form,
+            None if alone else [half_width(each) or 0.0 for each in seeds],
+            form,
+            log_x,
         )
 
     def condition(

@@ -14,14 +14,14 @@ from jumok_lectures.written import Splits, written
 from smallworld import LinkedPair
 
 SEED = 1
-LENGTHS = {"train": (3, 8), "validation": (3, 8), "test": (3, 8), "longer": (9, 12)}  # words
-SIZES = {"train": 12_000, "validation": 300, "test": 300, "longer": 100}
+LENGTHS = (3, 8)  # words
+SIZES = {"train": 12_000, "validation": 300, "test": 300}
 HOME = "sentences"
 WORDS, COUNTED = 300, 15_000  # the most frequent words of this many sentences
 
 
 def write(folder: Path) -> Path:
-    """Writes SPLIT.en, .ko, .align and .kinds into folder/sentences, unless they are there."""
+    """Writes SPLIT.en, .ko and .align into folder/sentences, unless they are there."""
     return written(folder / HOME, _splits)
 
 
@@ -34,13 +34,12 @@ def _files(pairs: Sequence[LinkedPair]) -> dict[str, list[str]]:
         "en": [pair.source for pair in pairs],
         "ko": [pair.target for pair in pairs],
         "align": [pair.pharaoh for pair in pairs],
-        "kinds": ["|".join(pair.constructions) for pair in pairs],
     }
 
 
 def stream(split: str) -> Iterator[LinkedPair]:
     """Distinct polite sentences of one split."""
-    pairs = smallworld.distinct(smallworld.pairs(split, SEED, *LENGTHS[split]))
+    pairs = smallworld.distinct(smallworld.pairs(split, SEED, *LENGTHS))
     return (pair for pair in pairs if "polite" in pair.constructions)
 
 
@@ -77,9 +76,3 @@ def read(folder: Path, split: str) -> tuple[list[str], list[str], list[list[tupl
         for line in align
     ]
     return english, korean, links
-
-
-def kinds(folder: Path, split: str) -> list[frozenset[str]]:
-    """The constructions of each sentence: what is asked, denied, compared, counted ..."""
-    lines = (write(folder) / f"{split}.kinds").read_text("utf-8").splitlines()
-    return [frozenset(line.split("|")) for line in lines]

@@ -4,14 +4,7 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
-from smallworld.lexicon import (
-    ADJECTIVES,
-    ALL_NOUNS,
-    NOUNS,
-    Adjective,
-    Noun,
-    lemmas_of,
-)
+from smallworld.lexicon import ADJECTIVES, ALL_NOUNS, NOUNS, Adjective, Noun, lemmas_of
 from smallworld.predicates import FRAMES
 from smallworld.verbs import GIVING, INTRANSITIVE, MOTION, PERSON, TRANSITIVE, Verb
 

@@ -5,15 +5,7 @@ from functools import cache
 from smallworld.english import article, number_name
 from smallworld.fragment import Fragment, fragment
 from smallworld.korean import days, native_number, sino_number, with_particle
-from smallworld.lexicon import (
-    ALL_NOUNS,
-    CITIES,
-    FAR_CITIES,
-    HOME_CITIES,
-    NAMES,
-    NOUNS,
-    nouns_of,
-)
+from smallworld.lexicon import ALL_NOUNS, CITIES, FAR_CITIES, HOME_CITIES, NAMES, NOUNS, nouns_of
 
 Phrases = tuple[Fragment, ...]
 

@@ -105,10 +105,7 @@ FRAMES = {
 # Frames in which the main verb, and not the last stem, carries the -시- of an honoured subject.
 HONOURED_WITHIN = ("will", "can", "cannot", "experience", "must", "must not", "may")
 
-BE = {
-    False: {Person.I: "am", Person.SHE: "is"},
-    True: {Person.I: "was", Person.SHE: "was"},
-}
+BE = {False: {Person.I: "am", Person.SHE: "is"}, True: {Person.I: "was", Person.SHE: "was"}}
 
 STATEMENT = {
     Register.POLITE: "-아요",

@@ -1,14 +1,7 @@
 """Constructions of one clause that state something."""
 
 from smallworld import circumstances, phrases
-from smallworld.choices import (
-    ADJECTIVES_OF,
-    KNOWN,
-    OBJECTS_OF,
-    OWNABLE,
-    PREDICATES_OF,
-    spread,
-)
+from smallworld.choices import ADJECTIVES_OF, KNOWN, OBJECTS_OF, OWNABLE, PREDICATES_OF, spread
 from smallworld.circumstances import FOUND_AT, PEOPLES
 from smallworld.clauses import (
     FUTURE,

@@ -42,7 +42,6 @@ MOST_NAMED = len(NAMES) // 2  # names of one line before the first may come agai
 PERSONS = spread(
     name=14, pronoun=12, elder=4, kin=3, relative=1, master=3, friend=2, job=9, folk=4, court=1
 )
-SOMEONE = spread(elder=2, kin=2, master=1, friend=1, job=5, folk=2)
 SPEAKERS = spread(I=6, we=1, he=2, she=2, they=1)
 FIRST = (Person.I, Person.WE)
 BEFORE_COUNT = spread(pointer=12, adjective=4, counted=3, many=1)
@@ -156,10 +155,6 @@ class PhraseWriter:
         if kind == "pronoun":
             return phrases.pronoun(self.pick(SPEAKERS), case, self.humble)
         return self._one_of(kind, case, adult)
-
-    def someone(self, case: str) -> NounPhrase:
-        """A person who is neither a name nor a pronoun."""
-        return self._one_of(self.pick(SOMEONE), case, False)
 
     def _one_of(self, category: str, case: str, adult: bool) -> NounPhrase:
         noun = self.pick(NOUNS[category])

@@ -9,14 +9,12 @@ import torch
 
 from jumok.alignment.words import GoldLinks, Weights
 from jumok.config.recurrent import RecurrentConfig
-from jumok.config.transformer import TransformerConfig
 from jumok.data.tokenizer import Tokenizer
 from jumok.models.catalog import DataSizes, build
-from jumok.models.encoder_decoder import Transformer
 from jumok_lectures import tatoeba
 from jumok_lectures.experiments import alignment
-from jumok_lectures.experiments.alignment import KOREAN, GoldFigures, JudgedAlignment, TriedSetting
-from jumok_lectures.small import SIZES
+from jumok_lectures.experiments.alignment import GoldFigures, JudgedAlignment, TriedSetting
+from tests.jumok_lectures.test_small import tiny
 
 EYE = np.eye(2, dtype=np.float32)
 
@@ -36,9 +34,7 @@ def tokenizer() -> Tokenizer:
 
 
 def test_attention_is_read_at_every_layer_head_and_step(tokenizer: Tokenizer) -> None:
-    torch.manual_seed(2)
-    sizes = {**SIZES, "dim": 16, "feedforward": 24}
-    model = Transformer(TransformerConfig.model_validate(sizes), tokenizer.size).eval()
+    model = tiny(vocabulary=tokenizer.size).eval()
     seen = alignment.seen(model, tokenizer, "the cat sees me", "le chat")
     assert set(seen) == {
         TriedSetting(layer, head, at_input)
@@ -83,7 +79,7 @@ def test_one_half_chooses_where_to_read_and_the_other_judges(
 
     monkeypatch.setattr(alignment, "seen", seen)
     pairs = [("I see", "나는 봐요", gold), ("he goes", "그는 가요", gold)]
-    judged = alignment.judge(alignment.AlignmentRun(torch.nn.Identity(), tokenizer, pairs))
+    judged = alignment.judge(torch.nn.Identity(), tokenizer, pairs)
     assert (judged.best, judged.chosen_error, judged.error) == (first, 0.0, 1.0)
     assert judged.crosses == 1.0
 
@@ -95,7 +91,7 @@ def judged(error: float, crosses: float) -> list[JudgedAlignment]:
 
 def test_the_report_judges_errors_against_the_diagonal_and_crossings_against_gold() -> None:
     gold_links = GoldLinks(frozenset({(0, 0), (1, 1)}), frozenset({(0, 0), (1, 1), (1, 0)}))
-    grid = alignment._grid(("I see", "나는 봐요", gold_links), EYE, KOREAN)
+    grid = alignment._grid(("I see", "나는 봐요", gold_links), EYE)
     assert grid.framed == [(0, 0), (1, 1)]  # the sure ones
     good = {"transformer": judged(0.4, 0.4), "rnn": judged(0.3, 0.4)}
     assert alignment.report(good, GoldFigures(0.7, 0.45, 0.1), grid).outcome == "holds"
@@ -107,9 +103,7 @@ def test_the_report_judges_errors_against_the_diagonal_and_crossings_against_gol
     assert "Transformer 0.41 ± 0.06 (40 ± 0%)" in alone.sentence.en
 
 
-def test_a_sentence_of_tatoeba_is_kept_out_with_all_its_translations(
-    tmp_path: Path,
-) -> None:
+def test_a_sentence_of_tatoeba_is_kept_out_with_all_its_translations(tmp_path: Path) -> None:
     file = tmp_path / "data" / tatoeba.PAIRS
     file.parent.mkdir(parents=True)
     rows = [("Go.", "Va !"), ("Hi.", "Salut !"), ("Run!", "Cours !"), ("Run!", "Fuis !")]

@@ -2,16 +2,13 @@
 
 from pathlib import Path
 
-from jumok_lectures import clauses
 from jumok_lectures.experiments import bottleneck
 from jumok_lectures.small import first_batch
 
 
-def test_every_bucket_has_as_many_texts_of_its_length_and_none_is_known(
-    tmp_path: Path,
-) -> None:
-    home = clauses.write(tmp_path, pool=300, training=100, bucket=20)
-    found = clauses.buckets(tmp_path)
+def test_every_bucket_has_as_many_texts_of_its_length_and_none_is_known(tmp_path: Path) -> None:
+    home = bottleneck.write(tmp_path, pool=300, training=100, bucket=20)
+    found = bottleneck.buckets(tmp_path)
     for many, (english, korean) in enumerate(found, start=1):
         assert len(english) == len(korean) == 20
         assert {len(text.split()) for text in english} == {4 * many}

@@ -6,8 +6,17 @@ import torch
 
 from jumok.attention.convolution import PixelAttention
 from jumok_lectures.experiments import convolution
-from jumok_lectures.experiments.convolution import CellNorm, Corner, Run, looks, train
-from jumok_lectures.experiments.frames import CELLS, COLOURS, cells_of, draw
+from jumok_lectures.experiments.convolution import (
+    CELLS,
+    COLOURS,
+    CellNorm,
+    Corner,
+    Run,
+    cells_of,
+    draw,
+    looks,
+    train,
+)
 from jumok_lectures.findings import Findings
 
 

@@ -7,24 +7,17 @@ import numpy as np
 import pytest
 import torch
 
-from jumok.config.transformer import TransformerConfig
 from jumok.data.pairs.batches import collate
 from jumok.data.tokenizer import Tokenizer
-from jumok.models.encoder_decoder import Transformer
 from jumok_lectures import pronouns
 from jumok_lectures.experiments import coreference
 from jumok_lectures.experiments.coreference import Preferred, PronounFindings
 from jumok_lectures.findings import Setting
 from jumok_lectures.pronouns import Sentence
-from jumok_lectures.small import SIZES, Trained
+from jumok_lectures.small import Trained
+from tests.jumok_lectures.test_small import tiny
 
 TIRED = Sentence("the animal did not cross the street because it was too tired", "animal", "street")
-
-
-def tiny(vocabulary: int) -> Transformer:
-    torch.manual_seed(4)
-    sizes = {**SIZES, "dim": 16, "feedforward": 24}
-    return Transformer(TransformerConfig.model_validate(sizes), vocabulary).eval()
 
 
 def test_the_last_word_decides_and_both_orders_are_as_frequent() -> None:
@@ -62,14 +55,16 @@ def test_attention_is_read_from_it() -> None:
     lines = [each.text for each in coreference.sentences()[0]]
     tokenizer = Tokenizer.train(lines, "bpe", 180, byte_fallback=False)
     assert all(len(tokenizer.encode(word)) == 1 for word in TIRED.text.split())
-    found = coreference.looked(Trained(tiny(tokenizer.size), tokenizer, [], 0.0), TIRED)
+    found = coreference.looked(
+        Trained(tiny(vocabulary=tokenizer.size).eval(), tokenizer, [], 0.0), TIRED
+    )
     assert found.shape == (2, 4, 12)
     assert float(found.sum(-1).max()) <= 1.0
 
 
 def test_the_objective_reads_the_state_of_it_and_no_other() -> None:
     """The words after "it" reach its state through attention; the answer's place does not."""
-    model = tiny(23)
+    model = tiny(vocabulary=23).eval()
     # Nine words and END: "it" is the fourth from the end.
     batch = collate([[4, 5, 6, 7, 8, 9, 10, 11, 12], [4, 5, 6, 9, 10, 11, 12]], [[13], [14]])
     states = model.encode(batch.source, batch.source_allowed).states

@@ -11,7 +11,7 @@ import torch
 from jumok_lectures.experiments import errata
 from jumok_lectures.findings import Setting
 from jumok_lectures.slips import lecture_000, lecture_001, lecture_003, lecture_004, masking
-from jumok_lectures.slips.slip import between, in_korean, written
+from jumok_lectures.slips.slip import between, in_korean, numeral
 
 NOTES = Path(os.environ.get("JUMOK_LECTURES", "../shared/lectures"))
 
@@ -48,8 +48,8 @@ def test_a_mask_of_zeros_leaves_the_first_query_its_seven_future_keys() -> None:
 
 
 def test_numbers_read_as_one_writes_them() -> None:
-    assert written(math.nan) == "NaN"
-    assert written(-math.inf) == "-∞"
+    assert numeral(math.nan) == "NaN"
+    assert numeral(-math.inf) == "-∞"
     assert in_korean(347.2) == "3억 4,700만"
     assert between([0.1, 0.32], ".0%").en == "10% to 32%"
     assert between([0.1, 0.1], ".0%").ko == "10%"

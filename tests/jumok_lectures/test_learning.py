@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from jumok_lectures.findings import Setting
+from jumok_lectures.fitting import fit
 from jumok_lectures.learning import data, gradients, scores, width
-from jumok_lectures.learning.fitting import fit
 
 
 def test_a_parabola_is_fitted() -> None:
@@ -51,9 +51,7 @@ def test_multiplications_are_those_of_the_formulas() -> None:
     assert scores.multiplications("scaled-dot", "projected", 8) == 128 + 64 * 17
 
 
-def test_a_product_of_unrelated_vectors_finds_nothing_and_learns_behind_matrices(
-    tmp_path,
-) -> None:
+def test_a_product_of_unrelated_vectors_finds_nothing_and_learns_behind_matrices(tmp_path) -> None:
     found = scores.run(Setting((1,), False, tmp_path), widths=(8, 32), steps=120).figures
     assert found["plain, dot, 32"][0] < 0.2
     assert found["projected, scaled-dot, 32"][0] > 0.8

@@ -8,9 +8,8 @@ import torch
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, DataError
 from jumok.tracing.catalog import load_family
-from jumok_lectures.loaded import by_words, embedder_of, looks_of
+from jumok_lectures.loaded import by_words, looks_of
 from tests.conftest import TINY_TEXT
-from tests.systems.lm import write_lm
 from tests.systems.test_recurrent import bundle
 
 SENTENCE = "the cats sat"
@@ -41,13 +40,6 @@ def test_a_bundles_encoder_is_read_as_its_trace_has_it(tiny_bundle: Path) -> Non
     expected = by_words(torch.from_numpy(site.weights)[None].float(), words, SENTENCE, 1)
     assert found.shape == (1, 3, 3)
     torch.testing.assert_close(found, expected)
-
-
-def test_what_turns_texts_into_vectors_is_taken(tiny_bundle: Path, tmp_path: Path) -> None:
-    assert embedder_of(tiny_bundle).sentence_vectors(["the cat"]).shape == (1, 24)
-    write_lm(tmp_path / "lm")
-    with pytest.raises(ConfigError, match="does not turn texts into vectors"):
-        embedder_of(tmp_path / "lm")
 
 
 def test_a_model_without_such_an_encoder_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from jumok_lectures.experiments import copies, positions
 from jumok_lectures.findings import Findings
-from jumok_lectures.puzzle import Puzzle, Solved, Trial, solve
+from jumok_lectures.puzzle import Puzzle, Solved, solve
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_puzzle_is_learned_and_a_harder_one_takes_a_second_look() -> None:
     tests = (partial(copies.follow, hops=1),)
     vocabulary = copies.ASKED + copies.SYMBOLS * copies.HOPS
     puzzle = Puzzle(tests[0], vocabulary, {"encoder_layers": 1, "decoder_layers": 1}, steps=60)
-    solved = solve(Trial(puzzle, 1, tests, tested=100))
+    solved = solve(puzzle, 1, tests, tested=100)
     assert solved.accuracy[0] > 0.4  # by chance 0.17
     assert len(solved.losses) == 60
 

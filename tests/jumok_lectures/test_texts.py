@@ -15,7 +15,12 @@ from tests.jumok_lectures.test_report import HANGUL
 
 FILES = sorted(file.stem for file in HOME.glob("*.toml") if file.stem != "claims")
 METHODS = {"named": "", "quote": "quotes", "column": "column", "condition": "conditions"}
-PANELS = {"chart": {"title", "x", "y"}, "bars": {"title", "x"}}
+PANELS = {
+    "chart": {"title", "x", "y"},
+    "bars": {"title", "x"},
+    "grid": {"title", "row", "column"},
+}
+FINDINGS = {"rows", "figures", "conditions", "panels", "columns"}
 Asked = dict[tuple[str, str], set[str]]
 """By table ("": none) and key the values that are filled in."""
 
@@ -32,9 +37,17 @@ def asked() -> dict[str, Asked]:
             for call in calls:
                 head, _, method = ast.unparse(call.func).partition(".")
                 if head == "T" and method in PANELS:
-                    number = "".join(ast.literal_eval(each) for each in call.args[1:])
+                    numbers = call.args[1:] if method != "grid" else ()
+                    number = "".join(ast.literal_eval(each) for each in numbers)
                     for part in PANELS[method] - {each.arg for each in call.keywords}:
                         keys["", f"{method}_{part}{number}"] |= set()
+                elif head == "T" and method == "findings":
+                    keys["", "sentence"] |= {each.arg for each in call.keywords} - FINDINGS
+                elif head == "slip":
+                    name_of_slip = ast.literal_eval(call.args[1])
+                    keys["quotes", name_of_slip] |= set()
+                    keys["", f"{name_of_slip}_right"] |= set()
+                    keys["", f"{name_of_slip}_computed"] |= {each.arg for each in call.keywords}
                 elif head == "T" and call.args and isinstance(call.args[0], ast.Constant):
                     values = {each.arg for each in call.keywords} - {"bound"}
                     keys[METHODS.get(method, ""), call.args[0].value] |= values

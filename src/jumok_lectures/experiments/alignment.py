@@ -19,7 +19,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from pathlib import Path
 
 import torch
 
@@ -32,11 +31,11 @@ from jumok.models.memory import SequenceToSequence
 from jumok.shapes import Tensor
 from jumok.training.precision import one_thread
 from jumok_lectures import tatoeba, world
-from jumok_lectures.findings import Bars, Findings, Grid, Setting, TableCell
-from jumok_lectures.judging import Condition, half_width, mean, with_interval
+from jumok_lectures.findings import Findings, Grid, Setting, TableCell
+from jumok_lectures.judging import cells, mean
 from jumok_lectures.loaded import translator_of
 from jumok_lectures.small import Small, trained
-from jumok_lectures.text import LANGUAGES, Text
+from jumok_lectures.text import Text, joined
 from jumok_lectures.texts import Texts
 
 T = Texts("alignment")
@@ -58,12 +57,6 @@ NAMES = T.named("names")
 
 # What is compared: sentences of both sides, and their gold links.
 Pairs = Sequence[tuple[str, str, GoldLinks]]
-
-ENGLISH, KOREAN, FRENCH = (
-    T("english"),
-    T("korean"),
-    T("french"),
-)
 
 
 @dataclass(frozen=True)
@@ -109,7 +102,7 @@ def seen(
     memory = model.encode(torch.tensor([[*read, END]]))
     with observe(model, keep, model.cross_sites.__contains__):
         model.decoder.hidden(memory, torch.tensor([[START, *write]]))
-    found = {}
+    weights_at = {}
     words = tokenizer.words(read), tokenizer.words(write)
     for layer, steps in enumerate(kept.values()):
         weights = torch.cat(steps, dim=1)  # an RNN attends step by step
@@ -120,8 +113,8 @@ def seen(
                 rows = of_head[1:] if at_input else of_head[:-1]
                 place = TriedSetting(layer, head, at_input)
                 of_tokens = rows[:, : len(read)].detach().numpy()
-                found[place] = merge_words(of_tokens, *words)
-    return found
+                weights_at[place] = merge_words(of_tokens, *words)
+    return weights_at
 
 
 @dataclass(frozen=True)
@@ -143,28 +136,15 @@ class JudgedAlignment:
     grid: Weights
 
 
-@dataclass(frozen=True)
-class AlignmentRun:
-    """A model, and the sentences to read it on."""
-
-    model: SequenceToSequence
-    tokenizer: Tokenizer
-    pairs: Pairs
-
-
-def judge(reading: AlignmentRun) -> JudgedAlignment:
+def judge(model: SequenceToSequence, tokenizer: Tokenizer, pairs: Pairs) -> JudgedAlignment:
     """Chooses a setting on one half of the sentences, and judges it on the other."""
     with one_thread():
-        looked = [
-            seen(reading.model, reading.tokenizer, source, target)
-            for source, target, _ in reading.pairs
-        ]
-    gold = [each for *_, each in reading.pairs]
+        looked = [seen(model, tokenizer, source, target) for source, target, _ in pairs]
+    gold = [each for *_, each in pairs]
     half = len(gold) // 2
 
     def error(place: TriedSetting, rows: slice) -> float:
-        found = [links(each[place]) for each in looked[rows]]
-        return score_links(found, gold[rows]).error_rate
+        return score_links([links(each[place]) for each in looked[rows]], gold[rows]).error_rate
 
     first, second = slice(half), slice(half, None)
     best = min(looked[0], key=lambda place: error(place, first))
@@ -173,7 +153,7 @@ def judge(reading: AlignmentRun) -> JudgedAlignment:
         error(best, second),
         error(best, first),
         crossing([sorted(links(each[best])) for each in looked[second]]),
-        looked[_shown(reading.pairs)][best],
+        looked[_shown(pairs)][best],
     )
 
 
@@ -193,39 +173,36 @@ def run(setting: Setting) -> Findings:
     korean: Pairs = list(zip(*sides, sure, strict=True))[:SENTENCES]
     data = setting.data if setting.data and (setting.data / tatoeba.LINKS).exists() else None
     french = tatoeba.gold(data) if data else None
-    smalls = [Small(), Small(RNN)]
+    smalls = {"transformer": Small(), "rnn": Small(RNN)}
     if setting.full and data and french:
-        smalls.append(_french(data))
+        smalls["french"] = Small(
+            LARGER,
+            corpus=partial(tatoeba.write, data),
+            target="fr",
+            tokenizer=TokenizerConfig(size=6_000),
+            steps=LONG_STEPS,
+            tokens=2_048,
+        )
     setting.say(f"training: {len(smalls)} translators")
-    names = list(NAMES)[: len(smalls)]
-    runs = trained(smalls, setting)
-    jobs = [
-        AlignmentRun(run.model, run.tokenizer, french if name == "french" and french else korean)
-        for name, of_name in zip(names, runs, strict=True)
-        for run in of_name
-    ]
-    made, many = setting.workers.map(judge, jobs), len(setting.seeds)
-    found = {name: made[many * place : many * (place + 1)] for place, name in enumerate(names)}
+    jobs = {
+        name: [
+            partial(
+                judge, run.model, run.tokenizer, french if name == "french" and french else korean
+            )
+            for run in runs
+        ]
+        for name, runs in trained(smalls, setting).items()
+    }
+    judged = setting.map(jobs)
     if setting.encoder is not None:
         translator = translator_of(setting.encoder)
-        found["given"] = [judge(AlignmentRun(translator.models[0], translator.tokenizer, korean))]
+        judged["given"] = [judge(translator.models[0], translator.tokenizer, korean)]
     second = korean[len(korean) // 2 :]
     gold = GoldFigures(
         diagonal(second), crossing(_sure(second)), crossing(_sure(french)) if french else None
     )
-    grid = _grid(korean[_shown(korean)], found["transformer"][0].grid, KOREAN)
-    return report(found, gold, grid)
-
-
-def _french(data: Path) -> Small:
-    return Small(
-        LARGER,
-        corpus=partial(tatoeba.write, data),
-        target="fr",
-        tokenizer=TokenizerConfig(size=6_000),
-        steps=LONG_STEPS,
-        tokens=2_048,
-    )
+    grid = _grid(korean[_shown(korean)], judged["transformer"][0].grid)
+    return report(judged, gold, grid)
 
 
 @dataclass(frozen=True)
@@ -248,117 +225,59 @@ def _shown(pairs: Pairs) -> int:
     return max(short, key=lambda row: (crossing([links[row]]), len(links[row])))
 
 
-def _grid(pair: tuple[str, str, GoldLinks], weights: Weights, language: Text) -> Grid:
+def _grid(pair: tuple[str, str, GoldLinks], weights: Weights) -> Grid:
     source, target, gold = pair
-    return Grid(
-        T("grid_title", language=language),
-        target.split(),
-        source.split(),
-        weights.tolist(),
-        language,
-        ENGLISH,
-        framed=[(there, here) for here, there in sorted(gold.sure)],
-    )
+    framed = [(there, here) for here, there in sorted(gold.sure)]
+    return T.grid(target.split(), source.split(), weights.tolist(), framed=framed)
 
 
-def report(found: dict[str, list[JudgedAlignment]], gold: GoldFigures, grid: Grid) -> Findings:
+def report(judged: dict[str, list[JudgedAlignment]], gold: GoldFigures, grid: Grid) -> Findings:
     """The error rate of every model, and how often its links cross."""
-    errors = {name: [each.error for each in of_name] for name, of_name in found.items()}
-    crosses = {name: [each.crosses for each in of_name] for name, of_name in found.items()}
-    diagonal_name = T("diagonal_name")
+    errors = {name: [each.error for each in own] for name, own in judged.items()}
+    crosses = {name: [each.crosses for each in own] for name, own in judged.items()}
     rows: list[list[TableCell]] = [
         [
             NAMES[name],
-            of_name[0].best.name,
-            mean([each.chosen_error for each in of_name]),
-            mean(errors[name]),
-            half_width(errors[name]),
+            own[0].best.name,
+            mean([each.chosen_error for each in own]),
+            *cells(errors[name]),
             mean(crosses[name]),
         ]
-        for name, of_name in found.items()
+        for name, own in judged.items()
     ]
-    rows.append([diagonal_name, "", None, gold.diagonal, None, 0.0])
-    return Findings(
-        columns=T.columns,
-        rows=rows,
+    conditions = []
+    for name in ("transformer", "rnn"):
+        below = [gold.diagonal - error for error in errors[name]]
+        over = [each / gold.korean for each in crosses[name]]
+        conditions += [
+            T.condition("name_error_below_the", below, name=NAMES[name]),
+            T.condition("name_its_links_cross", over, name=NAMES[name]),
+        ]
+    there, links = T("no_french"), [(T("english_korean"), gold.korean)]
+    if gold.french is not None:
+        conditions.append(T.condition("gold_links_cross_korean", [gold.korean / gold.french]))
+        there = T("in_french", share=gold.french)
+        links.append((T("english_french"), gold.french))
+    diagonal_name = T("diagonal_name")
+    bars: list[tuple[Text, Sequence[float] | float]] = [
+        *((NAMES[name], own) for name, own in errors.items()),
+        (diagonal_name, gold.diagonal),
+    ]
+    return T.findings(
+        rows=[*rows, [diagonal_name, "", None, gold.diagonal, None, 0.0]],
         figures={
             "error_rates": errors,
             "diagonal": gold.diagonal,
             "crossing": {**crosses, "gold en-ko": gold.korean, "gold en-fr": gold.french},
-            "settings": {
-                name: [each.best.name.en for each in of_name] for name, of_name in found.items()
-            },
+            "settings": {name: [each.best.name.en for each in own] for name, own in judged.items()},
         },
-        conditions=_conditions(errors, crosses, gold),
-        sentence=_sentence(errors, crosses, gold),
-        panels=(
-            grid,
-            T.bars(
-                [
-                    *((NAMES[name], values) for name, values in errors.items()),
-                    (diagonal_name, gold.diagonal),
-                ],
-                "_2",
-            ),
-            *_crossing_bars(gold.korean, gold.french),
-        ),
-    )
-
-
-def _conditions(
-    errors: dict[str, list[float]], crosses: dict[str, list[float]], gold: GoldFigures
-) -> list[Condition]:
-    found = []
-    for name in ("transformer", "rnn"):
-        found += [
-            T.condition(
-                "name_error_below_the",
-                [gold.diagonal - error for error in errors[name]],
-                name=NAMES[name],
-            ),
-            T.condition(
-                "name_its_links_cross",
-                [each / gold.korean for each in crosses[name]],
-                name=NAMES[name],
-            ),
-        ]
-    if gold.french is not None:
-        found.append(T.condition("gold_links_cross_korean", [gold.korean / gold.french]))
-    return found
-
-
-def _sentence(
-    errors: dict[str, list[float]], crosses: dict[str, list[float]], gold: GoldFigures
-) -> Text:
-    there = ", and gold links of English-French were not at hand (JUMOK_DATA)"
-    there_ko = ". 영어-프랑스어의 정답 정렬은 없었습니다(JUMOK_DATA)"
-    if gold.french is not None:
-        there = f" and {gold.french:.0%} in English-French (Hansards)"
-        there_ko = f", 영어-프랑스어(Hansards)에서는 {gold.french:.0%}입니다"
-    told = [
-        f"{with_interval(errors[name])} ({with_interval(crosses[name], '.0%')})" for name in errors
-    ]
-    named, named_ko = (
-        ", ".join(f"{NAMES[n].of(language)} {each}" for n, each in zip(errors, told, strict=True))
-        for language in LANGUAGES
-    )
-    return T(
-        "sentence",
+        conditions=conditions,
+        panels=[grid, T.bars(bars, "_2"), T.bars(links)],
         korean=gold.korean,
         there=there,
-        named=named,
+        models=joined(
+            T("model", name=NAMES[name], error=errors[name], crosses=crosses[name])
+            for name in errors
+        ),
         diagonal=gold.diagonal,
-        there_ko=there_ko,
-        named_ko=named_ko,
     )
-
-
-def _crossing_bars(korean: float, french: float | None) -> list[Bars]:
-    both = [("English-Korean", "영어-한국어", korean), ("English-French", "영어-프랑스어", french)]
-    return [
-        Bars(
-            T("bars_title"),
-            T("bars_x"),
-            [(Text(en, ko), value) for en, ko, value in both if value is not None],
-        )
-    ]

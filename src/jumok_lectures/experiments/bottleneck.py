@@ -9,23 +9,29 @@ numbers, for an RNN with attention, and for a Transformer.
 Source: Bahdanau et al. 2015, figure 2; Cho et al. 2014; lectures 001, 004.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from random import Random
 
+import smallworld
 from jumok.config.data import TokenizerConfig
-from jumok_lectures import clauses
 from jumok_lectures.findings import Findings, Series, Setting
-from jumok_lectures.judging import Condition, differences, half_width, mean, with_interval
+from jumok_lectures.judging import Condition, cells, differences, with_interval
 from jumok_lectures.small import Small, Trained, trained
-from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
+from jumok_lectures.world import SEED, words
+from jumok_lectures.written import Splits, written
+from smallworld import LinkedPair
 
 T = Texts("bottleneck")
 
 WIDTHS = (32, 128, 512)  # of the context vector; the note's are 256, 512, 1024
 STEPS, TOKENS, RATE = 200, 2048, 2e-2  # large batches: a wide GRU spends most on its weights
 PIECES = TokenizerConfig(size=500, byte_fallback=False)  # the clauses have few different words
-LOST = 0.2  # the claim, nats a token: lost to length; more than attention loses; and above it
 
 NAMES = {
     **{f"fixed {width}": T("vector_of_width", width=width) for width in WIDTHS},
@@ -34,11 +40,73 @@ NAMES = {
 }
 JUDGED = "fixed 128"  # as wide as the RNN with attention
 
+# A clause is a sentence of smallworld, polite, of a plain action; a text is some of them in a row,
+# so that a long one has the same words, grammar and information per word as a short one.
+LONGEST, CLAUSE = 4, 4  # clauses of a text, and English words of a clause
+PLAIN = frozenset({"polite", "action", "past", "present", "adjective", "giving", "motion"})
+HELD_OUT = 5  # one of so many clauses
+WORDS = 250  # the commonest of the clauses' words
+
+
+def write(folder: Path, pool: int = 2_500, training: int = 10_000, bucket: int = 300) -> Path:
+    """Writes train and validation, .en and .ko, into folder/clauses, unless they are there.
+
+    Args:
+        pool: clauses, of which those with common words are taken.
+        training: texts to train on.
+        bucket: unseen texts of each length.
+    """
+    return written(folder / "clauses", lambda: _splits(pool, training, bucket))
+
+
+def buckets(folder: Path) -> list[tuple[list[str], list[str]]]:
+    """Unseen texts of one clause, of two, ...: English and Korean, equally many."""
+    home = write(folder)
+    sides = [(home / f"validation.{kind}").read_text("utf-8").splitlines() for kind in ("en", "ko")]
+    size = len(sides[0]) // LONGEST
+    return [
+        (sides[0][at : at + size], sides[1][at : at + size])
+        for at in range(0, LONGEST * size, size)
+    ]
+
+
+def _splits(pool_size: int, training: int, bucket: int) -> Splits:
+    random = Random("clauses")
+    pool = list(islice(_clauses(), pool_size))
+    counts = Counter(word for pair in pool for word in words(pair))
+    known = {word for word, _ in counts.most_common(WORDS)}
+    common = list({(pair.source, pair.target): None for pair in pool if words(pair) <= known})
+    test = common[::HELD_OUT]
+    train = [clause for place, clause in enumerate(common) if place % HELD_OUT]
+    lengths = [random.randint(1, LONGEST) for _ in range(training)]
+    texts = {
+        "train": [random.sample(train, many) for many in lengths],
+        "validation": [
+            random.sample(test, many) for many in range(1, LONGEST + 1) for _ in range(bucket)
+        ],
+    }
+    return {
+        split: {
+            "en": [" ".join(english for english, _ in text) for text in chosen],
+            "ko": [" ".join(korean for _, korean in text) for text in chosen],
+        }
+        for split, chosen in texts.items()
+    }
+
+
+def _clauses() -> Iterator[LinkedPair]:
+    return (pair for pair in smallworld.pairs("train", SEED, CLAUSE, CLAUSE) if _plain(pair))
+
+
+def _plain(pair: LinkedPair) -> bool:
+    kinds = set(pair.constructions)
+    return kinds <= PLAIN and {"polite", "action"} <= kinds and len(pair.source.split()) == CLAUSE
+
 
 def variants() -> dict[str, Small]:
     """What is compared; the RNNs have their context vector's width."""
     transformer = Small(
-        corpus=clauses.write, tokenizer=PIECES, steps=STEPS, tokens=TOKENS, learning_rate=RATE
+        corpus=write, tokenizer=PIECES, steps=STEPS, tokens=TOKENS, learning_rate=RATE
     )
     rnn = {"kind": "rnn", "cell": "gru", "embedding": 64, "dropout": 0.0}
     fixed = {**rnn, "attention": "none", "context": "every-step"}
@@ -53,31 +121,20 @@ def variants() -> dict[str, Small]:
     }
 
 
-@dataclass(frozen=True)
-class LengthRun:
-    """A model and the texts to measure it on, by length."""
-
-    model: Trained
-    buckets: Sequence[tuple[list[str], list[str]]]
-
-
-def losses_of(reading: LengthRun) -> list[float]:
-    """Nats a target token, bucket by bucket."""
-    return [reading.model.loss_on(*bucket) for bucket in reading.buckets]
+def losses_of(model: Trained, texts: Sequence[tuple[list[str], list[str]]]) -> list[float]:
+    """Nats a target token, length by length."""
+    return [model.loss_on(*bucket) for bucket in texts]
 
 
 def run(setting: Setting) -> Findings:
     """Trains all and measures them by length."""
     setting.say(f"training: {', '.join(name.en for name in NAMES.values())}")
-    runs = trained(list(variants().values()), setting)
-    buckets = clauses.buckets(setting.cache)
-    readings = [LengthRun(each, buckets) for of_name in runs for each in of_name]
-    measured = setting.workers.map(losses_of, readings)
-    many = len(setting.seeds)
-    return report(
-        {name: measured[many * place : many * (place + 1)] for place, name in enumerate(NAMES)},
-        {name: of_name[0].parameters for name, of_name in zip(NAMES, runs, strict=True)},
+    runs = trained(variants(), setting)
+    texts = buckets(setting.cache)
+    curves = setting.map(
+        {name: [partial(losses_of, run, texts) for run in own] for name, own in runs.items()}
     )
+    return report(curves, {name: own[0].parameters for name, own in runs.items()})
 
 
 def report(curves: dict[str, list[list[float]]], parameters: dict[str, int]) -> Findings:
@@ -86,58 +143,54 @@ def report(curves: dict[str, list[list[float]]], parameters: dict[str, int]) -> 
     Args:
         curves: of each seed the loss by length.
     """
-    lengths = [clauses.CLAUSE * many for many in range(1, clauses.LONGEST + 1)]
-    lost = {name: [curve[-1] - curve[0] for curve in curves[name]] for name in NAMES}
+    lengths = [CLAUSE * many for many in range(1, LONGEST + 1)]
     by_length = {name: list(zip(*curves[name], strict=True)) for name in NAMES}
-    return Findings(
-        columns=(
+    lost = {name: [curve[-1] - curve[0] for curve in curves[name]] for name in NAMES}
+    longest = {name: [curve[-1] for curve in curves[name]] for name in NAMES}
+    return T.findings(
+        rows=[
+            [NAMES[name], parameters[name], *(cell for each in own for cell in cells(each))]
+            for name, own in by_length.items()
+        ],
+        figures={
+            **{name: {"loss_by_length": curves[name], "lost": lost[name]} for name in NAMES},
+            "lengths": lengths,
+        },
+        conditions=_conditions(lost, longest),
+        panels=[
+            T.chart(
+                [
+                    Series.of_seeds(NAMES[name], dict(zip(lengths, own, strict=True)))
+                    for name, own in by_length.items()
+                ],
+                least=0.0,
+            )
+        ],
+        columns=[
             T.column("model"),
             T.column("parameters"),
             *(
                 column
                 for length in lengths
-                for column in (
-                    T.column("loss_length_words", length=length),
-                    T.column("n95"),
-                )
+                for column in (T.column("loss_length_words", length=length), T.column("n95"))
             ),
-        ),
-        rows=[
-            [
-                NAMES[name],
-                parameters[name],
-                *(cell for each in by_length[name] for cell in (mean(each), half_width(each))),
-            ]
-            for name in NAMES
         ],
-        figures={name: {"loss_by_length": curves[name], "lost": lost[name]} for name in NAMES}
-        | {"lengths": lengths},
-        conditions=_conditions(curves, lost),
-        sentence=_sentence(by_length, lost, lengths),
-        panels=(
-            T.chart(
-                [
-                    Series.of_seeds(NAMES[name], dict(zip(lengths, by_length[name], strict=True)))
-                    for name in NAMES
-                ],
-                least=0.0,
-            ),
-        ),
+        lengths=lengths,
+        lengths_last=lengths[-1],
+        widths=", ".join(map(str, WIDTHS)),
+        lost=list(lost.values()),
+        last=", ".join(map(with_interval, longest.values())),
     )
 
 
-def _conditions(
-    curves: dict[str, list[list[float]]], lost: dict[str, list[float]]
-) -> list[Condition]:
-    longest = {name: [curve[-1] for curve in curves[name]] for name in NAMES}
+def _conditions(lost: dict[str, list[float]], longest: dict[str, list[float]]) -> list[Condition]:
     narrow, wide = (longest[f"fixed {WIDTHS[place]}"] for place in (0, -1))
     return [
-        T.condition("the_fixed_vector_128", lost[JUDGED], bound=LOST),
+        T.condition("the_fixed_vector_128", lost[JUDGED]),
         *(
             T.condition(
                 "words_name",
                 differences(figure[JUDGED], figure[name]),
-                bound=LOST,
                 words=words,
                 name=NAMES[name],
             )
@@ -148,23 +201,9 @@ def _conditions(
             for name in ("attention", "transformer")
         ),
         T.condition(
-            "a_vector_of_widths", differences(narrow, wide), widths_last=WIDTHS[-1], widths=WIDTHS
+            "a_vector_of_widths",
+            differences(narrow, wide),
+            widths_last=WIDTHS[-1],
+            widths=WIDTHS,
         ),
     ]
-
-
-def _sentence(
-    by_length: dict[str, list[tuple[float, ...]]], lost: dict[str, list[float]], lengths: list[int]
-) -> Text:
-    falls = [with_interval(lost[name]) for name in NAMES]
-    last = [with_interval(by_length[name][-1]) for name in NAMES]
-    widths = ", ".join(map(str, WIDTHS))
-    return T(
-        "sentence",
-        lengths=lengths,
-        lengths_last=lengths[-1],
-        falls=", ".join(falls[:3]),
-        widths=widths,
-        falls_2=falls,
-        last=", ".join(last),
-    )

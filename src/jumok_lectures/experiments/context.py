@@ -28,11 +28,10 @@ from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Float, Tensor
 from jumok.training.precision import one_thread
 from jumok_lectures import world
-from jumok_lectures.findings import Findings, Setting, TableCell
-from jumok_lectures.judging import differences, half_width, mean, with_interval
+from jumok_lectures.findings import Findings, Setting
+from jumok_lectures.judging import cells, differences, mean
 from jumok_lectures.loaded import translator_of
 from jumok_lectures.small import Small, first_batch, trained
-from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
 from smallworld import LinkedPair
 
@@ -74,14 +73,14 @@ def table(encoded: Encoded) -> dict[str, list[Tensor]]:
     """The embeddings of the words of KINDS that are one token, by their kind, mean taken out."""
     embeddings = encoded.model.encoder.embedding.table.detach().float()
     embeddings = embeddings - embeddings.mean(0)
-    found: dict[str, list[Tensor]] = defaultdict(list)
+    by_kind: dict[str, list[Tensor]] = defaultdict(list)
     for kind, words in KINDS.items():
         for word in words:
             for written in {word, word.capitalize()}:
                 pieces = encoded.tokenizer.encode(written)
                 if len(pieces) == 1 and encoded.tokenizer.pieces(pieces) == [f"{SPACE}{written}"]:
-                    found[kind].append(embeddings[pieces[0]])
-    return {kind: vectors for kind, vectors in found.items() if len(vectors) > 1}
+                    by_kind[kind].append(embeddings[pieces[0]])
+    return {kind: vectors for kind, vectors in by_kind.items() if len(vectors) > 1}
 
 
 def near(kinds: Mapping[str, Sequence[Tensor]]) -> float:
@@ -91,13 +90,13 @@ def near(kinds: Mapping[str, Sequence[Tensor]]) -> float:
     same. It is the area under the curve of telling one's own kind by the cosine.
     """
     labels = [kind for kind, vectors in kinds.items() for _ in vectors]
-    found = []
+    shares = []
     for place, cosines in enumerate(_cosines([v for of_kind in kinds.values() for v in of_kind])):
         alike = torch.tensor([label == labels[place] for label in labels])
         others = cosines[~alike]
         alike[place] = False
-        found.append(float((cosines[alike][:, None] > others).float().mean()))
-    return mean(found)
+        shares.append(float((cosines[alike][:, None] > others).float().mean()))
+    return mean(shares)
 
 
 def _cosines(vectors: Sequence[Tensor]) -> Float[Tensor, "count count"]:
@@ -110,9 +109,9 @@ def _cosines(vectors: Sequence[Tensor]) -> Float[Tensor, "count count"]:
 def states(encoded: Encoded, sentence: str) -> list[Tensor]:
     """A vector for each word between spaces: the mean of the states of its tokens."""
     pieces = encoded.tokenizer.encode(sentence)
-    found = encoded.model.encode(torch.tensor([[*pieces, END]])).states[0, : len(pieces)].float()
+    hidden = encoded.model.encode(torch.tensor([[*pieces, END]])).states[0, : len(pieces)].float()
     words = torch.tensor(encoded.tokenizer.words(pieces))
-    return [found[words == word].mean(0) for word in range(len(sentence.split()))]
+    return [hidden[words == word].mean(0) for word in range(len(sentence.split()))]
 
 
 @dataclass(frozen=True)
@@ -172,7 +171,7 @@ def run(setting: Setting) -> Findings:
     """Looks at the words and the states of a small translator, and of the one that was given."""
     setting.say("training: translators")
     small = Small(tokenizer=PIECES)
-    (runs,) = trained([small], setting)
+    runs = trained({"after": small}, setting)["after"]
     after = [Encoded(each.transformer, each.tokenizer) for each in runs]
     before = [
         Encoded(first_batch(small, seed, setting.cache)[0], each.tokenizer)
@@ -187,55 +186,44 @@ def run(setting: Setting) -> Findings:
     pairs = world.linked("test", OCCURRENCES)
     with one_thread():
         shares = {name: [near(table(each)) for each in of_name] for name, of_name in models.items()}
-        found = {
+        uses = {
             name: [senses(each, pairs) for each in of_name]
             for name, of_name in models.items()
             if name != "before"
         }
-    return report(shares, found)
+    return report(shares, uses)
 
 
-COLUMNS = T.columns
-
-
-def report(shares: dict[str, list[float]], found: dict[str, list[Senses]]) -> Findings:
+def report(shares: dict[str, list[float]], uses: dict[str, list[Senses]]) -> Findings:
     """How near like words lie, and the uses of a word that are translated alike."""
-    rows: list[list[TableCell]] = []
-    for name, values in shares.items():
-        told: list[TableCell] = [None, None, None]
-        if name in found:
-            alike = [each.alike for each in found[name]]
-            told = [mean(alike), half_width(alike), found[name][0].chance]
-        rows.append([NAMES[name], mean(values), half_width(values), *told])
-    after = found["after"]
-    alike = [each.alike for each in after]
-    return Findings(
-        columns=COLUMNS,
-        rows=rows,
+    alike = {name: [each.alike for each in own] for name, own in uses.items()}
+    chance, words = uses["after"][0].chance, uses["after"][0].words
+
+    def of_uses(name: str) -> list[float | None]:
+        return [*cells(alike[name]), uses[name][0].chance] if name in uses else [None, None, None]
+
+    return T.findings(
+        rows=[[NAMES[name], *cells(values), *of_uses(name)] for name, values in shares.items()],
         figures={
             "same_kind": shares,
             "same_translation": {
-                name: [{"alike": each.alike, "chance": each.chance} for each in of_name]
-                for name, of_name in found.items()
+                name: [{"alike": each.alike, "chance": each.chance} for each in own]
+                for name, own in uses.items()
             },
-            "words": list(after[0].words),
+            "words": list(words),
         },
-        conditions=(
+        conditions=[
             T.condition("a_word_of_the", differences(shares["after"], shares["before"])),
-            T.condition("the_nearest_use_has", [each.alike - each.chance for each in after]),
-        ),
-        sentence=_sentence(shares, after),
-        panels=(
+            T.condition("the_nearest_use_has", [use.alike - use.chance for use in uses["after"]]),
+        ],
+        panels=[
             T.bars([(NAMES[name], values) for name, values in shares.items()]),
             T.bars(
-                [(T("static_vectors"), after[0].chance), (T("states_of_the_encoder"), alike)], "_2"
+                [(T("static_vectors"), chance), (T("states_of_the_encoder"), alike["after"])], "_2"
             ),
-        ),
+        ],
+        shares=shares,
+        alike=alike["after"],
+        chance=chance,
+        some=", ".join(words),
     )
-
-
-def _sentence(shares: dict[str, list[float]], after: list[Senses]) -> Text:
-    before, learned = (with_interval(shares[name], ".0%") for name in ("before", "after"))
-    alike, chance = with_interval([each.alike for each in after], ".0%"), after[0].chance
-    some = ", ".join(after[0].words)
-    return T("sentence", before=before, learned=learned, alike=alike, chance=chance, some=some)

@@ -14,15 +14,17 @@ afar: attention and its stand-in are compared there, too, in networks as jumok t
 Source: lecture 004, last figure; Zhang et al. 2019.
 """
 
+import colorsys
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import nn
 
 from jumok.attention.observe import Attention, observe
-from jumok.config import AverageConfig, ScheduleConfig, TrainingConfig
+from jumok.config import TrainingConfig
 from jumok.config.pictures import ImageClassifierConfig
 from jumok.data.pictures.batches import Augmentation, PictureStream, validation_pictures
 from jumok.data.pictures.corpus import read_idx
@@ -30,15 +32,11 @@ from jumok.data.pictures.store import PictureStore
 from jumok.models.catalog import DataSizes, build
 from jumok.models.image_classifier import ImageClassifier
 from jumok.shapes import Float, Tensor
-from jumok.training.learner import Learner
 from jumok.training.objectives.pairs import picture_classification
-from jumok.training.optimization.schedule import learning_rate
 from jumok.training.precision import one_thread
-from jumok_lectures.experiments.frames import COLOURS, PATCH, SIDE, Drawn, cells_of, draw
 from jumok_lectures.findings import Findings, Series, Setting
-from jumok_lectures.judging import Condition, differences, half_width, mean, with_interval
-from jumok_lectures.small import alone
-from jumok_lectures.text import Text
+from jumok_lectures.fitting import alone, curve, learn, short
+from jumok_lectures.judging import cells, differences, mean
 from jumok_lectures.texts import Texts
 
 T = Texts("convolution")
@@ -56,6 +54,57 @@ AFTER = {
 }
 CHANNELS = 32
 DILATIONS = (1, 2, 4, 8)  # together 15 cells to each side; the picture is 12 cells wide
+
+COLOURS = 4  # of frames, and of cores: 16 pairs
+THINGS = 5  # the first, in the top left corner, asks; the second is its partner
+PLACES, STEP, SIDE = 4, 6, 4  # 4 x 4 places, 6 pixels apart; things of 4 x 4 pixels
+PATCH = 2  # pixels a side of a cell
+CELLS = PLACES * STEP // PATCH
+
+Corners = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Pictures and their answers.
+
+    Attributes:
+        corners: (picture thing 2), the top left pixel of each thing.
+    """
+
+    store: PictureStore
+    corners: Corners
+
+
+def draw(pictures: int, seed: int) -> Drawn:
+    """Frames of different colours; the cores' colours may be alike."""
+    random = np.random.default_rng(seed)
+    hues = [colorsys.hsv_to_rgb(hue / COLOURS, 0.9, 0.95) for hue in range(COLOURS)]
+    palette = (255 * np.array(hues)).astype(np.uint8)
+    side = PLACES * STEP
+    pixels = random.integers(90, 160, (pictures, side, side, 3), dtype=np.uint8)
+    answers = np.empty(pictures, dtype=np.int64)
+    corners = np.empty((pictures, THINGS, 2), dtype=np.int64)
+    for index in range(pictures):
+        places = np.append(0, 1 + random.permutation(PLACES**2 - 1)[: THINGS - 1])
+        corners[index] = np.stack(np.divmod(places, PLACES), axis=1) * STEP
+        frames = palette[random.permutation(COLOURS)[: THINGS - 1]]
+        cores = random.integers(0, COLOURS, THINGS - 1)
+        answers[index] = cores[0]
+        black = np.zeros(3, dtype=np.uint8)
+        things = [(frames[0], black), *zip(frames, palette[cores], strict=True)]
+        for (frame, core), (row, column) in zip(things, corners[index], strict=True):
+            pixels[index, row : row + SIDE, column : column + SIDE] = frame
+            pixels[index, row + 1 : row + SIDE - 1, column + 1 : column + SIDE - 1] = core
+    labels = tuple(f"colour {colour}" for colour in range(COLOURS))
+    return Drawn(PictureStore(f"things {seed}", pixels, answers, labels), corners)
+
+
+def cells_of(corner: npt.NDArray[np.int64]) -> list[int]:
+    """The cells that a thing lies on, numbered row by row."""
+    row, column = corner // PATCH
+    span = range(SIDE // PATCH)
+    return [int((row + down) * CELLS + column + right) for down in span for right in span]
 
 
 @dataclass(frozen=True)
@@ -152,30 +201,15 @@ def fitted(
                 for place, norm in part.named_children():
                     if isinstance(norm, nn.GroupNorm):
                         setattr(part, place, CellNorm(norm.num_channels))
-    schedule = ScheduleConfig(warmup=steps // 10)
-    training = TrainingConfig(
-        steps=steps,
-        optimizer="muon",
-        learning_rate=2e-2,
-        label_smoothing=0.0,
-        schedule=schedule,
-        average=AverageConfig(decay=0.98),
-    )
-    learner = Learner(model, picture_classification, training, seed, torch.float32)
+    training = short(TrainingConfig, steps, 2e-2, optimizer="muon")
     updates = PictureStream(store, BATCH, BATCH, Augmentation(), seed)
-    losses = []
-    for step in range(1, steps + 1):
-        rate = learning_rate(schedule, training.learning_rate, step, step / steps)
-        losses.append(learner.update(next(updates), step, rate).loss)
-    trained = learner.averaged()
-    assert isinstance(trained, ImageClassifier)
+    trained, losses = learn(model, picture_classification, training, updates, seed)
     with one_thread():
         right = sum(
             int((trained.probabilities(batch.pixels).argmax(1) == batch.labels).sum())
             for batch in validation_pictures(unseen, 200)
         )
-    curve = [(float(end), mean(losses[end - 20 : end])) for end in range(20, steps + 1, 20)]
-    return Run(alone(trained), 100.0 * right / len(unseen), curve)
+    return Run(alone(trained), 100.0 * right / len(unseen), curve(losses))
 
 
 def looks(model: ImageClassifier, drawn: Drawn) -> tuple[float, float]:
@@ -194,36 +228,19 @@ def looks(model: ImageClassifier, drawn: Drawn) -> tuple[float, float]:
     return partner, sum(others)
 
 
-@dataclass(frozen=True)
-class Network:
-    """What one process trains."""
-
-    name: str
-    seed: int
-    steps: int
-
-
-def trained_on_drawings(job: Network) -> tuple[Run, tuple[float, float]]:
+def trained_on_drawings(name: str, seed: int, steps: int) -> tuple[Run, tuple[float, float]]:
     """A network on the drawn pictures, and what its frames attend to."""
     drawn, unseen = draw(TRAINING, 1), draw(UNSEEN, 2)
-    made = train(job.name, drawn, unseen, job.steps, job.seed)
-    return made, looks(made.model, unseen) if job.name == "attention" else (0.0, 0.0)
+    made = train(name, drawn, unseen, steps, seed)
+    return made, looks(made.model, unseen) if name == "attention" else (0.0, 0.0)
 
 
-@dataclass(frozen=True)
-class DigitNetwork(Network):
-    """The same on handwritten digits of this folder."""
-
-    folder: Path
-
-
-def trained_on_digits(job: DigitNetwork) -> float:
-    """Percent right on unseen digits."""
+def trained_on_digits(name: str, seed: int, folder: Path) -> float:
+    """Percent right on unseen handwritten digits of this folder."""
     known, unseen = (
-        digits(job.folder, split, count)
-        for split, count in zip(("train", "t10k"), DIGITS, strict=True)
+        digits(folder, split, count) for split, count in zip(("train", "t10k"), DIGITS, strict=True)
     )
-    return fitted(job.name, known, unseen, job.steps, job.seed).accuracy
+    return fitted(name, known, unseen, DIGIT_STEPS, seed).accuracy
 
 
 def digits(folder: Path, split: str, count: int) -> PictureStore:
@@ -236,31 +253,14 @@ def digits(folder: Path, split: str, count: int) -> PictureStore:
 def run(setting: Setting) -> Findings:
     """Trains all with every seed; two of them on digits, too, where there are any."""
     steps = STEPS * (LONGER if setting.full else 1)
-    many = len(setting.seeds)
     setting.say(f"training: {', '.join(name.en for name in NAMES.values())}")
-    jobs = [Network(name, seed, steps) for name in NAMES for seed in setting.seeds]
-    made = setting.workers.map(trained_on_drawings, jobs)
-    runs = {name: made[many * place : many * (place + 1)] for place, name in enumerate(NAMES)}
+    runs = setting.every_seed(trained_on_drawings, NAMES, steps)
     folder = setting.data / "mnist" if setting.data else None
     on_digits: dict[str, list[float]] = {}
     if folder is not None and folder.is_dir():
         setting.say("training on digits")
-        compared = ("attention", "mixing")
-        found = setting.workers.map(
-            trained_on_digits,
-            [
-                DigitNetwork(name, seed, DIGIT_STEPS, folder)
-                for name in compared
-                for seed in setting.seeds
-            ],
-        )
-        on_digits = {
-            name: found[many * place : many * (place + 1)] for place, name in enumerate(compared)
-        }
+        on_digits = setting.every_seed(trained_on_digits, ("attention", "mixing"), folder)
     return report(runs, on_digits)
-
-
-COLUMNS = T.columns
 
 
 def report(
@@ -271,92 +271,54 @@ def report(
     Args:
         on_digits: percent right with attention and with its stand-in; empty: there are no digits.
     """
-    accuracies = {name: [each.accuracy for each, _ in of_name] for name, of_name in runs.items()}
+    right = {name: [each.accuracy for each, _ in own] for name, own in runs.items()}
     partner, others = (
-        mean(shares) for shares in zip(*(found for _, found in runs["attention"]), strict=True)
+        mean(shares) for shares in zip(*(looked for _, looked in runs["attention"]), strict=True)
     )
     sizes = {
-        name: sum(parameter.numel() for parameter in of_name[0][0].model.parameters())
-        for name, of_name in runs.items()
+        name: sum(parameter.numel() for parameter in own[0][0].model.parameters())
+        for name, own in runs.items()
     }
-    return Findings(
-        columns=COLUMNS,
+    conditions = [
+        T.condition(
+            "points_above_name", differences(right["attention"], right[name]), name=NAMES[name]
+        )
+        for name in ("mixing", "tower")
+    ]
+    digits = T("no_digits")
+    if on_digits:
+        gains = differences(on_digits["attention"], on_digits["mixing"])
+        conditions.append(T.condition("digits_points_above_1x1", gains))
+        digits = T("on_digits", right=on_digits)
+    return T.findings(
         rows=[
             [
-                words,
-                sizes[name],
-                mean(accuracies[name]),
-                half_width(accuracies[name]),
-                mean(on_digits[name]) if name in on_digits else None,
-                half_width(on_digits[name]) if name in on_digits else None,
+                name,
+                sizes[key],
+                *cells(right[key]),
+                *(cells(on_digits[key]) if key in on_digits else (None, None)),
             ]
-            for name, words in NAMES.items()
+            for key, name in NAMES.items()
         ],
         figures={
-            "accuracy": accuracies,
+            "accuracy": right,
             "digits": on_digits,
             "parameters": sizes,
             "attention_on": {"partner": partner, "others": others},
         },
-        conditions=_conditions(accuracies, on_digits),
-        sentence=_sentence(accuracies, on_digits, partner, others),
-        panels=(
+        conditions=conditions,
+        panels=[
             T.bars(
-                [(NAMES[name], values) for name, values in accuracies.items()],
+                [(NAMES[name], values) for name, values in right.items()],
                 x=T("bars_x", colours=100 / COLOURS),
                 form=".1f",
             ),
             T.chart(
-                [Series(NAMES[name], of_name[0][0].curve) for name, of_name in runs.items()],
-                least=0.0,
+                [Series(NAMES[name], own[0][0].curve) for name, own in runs.items()], least=0.0
             ),
-        ),
-    )
-
-
-def _conditions(
-    accuracies: dict[str, list[float]], on_digits: dict[str, list[float]]
-) -> list[Condition]:
-    found = [
-        T.condition(
-            "points_above_name",
-            differences(accuracies["attention"], accuracies[name]),
-            name=NAMES[name],
-        )
-        for name in ("mixing", "tower")
-    ]
-    if on_digits:
-        found.append(
-            T.condition(
-                "digits_points_above_1x1", differences(on_digits["attention"], on_digits["mixing"])
-            )
-        )
-    return found
-
-
-def _sentence(
-    accuracies: dict[str, list[float]],
-    on_digits: dict[str, list[float]],
-    partner: float,
-    others: float,
-) -> Text:
-    attention, mixing, tower, neither = (with_interval(accuracies[name], ".1f") for name in NAMES)
-    digits, digits_ko = (
-        "Digits were not tried: JUMOK_DATA names no folder with them.",
-        "숫자는 시험하지 못했습니다. JUMOK_DATA의 폴더에 없습니다.",
-    )
-    if on_digits:
-        both = [with_interval(values, ".1f") for values in on_digits.values()]
-        digits = f"On handwritten digits it is {both[0]}% with attention and {both[1]}% without."
-        digits_ko = f"손글씨 숫자에서는 어텐션이 있으면 {both[0]}%, 없으면 {both[1]}%입니다."
-    return T(
-        "sentence",
-        attention=attention,
-        mixing=mixing,
-        tower=tower,
-        neither=neither,
+        ],
+        right=right,
         partner=partner,
         others=others,
         digits=digits,
-        digits_ko=digits_ko,
     )

@@ -12,13 +12,12 @@ Source: lecture 001; sharing: Dehghani et al. 2019, Universal Transformers; Lan 
 from functools import partial
 from random import Random
 
-import torch
-
 from jumok.data.tokenizer import END
 from jumok.models.encoder_decoder import Transformer
 from jumok_lectures.findings import Findings, Series, Setting
-from jumok_lectures.judging import differences, half_width, mean, with_interval
-from jumok_lectures.puzzle import Puzzle, Question, Solved, Trial, curve, solve
+from jumok_lectures.fitting import curve
+from jumok_lectures.judging import cells, differences
+from jumok_lectures.puzzle import Puzzle, Question, tried
 from jumok_lectures.texts import Texts
 
 T = Texts("copies")
@@ -37,21 +36,6 @@ def share(model: Transformer) -> None:
     blocks = model.encoder.blocks
     for layer in range(1, len(blocks)):
         blocks[layer] = blocks[0]
-
-
-def likeness(model: Transformer) -> float:
-    """The mean cosine between the weights of different layers, matrix by matrix: 1 is equal."""
-    layers = [
-        [parameter.detach().flatten() for parameter in block.parameters() if parameter.ndim == 2]
-        for block in model.encoder.blocks
-    ]
-    cosines = [
-        float(torch.cosine_similarity(one, other, dim=0))
-        for place, layer in enumerate(layers)
-        for later in layers[place + 1 :]
-        for one, other in zip(layer, later, strict=True)
-    ]
-    return sum(cosines) / len(cosines)
 
 
 def follow(random: Random, hops: int | None = None) -> Question:
@@ -73,29 +57,18 @@ def follow(random: Random, hops: int | None = None) -> Question:
 
 def run(setting: Setting) -> Findings:
     """One layer, two with weights of their own, and one layer applied twice."""
-    vocabulary = ASKED + SYMBOLS * HOPS
     steps = STEPS * (2 if setting.full else 1)
     puzzles = {
         name: Puzzle(
             follow,
-            vocabulary,
+            ASKED + SYMBOLS * HOPS,
             {"encoder_layers": 1 if name == "one" else DEEP, "decoder_layers": 1},
             share if name == "shared" else None,
             steps,
         )
         for name in NAMES
     }
-    tests = tuple(partial(follow, hops=hops) for hops in range(1, HOPS + 1))
-    trials = [Trial(puzzles[name], seed, tests) for name in NAMES for seed in setting.seeds]
-    setting.say(f"training: {len(trials)} encoders")
-    made, many = setting.workers.map(solve, trials), len(setting.seeds)
-    return report(
-        {name: made[many * place : many * (place + 1)] for place, name in enumerate(NAMES)}
-    )
-
-
-def report(solved: dict[str, list[Solved]]) -> Findings:
-    """The share of right answers by layers and arrows."""
+    solved = tried(puzzles, [partial(follow, hops=hops) for hops in range(1, HOPS + 1)], setting)
     right = {
         name: [[run.accuracy[hop] for run in runs] for hop in range(HOPS)]
         for name, runs in solved.items()
@@ -107,36 +80,28 @@ def report(solved: dict[str, list[Solved]]) -> Findings:
         for name in NAMES
         for hop, values in enumerate(right[name], start=1)
     ]
-    one, two = (with_interval(each, ".0%") for each in right["one"])
-    more, again = with_interval(deeper, ".0%"), with_interval(twice, ".0%")
-    return Findings(
-        columns=T.columns,
+    return T.findings(
         rows=[
-            [
-                NAMES[name],
-                solved[name][0].parameters,
-                mean(right[name][0]),
-                half_width(right[name][0]),
-                mean(right[name][1]),
-                half_width(right[name][1]),
-            ]
-            for name in NAMES
+            [NAMES[name], solved[name][0].parameters, *cells(one), *cells(two)]
+            for name, (one, two) in right.items()
         ],
         figures={"right": right, "second_layer": deeper, "second_pass": twice},
-        conditions=(
+        conditions=[
             T.condition("one_layer_one_arrow", right["one"][0]),
             *(
                 T.condition("name_two_arrows_right", right[name][1], name=NAMES[name])
                 for name in ("own", "shared")
             ),
             T.condition("two_arrows_gain_of", deeper),
-        ),
-        sentence=T("sentence", one=one, two=two, symbols=1 / SYMBOLS, more=more, again=again),
-        panels=(
+        ],
+        panels=[
             T.bars(bars, x=T("bars_x", symbols=1 / SYMBOLS)),
             T.chart(
-                [Series(NAMES[name], curve(solved[name][0].losses)) for name in NAMES],
-                least=0.0,
+                [Series(NAMES[name], curve(solved[name][0].losses)) for name in NAMES], least=0.0
             ),
-        ),
+        ],
+        right=right,
+        symbols=1 / SYMBOLS,
+        more=deeper,
+        again=twice,
     )

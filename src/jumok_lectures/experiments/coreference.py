@@ -16,6 +16,7 @@ Language Understanding"; lecture 001.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import nn
@@ -28,12 +29,11 @@ from jumok.kernels.cross_entropy import smoothed_cross_entropy
 from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Float, Tensor
 from jumok.training.precision import one_thread
-from jumok_lectures.findings import Bars, Findings, Grid, Setting, TableCell
-from jumok_lectures.judging import half_width, mean, with_interval
+from jumok_lectures.findings import Findings, Setting, TableCell
+from jumok_lectures.judging import cells, mean
 from jumok_lectures.loaded import by_words, looks_of
 from jumok_lectures.pronouns import ENDING, Sentence, sentences, write, write_translations
 from jumok_lectures.small import Small, Trained, trained
-from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
 
 T = Texts("coreference")
@@ -93,7 +93,7 @@ def at_nouns(
 
 @dataclass(frozen=True)
 class Preferred:
-    """What is found of "it" in one encoder.
+    """What "it" attends to in one encoder.
 
     Attributes:
         shares: (layer, head) of the second half of the sentences: in how many the right noun gets
@@ -129,32 +129,27 @@ def preferred(look: Callable[[Sentence], Tensor], held: Sequence[Sentence]) -> P
 
 
 @dataclass(frozen=True)
-class PronounRun:
-    """A model, whether it was taught to name the noun, and how much it reads and translates."""
-
-    model: Trained
-    taught: bool
-    tested: int
-    translated: int
-
-
-@dataclass(frozen=True)
 class PronounFindings:
-    """What was found of it: its attention, and in what share its answer names the right noun."""
+    """Its attention, and in what share its answer names the right noun."""
 
-    found: Preferred
+    heads: Preferred
     told: float | None
 
 
-def read(reading: PronounRun) -> PronounFindings:
-    """Reads the attention and the answers of one model."""
-    held, trained = sentences()[1][: reading.tested], reading.model
+def read(trained: Trained, taught: bool, tested: int, translated: int) -> PronounFindings:
+    """Reads the attention and the answers of one model, which was taught to name the noun or not.
+
+    Args:
+        tested: sentences that are read.
+        translated: of these, how many are translated.
+    """
+    held = sentences()[1][:tested]
     with one_thread():
-        found = preferred(lambda each: looked(trained, each), held)
-        if reading.taught:
+        heads = preferred(lambda each: looked(trained, each), held)
+        if taught:
             told = mean([float(named(trained, each)) for each in held])
         else:
-            some = held[: reading.translated]
+            some = held[:translated]
             texts = trained.translate([each.text for each in some])
             endings = [each.korean.split()[-4:-3] for each in some]
             told = mean(
@@ -163,7 +158,7 @@ def read(reading: PronounRun) -> PronounFindings:
                     for text, ending in zip(texts, endings, strict=True)
                 ]
             )
-    return PronounFindings(found, told)
+    return PronounFindings(heads, told)
 
 
 LAYERS = {"encoder_layers": 2, "decoder_layers": 1}
@@ -182,14 +177,12 @@ def run(
 ) -> Findings:
     """Trains both with every seed and reads them, and the encoder that was given."""
     setting.say("training: taught encoders, and translators")
-    trained_ones = trained([taught, translator], setting)
-    jobs = [
-        PronounRun(model, place == 0, tested, translated)
-        for place, models in enumerate(trained_ones)
-        for model in models
-    ]
-    found, many = setting.workers.map(read, jobs), len(setting.seeds)
-    reads = {"taught": found[:many], "translator": found[many:]}
+    runs = trained({"taught": taught, "translator": translator}, setting)
+    jobs = {
+        name: [partial(read, model, name == "taught", tested, translated) for model in models]
+        for name, models in runs.items()
+    }
+    reads = setting.map(jobs)
     if setting.encoder is not None:
         looks = looks_of(setting.encoder)
         held = sentences()[1][:tested]
@@ -201,74 +194,48 @@ def run(
 def report(reads: dict[str, list[PronounFindings]]) -> Findings:
     """How often "it" attends more to the right noun, model by model."""
     best = {
-        name: [float(each.found.shares[each.found.best]) for each in of_name]
-        for name, of_name in reads.items()
+        name: [float(each.heads.shares[each.heads.best]) for each in own]
+        for name, own in reads.items()
+    }
+    answers = {
+        name: [each.told for each in own if each.told is not None] for name, own in reads.items()
     }
     rows: list[list[TableCell]] = []
-    for name, of_name in reads.items():
-        right, wrong = (mean([each.found.given[noun] for each in of_name]) for noun in (0, 1))
-        told = [each.told for each in of_name if each.told is not None]
-        every = mean([float(each.found.shares.mean()) for each in of_name])
-        shares = [mean(best[name]), half_width(best[name]), every, right, wrong]
-        rows.append([NAMES[name], *shares, mean(told) if told else None])
-    shown = reads["translator"][0].found
-    return Findings(
-        columns=T.columns,
+    for name, own in reads.items():
+        right, wrong = (mean([each.heads.given[noun] for each in own]) for noun in (0, 1))
+        every = mean([float(each.heads.shares.mean()) for each in own])
+        told = mean(answers[name]) if answers[name] else None
+        rows.append([NAMES[name], *cells(best[name]), every, right, wrong, told])
+    shown = reads["translator"][0].heads
+    words = shown.shown[0].split()
+    layer, head = (place + 1 for place in shown.best)
+    return T.findings(
         rows=rows,
         figures={
             name: {
-                "best": [list(each.found.best) for each in of_name],
+                "best": [list(each.heads.best) for each in own],
                 "looks_at_right": best[name],
-                "weights": [list(each.found.given) for each in of_name],
-                "named_rightly": [each.told for each in of_name],
-                "shares": [each.found.shares.tolist() for each in of_name],
+                "weights": [list(each.heads.given) for each in own],
+                "named_rightly": [each.told for each in own],
+                "shares": [each.heads.shares.tolist() for each in own],
             }
-            for name, of_name in reads.items()
+            for name, own in reads.items()
         },
         conditions=[
             T.condition("prefers_the_right_noun", values, name=NAMES[name])
             for name, values in best.items()
         ],
-        sentence=_sentence(reads, best),
-        panels=(_grid(shown), _bars(best)),
-    )
-
-
-def _grid(found: Preferred) -> Grid:
-    words = found.shown[0].split()
-    layer, head = (place + 1 for place in found.best)
-    return Grid(
-        T("grid_title", layer=layer, head=head),
-        ["... tired", "... wide"],
-        [*words[:-1], "tired / wide"],
-        found.grid,
-        T("grid_row"),
-        T("grid_column"),
-        framed=[(0, words.index("animal")), (1, words.index("street"))],
-    )
-
-
-def _bars(best: dict[str, list[float]]) -> Bars:
-    return T.bars(
-        [(NAMES[name], values) for name, values in best.items()],
-    )
-
-
-def _sentence(reads: dict[str, list[PronounFindings]], best: dict[str, list[float]]) -> Text:
-    def told(name: str) -> str:
-        return with_interval([each.told or 0.0 for each in reads[name]], ".0%")
-
-    given, given_ko = "", ""
-    if "given" in best:
-        given = f" The given encoder: {best['given'][0]:.0%}."
-        given_ko = f" 주어진 인코더는 {best['given'][0]:.0%}입니다."
-    taught, translator = (with_interval(best[name], ".0%") for name in ("taught", "translator"))
-    return T(
-        "sentence",
-        taught=taught,
-        told_taught=told("taught"),
-        translator=translator,
-        told_translator=told("translator"),
-        given=given,
-        given_ko=given_ko,
+        panels=[
+            T.grid(
+                ["... tired", "... wide"],
+                [*words[:-1], "tired / wide"],
+                shown.grid,
+                title=T("grid_title", layer=layer, head=head),
+                framed=[(0, words.index("animal")), (1, words.index("street"))],
+            ),
+            T.bars([(NAMES[name], values) for name, values in best.items()]),
+        ],
+        best=best,
+        answers=answers,
+        given=T("the_given_encoder", share=best["given"][0]) if "given" in best else "",
     )

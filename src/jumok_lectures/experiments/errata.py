@@ -6,8 +6,7 @@ slip.
 
 import torch
 
-from jumok.shapes import Float, Tensor
-from jumok_lectures.findings import Bars, Findings, Grid, Setting
+from jumok_lectures.findings import Findings, Grid, Setting
 from jumok_lectures.slips import (
     lecture_000,
     lecture_001,
@@ -16,8 +15,8 @@ from jumok_lectures.slips import (
     lecture_004,
     masking,
 )
-from jumok_lectures.slips.slip import Slip, finite
-from jumok_lectures.text import Text
+from jumok_lectures.slips.slip import finite
+from jumok_lectures.text import joined
 from jumok_lectures.texts import Texts
 
 T = Texts("errata")
@@ -27,38 +26,44 @@ NOTES = (lecture_000, lecture_001, lecture_002, lecture_003, lecture_004)
 
 def run(setting: Setting) -> Findings:
     """All slips, and the mask in each of its readings."""
-    found = [slip for note in NOTES for slip in note.slips(setting.seeds)]
+    slips = [slip for note in NOTES for slip in note.slips(setting.seeds)]
     mask = masking.readings(setting.seeds)
     gap = concatenated(setting.seed)
-    differs = sum(slip.differs for slip in found)
-    zero, negative, none = (mask[name].told for name in ("zero", "negative", "none"))
-    return Findings(
-        columns=T.columns,
+    (heads,) = (slip for slip in slips if slip.place == "000:100")
+    readings = joined([T("reading", mask=each.name, share=each.told) for each in mask.values()])
+    return T.findings(
         rows=[
-            *([slip.place, slip.quote, slip.right, slip.computed] for slip in found),
-            [masking.PLACES, masking.QUOTE, _mask_is_added(), _four_readings(mask)],
+            *([slip.place, slip.quote, slip.right, slip.computed] for slip in slips),
+            [
+                masking.PLACES,
+                masking.QUOTE,
+                T("mask_is_added"),
+                T("share_on_the_future", readings=readings),
+            ],
         ],
         figures={
             "slips": {
                 slip.place: {"quote": slip.quote, "differs": slip.differs, **slip.figures}
-                for slip in found
+                for slip in slips
             },
             "mask": {
                 name: [finite(share) for share in reading.share] for name, reading in mask.items()
             },
-            "concatenated positions": concatenated(setting.seed),
+            "concatenated positions": gap,
         },
         conditions=(),
-        sentence=T(
-            "sentence",
-            found=len(found),
-            differs=differs,
-            zero=zero,
-            negative=negative,
-            none_=none,
-            gap=gap,
-        ),
-        panels=_panels(found, setting.seed),
+        panels=[
+            T.bars(
+                [(name, heads.figures[key]) for key, name in T.named("names").items()], form=".0f"
+            ),
+            *(_grid(name, setting.seed) for name in ("zero", "negative", "added")),
+        ],
+        slips=len(slips),
+        differs=sum(slip.differs for slip in slips),
+        zero=mask["zero"].told,
+        negative=mask["negative"].told,
+        none_=mask["none"].told,
+        gap=gap,
     )
 
 
@@ -75,44 +80,8 @@ def concatenated(seed: int) -> float:
     return float((joined - word @ matrix[:64] - place @ matrix[64:]).abs().max())
 
 
-def _mask_is_added() -> Text:
-    return T("mask_is_added")
-
-
-def _four_readings(mask: dict[str, masking.MaskReading]) -> Text:
-    each = mask.values()
-    return Text(
-        "share of the attention on the future: "
-        + ", ".join(f"{reading.name.en}: {reading.told.en}" for reading in each),
-        "미래로 가는 어텐션의 비율. "
-        + ", ".join(f"{reading.name.ko}: {reading.told.ko}" for reading in each),
-    )
-
-
-def _panels(found: list[Slip], seed: int) -> tuple[Bars | Grid, ...]:
-    (heads,) = (slip for slip in found if slip.place == "000:100")
-    names = T.named("names")
-    bars = []
-    for name, told in names.items():
-        value = heads.figures[name]
-        assert isinstance(value, float)
-        bars.append((told, value))
-    return (
-        Bars(
-            T("bars_title"),
-            T("bars_x"),
-            bars,
-            form=".0f",
-        ),
-        *(_grid(name, seed) for name in ("zero", "negative", "added")),
-    )
-
-
 def _grid(name: str, seed: int) -> Grid:
-    attention: Float[Tensor, "query key"] = masking.weights(
-        name, torch.Generator().manual_seed(seed)
-    )
+    attention = masking.weights(name, torch.Generator().manual_seed(seed))
     places = [str(place) for place in range(1, masking.LENGTH + 1)]
-    told = masking.READINGS[name]
-    title = T("title", mask=told)
-    return Grid(title, places, places, attention.tolist(), T("grid_row"), T("grid_column"))
+    title = T("title", mask=masking.READINGS[name])
+    return T.grid(places, places, attention.tolist(), title=title)

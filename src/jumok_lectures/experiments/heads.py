@@ -9,9 +9,8 @@ Source: Vaswani et al. 2017, section 3.2.2 and table 3 (A); lectures 001, 002.
 
 from jumok_lectures.contest import COLUMNS, contest
 from jumok_lectures.findings import Findings, Setting
-from jumok_lectures.judging import mean, relative_gains, with_interval
+from jumok_lectures.judging import mean, relative_gains
 from jumok_lectures.small import SIZES, Small
-from jumok_lectures.text import compared
 from jumok_lectures.texts import Texts
 
 T = Texts("heads")
@@ -25,24 +24,23 @@ def run(setting: Setting) -> Findings:
     variants = {name: Small({"heads": int(name)}) for name in ("1", "2", "4", "8")}
     variants["4"] = Small()  # the usual one, which other labs train, too
     variants["4 full"] = Small({"heads": 4, "head_dim": SIZES["dim"]})
-    found = contest(variants, NAMES, setting)
-    gains = {
-        name: relative_gains(found.losses("1"), found.losses(name)) for name in ("2", "4", "8")
-    }
-    full_gain = relative_gains(found.losses("4"), found.losses("4 full"))
-    extra = found.runs["4 full"][0].parameters / found.runs["4"][0].parameters - 1.0
-    shares = ", ".join(with_interval(each, ".0%") for each in gains.values())
-    wide = compared(mean(full_gain))
-    return Findings(
-        columns=(T.column("heads"), *COLUMNS),
-        rows=[[NAMES[name], *found.row(name)] for name in NAMES],
-        figures={**found.figures(), "gains": gains, "full_size_gain": full_gain},
+    made = contest(variants, NAMES, setting)
+    gains = {name: relative_gains(made.losses("1"), made.losses(name)) for name in ("2", "4", "8")}
+    full_gain = relative_gains(made.losses("4"), made.losses("4 full"))
+    gain = mean(full_gain)
+    extra = made.runs["4 full"][0].parameters / made.runs["4"][0].parameters - 1.0
+    return T.findings(
+        rows=[[NAMES[name], *made.row(name)] for name in NAMES],
+        figures={**made.figures(), "gains": gains, "full_size_gain": full_gain},
         conditions=[
             T.condition(
                 "two_four_and_eight",
                 [mean(of_seed) for of_seed in zip(*gains.values(), strict=True)],
             )
         ],
-        sentence=T("sentence", shares=shares, wide=wide, extra=extra),
-        panels=(found.bars(), found.curves(T("title"))),
+        panels=[made.bars(), made.curves(T("title"))],
+        columns=[T.column("heads"), *COLUMNS],
+        gains=list(gains.values()),
+        wide=T("lower", share=gain) if gain >= 0 else T("higher", share=-gain),
+        extra=extra,
     )

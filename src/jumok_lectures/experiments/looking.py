@@ -8,7 +8,7 @@ are wholly right, and whether a noun's and a colour's attention is in the box of
 Source: Xu et al. 2015; Zhang et al. 2016 (the pointing game); lecture 004.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from jumok.attention.observe import Attention, observe
-from jumok.config import AverageConfig, ScheduleConfig, TrainingConfig
+from jumok.config import TrainingConfig
 from jumok.config.captioner import CaptionerConfig
 from jumok.data.captions.batches import CaptionBatch
 from jumok.data.tokenizer import END, PAD, START
@@ -24,13 +24,11 @@ from jumok.decoding import DecodingOptions, decode
 from jumok.evaluation.pointing import NounAttention, score_pointing
 from jumok.models.captioner import CaptionerModel
 from jumok.shapes import Float, Tensor, UInt8
-from jumok.training.learner import Learner
 from jumok.training.objectives.captions import captioning
-from jumok.training.optimization.schedule import learning_rate
 from jumok.training.precision import choose, one_thread
 from jumok_lectures.findings import Findings, Grid, Setting
-from jumok_lectures.judging import differences, half_width, mean, with_interval
-from jumok_lectures.text import Text
+from jumok_lectures.fitting import learn, short
+from jumok_lectures.judging import cells, differences, mean
 from jumok_lectures.texts import Texts
 
 T = Texts("looking")
@@ -121,32 +119,22 @@ def build(memory: str) -> CaptionerModel:
 
 def train(memory: str, seed: int, steps: int) -> CaptionerModel:
     """A captioner after this number of batches of new pictures."""
-    training = TrainingConfig(
-        steps=steps,
-        schedule=ScheduleConfig(warmup=steps // 10),
-        average=AverageConfig(decay=0.98),
-        label_smoothing=0.0,
-    )
+    training = short(TrainingConfig, steps, 4e-3)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = build(memory)
     precision = choose("auto", torch.device("cpu")).dtype
-    learner = Learner(model, captioning, training, seed, precision)
     random = Random(f"pictures {seed}")
-    for step in range(1, steps + 1):
-        batch = batch_of([draw(random) for _ in range(BATCH)])
-        learner.update([batch], step, learning_rate(training.schedule, 4e-3, step, step / steps))
-    trained = learner.averaged()
-    assert isinstance(trained, CaptionerModel)
-    return trained
+    batches = ([batch_of([draw(random) for _ in range(BATCH)])] for _ in range(steps))
+    return learn(model, captioning, training, batches, seed, precision)[0]
 
 
 @torch.no_grad()
 def captions(model: CaptionerModel, pictures: list[DrawnScene]) -> list[list[str]]:
     """What the model writes, word by word from its own words."""
     memory = model.encode(batch_of(pictures).pictures)
-    found = decode(model.decoder, memory, DecodingOptions(beam=1, maximum_length=12))
-    return [[WORDS[token - FIRST] for token in best[0].tokens if token >= FIRST] for best in found]
+    lines = decode(model.decoder, memory, DecodingOptions(beam=1, maximum_length=12))
+    return [[WORDS[token - FIRST] for token in best[0].tokens if token >= FIRST] for best in lines]
 
 
 @torch.no_grad()
@@ -184,15 +172,6 @@ def _box(corner: tuple[int, int]) -> tuple[int, int, int, int]:
 
 
 @dataclass(frozen=True)
-class CaptionerRun:
-    """What one process trains and evaluates: a kind of memory, with one seed."""
-
-    memory: str
-    seed: int
-    steps: int
-
-
-@dataclass(frozen=True)
 class CaptionScores:
     """How it went.
 
@@ -209,15 +188,15 @@ class CaptionScores:
     grid: Grid | None = None
 
 
-def evaluated(job: CaptionerRun) -> CaptionScores:
+def evaluated(memory: str, seed: int, steps: int) -> CaptionScores:
     """Trains one captioner, and evaluates it on unseen pictures."""
-    model, random = train(job.memory, job.seed, job.steps), Random(f"test {job.seed}")
+    model, random = train(memory, seed, steps), Random(f"test {seed}")
     pictures = [draw(random) for _ in range(TESTED)]
     with one_thread():
         written = captions(model, pictures)
         pairs = list(zip(pictures, written, strict=True))
         right = 100.0 * mean([float(words == picture.words) for picture, words in pairs])
-        if job.memory == "one":
+        if memory == "one":
             return CaptionScores(right)
         seen = [looks(model, picture, words) for picture, words in pairs]
     nouns, colours = (
@@ -233,7 +212,7 @@ def scored(every: list[NounAttention]) -> tuple[float, ...]:
 
 
 def _grid(picture: DrawnScene, words: list[str], weights: Float[Tensor, "word cell"]) -> Grid:
-    cells = [f"{cell // CELLS + 1},{cell % CELLS + 1}" for cell in range(CELLS * CELLS)]
+    numbers = [f"{cell // CELLS + 1},{cell % CELLS + 1}" for cell in range(CELLS * CELLS)]
     framed = [
         (row, cell)
         for row, word in enumerate(words)
@@ -241,15 +220,7 @@ def _grid(picture: DrawnScene, words: list[str], weights: Float[Tensor, "word ce
         for cell in _cells(corner)
         if word in SHAPES and row and thing == [words[row - 1], word]
     ]
-    return Grid(
-        T("grid_title"),
-        words,
-        cells,
-        weights.tolist(),
-        T("grid_row"),
-        T("grid_column"),
-        framed=framed,
-    )
+    return T.grid(words, numbers, weights.tolist(), framed=framed)
 
 
 def _cells(corner: tuple[int, int]) -> list[int]:
@@ -264,64 +235,37 @@ def run(setting: Setting) -> Findings:
     """Trains both with every seed, and evaluates both on unseen pictures."""
     steps = STEPS * (LONGER if setting.full else 1)
     setting.say(f"training: {', '.join(name.en for name in NAMES.values())}")
-    jobs = [CaptionerRun(name, seed, steps) for name in NAMES for seed in setting.seeds]
-    made, many = setting.workers.map(evaluated, jobs), len(setting.seeds)
-    return report(made[:many], made[many:])
-
-
-COLUMNS = T.columns
+    return report(**setting.every_seed(evaluated, NAMES, steps))
 
 
 def report(one: list[CaptionScores], grid: list[CaptionScores]) -> Findings:
     """Right captions with and without attention, and where nouns and colours point."""
     right = {"one": [each.right for each in one], "grid": [each.right for each in grid]}
-    accuracy, inside, even = zip(*(each.pointing for each in grid), strict=True)
+    nouns, inside, even = (list(each) for each in zip(*(run.pointing for run in grid), strict=True))
     colours = [each.colours for each in grid]
-    more = differences(right["grid"], right["one"])
     shown = grid[0].grid
     assert shown is not None
-    return Findings(
-        columns=COLUMNS,
+    pointing = [*cells(nouns), mean(colours), mean(inside)]
+    return T.findings(
         rows=[
-            [NAMES["one"], mean(right["one"]), half_width(right["one"]), None, None, None, None],
-            [
-                NAMES["grid"],
-                mean(right["grid"]),
-                half_width(right["grid"]),
-                mean(accuracy),
-                half_width(accuracy),
-                mean(colours),
-                mean(inside),
-            ],
+            [NAMES["one"], *cells(right["one"]), None, None, None, None],
+            [NAMES["grid"], *cells(right["grid"]), *pointing],
         ],
         figures={
             "right": right,
-            "pointing_accuracy": list(accuracy),
+            "pointing_accuracy": nouns,
             "colours": colours,
-            "attention_in_box": list(inside),
-            "even_attention_in_box": list(even),
+            "attention_in_box": inside,
+            "even_attention_in_box": even,
         },
-        conditions=(
-            T.condition("nouns_point_into_the", accuracy),
-            T.condition("more_captions_right_than", more),
-        ),
-        sentence=_sentence(right, accuracy, colours, (mean(inside), mean(even))),
-        panels=(
-            shown,
-            T.bars(
-                [(NAMES[name], right[name]) for name in NAMES],
-                form=".0f",
-            ),
-        ),
+        conditions=[
+            T.condition("nouns_point_into_the", nouns),
+            T.condition("more_captions_right_than", differences(right["grid"], right["one"])),
+        ],
+        panels=[shown, T.bars([(NAMES[name], right[name]) for name in NAMES], form=".0f")],
+        right=right,
+        nouns=nouns,
+        colours=colours,
+        inside=mean(inside),
+        even=mean(even),
     )
-
-
-def _sentence(
-    right: dict[str, list[float]],
-    accuracy: Sequence[float],
-    colours: list[float],
-    boxes: tuple[float, float],
-) -> Text:
-    one, grid = (with_interval(right[name], ".0f") for name in NAMES)
-    nouns, other = with_interval(accuracy, ".0f"), with_interval(colours, ".0f")
-    return T("sentence", grid=grid, one=one, nouns=nouns, other=other, boxes=boxes)

@@ -17,15 +17,8 @@ import torch
 
 from jumok.shapes import Float, Tensor
 from jumok_lectures.depth import WithoutNorm, after_every_part
-from jumok_lectures.findings import Chart, Findings, Series, Setting
-from jumok_lectures.judging import (
-    Condition,
-    differences,
-    half_width,
-    mean,
-    relative_gains,
-    with_interval,
-)
+from jumok_lectures.findings import Findings, Series, Setting
+from jumok_lectures.judging import cells, differences, mean, relative_gains
 from jumok_lectures.small import Small, Trained, first_batch, trained
 from jumok_lectures.texts import Texts
 
@@ -34,7 +27,6 @@ T = Texts("norm")
 RATES = (5e-3, 1e-2, 2e-2, 4e-2)
 STEPS = 120
 GUESSING = math.log(600)  # nats a token of 600 tokens equally likely; a loss above counts as this
-NEAR = 1e-3  # how far from 0 and 1 mean and deviation may be
 
 NAMES = T.named("names")
 
@@ -74,108 +66,73 @@ def _moments(values: Float[Tensor, " dim"]) -> tuple[float, float]:
 def run(setting: Setting) -> Findings:
     """Trains every norm at every rate, and looks at a vector."""
     setting.say(f"training: {len(NAMES) * len(RATES)} models, {len(setting.seeds)} seeds")
-    places = [(name, rate) for name in NAMES for rate in RATES]
-    found = trained([small(*place) for place in places], setting)
-    runs = dict(zip(places, found, strict=True))
-    losses = {
-        place: [min(_number(run.validation_loss), GUESSING) for run in of_place]
-        for place, of_place in runs.items()
-    }
-    _, batch = first_batch(small("pre", RATES[1]), setting.seed, setting.cache)
-    vectors = [vector(run, batch.source) for run in runs["pre", RATES[1]]]
-    return report(losses, vectors)
+    places = {f"{name} {rate:g}": small(name, rate) for name in NAMES for rate in RATES}
+    runs = trained(places, setting)
+    losses = {name: [counted(run.validation_loss) for run in own] for name, own in runs.items()}
+    middle = f"pre {RATES[1]:g}"
+    _, batch = first_batch(places[middle], setting.seed, setting.cache)
+    return report(losses, [vector(run, batch.source) for run in runs[middle]])
 
 
-def _number(loss: float) -> float:
-    """A loss that is no number any more is as bad as can be."""
-    return loss if math.isfinite(loss) else math.inf
+def counted(loss: float) -> float:
+    """The loss, at most that of guessing; so is one that is no number any more."""
+    return min(loss, GUESSING) if math.isfinite(loss) else GUESSING
 
 
-def report(losses: dict[tuple[str, float], list[float]], vectors: Sequence[Vector]) -> Findings:
-    """The losses by rate, and the vector."""
-    best = {name: min(RATES, key=lambda rate: mean(losses[name, rate])) for name in NAMES}
-    first = vectors[0]
-    high = [with_interval(losses[name, RATES[-1]]) for name in NAMES]
-    tops = [f"{with_interval(losses[name, best[name]])} ({best[name]:g})" for name in NAMES]
-    moments = [
-        f"{each[0]:.2f}, {each[1]:.2f}" for each in (first.before, first.normalised, first.after)
-    ]
-    return Findings(
-        columns=(
+def report(losses: dict[str, list[float]], vectors: Sequence[Vector]) -> Findings:
+    """The losses by norm and rate ("pre 0.01"), and the vector."""
+    by_rate = {name: {rate: losses[f"{name} {rate:g}"] for rate in RATES} for name in NAMES}
+    best = {name: min(own, key=lambda rate: mean(own[rate])) for name, own in by_rate.items()}
+    highest = {name: own[RATES[-1]] for name, own in by_rate.items()}
+    tops = {name: own[best[name]] for name, own in by_rate.items()}
+    moments = {name: "{:.2f}, {:.2f}".format(*both) for name, both in vars(vectors[0]).items()}
+    far = [max(abs(each.normalised[0]), abs(each.normalised[1] - 1.0)) for each in vectors]
+    return T.findings(
+        rows=[
+            [NAMES[name], *(cell for values in own.values() for cell in cells(values))]
+            for name, own in by_rate.items()
+        ],
+        figures={"losses": losses, "vectors": [vars(each) for each in vectors], "best_rate": best},
+        conditions=[
+            *(
+                T.condition(
+                    "name_nats_below_no",
+                    differences(highest["none"], highest[name]),
+                    name=NAMES[name],
+                )
+                for name in ("pre", "post")
+            ),
+            *(
+                T.condition(
+                    "name_below_no_norm",
+                    relative_gains(tops["none"], tops[name]),
+                    name=NAMES[name],
+                )
+                for name in ("pre", "post")
+            ),
+            T.condition("mean_and_deviation", far),
+        ],
+        panels=[
+            T.chart(
+                [Series.of_seeds(NAMES[name], own) for name, own in by_rate.items()],
+                title=T("chart_title", steps=STEPS),
+                log_x=True,
+                least=0.0,
+                marks=((T("guessing"), GUESSING),),
+            )
+        ],
+        columns=[
             T.column("model"),
             *(
                 column
                 for rate in RATES
-                for column in (
-                    T.column("loss_at_rate_g", rate=rate),
-                    T.column("n95"),
-                )
+                for column in (T.column("loss_at_rate_g", rate=rate), T.column("n95"))
             ),
-        ),
-        rows=[
-            [
-                NAMES[name],
-                *(
-                    cell
-                    for rate in RATES
-                    for cell in (mean(losses[name, rate]), half_width(losses[name, rate]))
-                ),
-            ]
-            for name in NAMES
         ],
-        figures={
-            "losses": {f"{name} {rate:g}": values for (name, rate), values in losses.items()},
-            "vectors": [vars(each) for each in vectors],
-            "best_rate": best,
-        },
-        conditions=_conditions(losses, best, vectors),
-        sentence=T(
-            "sentence",
-            rates_last=RATES[-1],
-            high=high,
-            guessing=GUESSING,
-            tops=tops,
-            moments=moments,
-        ),
-        panels=(_chart(losses),),
-    )
-
-
-def _conditions(
-    losses: dict[tuple[str, float], list[float]],
-    best: dict[str, float],
-    vectors: Sequence[Vector],
-) -> list[Condition]:
-    last = RATES[-1]
-    found = [
-        T.condition(
-            "name_nats_below_no",
-            differences(losses["none", last], losses[name, last]),
-            name=NAMES[name],
-        )
-        for name in ("pre", "post")
-    ]
-    found += [
-        T.condition(
-            "name_below_no_norm",
-            relative_gains(losses["none", best["none"]], losses[name, best[name]]),
-            name=NAMES[name],
-        )
-        for name in ("pre", "post")
-    ]
-    far = [max(abs(each.normalised[0]), abs(each.normalised[1] - 1.0)) for each in vectors]
-    name = T("name")
-    return [*found, Condition(name, far, NEAR, above=False, form=".0e")]
-
-
-def _chart(losses: dict[tuple[str, float], list[float]]) -> Chart:
-    return T.chart(
-        title=T("chart_title", steps=STEPS),
-        series=[
-            Series.of_seeds(NAMES[name], {rate: losses[name, rate] for rate in RATES})
-            for name in NAMES
-        ],
-        log_x=True,
-        least=0.0,
-        marks=((T("guessing"), GUESSING),),
+        last_rate=RATES[-1],
+        highest=highest,
+        guessing=GUESSING,
+        tops=tops,
+        best=best,
+        moments=moments,
     )

@@ -22,9 +22,8 @@ from jumok.attention.scores import ScaledDotScore
 from jumok.config.transformer import TransformerConfig
 from jumok.models.encoder_decoder import Transformer
 from jumok.shapes import Float, Int, Tensor
-from jumok_lectures.findings import Bars, Findings, Setting
+from jumok_lectures.findings import Findings, Setting
 from jumok_lectures.judging import mean
-from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
 
 T = Texts("order")
@@ -103,56 +102,41 @@ def moved(reader: SequenceModel, seed: int, *, asked: bool = False) -> tuple[flo
 
 def run(setting: Setting) -> Findings:
     """Every layer of the lectures, an encoder without positions, and with every kind of them."""
-    every = []
+    seeds = []
     for seed in setting.seeds:
         readers = layers(seed) | encoders(seed)
-        every.append({name: moved(readers[name], seed, asked=name == "general") for name in NAMES})
-    found = {
-        name: (mean([each[name][0] for each in every]), mean([each[name][1] for each in every]))
-        for name in NAMES
-    }
-    outputs = {name: found[name][0] for name in NAMES}
-    largest = max(outputs[name] for name in SETS)
-    with_order = {name: value for name, value in outputs.items() if name not in SETS}
-    nearest = min(with_order, key=lambda name: with_order[name])
-    return Findings(
-        columns=T.columns,
+        seeds.append({name: moved(readers[name], seed, asked=name == "general") for name in NAMES})
+    outputs, means = (
+        {name: mean([each[name][place] for each in seeds]) for name in NAMES} for place in (0, 1)
+    )
+    others = [name for name in NAMES if name not in SETS]
+    nearest = min(others, key=outputs.__getitem__)
+    return T.findings(
         rows=[
-            [NAMES[name], _expected(name), *found[name], _set(outputs[name] < SAME)]
+            [
+                NAMES[name],
+                T("stay") if name == "general" else T("permute"),
+                outputs[name],
+                means[name],
+                T("yes") if outputs[name] < SAME else T("no"),
+            ]
             for name in NAMES
         ],
-        figures={name: {"outputs": both[0], "mean": both[1]} for name, both in found.items()},
-        conditions=(
+        figures={name: {"outputs": outputs[name], "mean": means[name]} for name in NAMES},
+        conditions=[
             T.condition(
                 "largest_deviation_without_positions",
-                [max(each[name][0] for name in SETS) for each in every],
+                [max(each[name][0] for name in SETS) for each in seeds],
                 bound=SAME,
             ),
             T.condition(
                 "smallest_change_with_positions",
-                [min(each[name][0] for name in NAMES if name not in SETS) for each in every],
+                [min(each[name][0] for name in others) for each in seeds],
             ),
-        ),
-        sentence=_sentence(largest, outputs["mask"], with_order[nearest], NAMES[nearest]),
-        panels=(
-            Bars(
-                T("bars_title"),
-                T("bars_x"),
-                [(NAMES[name], value) for name, value in outputs.items()],
-                form=".0e",
-                log_x=True,
-            ),
-        ),
+        ],
+        panels=[T.bars([(NAMES[name], outputs[name]) for name in NAMES], form=".0e", log_x=True)],
+        largest=max(outputs[name] for name in SETS),
+        least=outputs[nearest],
+        nearest=NAMES[nearest],
+        masked=outputs["mask"],
     )
-
-
-def _sentence(largest: float, masked: float, least: float, nearest: Text) -> Text:
-    return T("sentence", largest=largest, least=least, nearest=nearest, masked=masked)
-
-
-def _expected(name: str) -> Text:
-    return T("stay") if name == "general" else T("permute")
-
-
-def _set(is_set: bool) -> Text:
-    return T("yes") if is_set else T("no")

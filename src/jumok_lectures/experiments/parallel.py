@@ -12,7 +12,7 @@ Source: Vaswani et al. 2017, table 1; lectures 000, 002.
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import torch
@@ -25,7 +25,7 @@ from jumok.attention.observe import observe
 from jumok.kernels.noise import Noise
 from jumok.shapes import States, Tensor
 from jumok.systems.device import cores
-from jumok_lectures.findings import Chart, Findings, Series, Setting
+from jumok_lectures.findings import Findings, Series, Setting
 from jumok_lectures.judging import mean
 from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
@@ -83,9 +83,9 @@ class Chain(TorchDispatchMode):
 def chain(layer: Layer, length: int) -> int:
     """Operations that have to follow one another, for a sequence of this length."""
     states = torch.randn(1, length, WIDTH)
-    with Chain() as found:
+    with Chain() as counter:
         layer(states)
-    return found.longest
+    return counter.longest
 
 
 @torch.no_grad()
@@ -193,50 +193,19 @@ def report(runs: list[list[Timed]], counts: Counts) -> Findings:
     single = [timed[0] for timed in runs]
     faster = [each.gru[at] / each.attention[at] for each in single]
     powers = [power(LENGTHS, each.attention) for each in single]
-    average = [
-        Timed(
-            same[0].name,
-            [mean(each) for each in zip(*(one.gru for one in same), strict=True)],
-            [mean(each) for each in zip(*(one.attention for one in same), strict=True)],
-        )
-        for same in zip(*runs, strict=True)
+    layers = T.named("layers")
+    times = _milliseconds(runs)
+    products = {layer: [each / 1e6 for each in vars(counts)[layer]] for layer in layers}
+
+    named = [
+        (T("name", who=layers[layer], name=name), values) for (layer, name), values in times.items()
     ]
-    rows = [
-        [
-            length,
-            counts.gru[place] / 1e6,
-            counts.attention[place] / 1e6,
-            *(1e3 * x for each in average for x in (each.gru[place], each.attention[place])),
-        ]
-        for place, length in enumerate(LENGTHS)
-    ]
-    return Findings(
-        columns=(
-            T.column("length"),
-            T.column("gru_million_multiplications"),
-            T.column("attention_million_multiplications"),
-            *(
-                T.column("who_name_ms", who=who, name=each.name, who_ko=who_ko)
-                for each in average
-                for who, who_ko in (("GRU", "GRU"), ("attention", "어텐션"))
-            ),
-        ),
-        rows=rows,
-        figures={
-            "lengths": list(LENGTHS),
-            "multiplications": {"gru": counts.gru, "attention": counts.attention},
-            "chains": {
-                "lengths": list(COUNTED),
-                "gru": counts.gru_chain,
-                "attention": counts.attention_chain,
-            },
-            "seconds": [
-                {each.name.en: {"gru": each.gru, "attention": each.attention} for each in timed}
-                for timed in runs
-            ],
-            "faster_at_sentence": faster,
-            "power": powers,
-        },
+    return T.findings(
+        rows=[
+            [length, *(own[place] for own in (*products.values(), *times.values()))]
+            for place, length in enumerate(LENGTHS)
+        ],
+        figures={**_figures(runs, counts), "faster_at_sentence": faster, "power": powers},
         conditions=[
             T.condition("operations_in_a_row", [_growth(counts.gru_chain)]),
             T.condition("the_same_self_attention", [_growth(counts.attention_chain)]),
@@ -244,8 +213,34 @@ def report(runs: list[list[Timed]], counts: Counts) -> Findings:
             T.condition("multiplications_at_the_longest", [counts.gru[-1] / counts.attention[-1]]),
             T.condition("power_of_n_in", [abs(each - 2.0) for each in powers]),
         ],
-        sentence=_sentence(counts, faster, powers),
-        panels=_panels(average, counts),
+        panels=[
+            T.chart(_lines(named), x=T("length"), log_x=True, log_y=True),
+            T.chart(
+                _lines((T.named("multiplied")[layer], own) for layer, own in products.items()),
+                "_2",
+                x=T("length"),
+                log_x=True,
+                log_y=True,
+            ),
+        ],
+        columns=[
+            T.column("length"),
+            T.column("gru_million_multiplications"),
+            T.column("attention_million_multiplications"),
+            *(T.column("who_name_ms", who=layers[layer], name=name) for layer, name in times),
+        ],
+        first=COUNTED[0],
+        last=COUNTED[-1],
+        gru=counts.gru_chain,
+        gru_last=counts.gru_chain[-1],
+        attention=counts.attention_chain,
+        attention_last=counts.attention_chain[-1],
+        faster=faster,
+        sentence=SENTENCE,
+        lengths_last=LENGTHS[-1],
+        ratio=counts.attention[-1] / counts.gru[-1],
+        exact=power(LENGTHS, [float(each) for each in counts.attention]),
+        powers=powers,
     )
 
 
@@ -254,61 +249,35 @@ def _growth(chains: list[int]) -> float:
     return (chains[-1] - chains[0]) / (COUNTED[-1] - COUNTED[0])
 
 
-def _sentence(counts: Counts, faster: list[float], powers: list[float]) -> Text:
-    first, last = COUNTED[0], COUNTED[-1]
-    gru, attention = counts.gru_chain, counts.attention_chain
-    exact = power(LENGTHS, [float(each) for each in counts.attention])
-    ratio = counts.attention[-1] / counts.gru[-1]
-    return T(
-        "sentence",
-        first=first,
-        last=last,
-        gru=gru,
-        gru_last=gru[-1],
-        attention=attention,
-        attention_last=attention[-1],
-        faster=faster,
-        sentence=SENTENCE,
-        lengths_last=LENGTHS[-1],
-        ratio=ratio,
-        exact=exact,
-        powers=powers,
-    )
+def _milliseconds(runs: list[list[Timed]]) -> dict[tuple[str, Text], list[float]]:
+    """By layer and place, length by length: the means of the seeds."""
+    return {
+        (layer, same[0].name): [
+            1e3 * mean(each) for each in zip(*(vars(one)[layer] for one in same), strict=True)
+        ]
+        for same in zip(*runs, strict=True)
+        for layer in ("gru", "attention")
+    }
 
 
-def _panels(average: list[Timed], counts: Counts) -> tuple[Chart, ...]:
-    def line(name: Text, values: list[float], scale: float) -> Series:
-        pairs = zip(LENGTHS, values, strict=True)
-        return Series(name, [(float(n), scale * value) for n, value in pairs])
+def _figures(runs: list[list[Timed]], counts: Counts) -> dict[str, object]:
+    return {
+        "lengths": list(LENGTHS),
+        "multiplications": {"gru": counts.gru, "attention": counts.attention},
+        "chains": {
+            "lengths": list(COUNTED),
+            "gru": counts.gru_chain,
+            "attention": counts.attention_chain,
+        },
+        "seconds": [
+            {each.name.en: {"gru": each.gru, "attention": each.attention} for each in timed}
+            for timed in runs
+        ],
+    }
 
-    times = [
-        line(T("name", who=who, name=each.name, who_ko=who_ko), values, 1e3)
-        for each in average
-        for who, who_ko, values in (
-            ("GRU", "GRU", each.gru),
-            ("attention", "어텐션", each.attention),
-        )
+
+def _lines(series: Iterable[tuple[Text, list[float]]]) -> list[Series]:
+    return [
+        Series(name, [(float(n), value) for n, value in zip(LENGTHS, values, strict=True)])
+        for name, values in series
     ]
-    products = [
-        line(T("name_2"), [float(each) for each in counts.gru], 1e-6),
-        line(T("name_3"), [float(x) for x in counts.attention], 1e-6),
-    ]
-    length = T("length")
-    return (
-        Chart(
-            T("chart_title"),
-            length,
-            T("chart_y"),
-            times,
-            log_x=True,
-            log_y=True,
-        ),
-        Chart(
-            T("chart_title_2"),
-            length,
-            T("chart_y_2"),
-            products,
-            log_x=True,
-            log_y=True,
-        ),
-    )

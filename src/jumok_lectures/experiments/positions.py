@@ -27,10 +27,10 @@ from jumok.positions.index import FractionPositions
 from jumok.positions.interfaces import PositionSizes
 from jumok.positions.rotary import RotaryPositions
 from jumok.shapes import Float, Tensor
-from jumok_lectures.findings import Findings, Setting, TableCell
-from jumok_lectures.judging import differences, half_width, mean, with_interval
-from jumok_lectures.puzzle import Puzzle, Question, Solved, Trial, solve
-from jumok_lectures.text import Text
+from jumok_lectures.findings import Findings, Setting
+from jumok_lectures.judging import cells, differences, mean
+from jumok_lectures.puzzle import Puzzle, Question, Solved, tried
+from jumok_lectures.text import Text, joined
 from jumok_lectures.texts import Texts
 
 T = Texts("positions")
@@ -148,14 +148,8 @@ def run(setting: Setting) -> Findings:
         )
         for kind in KINDS
     }
-    tests = (partial(kth, lengths=USUAL), partial(kth, lengths=LONGER))
-    trials = [Trial(puzzles[kind], seed, tests) for kind in KINDS for seed in setting.seeds]
-    setting.say(f"training: {len(trials)} encoders")
-    made, many = setting.workers.map(solve, trials), len(setting.seeds)
-    return report(
-        measured,
-        {kind: made[many * place : many * (place + 1)] for place, kind in enumerate(KINDS)},
-    )
+    tests = [partial(kth, lengths=USUAL), partial(kth, lengths=LONGER)]
+    return report(measured, tried(puzzles, tests, setting))
 
 
 def report(measured: dict[str, Wishes], solved: dict[str, list[Solved]]) -> Findings:
@@ -164,31 +158,44 @@ def report(measured: dict[str, Wishes], solved: dict[str, list[Solved]]) -> Find
         {kind: [run.accuracy[test] for run in solved[kind]] for kind in KINDS} for test in (0, 1)
     )
     all_four = [kind for kind in KINDS if kind != "none" and all(measured[kind].granted)]
-    more = [
-        T.condition(
-            "kind_where_more_right",
-            differences(right[kind], right["none"]),
-            kind=NAMES[kind],
-            where=where,
+    others = [kind for kind in KINDS if kind != "none" and kind not in all_four]
+    yes, no = T("yes"), T("no")
+
+    def told(kinds: list[str]) -> Text:
+        return joined(
+            T("right", kind=NAMES[kind], usual=usual[kind], longer=longer[kind]) for kind in kinds
         )
-        for kind in all_four
-        for where, right in (
-            (T("usual_lengths"), usual),
-            (T("longer"), longer),
-        )
-    ]
-    shifts = T.condition(
-        "fraction_longer_more_right", differences(longer["fraction"], longer["none"])
-    )
-    return Findings(
-        columns=T.columns,
-        rows=[_row(kind, measured[kind], usual[kind], longer[kind]) for kind in KINDS],
+
+    return T.findings(
+        rows=[
+            [
+                NAMES[kind],
+                *(yes if granted else no for granted in measured[kind].granted),
+                measured[kind].drift,
+                *cells(usual[kind]),
+                *cells(longer[kind]),
+            ]
+            for kind in KINDS
+        ],
         figures={
             kind: {**vars(measured[kind]), "usual": usual[kind], "longer": longer[kind]}
             for kind in KINDS
         },
-        conditions=[*more, shifts],
-        sentence=_sentence(all_four, usual, longer),
+        conditions=[
+            *(
+                T.condition(
+                    "kind_where_more_right",
+                    differences(right[kind], right["none"]),
+                    kind=NAMES[kind],
+                    where=where,
+                )
+                for kind in all_four
+                for where, right in ((T("usual_lengths"), usual), (T("longer"), longer))
+            ),
+            T.condition(
+                "fraction_longer_more_right", differences(longer["fraction"], longer["none"])
+            ),
+        ],
         panels=[
             T.bars([(NAMES[kind], right[kind]) for kind in KINDS], title=title)
             for title, right in (
@@ -196,34 +203,7 @@ def report(measured: dict[str, Wishes], solved: dict[str, list[Solved]]) -> Find
                 (T("in_lines_longer_than"), longer),
             )
         ],
-    )
-
-
-def _row(kind: str, wished: Wishes, usual: list[float], longer: list[float]) -> list[TableCell]:
-    yes, no = T("yes"), T("no")
-    granted = [yes if each else no for each in wished.granted]
-    shares = [mean(usual), half_width(usual), mean(longer), half_width(longer)]
-    return [NAMES[kind], *granted, wished.drift, *shares]
-
-
-def _sentence(
-    all_four: list[str], usual: dict[str, list[float]], longer: dict[str, list[float]]
-) -> Text:
-    others = [kind for kind in KINDS if kind != "none" and kind not in all_four]
-
-    def told(kinds: list[str], korean: bool) -> str:
-        return ", ".join(
-            f"{NAMES[kind].ko if korean else NAMES[kind].en} "
-            f"{with_interval(usual[kind], '.0%')} → {with_interval(longer[kind], '.0%')}"
-            for kind in kinds
-        )
-
-    return T(
-        "sentence",
-        all_four=told(all_four, korean=False),
-        others=told(others, korean=False),
-        value=told(["none"], korean=False),
-        told_all_four=told(all_four, korean=True),
-        told_others=told(others, korean=True),
-        told_value=told(["none"], korean=True),
+        all_four=told(all_four),
+        others=told(others),
+        none_=told(["none"]),
     )

@@ -4,26 +4,23 @@ The input of a part is handed past it and added to what it made. The notes say t
 has only the residual to learn and so converges faster. Tried: training with and without, and the
 gradient that reaches the first of many layers.
 
-Source: He et al. 2016; lectures 000, 001.
+Source: He et al. 2016; Xiong et al. 2020, figure 3 (gradients by layer); lectures 000, 001.
 """
 
+from jumok.data.pairs.batches import Batch
+from jumok.models.encoder_decoder import Transformer
+from jumok.training.objectives.pairs import translation
 from jumok_lectures.contest import COLUMNS, contest
-from jumok_lectures.depth import (
-    DEEP,
-    WithoutResidual,
-    after_every_part,
-    fall,
-    gradient_by_layer,
-    gradient_chart,
-)
-from jumok_lectures.findings import Findings, Setting
-from jumok_lectures.judging import mean, relative_gains, with_interval
+from jumok_lectures.depth import WithoutResidual, after_every_part
+from jumok_lectures.findings import Findings, Series, Setting
+from jumok_lectures.judging import relative_gains
 from jumok_lectures.small import Small, Trained, first_batch
 from jumok_lectures.texts import Texts
 
 T = Texts("residual")
 
 LAYERS = 3
+DEEP = 12  # encoder layers for the gradient; models this deep are not trained
 
 NAMES = T.named("names")
 
@@ -34,50 +31,59 @@ def share_of_steps(model: Trained, without: Trained) -> float:
     return 1.0 if steps is None else steps / len(without.losses)
 
 
+def gradient_by_layer(model: Transformer, batch: Batch) -> list[float]:
+    """The norm of the loss's gradient in each layer of the encoder, from the first."""
+    model.train()
+    loss = translation(model, batch, 0.0) / batch.targets
+    loss.backward()
+    return [
+        sum(float(p.grad.norm()) ** 2 for p in block.parameters() if p.grad is not None) ** 0.5
+        for block in model.encoder.blocks
+    ]
+
+
+def fall(gradient: list[float]) -> float:
+    """The first layer's gradient as a share of the last one's."""
+    return gradient[0] / gradient[-1] if gradient[-1] else 0.0
+
+
 def run(setting: Setting) -> Findings:
     """Trains both, and measures their gradients before training."""
     changes = {"with": None, "without": after_every_part(WithoutResidual)}
     sizes = {"encoder_layers": LAYERS, "decoder_layers": LAYERS}
-    found = contest({name: Small(sizes, changes[name]) for name in NAMES}, NAMES, setting)
+    made = contest({name: Small(sizes, changes[name]) for name in NAMES}, NAMES, setting)
     gradients = {}
     for name in NAMES:
         deep = Small({"encoder_layers": DEEP}, changes[name])
         gradients[name] = gradient_by_layer(*first_batch(deep, setting.seed, setting.cache))
     shares = [
-        share_of_steps(*both)
-        for both in zip(found.runs["with"], found.runs["without"], strict=True)
+        share_of_steps(*both) for both in zip(made.runs["with"], made.runs["without"], strict=True)
     ]
-    gains = relative_gains(found.losses("without"), found.losses("with"))
+    gains = relative_gains(made.losses("without"), made.losses("with"))
     falls = {name: fall(gradient) for name, gradient in gradients.items()}
-    needed, gained = with_interval(shares, ".0%"), with_interval(gains, ".0%")
-    return Findings(
-        columns=(
-            T.column("model"),
-            *COLUMNS,
-            T.column("gradient_first_layer_last"),
-        ),
-        rows=[[NAMES[name], *found.row(name), falls[name]] for name in NAMES],
-        figures={
-            **found.figures(),
-            "gradients": gradients,
-            "share_of_steps": shares,
-            "gain": gains,
-        },
-        conditions=(
+    return T.findings(
+        rows=[[NAMES[name], *made.row(name), falls[name]] for name in NAMES],
+        figures={**made.figures(), "gradients": gradients, "share_of_steps": shares, "gain": gains},
+        conditions=[
             T.condition("steps_that_it_needs", shares),
             T.condition("final_loss_is_lower", gains),
-        ),
-        sentence=T(
-            "sentence",
-            needed=needed,
-            gained=gained,
-            losses_with=mean(found.losses("with")),
-            losses_without=mean(found.losses("without")),
-            deep=DEEP,
-            falls=falls,
-        ),
-        panels=(
-            found.curves(T("title", layers=LAYERS)),
-            gradient_chart(NAMES, gradients),
-        ),
+        ],
+        panels=[
+            made.curves(T("title", layers=LAYERS)),
+            T.chart(
+                [
+                    Series(NAMES[name], [(float(at), each) for at, each in enumerate(values, 1)])
+                    for name, values in gradients.items()
+                ],
+                title=T("chart_title", deep=DEEP),
+                log_y=True,
+            ),
+        ],
+        columns=[T.column("model"), *COLUMNS, T.column("gradient_first_layer_last")],
+        needed=shares,
+        gained=gains,
+        losses_with=made.loss("with"),
+        losses_without=made.loss("without"),
+        deep=DEEP,
+        falls=falls,
     )

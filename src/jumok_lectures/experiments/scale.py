@@ -11,14 +11,14 @@ Source: Vaswani et al. 2017, section 3.2.1, footnote 4; lectures 000, 001, 002.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
 from jumok.shapes import Float, Tensor
-from jumok_lectures.findings import Chart, Findings, Series, Setting
-from jumok_lectures.judging import Condition, mean
-from jumok_lectures.text import Text
+from jumok_lectures.findings import Findings, Series, Setting
+from jumok_lectures.judging import mean
 from jumok_lectures.texts import Texts
 
 T = Texts("scale")
@@ -68,8 +68,55 @@ def softmax_stable(scores: Float[Tensor, " key"]) -> Float[Tensor, " key"]:
 
 def run(setting: Setting) -> Findings:
     """Random queries and keys of growing width, with and without the division."""
-    runs = [measured(seed) for seed in setting.seeds]
-    return report([plain for plain, _ in runs], [scaled for _, scaled in runs])
+    seeds = [measured(seed) for seed in setting.seeds]
+    left = [plain[-1].gradient / scaled[-1].gradient for plain, scaled in seeds]
+    moved = [
+        max(
+            max(values) / min(values) - 1.0
+            for values in ([each.entropy for each in scaled], [each.gradient for each in scaled])
+        )
+        for _, scaled in seeds
+    ]
+    plain, scaled = (average(same) for same in zip(*seeds, strict=True))
+    uniform = math.log(KEYS)
+    return T.findings(
+        rows=[
+            [width, a.spread, a.largest, a.entropy, b.entropy, a.gradient, b.gradient]
+            for width, a, b in zip(WIDTHS, plain, scaled, strict=True)
+        ],
+        figures={
+            "d_k": list(WIDTHS),
+            "plain": [vars(each) for each in plain],
+            "scaled": [vars(each) for each in scaled],
+            "largest_possible_entropy": uniform,
+            "overflow": overflow(),
+        },
+        conditions=[
+            T.condition("gradient_at_d_k", left, widths_last=WIDTHS[-1]),
+            T.condition("largest_change_of_entropy", moved),
+        ],
+        panels=[
+            T.chart(
+                [
+                    Series(name, [(w, vars(each)[of]) for w, each in zip(WIDTHS, own, strict=True)])
+                    for name, own in ((T("q_k"), plain), (T("q_k_d_k"), scaled))
+                ],
+                title=T("title") if of == "entropy" else T("title_2"),
+                y=T("entropy_of_softmax_nats") if of == "entropy" else T("norm_of_softmax_s"),
+                log_x=True,
+                least=0.0,
+                marks=((T("ln_32_uniform_weights"), uniform),) if of == "entropy" else (),
+            )
+            for of in ("entropy", "gradient")
+        ],
+        widths_last=WIDTHS[-1],
+        left=mean(left),
+        entropy=plain[-1].entropy,
+        entropy_2=scaled[-1].entropy,
+        moved=mean(moved),
+        largest=plain[WIDTHS.index(1024)].largest,
+        over=overflow(),
+    )
 
 
 def measured(seed: int) -> tuple[list[Softness], list[Softness]]:
@@ -96,7 +143,7 @@ def overflow() -> dict[str, float | bool]:
     }
 
 
-def average(runs: list[list[Softness]]) -> list[Softness]:
+def average(runs: Sequence[list[Softness]]) -> list[Softness]:
     """The mean of the seeds, width by width; of the largest scores the largest."""
     return [
         Softness(
@@ -107,97 +154,3 @@ def average(runs: list[list[Softness]]) -> list[Softness]:
         )
         for same in zip(*runs, strict=True)
     ]
-
-
-def report(every_plain: list[list[Softness]], every_scaled: list[list[Softness]]) -> Findings:
-    """The claim in numbers: entropy and gradient without the division, and with it.
-
-    Args:
-        every_plain, every_scaled: of each seed, by width.
-    """
-    every_left = [
-        plain[-1].gradient / scaled[-1].gradient
-        for plain, scaled in zip(every_plain, every_scaled, strict=True)
-    ]
-    every_moved = [
-        max(
-            max(each) / min(each) - 1.0
-            for each in ([one.entropy for one in scaled], [one.gradient for one in scaled])
-        )
-        for scaled in every_scaled
-    ]
-    plain, scaled = average(every_plain), average(every_scaled)
-    left, moved = mean(every_left), mean(every_moved)
-    over, largest = overflow(), plain[WIDTHS.index(1024)].largest
-    return Findings(
-        columns=T.columns,
-        rows=[
-            [width, a.spread, a.largest, a.entropy, b.entropy, a.gradient, b.gradient]
-            for width, a, b in zip(WIDTHS, plain, scaled, strict=True)
-        ],
-        figures={
-            "d_k": list(WIDTHS),
-            "plain": [vars(each) for each in plain],
-            "scaled": [vars(each) for each in scaled],
-            "largest_possible_entropy": math.log(KEYS),
-            "overflow": overflow(),
-        },
-        conditions=_conditions(every_left, every_moved),
-        sentence=T(
-            "sentence",
-            widths_last=WIDTHS[-1],
-            left=left,
-            entropy=plain[-1].entropy,
-            entropy_2=scaled[-1].entropy,
-            moved=moved,
-            largest=largest,
-            over=over,
-        ),
-        panels=_panels(plain, scaled),
-    )
-
-
-def _conditions(left: list[float], moved: list[float]) -> tuple[Condition, ...]:
-    return (
-        T.condition("gradient_at_d_k", left, widths_last=WIDTHS[-1]),
-        T.condition("largest_change_of_entropy", moved),
-    )
-
-
-def _panels(plain: list[Softness], scaled: list[Softness]) -> tuple[Chart, ...]:
-    return (
-        _chart(
-            T("title"),
-            T("entropy_of_softmax_nats"),
-            [each.entropy for each in plain],
-            [each.entropy for each in scaled],
-            (T("ln_32_uniform_weights"), math.log(KEYS)),
-        ),
-        _chart(
-            T("title_2"),
-            T("norm_of_softmax_s"),
-            [each.gradient for each in plain],
-            [each.gradient for each in scaled],
-        ),
-    )
-
-
-def _chart(
-    title: Text,
-    y_title: Text,
-    plain: list[float],
-    scaled: list[float],
-    *marks: tuple[Text, float],
-) -> Chart:
-    return Chart(
-        title,
-        T("chart_x"),
-        y_title,
-        (
-            Series(T("q_k"), list(zip(WIDTHS, plain, strict=True))),
-            Series(T("q_k_d_k"), list(zip(WIDTHS, scaled, strict=True))),
-        ),
-        log_x=True,
-        least=0.0,
-        marks=marks,
-    )

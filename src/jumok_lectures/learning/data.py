@@ -30,7 +30,6 @@ from jumok.training.precision import one_thread
 from jumok_lectures import world
 from jumok_lectures.findings import Findings, Series, Setting
 from jumok_lectures.judging import differences, mean
-from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
 
 T = Texts("data")
@@ -160,31 +159,20 @@ def trained(
         schedule.step()
         if step % CHECKS == 0:
             with torch.no_grad():
-                found = float(loss(model.eval(), data.choosing))
-            if found < best:
-                best, kept = found, copy.deepcopy(model.state_dict())
+                checked = float(loss(model.eval(), data.choosing))
+            if checked < best:
+                best, kept = checked, copy.deepcopy(model.state_dict())
     model.load_state_dict(kept)
     with torch.no_grad():
         return best, float(loss(model.eval(), data.judging))
 
 
-@dataclass(frozen=True)
-class ModelWithSeed:
-    """What one process trains: a kind of model at every size, with one seed."""
-
-    name: str
-    seed: int
-    amounts: Amounts
-
-
-def losses_of(job: ModelWithSeed) -> list[float]:
+def losses_of(name: str, seed: int, amounts: Amounts) -> list[float]:
     """Size by size, at the rate that is best on the sentences for choosing; the mean of draws."""
-    amounts, data = job.amounts, sentences(job.seed, job.amounts)
+    data = sentences(seed, amounts)
 
     def best(rows: Int[Tensor, "size length"]) -> float:
-        tries = (
-            trained(job.name, data, rows, rate, amounts.steps, job.seed) for rate in amounts.rates
-        )
+        tries = (trained(name, data, rows, rate, amounts.steps, seed) for rate in amounts.rates)
         return min(tries)[1]
 
     with one_thread():
@@ -197,70 +185,39 @@ def losses_of(job: ModelWithSeed) -> list[float]:
 def run(setting: Setting, amounts: Amounts = Amounts()) -> Findings:
     """Both kinds at every size with every seed."""
     setting.say(f"training: {', '.join(name.en for name in NAMES.values())}")
-    first, many = setting.seeds[0], len(setting.seeds)
-    losses = setting.workers.map(
-        losses_of, [ModelWithSeed(name, seed, amounts) for name in NAMES for seed in setting.seeds]
-    )
-    found = {
-        name: {
-            size: [each[column] for each in losses[many * place : many * (place + 1)]]
-            for column, size in enumerate(amounts.sizes)
-        }
-        for place, name in enumerate(NAMES)
+    losses = setting.every_seed(losses_of, NAMES, amounts)
+    by_size = {
+        name: dict(zip(amounts.sizes, map(list, zip(*seeds, strict=True)), strict=True))
+        for name, seeds in losses.items()
     }
-    vocabulary = sentences(first, amounts).vocabulary
-    return report(found, {name: parameters(build(name, vocabulary, first)) for name in NAMES})
-
-
-def report(found: dict[str, dict[int, list[float]]], counts: dict[str, int]) -> Findings:
-    """A row for each size."""
-    transformer, gru = found["transformer"], found["gru"]
-    most = max(found["gru"])
-    little, much = (
-        differences(found["transformer"][size], found["gru"][size]) for size in (LITTLE, most)
-    )
-    return Findings(
-        columns=T.columns,
+    vocabulary = sentences(setting.seed, amounts).vocabulary
+    counts = {name: parameters(build(name, vocabulary, setting.seed)) for name in NAMES}
+    transformer, gru = by_size["transformer"], by_size["gru"]
+    apart = {size: differences(transformer[size], gru[size]) for size in gru}
+    most = max(apart)
+    little, much = mean(apart[LITTLE]), mean(apart[most])
+    return T.findings(
         rows=[
-            [
-                size,
-                mean(transformer[size]),
-                mean(gru[size]),
-                mean(apart := differences(transformer[size], gru[size])),
-                min(apart),
-                max(apart),
-            ]
-            for size in gru
+            [size, mean(transformer[size]), mean(gru[size]), mean(own), min(own), max(own)]
+            for size, own in apart.items()
         ],
         figures={
             "losses": {
-                kind: {str(size): losses for size, losses in by_size.items()}
-                for kind, by_size in found.items()
+                name: {str(size): own for size, own in sizes.items()}
+                for name, sizes in by_size.items()
             },
             "parameters": counts,
         },
-        conditions=(
-            T.condition("little_sentences_transformer_minus", little, little=LITTLE),
-            T.condition("most_sentences_transformer_minus", much, most=most),
-            T.condition("what_the_transformer_gains", differences(little, much)),
-        ),
-        sentence=_sentence(found, counts),
-        panels=(
+        conditions=[
+            T.condition("little_sentences_transformer_minus", apart[LITTLE], little=LITTLE),
+            T.condition("most_sentences_transformer_minus", apart[most], most=most),
+            T.condition("what_the_transformer_gains", differences(apart[LITTLE], apart[most])),
+        ],
+        panels=[
             T.chart(
-                [Series.of_seeds(NAMES[kind], by_size) for kind, by_size in found.items()],
-                log_x=True,
-            ),
-        ),
-    )
-
-
-def _sentence(found: dict[str, dict[int, list[float]]], counts: dict[str, int]) -> Text:
-    most = max(found["gru"])
-    little, much = (
-        mean(differences(found["transformer"][size], found["gru"][size])) for size in (LITTLE, most)
-    )
-    return T(
-        "sentence",
+                [Series.of_seeds(NAMES[name], own) for name, own in by_size.items()], log_x=True
+            )
+        ],
         counts=counts,
         few=LITTLE,
         many=most,

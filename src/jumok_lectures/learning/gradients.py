@@ -28,14 +28,12 @@ from jumok.models.recurrent import RecurrentModel
 from jumok.shapes import Float, Int, Tensor
 from jumok_lectures.findings import Findings, Series, Setting
 from jumok_lectures.judging import mean
-from jumok_lectures.text import Text
 from jumok_lectures.texts import Texts
 
 T = Texts("gradients")
 
 WORDS, DIM, TARGETS, BATCH = 50, 32, 6, 4
 NAMES = T.named("names")
-ONE_STEP = 10.0  # by this many times more of the gradient is left at the first word
 NUDGE = 1e-2  # additive scores are computed in float32, which rounds away smaller ones
 
 
@@ -81,9 +79,7 @@ def losses(
 
 def embedding(kind: SequenceToSequence) -> nn.Module:
     """What turns the source words into vectors."""
-    found = kind.get_submodule("encoder.embedding")
-    assert isinstance(found, nn.Module)
-    return found
+    return kind.get_submodule("encoder.embedding")
 
 
 def gradients(
@@ -132,98 +128,94 @@ def hard_attention(seed: int) -> tuple[float, float]:
     return float(soft.norm()), float(reaches)
 
 
+def sentences(length: int, seed: int) -> tuple[Int[Tensor, "batch source"], Int[Tensor, "batch 1"]]:
+    """Random words to read, and to write."""
+    generator = torch.Generator().manual_seed(seed)
+    source = torch.randint(WORDS, (BATCH, length), generator=generator)
+    return source, torch.randint(WORDS, (BATCH, TARGETS + 1), generator=generator)
+
+
+def flow(name: str, length: int, seeds: Sequence[int]) -> Flow:
+    """How the gradient of a model spreads, with every seed."""
+    least, first = [], []
+    for seed in seeds:
+        norms = gradients(model(name, seed), *sentences(length, seed))
+        least.append(float(norms.min() / norms.max()))
+        share = norms.mean(0)
+        first.append(float(share[0] / share[-1]))
+    return Flow(least, first)
+
+
 def run(setting: Setting, lengths: Sequence[int] = (5, 10, 20, 40)) -> Findings:
-    """Every model at every length, with random words."""
-    flows: dict[str, dict[int, Flow]] = {name: {} for name in NAMES}
-    checked = []
-    for name, flow in flows.items():
+    """Every model at every length."""
+    flows: dict[str, dict[int, Flow]] = {}
+    for name in NAMES:
         setting.say(f"gradients: {NAMES[name].en}")
-        for length in lengths:
-            least, first = [], []
-            for seed in setting.seeds:
-                generator = torch.Generator().manual_seed(seed)
-                source = torch.randint(WORDS, (BATCH, length), generator=generator)
-                target = torch.randint(WORDS, (BATCH, TARGETS + 1), generator=generator)
-                made = model(name, seed)
-                found = gradients(made, source, target)
-                least.append(float(found.min() / found.max()))
-                share = found.mean(0)
-                first.append(float(share[0] / share[-1]))
-                if length == lengths[0]:
-                    checked.append(disagreement(made, source, target))
-            flow[length] = Flow(least, first)
+        flows[name] = {length: flow(name, length, setting.seeds) for length in lengths}
+    checked = [
+        disagreement(model(name, seed), *sentences(lengths[0], seed))
+        for name in NAMES
+        for seed in setting.seeds
+    ]
     return report(flows, checked, [hard_attention(seed) for seed in setting.seeds])
 
 
 def report(
-    flows: dict[str, dict[int, Flow]], checked: list[float], hard: list[tuple[float, float]]
+    flows: dict[str, dict[int, Flow]], checked: list[float], attention: list[tuple[float, float]]
 ) -> Findings:
-    """A row for each model and length."""
+    """A row for each model and length.
+
+    Args:
+        attention: the gradients at the scores: of soft attention, and of hard attention.
+    """
+    soft, hard = ([each[kind] for each in attention] for kind in (0, 1))
     longest = max(flows["attention"])
-    reached = [
-        T.condition(
-            "name_least_gradient_longest",
-            flows[name][longest].least,
-            name=NAMES[name],
-            longest=longest,
-        )
-        for name in ("attention", "transformer")
-    ]
+    ends = {name: own[longest] for name, own in flows.items()}
     gains = [
-        math.log10(with_attention / one)
-        for with_attention, one in zip(
-            flows["attention"][longest].first, flows["one vector"][longest].first, strict=True
-        )
+        math.log10(attended / one)
+        for attended, one in zip(ends["attention"].first, ends["one vector"].first, strict=True)
     ]
-    return Findings(
-        columns=T.columns,
+    series = {
+        name: [(float(length), mean(each.first)) for length, each in own.items()]
+        for name, own in flows.items()
+    }
+    return T.findings(
         rows=[
             [NAMES[name], length, mean(each.least), mean(each.first)]
-            for name, flow in flows.items()
-            for length, each in flow.items()
+            for name, own in flows.items()
+            for length, each in own.items()
         ],
         figures={
             "flows": {
-                name: {str(length): vars(each) for length, each in flow.items()}
-                for name, flow in flows.items()
+                name: {str(length): vars(each) for length, each in own.items()}
+                for name, own in flows.items()
             },
             "finite_difference": checked,
-            "soft_attention": [soft for soft, _ in hard],
-            "hard_attention": [each for _, each in hard],
+            "soft_attention": soft,
+            "hard_attention": hard,
         },
-        conditions=(
-            *reached,
+        conditions=[
+            *(
+                T.condition(
+                    "name_least_gradient_longest",
+                    ends[name].least,
+                    name=NAMES[name],
+                    longest=longest,
+                )
+                for name in ("attention", "transformer")
+            ),
             T.condition("gradient_against_a_finite", [max(checked)]),
-            T.condition("left_at_the_first", gains, bound=math.log10(ONE_STEP)),
-            T.condition("control_hard_attention_s", [max(each for _, each in hard)]),
-        ),
-        sentence=_sentence(flows, checked),
-        panels=(
+            T.condition("left_at_the_first", gains),
+            T.condition("control_hard_attention_s", [max(hard)]),
+        ],
+        panels=[
             T.chart(
-                [
-                    Series(
-                        NAMES[name],
-                        [(float(length), mean(each.first)) for length, each in flow.items()],
-                    )
-                    for name, flow in flows.items()
-                ],
+                [Series(NAMES[name], points) for name, points in series.items()],
                 log_x=True,
                 log_y=True,
-            ),
-        ),
-    )
-
-
-def _sentence(flows: dict[str, dict[int, Flow]], checked: list[float]) -> Text:
-    longest = max(flows["attention"])
-    one, attention, transformer = (
-        mean(flows[name][longest].first) for name in ("one vector", "attention", "transformer")
-    )
-    return T(
-        "sentence",
+            )
+        ],
         checked=max(checked),
         longest=longest,
-        one=one,
-        attention=attention,
-        transformer=transformer,
+        first={name: mean(each.first) for name, each in ends.items()},
     )

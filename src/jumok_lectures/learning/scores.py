@@ -14,16 +14,16 @@ Britz et al. 2017, section 4.5.
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import nn
 
 from jumok.attention.interfaces import ScoreFunction
 from jumok.attention.scores import AdditiveScore, BilinearScore, DotScore, ScaledDotScore
-from jumok_lectures.findings import Chart, Findings, Series, Setting, TableCell
+from jumok.training.precision import one_thread
+from jumok_lectures.findings import Chart, Findings, Series, Setting
+from jumok_lectures.fitting import fit
 from jumok_lectures.judging import differences, mean, spread
-from jumok_lectures.learning.fitting import fit
 from jumok_lectures.texts import Texts
 
 T = Texts("scores")
@@ -39,14 +39,6 @@ SCORES = {
 }
 NAMES = T.named("names")
 PLACES = T.named("places")
-LOST = 0.5  # within so much of the right answers; a score that learns nothing
-
-
-@dataclass(frozen=True)
-class RightKeys:
-    """Right answers of one score, one number a seed."""
-
-    right: list[float]
 
 
 class Finder(nn.Module):
@@ -91,7 +83,8 @@ def answers(score: str, place: str, width: int, seed: int, steps: int) -> float:
 
     parameters = list(finder.parameters())
     if parameters:  # a dot product of the vectors as they are has none
-        fit(parameters, loss, steps, RATE)
+        with one_thread():
+            fit(parameters, loss, steps, RATE)
     with torch.no_grad():
         queries, keys, own = draw(TESTED)
         return float((finder(queries, keys).argmax(-1) == own).double().mean())
@@ -109,89 +102,59 @@ def multiplications(score: str, place: str, width: int) -> int:
 
 def run(setting: Setting, widths: Sequence[int] = WIDTHS, steps: int = 300) -> Findings:
     """Every score at every width, in both places."""
-    found: dict[tuple[str, str, int], RightKeys] = {}
+    right: dict[tuple[str, str, int], list[float]] = {}
     for place, score, width in itertools.product(PLACES, SCORES, widths):
         setting.say(f"training: {NAMES[score].en}, {PLACES[place].en}, width {width}")
-        right = [answers(score, place, width, seed, steps) for seed in setting.seeds]
-        found[place, score, width] = RightKeys(right)
-    return report(found, steps)
-
-
-def widths_of(found: dict[tuple[str, str, int], RightKeys]) -> list[int]:
-    """From narrow to wide."""
-    return sorted({width for *_, width in found})
-
-
-def report(found: dict[tuple[str, str, int], RightKeys], steps: int) -> Findings:
-    """A row for each score in each place."""
-    rows: list[list[TableCell]] = [
-        [
-            PLACES[place],
-            NAMES[score],
-            width,
-            mean(each.right),
-            spread(each.right),
-            multiplications(score, place, width),
+        right[place, score, width] = [
+            answers(score, place, width, seed, steps) for seed in setting.seeds
         ]
-        for (place, score, width), each in found.items()
-    ]
+    widest = max(widths)
 
-    def right(place: str, score: str) -> list[float]:
-        return found[place, score, max(widths_of(found))].right
+    def shares(place: str, width: int) -> dict[str, float]:
+        return {score: mean(right[place, score, width]) for score in SCORES}
 
-    widths = widths_of(found)
+    def gain(place: str, score: str) -> list[float]:
+        return differences(right[place, "additive", widest], right[place, score, widest])
 
-    def shares(place: str, width: int) -> dict[str, str]:
-        return {score: format(mean(found[place, score, width].right), ".0%") for score in SCORES}
+    def chart(place: str) -> Chart:
+        series = {
+            score: {width: right[place, score, width] for width in widths} for score in SCORES
+        }
+        return T.chart(
+            [Series.of_seeds(NAMES[score], points) for score, points in series.items()],
+            title=PLACES[place],
+            log_x=True,
+            least=0.0,
+            most=1.05,
+            marks=((T("chance"), math.exp(-math.log(KEYS))),),
+        )
 
-    widest = widths[-1]
-    more = multiplications("additive", "projected", widest) / multiplications(
-        "scaled-dot", "projected", widest
-    )
-    return Findings(
-        columns=T.columns,
-        rows=rows,
-        figures={
-            f"{place}, {score}, {width}": each.right
-            for (place, score, width), each in found.items()
-        },
-        conditions=(
-            T.condition(
-                "behind_w_q_and",
-                differences(right("projected", "additive"), right("projected", "scaled-dot")),
-            ),
-            T.condition("q_k_d_right", right("projected", "scaled-dot"), bound=LOST),
-            T.condition(
-                "as_they_are_additive",
-                differences(right("plain", "additive"), right("plain", "dot")),
-            ),
-        ),
-        sentence=T(
-            "sentence",
-            widest=widest,
-            steps=steps,
-            plain=shares("plain", widest),
-            keys=1 / KEYS,
-            behind=shares("projected", widest),
-            more=more,
-            widths=widths,
-            narrow=shares("projected", widths[0]),
-        ),
-        panels=[_chart(place, found) for place in PLACES],
-    )
-
-
-def _chart(place: str, found: dict[tuple[str, str, int], RightKeys]) -> Chart:
-    widths = widths_of(found)
-    series = [
-        Series.of_seeds(NAMES[score], {width: found[place, score, width].right for width in widths})
-        for score in SCORES
-    ]
-    return T.chart(
-        title=PLACES[place],
-        series=series,
-        log_x=True,
-        least=0.0,
-        most=1.05,
-        marks=((T("chance"), math.exp(-math.log(KEYS))),),
+    return T.findings(
+        rows=[
+            [
+                PLACES[place],
+                NAMES[score],
+                width,
+                mean(own),
+                spread(own),
+                multiplications(score, place, width),
+            ]
+            for (place, score, width), own in right.items()
+        ],
+        figures={f"{place}, {score}, {width}": own for (place, score, width), own in right.items()},
+        conditions=[
+            T.condition("behind_w_q_and", gain("projected", "scaled-dot")),
+            T.condition("q_k_d_right", right["projected", "scaled-dot", widest]),
+            T.condition("as_they_are_additive", gain("plain", "dot")),
+        ],
+        panels=[chart(place) for place in PLACES],
+        widest=widest,
+        steps=steps,
+        plain=shares("plain", widest),
+        keys=1 / KEYS,
+        behind=shares("projected", widest),
+        more=multiplications("additive", "projected", widest)
+        / multiplications("scaled-dot", "projected", widest),
+        narrowest=min(widths),
+        narrow=shares("projected", min(widths)),
     )

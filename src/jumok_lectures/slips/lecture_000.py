@@ -15,8 +15,9 @@ from jumok_lectures.slips.slip import (
     each,
     finite,
     in_korean,
+    numeral,
     random_heads,
-    written,
+    slip,
 )
 from jumok_lectures.texts import Texts
 
@@ -44,16 +45,9 @@ def index_of_the_sum(seeds: Sequence[int]) -> Slip:
         right = weights[2] @ inputs
         return min(apart(weights[:, key].sum() * inputs[key], right) for key in range(3))
 
-    found = each(seeds, least)
-    span = between(found, ".2f")
-    return Slip(
-        "000:55, 30, 77, 85",
-        r"$\vec{y}_i = \sum_{i=1}^i \alpha_{ij} \vec{x}_j \in \mathbb{R}^d$",
-        T("index_of_the_sum_right"),
-        T("index_of_the_sum_computed", span=span),
-        {"relative distance": found},
-        min(found) > 0.01,
-    )
+    gaps = each(seeds, least)
+    span = between(gaps, ".2f")
+    return slip(T, "index_of_the_sum", {"relative distance": gaps}, min(gaps) > 0.01, span=span)
 
 
 def millions_of_parameters(head_dim: int) -> float:
@@ -70,21 +64,17 @@ def millions_of_parameters(head_dim: int) -> float:
 def width_of_heads() -> Slip:
     """The paper's base model has 65 M parameters: which d_k fits?"""
     noted, right = millions_of_parameters(NOTED_WIDTH), millions_of_parameters(WIDTH // HEADS)
-    return Slip(
-        "000:100",
-        "원 논문(Vaswani et al., 2017에서는 $d_k = d_v = 1024$ 로 설정했음.",
-        T("width_of_heads_right"),
-        T(
-            "width_of_heads_computed",
-            noted=noted,
-            right=right,
-            published_millions=PUBLISHED_MILLIONS,
-            in_korean_noted=in_korean(noted),
-            in_korean_right=in_korean(right),
-            in_korean_published_millions=in_korean(PUBLISHED_MILLIONS),
-        ),
+    return slip(
+        T,
+        "width_of_heads",
         {"millions with 1024": noted, "millions with 64": right, "published": PUBLISHED_MILLIONS},
         abs(right - PUBLISHED_MILLIONS) < NEAR_MILLIONS < abs(noted - PUBLISHED_MILLIONS),
+        noted=noted,
+        right=right,
+        published_millions=PUBLISHED_MILLIONS,
+        in_korean_noted=in_korean(noted),
+        in_korean_right=in_korean(right),
+        in_korean_published_millions=in_korean(PUBLISHED_MILLIONS),
     )
 
 
@@ -103,12 +93,9 @@ def overflow(seeds: Sequence[int]) -> Slip:
     pair = torch.tensor([710.0, 709.0], dtype=torch.float64)
     plain, stable = float(softmax_as_written(pair)[0]), float(softmax_stable(pair)[0])
     high, share = between(largest, ".0f"), between(taken, ".0%")
-    return Slip(
-        "000:121",
-        "1024차원 벡터의 내적은 1024개의 곱을 더하는 것이다. ⇒ 내적값이 커지면 지수함수(exp)를 "
-        "취했을 때 overflow가 일어날 수 있다.",
-        T("overflow_right"),
-        T("overflow_computed", high=high, share=share, plain=written(plain), stable=stable),
+    return slip(
+        T,
+        "overflow",
         {
             "largest score": largest,
             "share of queries with one key": taken,
@@ -116,6 +103,10 @@ def overflow(seeds: Sequence[int]) -> Slip:
             "softmax minus the largest": stable,
         },
         max(largest) < LARGEST_EXPONENT and min(taken) > 0.0 and math.isnan(plain),
+        high=high,
+        share=share,
+        plain=numeral(plain),
+        stable=stable,
     )
 
 
@@ -127,17 +118,9 @@ def normalized() -> Slip:
     without = (alike - alike.mean()) / alike.std(correction=0)
     with_epsilon = torch.nn.functional.layer_norm(alike, (4,), eps=EPSILON)
     kept, mean = float(words.mean()), abs(float(right.mean()))
-    return Slip(
-        "000:226, 229",
-        r"LayerNorm\left(\vec{x}\right) = \gamma \vec{x} + \beta",
-        T("normalized_right"),
-        T(
-            "normalized_computed",
-            kept=kept,
-            mean=mean,
-            without_0=written(float(without[0])),
-            with_epsilon_0=float(with_epsilon[0]),
-        ),
+    return slip(
+        T,
+        "normalized",
         {
             "mean as written": kept,
             "mean": mean,
@@ -145,4 +128,8 @@ def normalized() -> Slip:
             "constant with epsilon": float(with_epsilon[0]),
         },
         kept != 0.0 and mean < 1e-12 and bool(without.isnan().all()),
+        kept=kept,
+        mean=mean,
+        without_0=numeral(float(without[0])),
+        with_epsilon_0=float(with_epsilon[0]),
     )

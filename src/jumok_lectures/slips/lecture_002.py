@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from jumok.attention.layers import ManyHeads, SelfAttention
-from jumok_lectures.slips.slip import Slip, apart, between, each, in_korean
+from jumok_lectures.slips.slip import Slip, apart, between, each, in_korean, slip
 from jumok_lectures.texts import Texts
 
 T = Texts("slips_002")
@@ -23,21 +23,17 @@ def slips(seeds: Sequence[int]) -> list[Slip]:
 def complexity() -> Slip:
     """Multiplications of one layer, and how many of its steps wait for one another."""
     recurrent, attention = LONG * WIDTH**2, LONG**2 * WIDTH
-    return Slip(
-        "002:4",
-        "그동안의 RNN-based Encoder, Decoder는 for loop때문에 time complexity가 높았다.",
-        T("complexity_right"),
-        T(
-            "complexity_computed",
-            long=LONG,
-            width=WIDTH,
-            recurrent=recurrent / 1000000.0,
-            attention=attention / 1000000.0,
-            in_korean_recurrent=in_korean(recurrent / 1000000.0),
-            in_korean_attention=in_korean(attention / 1000000.0),
-        ),
+    return slip(
+        T,
+        "complexity",
         {"rnn": recurrent, "attention": attention, "steps": [LONG, 1]},
         attention > recurrent,
+        long=LONG,
+        width=WIDTH,
+        recurrent=recurrent / 1000000.0,
+        attention=attention / 1000000.0,
+        in_korean_recurrent=in_korean(recurrent / 1000000.0),
+        in_korean_attention=in_korean(attention / 1000000.0),
     )
 
 
@@ -51,15 +47,16 @@ def rows_of_values(seeds: Sequence[int]) -> Slip:
             words = torch.randn(1, 6, WIDTH)
             return apart(layer.general.value(words), words)
 
-    found = each(seeds, distance)
-    span = between(found, ".2f")
-    return Slip(
-        "002:12",
-        "V의 각 row는 word-embedding이다.",
-        T("rows_of_values_right"),
-        T("rows_of_values_computed", span=span, width=WIDTH // HEADS, width_2=WIDTH),
-        {"relative distance": found, "widths": [WIDTH // HEADS, WIDTH]},
-        min(found) > 0.1,
+    distances = each(seeds, distance)
+    span = between(distances, ".2f")
+    return slip(
+        T,
+        "rows_of_values",
+        {"relative distance": distances, "widths": [WIDTH // HEADS, WIDTH]},
+        min(distances) > 0.1,
+        span=span,
+        width=WIDTH // HEADS,
+        width_2=WIDTH,
     )
 
 
@@ -73,18 +70,14 @@ def parameters_of_heads() -> Slip:
         one = parameters(ManyHeads.with_fixed_budget(WIDTH, 1))
         shared = parameters(ManyHeads.with_fixed_budget(WIDTH, HEADS))
         full = parameters(ManyHeads.with_full_size_heads(WIDTH, HEADS))
-    return Slip(
-        "002:26",
-        "Original Transformer paper에서는 learnable parameter를 늘렸다.",
-        T("parameters_of_heads_right"),
-        T(
-            "parameters_of_heads_computed",
-            width=WIDTH,
-            one=one,
-            heads=HEADS,
-            shared=shared,
-            full=full,
-        ),
+    return slip(
+        T,
+        "parameters_of_heads",
         {"one head": one, "as in the paper": shared, "full-size heads": full},
         shared == one < full,
+        width=WIDTH,
+        one=one,
+        heads=HEADS,
+        shared=shared,
+        full=full,
     )

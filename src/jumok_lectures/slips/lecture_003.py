@@ -8,7 +8,7 @@ import torch
 from jumok.attention.core import attend_with_weights
 from jumok.attention.layers import SelfAttention
 from jumok.shapes import Float, Tensor
-from jumok_lectures.slips.slip import Slip, apart, between, each, random_heads
+from jumok_lectures.slips.slip import Slip, apart, between, each, random_heads, slip
 from jumok_lectures.texts import Texts
 
 T = Texts("slips_003")
@@ -46,20 +46,16 @@ def kept_information(seeds: Sequence[int]) -> Slip:
 
     ranks, gaps = each(seeds, rank), each(seeds, same_output)
     lost = WIDTH - max(ranks)
-    return Slip(
-        "003:5",
-        "특정 정보를 가진 텐서는 Weight Matrix를 통과해도 정보는 보존된다.",
-        T("kept_information_right"),
-        T(
-            "kept_information_computed",
-            width=WIDTH,
-            head=HEAD,
-            ranks=max(ranks),
-            lost=lost,
-            gaps=max(gaps),
-        ),
+    return slip(
+        T,
+        "kept_information",
         {"rank": ranks, "relative difference": gaps},
         lost > 0 and max(gaps) < 1e-9,
+        width=WIDTH,
+        head=HEAD,
+        ranks=max(ranks),
+        lost=lost,
+        gaps=max(gaps),
     )
 
 
@@ -73,13 +69,14 @@ def product_and_distance(other: Sequence[float]) -> tuple[float, float]:
 def closer_is_larger() -> Slip:
     """The lengths decide, too: the far vector has the larger product, A itself the smaller one."""
     near, far, itself = map(product_and_distance, (NOTED[1], FAR, NOTED[0]))
-    return Slip(
-        "003:12",
-        "벡터 공간 내 거리가 비슷할 수록 값이 크게나오고, 거리가 멀 수록 값이 작게나온다.",
-        T("closer_is_larger_right"),
-        T("closer_is_larger_computed", near=near, far=far, itself=itself),
+    return slip(
+        T,
+        "closer_is_larger",
         {"near": near, "far": far, "itself": itself},
         far[0] > near[0] > itself[0] and far[1] > near[1] > itself[1],
+        near=near,
+        far=far,
+        itself=itself,
     )
 
 
@@ -87,13 +84,14 @@ def equals_sign() -> Slip:
     """The two products are added; they are not equal."""
     (two, three), _, (left, right) = NOTED
     first, second = two * left, three * right
-    return Slip(
-        "003:14",
-        "A[2, 3], B[-5, 2]; 다른 사분면 벡터 => (2x-5)=(3x2) = -4",
-        T("equals_sign_right"),
-        T("equals_sign_computed", first=first, second=second, first_2=first + second),
+    return slip(
+        T,
+        "equals_sign",
         {"products": [first, second], "sum": first + second},
         first != second and first + second == -4.0,
+        first=first,
+        second=second,
+        first_2=first + second,
     )
 
 
@@ -108,13 +106,14 @@ def scores_times_values(seeds: Sequence[int]) -> Slip:
     negative = each(seeds, lambda generator: float((parts(generator)[0] < 0.0).double().mean()))
     gaps = each(seeds, lambda generator: apart(*parts(generator)[1:]))
     share, far = between(negative, ".0%"), between(gaps, ".0f")
-    return Slip(
-        "003:41, 40",
-        "Attention Score와 V를 곱함으로써, Weighted Sum을 수행한다.",
-        T("scores_times_values_right"),
-        T("scores_times_values_computed", head=HEAD, share=share, far=far),
+    return slip(
+        T,
+        "scores_times_values",
         {"negative": negative, "relative distance": gaps},
         min(negative) > 0.0 and min(gaps) > 0.1,
+        head=HEAD,
+        share=share,
+        far=far,
     )
 
 
@@ -139,11 +138,11 @@ def three_matrices(seeds: Sequence[int]) -> Slip:
 
     gaps, asymmetry = each(seeds, least), each(seeds, lopsided)
     far, lop = between(gaps, ".2f"), between(asymmetry, ".2f")
-    return Slip(
-        "003:50",
-        "라는 입력이 들어오면 Q, K, V가 다 동일하다.",
-        T("three_matrices_right"),
-        T("three_matrices_computed", far=far, lop=lop),
+    return slip(
+        T,
+        "three_matrices",
         {"relative distance": gaps, "asymmetry": asymmetry},
         min(gaps) > 0.1 and min(asymmetry) > 0.1,
+        far=far,
+        lop=lop,
     )

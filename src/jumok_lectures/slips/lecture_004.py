@@ -12,7 +12,7 @@ from torch import nn
 import smallworld
 from jumok.attention.layers import GeneralAttention, SelfAttention
 from jumok_lectures.experiments.scale import softness
-from jumok_lectures.slips.slip import Slip, apart, between, each, random_heads, written
+from jumok_lectures.slips.slip import Slip, apart, between, each, numeral, random_heads, slip
 from jumok_lectures.texts import Texts
 
 T = Texts("slips_004")
@@ -46,15 +46,15 @@ def lengths(seeds: Sequence[int]) -> Slip:
             pairs
         )
 
-    found = each(seeds, alike)
-    share = between(found, ".0%")
-    return Slip(
-        "004:62, 57",
-        "**Output** : 시퀀스 $y_1, ..., y_T$",
-        T("lengths_right"),
-        T("lengths_computed", sentences=SENTENCES, share=share),
-        {"share of equal lengths": found},
-        max(found) < 0.9,
+    shares = each(seeds, alike)
+    share = between(shares, ".0%")
+    return slip(
+        T,
+        "lengths",
+        {"share of equal lengths": shares},
+        max(shares) < 0.9,
+        sentences=SENTENCES,
+        share=share,
     )
 
 
@@ -72,13 +72,13 @@ def comma(seeds: Sequence[int]) -> Slip:
 
     sum_alone, right = each(seeds, sums), each(seeds, contexts)
     far = between(right, ".2f")
-    return Slip(
-        "004:99",
-        r"수식으로 나타내면 $c_t=\sum_i a_{t,i},h_i$와 같다.",
-        T("comma_right"),
-        T("comma_computed", sum_alone=max(sum_alone), far=far),
+    return slip(
+        T,
+        "comma",
         {"largest deviation from 1": sum_alone, "relative distance": right},
         max(sum_alone) < 1e-12 and min(right) > 0.1,
+        sum_alone=max(sum_alone),
+        far=far,
     )
 
 
@@ -92,17 +92,9 @@ def first_state(seeds: Sequence[int]) -> Slip:
             word_and_context, state = torch.randn(1, 2 * WIDTH), torch.randn(1, WIDTH).tanh()
             return apart(cell(word_and_context, state), state)
 
-    found = each(seeds, moved)
-    far = between(found, ".0%")
-    return Slip(
-        "004:193",
-        "encoder에서 계산한 context vector $c_1$과 출력 시퀀스 $y_0$와 $h_1$(=$h_0$) 3가지 값으로 "
-        "$y_1$를 구한다.",
-        T("first_state_right"),
-        T("first_state_computed", far=far),
-        {"change of the state": found},
-        min(found) > 0.01,
-    )
+    changes = each(seeds, moved)
+    far = between(changes, ".0%")
+    return slip(T, "first_state", {"change of the state": changes}, min(changes) > 0.01, far=far)
 
 
 def times_root(seeds: Sequence[int]) -> Slip:
@@ -117,13 +109,15 @@ def times_root(seeds: Sequence[int]) -> Slip:
     right = each(seeds, lambda generator: entropy(1.0 / root, generator))
     most = math.log(KEYS)
     low, high = between(multiplied, ".3f"), between(right, ".2f")
-    return Slip(
-        "004:223",
-        r"그리고 $\sqrt{D}$를 곱하는 이유는, 큰 벡터 크기의 영향을 줄이기 위해서이다.",
-        T("times_root_right"),
-        T("times_root_computed", width=WIDTH, most=most, low=low, high=high),
+    return slip(
+        T,
+        "times_root",
         {"multiplied": multiplied, "divided": right},
         max(multiplied) < min(right),
+        width=WIDTH,
+        most=most,
+        low=low,
+        high=high,
     )
 
 
@@ -135,21 +129,17 @@ def shape_of_inputs() -> Slip:
     shapes = {"inputs": inputs[0], "keys": keys, "queries": queries[0], "outputs": outputs}
     sizes = {name: list(tensor.shape) for name, tensor in shapes.items()}
     told = {name: f"{rows} x {width}" for name, (rows, width) in sizes.items()}
-    return Slip(
-        "004:232",
-        r"inputs의 shape은 $M\times D_k$로 바뀌고, outputs의 shape 또한 $D_v$로 바뀐다.",
-        T("shape_of_inputs_right"),
-        T(
-            "shape_of_inputs_computed",
-            inputs=INPUTS,
-            queries=QUERIES,
-            dim=DIM,
-            key_dim=KEY_DIM,
-            value_dim=VALUE_DIM,
-            shapes=told,
-        ),
+    return slip(
+        T,
+        "shape_of_inputs",
         sizes,
         sizes["inputs"] != [QUERIES, KEY_DIM] and sizes["keys"] == [INPUTS, KEY_DIM],
+        inputs=INPUTS,
+        queries=QUERIES,
+        dim=DIM,
+        key_dim=KEY_DIM,
+        value_dim=VALUE_DIM,
+        shapes=told,
     )
 
 
@@ -168,13 +158,13 @@ def who_asks(seeds: Sequence[int]) -> Slip:
     own = each(seeds, lambda generator: moved(generator)[0])
     others = each(seeds, lambda generator: moved(generator)[1])
     far = between(own, ".0%")
-    return Slip(
-        "004:259",
-        "**query vector** : decoder에서 생성된 질의하는(query) 주체",
-        T("who_asks_right"),
-        T("who_asks_computed", far=far, others=max(others)),
+    return slip(
+        T,
+        "who_asks",
         {"own query": own, "other queries": others},
         min(own) > 0.1 and max(others) == 0.0,
+        far=far,
+        others=max(others),
     )
 
 
@@ -183,17 +173,13 @@ def cotangent() -> Slip:
     angles = torch.arange(1, POSITIONS, dtype=torch.float64)
     wrong, right = float((1.0 / angles.tan()).abs().max()), float(angles.cos().abs().max())
     first = float(1.0 / torch.zeros(1, dtype=torch.float64).tan())
-    return Slip(
-        "004:298",
-        "$p(t)$에 positional encoding이 적용돼 sin, cot이 들어가 있는 걸 알 수 있다.",
-        T("cotangent_right"),
-        T(
-            "cotangent_computed",
-            positions=POSITIONS - 1,
-            wrong=wrong,
-            right=right,
-            first=written(first),
-        ),
+    return slip(
+        T,
+        "cotangent",
         {"largest cot": wrong, "largest cos": right},
         math.isinf(first) and wrong > 1.0 >= right,
+        positions=POSITIONS - 1,
+        wrong=wrong,
+        right=right,
+        first=numeral(first),
     )

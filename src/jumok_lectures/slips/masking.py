@@ -67,9 +67,7 @@ def share_of_future(name: str, generator: torch.Generator) -> float:
 
 def readings(seeds: Sequence[int]) -> dict[str, MaskReading]:
     """Every reading, with every seed."""
-
-    found = {}
-    for name, told in READINGS.items():
-        share = functools.partial(share_of_future, name)
-        found[name] = MaskReading(told, each(seeds, share))
-    return found
+    return {
+        name: MaskReading(told, each(seeds, functools.partial(share_of_future, name)))
+        for name, told in READINGS.items()
+    }

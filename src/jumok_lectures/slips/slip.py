@@ -8,7 +8,7 @@ import torch
 
 from jumok.shapes import Float, Tensor
 from jumok_lectures.text import Text, same
-from jumok_lectures.texts import Texts
+from jumok_lectures.texts import Texts, filled
 
 T = Texts("slips_slip")
 
@@ -34,6 +34,19 @@ class Slip:
     differs: bool
 
 
+def slip(
+    texts: Texts,
+    name: str,
+    figures: Mapping[str, float | Sequence[float]],
+    differs: bool,
+    **values: object,
+) -> Slip:
+    """The slip of this name, whose place and words are in the file; the values are computed."""
+    quote, computed = texts.read["quotes"][name], filled(texts.read[f"{name}_computed"], values)
+    right = texts(f"{name}_right")
+    return Slip(quote["place"], quote["words"], right, computed, figures, differs)
+
+
 def each(seeds: Sequence[int], measure: Callable[[torch.Generator], float]) -> list[float]:
     """One number a seed."""
     return [measure(torch.Generator().manual_seed(seed)) for seed in seeds]
@@ -45,18 +58,18 @@ def between(values: Sequence[float], form: str) -> Text:
     return same(low) if low == high else T("low_to_high", low=low, high=high)
 
 
-def apart(found: Tensor, right: Tensor) -> float:
-    """|found - right| / |right|."""
-    return float((found - right).norm() / right.norm())
+def apart(one: Tensor, right: Tensor) -> float:
+    """|one - right| / |right|."""
+    return float((one - right).norm() / right.norm())
 
 
-def written(value: float, form: str = ".0f") -> str:
+def numeral(value: float) -> str:
     """The number as one writes it: NaN, ∞ and -∞, too."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
         return "∞" if value > 0.0 else "-∞"
-    return format(value, form)
+    return format(value, ".0f")
 
 
 def in_korean(millions: float) -> str:

@@ -15,7 +15,7 @@ Source: lecture 004; Mikolov et al. 2013 (the offset); Levy and Goldberg 2014 (b
 
 import itertools
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -27,10 +27,10 @@ import smallworld
 from jumok.data.pairs.corpus import Corpus, read_pairs
 from jumok.shapes import Float, Tensor
 from jumok_lectures import world
-from jumok_lectures.findings import Bars, Findings, Setting
+from jumok_lectures.findings import Findings, Setting
 from jumok_lectures.judging import differences, mean
 from jumok_lectures.tatoeba import PAIRS
-from jumok_lectures.text import Text, same
+from jumok_lectures.text import same
 from jumok_lectures.texts import Texts
 from jumok_lectures.vectors.reading import word_vectors
 
@@ -51,11 +51,8 @@ PAST = (
     *("go went", "eat ate", "buy bought", "see saw", "write wrote", "sing sang", "meet met"),
     *("walk walked", "play played", "talk talked", "wait waited", "open opened"),
 )
-KINDS = {
-    "family": (T("man_woman"), FAMILY),
-    "plural": (T("dog_dogs"), PLURAL),
-    "past": (T("go_went"), PAST),
-}
+KINDS = {"family": FAMILY, "plural": PLURAL, "past": PAST}
+NAMES = T.named("kinds")
 CORPORA = T.named("corpora")
 
 
@@ -86,13 +83,19 @@ class SolvedAnalogies:
         offset: by b - a + c, the three words left out.
         alone: by the nearest word to c, the three words left out.
         allowed: by b - a + c, all words allowed.
-        questions: how many the vocabulary has.
+        questions: how many the vocabulary has; the most of all seeds.
     """
 
     offset: list[float]
     alone: list[float]
     allowed: list[float]
     questions: int
+
+    @classmethod
+    def of(cls, seeds: Sequence[tuple[float, float, float, int]]) -> "SolvedAnalogies":
+        """What `solve` gave for each seed, side by side."""
+        offset, alone, allowed, counts = zip(*seeds, strict=True)
+        return cls(list(offset), list(alone), list(allowed), max(counts))
 
 
 def counted(lines: Sequence[Sequence[str]]) -> Space:
@@ -124,9 +127,9 @@ def counted(lines: Sequence[Sequence[str]]) -> Space:
 def questions(pairs: Sequence[str], space: Space) -> list[tuple[str, str, str, str]]:
     """(a, b, c, d) of all two pairs whose words have vectors; QUESTIONS of them at most."""
     known = [pair.split() for pair in pairs if set(pair.split()) <= set(space.words)]
-    found = [(*one, *other) for one, other in itertools.permutations(known, 2)]
-    random.Random(0).shuffle(found)
-    return [(a, b, c, d) for a, b, c, d in found[:QUESTIONS]]
+    every = [(*one, *other) for one, other in itertools.permutations(known, 2)]
+    random.Random(0).shuffle(every)
+    return [(a, b, c, d) for a, b, c, d in every[:QUESTIONS]]
 
 
 def solve(space: Space, pairs: Sequence[str]) -> tuple[float, float, float, int]:
@@ -140,16 +143,6 @@ def solve(space: Space, pairs: Sequence[str]) -> tuple[float, float, float, int]
         allowed += space.nearest(wanted, ()) == d
     count = max(1, len(asked))
     return offset / count, alone / count, allowed / count, len(asked)
-
-
-def gathered(seeds: Sequence[tuple[float, float, float, int]]) -> SolvedAnalogies:
-    """What `solve` gave for each seed, side by side."""
-    return SolvedAnalogies(
-        [offset for offset, _, _, _ in seeds],
-        [alone for _, alone, _, _ in seeds],
-        [allowed for _, _, allowed, _ in seeds],
-        max(count for _, _, _, count in seeds),
-    )
 
 
 def small_sentences(seed: int, count: int) -> list[list[str]]:
@@ -169,7 +162,7 @@ def run(setting: Setting, sentences: int = 15_000) -> Findings:
     everyday = []
     if setting.data is not None and (setting.data / PAIRS).exists():
         everyday = everyday_sentences(setting.data)
-    found: dict[str, dict[str, list[tuple[float, float, float, int]]]] = {}
+    made: dict[tuple[str, str], list[tuple[float, float, float, int]]] = defaultdict(list)
     queens = []
     for seed in setting.seeds:
         setting.say(f"word vectors, seed {seed}")
@@ -183,86 +176,59 @@ def run(setting: Setting, sentences: int = 15_000) -> Findings:
         largest = max(spaces.values(), key=lambda space: len(space.words)).words
         generator = torch.Generator().manual_seed(seed)
         spaces["chance"] = Space(largest, word_vectors(generator, len(largest), DIM))
-        for name, space in spaces.items():
-            for kind, (_, pairs) in KINDS.items():
-                found.setdefault(name, {}).setdefault(kind, []).append(solve(space, pairs))
-    solved = {
-        name: {kind: gathered(seeds) for kind, seeds in kinds.items()}
-        for name, kinds in found.items()
-    }
+        for (name, space), kind in itertools.product(spaces.items(), KINDS):
+            made[name, kind].append(solve(space, KINDS[kind]))
+    solved = {place: SolvedAnalogies.of(seeds) for place, seeds in made.items()}
     return report(solved, queens, sentences)
 
 
 def report(
-    solved: dict[str, dict[str, SolvedAnalogies]], queens: Sequence[str], sentences: int
+    solved: dict[tuple[str, str], SolvedAnalogies], queens: Sequence[str], sentences: int
 ) -> Findings:
     """A row for each corpus and kind."""
-    cells = [(name, kind, each) for name, kinds in solved.items() for kind, each in kinds.items()]
-    small = solved["smallworld"]["family"]
-    return Findings(
-        columns=T.columns,
+    own = [solved["smallworld", kind] for kind in KINDS]
+    family = {name: each for (name, kind), each in solved.items() if kind == "family"}
+    everyday = same("")
+    if queens:
+        everyday = T(
+            "everyday",
+            offset=mean(family["tatoeba"].offset),
+            alone=mean(family["tatoeba"].alone),
+            answers=", ".join(dict.fromkeys(queens)),
+        )
+    bars = {place: T("name_kind", name=CORPORA[place[0]], kind=NAMES[place[1]]) for place in solved}
+    return T.findings(
         rows=[
             [
                 CORPORA[name],
-                KINDS[kind][0],
+                NAMES[kind],
                 each.questions,
                 mean(each.offset),
                 mean(each.alone),
                 mean(each.allowed),
             ]
-            for name, kind, each in cells
+            for (name, kind), each in solved.items()
         ],
         figures={
-            "solved": {f"{name}, {kind}": vars(each) for name, kind, each in cells},
+            "solved": {f"{name}, {kind}": vars(each) for (name, kind), each in solved.items()},
             "king - man + woman": list(queens),
         },
-        conditions=(
-            T.condition("smallworld_man_woman_solved", small.offset),
+        conditions=[
+            T.condition("smallworld_man_woman_solved", family["smallworld"].offset),
             *(
                 T.condition(
-                    "name_more_than_the",
-                    differences(kinds["family"].offset, kinds["family"].alone),
-                    name=CORPORA[name],
+                    "name_more_than_the", differences(each.offset, each.alone), name=CORPORA[name]
                 )
-                for name, kinds in solved.items()
+                for name, each in family.items()
                 if name != "chance"
             ),
-        ),
-        sentence=_sentence(solved, queens, sentences),
-        panels=(
-            Bars(
-                T("bars_title"),
-                T("bars_x"),
-                [
-                    (
-                        T("name_kind_0", name=CORPORA[name], kind_0=KINDS[kind][0]),
-                        mean(each.offset),
-                    )
-                    for name, kind, each in cells
-                ],
-                form=".0%",
-            ),
-        ),
-    )
-
-
-def _sentence(
-    solved: dict[str, dict[str, SolvedAnalogies]], queens: Sequence[str], sentences: int
-) -> Text:
-    small = solved["smallworld"]
-    kinds = [small[kind] for kind in KINDS]
-    everyday = same("")
-    if queens:
-        family = solved["tatoeba"]["family"]
-        answers = ", ".join(dict.fromkeys(queens))
-        everyday = T(
-            "everyday", offset=mean(family.offset), alone=mean(family.alone), answers=answers
-        )
-    return T(
-        "sentence",
+        ],
+        panels=[
+            T.bars([(bars[place], mean(each.offset)) for place, each in solved.items()], form=".0%")
+        ],
         sentences=sentences,
-        offset=[mean(each.offset) for each in kinds],
-        alone=[mean(each.alone) for each in kinds],
-        allowed=[mean(each.allowed) for each in kinds],
+        offset=[mean(each.offset) for each in own],
+        alone=[mean(each.alone) for each in own],
+        allowed=[mean(each.allowed) for each in own],
         everyday=everyday,
     )

@@ -10,12 +10,10 @@ while those of one word add up to (n w)².
 Source: lecture 001; Kobayashi et al. 2020 (a value's length counts as much as its weight).
 """
 
-from dataclasses import dataclass
-
 import torch
 from torch.nn.functional import one_hot
 
-from jumok_lectures.findings import Bars, Findings, Setting, TableCell
+from jumok_lectures.findings import Findings, Setting
 from jumok_lectures.judging import mean, spread
 from jumok_lectures.texts import Texts
 from jumok_lectures.vectors.reading import is_named, word_vectors
@@ -27,33 +25,13 @@ MORE_WORDS, FEWER_SAMPLES = 1000, 400  # for sums of very many words
 MAIN = 3.0  # what is added to the score of the word that is asked for
 SMALL, MANY = 0.001, 500  # the note's share, and how many of it: half of all weight
 LONGER = 1000.0  # times as long as the others
-UNKNOWN = 3.0 / WORDS  # named at least this often; at most so often: thrice by chance
 
 
-@dataclass(frozen=True)
-class Measured:
-    """One number a seed of each measure.
-
-    Attributes:
-        from_weights, from_sum: how often the word with the main share is named.
-        small: how often the word with the share SMALL is among the best two.
-        different, alike: MANY shares of SMALL beside a main one: their part of the sum's squared
-            length, of different words and of one word.
-        main_kept: how often the main word is still named beside MANY different ones.
-        long: how often the word with the share SMALL is named where its value is LONGER.
-    """
-
-    from_weights: list[float]
-    from_sum: list[float]
-    small: list[float]
-    different: list[float]
-    alike: list[float]
-    main_kept: list[float]
-    long: list[float]
+NAMES = T.named("names", longer=LONGER, many=MANY)
 
 
-def one_sentence(generator: torch.Generator) -> tuple[float, float]:
-    """Naming the word in the most attended place: from the weights alone, and from the sum."""
+def one_sentence(generator: torch.Generator) -> dict[str, float]:
+    """How often the word in the most attended place is named: from the weights, from the sum."""
     vectors = word_vectors(generator, WORDS, WIDTH)
     words = torch.randint(WORDS, (SAMPLES, LENGTH), generator=generator)
     place = torch.randint(LENGTH, (SAMPLES,), generator=generator)
@@ -65,11 +43,21 @@ def one_sentence(generator: torch.Generator) -> tuple[float, float]:
     half = SAMPLES // 2
     reader = torch.linalg.lstsq(weights[:half], one_hot(wanted[:half], WORDS).float()).solution
     told = (weights[half:] @ reader).argmax(-1)
-    return float((told == wanted[half:]).double().mean()), is_named(sums, vectors, wanted)
+    return {
+        "from_weights": float((told == wanted[half:]).double().mean()),
+        "from_sum": is_named(sums, vectors, wanted),
+    }
 
 
-def small_shares(generator: torch.Generator) -> tuple[float, float, float, float, float]:
-    """See Measured: small, different, alike, main_kept, long."""
+def small_shares(generator: torch.Generator) -> dict[str, float]:
+    """What small shares do.
+
+    Returns:
+        small: how often the word with the share SMALL is among the best two; different, alike: the
+        part of the sum's squared length that MANY such shares make up beside a main one, of
+        different words and of one word; main_kept: how often the main word is still named beside
+        MANY different ones; long: as small, where the word's value is LONGER.
+    """
     vectors = word_vectors(generator, WORDS, WIDTH)
     main = torch.randint(WORDS, (SAMPLES,), generator=generator)
     other = (main + torch.randint(1, WORDS, (SAMPLES,), generator=generator)) % WORDS
@@ -81,66 +69,37 @@ def small_shares(generator: torch.Generator) -> tuple[float, float, float, float
     left, rest = 1.0 - SMALL * MANY, SMALL * more[many].sum(1)
     parts = rest.square().sum(-1)
     alike = (SMALL * MANY) ** 2
-    return (
-        is_named(beside, vectors, other, among=2),
-        float((parts / (parts + left**2)).mean()),
-        alike / (alike + left**2),
-        is_named(left * more[few] + rest, more, few),
-        is_named(stretched, vectors, other, among=2),
-    )
+    return {
+        "small": is_named(beside, vectors, other, among=2),
+        "different": float((parts / (parts + left**2)).mean()),
+        "alike": alike / (alike + left**2),
+        "main_kept": is_named(left * more[few] + rest, more, few),
+        "long": is_named(stretched, vectors, other, among=2),
+    }
 
 
 def run(setting: Setting) -> Findings:
     """Every measure with every seed."""
-    named, small = [], []
-    for seed in setting.seeds:
-        named.append(one_sentence(torch.Generator().manual_seed(seed)))
-        small.append(small_shares(torch.Generator().manual_seed(seed)))
-    columns = [list(each) for each in zip(*named, strict=True)]
-    columns += [list(each) for each in zip(*small, strict=True)]
-    return report(Measured(*columns))
-
-
-def report(found: Measured) -> Findings:
-    """A row for each measure."""
-    names = T.named("names", longer=LONGER, many=MANY)
-    values: dict[str, list[float]] = vars(found)
-    rows: list[list[TableCell]] = [
-        [told, mean(values[name]), spread(values[name])] for name, told in names.items()
+    seeds = [
+        one_sentence(torch.Generator().manual_seed(seed))
+        | small_shares(torch.Generator().manual_seed(seed))
+        for seed in setting.seeds
     ]
-    weights, sums, small = (
-        mean(each) for each in (found.from_weights, found.from_sum, found.small)
-    )
-    different, alike, long = (mean(each) for each in (found.different, found.alike, found.long))
-    return Findings(
-        columns=T.columns,
-        rows=rows,
-        figures={**values, "by_chance": 1.0 / WORDS},
-        conditions=(
-            T.condition("named_from_the_distribution", found.from_weights, bound=UNKNOWN),
-            T.condition("named_from_the_attention", found.from_sum),
-            T.condition("a_word_of_share", found.small, bound=UNKNOWN),
-            T.condition("part_of_many_shares", found.different, many=MANY),
-            T.condition("part_of_many_shares_2", found.alike, many=MANY),
-        ),
-        sentence=T(
-            "sentence",
-            weights=weights,
-            words=1 / WORDS,
-            sums=sums,
-            small=small,
-            many=MANY,
-            different=different,
-            alike=alike,
-            longer=LONGER,
-            long=long,
-        ),
-        panels=(
-            Bars(
-                T("bars_title"),
-                T("bars_x"),
-                [(told, mean(values[name])) for name, told in names.items()],
-                form=".1%",
-            ),
-        ),
+    shares = {name: [each[name] for each in seeds] for name in seeds[0]}
+    means = {name: mean(values) for name, values in shares.items()}
+    return T.findings(
+        rows=[[name, means[key], spread(shares[key])] for key, name in NAMES.items()],
+        figures={**shares, "by_chance": 1.0 / WORDS},
+        conditions=[
+            T.condition("named_from_the_distribution", shares["from_weights"]),
+            T.condition("named_from_the_attention", shares["from_sum"]),
+            T.condition("a_word_of_share", shares["small"]),
+            T.condition("part_of_many_shares", shares["different"], many=MANY),
+            T.condition("part_of_many_shares_2", shares["alike"], many=MANY),
+        ],
+        panels=[T.bars([(name, means[key]) for key, name in NAMES.items()], form=".1%")],
+        means=means,
+        chance=1 / WORDS,
+        many=MANY,
+        longer=LONGER,
     )

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 import torch
 
 from jumok_lectures.findings import Chart, Findings, Series, Setting
-from jumok_lectures.judging import mean
-from jumok_lectures.text import Text
+from jumok_lectures.judging import differences, mean
 from jumok_lectures.texts import Texts
 from jumok_lectures.vectors.reading import is_named, read_back, word_vectors
 
@@ -38,16 +37,21 @@ class Mixed:
     first: list[float]
     second: list[float]
 
+    @property
+    def means(self) -> tuple[float, float]:
+        """Of both."""
+        return mean(self.first), mean(self.second)
+
 
 def shares(weight: float, length: float, seeds: tuple[int, ...]) -> Mixed:
     """R² of A and of B in weight * A + (1 - weight) * B, where B is `length` times as long."""
-    found = []
+    pairs = []
     for seed in seeds:
         generator = torch.Generator().manual_seed(seed)
         first, second = torch.randn(2, SAMPLES, READ_WIDTH, generator=generator)
         mixed = weight * first + (1.0 - weight) * length * second
-        found.append((read_back(mixed, first), read_back(mixed, second)))
-    return Mixed([each[0] for each in found], [each[1] for each in found])
+        pairs.append((read_back(mixed, first), read_back(mixed, second)))
+    return Mixed(*map(list, zip(*pairs, strict=True)))
 
 
 def expected(weight: float) -> float:
@@ -57,15 +61,15 @@ def expected(weight: float) -> float:
 
 def named(width: int, seeds: tuple[int, ...]) -> Mixed:
     """How often A is the best named of all words, and B among the best two."""
-    found = []
+    shares = []
     for seed in seeds:
         generator = torch.Generator().manual_seed(seed)
         vectors = word_vectors(generator, WORDS, width)
         pairs = torch.stack([torch.randperm(WORDS, generator=generator)[:2] for _ in range(NAMED)])
         first, second = pairs.T
         mixed = WEIGHT * vectors[first] + (1.0 - WEIGHT) * vectors[second]
-        found.append((is_named(mixed, vectors, first), is_named(mixed, vectors, second, among=2)))
-    return Mixed([each[0] for each in found], [each[1] for each in found])
+        shares.append((is_named(mixed, vectors, first), is_named(mixed, vectors, second, among=2)))
+    return Mixed(*map(list, zip(*shares, strict=True)))
 
 
 def run(setting: Setting) -> Findings:
@@ -73,109 +77,64 @@ def run(setting: Setting) -> Findings:
     by_weight = {weight: shares(weight, 1.0, setting.seeds) for weight in WEIGHTS}
     longer = shares(WEIGHT, LONGER, setting.seeds)
     by_width = {width: named(width, setting.seeds) for width in WIDTHS}
-    return report(by_weight, longer, by_width)
-
-
-def report(by_weight: dict[float, Mixed], longer: Mixed, by_width: dict[int, Mixed]) -> Findings:
-    """Shares by weight and names by width."""
     noted = by_weight[WEIGHT]
-
-    def leads(mixed: Mixed) -> list[float]:
-        return [a - b for a, b in zip(mixed.first, mixed.second, strict=True)]
-
-    return Findings(
-        columns=T.columns,
+    return T.findings(
         rows=[
             *(
-                [
-                    f"{w:.2f} A + {1 - w:.2f} B",
-                    mean(m.first),
-                    mean(m.second),
-                    expected(w),
-                    None,
-                    None,
-                ]
-                for w, m in by_weight.items()
+                [f"{w:.2f} A + {1 - w:.2f} B", *each.means, expected(w), None, None]
+                for w, each in by_weight.items()
             ),
-            [
-                T("n0_88_a_0", longer=LONGER),
-                mean(longer.first),
-                mean(longer.second),
-                None,
-                None,
-                None,
-            ],
+            [T("n0_88_a_0", longer=LONGER), *longer.means, None, None, None],
             *(
-                [
-                    T("n0_88_a_0_2", width=width),
-                    *(None, None, None),
-                    mean(m.first),
-                    mean(m.second),
-                ]
-                for width, m in by_width.items()
+                [T("n0_88_a_0_2", width=width), None, None, None, *each.means]
+                for width, each in by_width.items()
             ),
         ],
         figures={
-            "read_back": {str(weight): vars(mixed) for weight, mixed in by_weight.items()},
+            "read_back": {str(weight): vars(each) for weight, each in by_weight.items()},
             "read_back_longer": vars(longer),
-            "named": {str(width): vars(mixed) for width, mixed in by_width.items()},
+            "named": {str(width): vars(each) for width, each in by_width.items()},
         },
-        conditions=(
-            T.condition("read_back_of_a", leads(noted)),
+        conditions=[
+            T.condition("read_back_of_a", differences(noted.first, noted.second)),
             T.condition("share_of_a_away", [abs(each - WEIGHT) for each in noted.first]),
             T.condition("share_of_b_away", [abs(each - (1.0 - WEIGHT)) for each in noted.second]),
-            T.condition("a_minus_b_where", leads(longer), longer=LONGER),
-        ),
-        sentence=_sentence(by_weight[WEIGHT], longer, by_width),
+            T.condition("a_minus_b_where", differences(longer.first, longer.second), longer=LONGER),
+        ],
         panels=_panels(by_weight, by_width),
-    )
-
-
-def _sentence(noted: Mixed, longer: Mixed, by_width: dict[int, Mixed]) -> Text:
-    a, b = mean(noted.first), mean(noted.second)
-    narrow, wide = (mean(by_width[width].second) for width in (WIDTH, WIDTHS[-1]))
-    return T(
-        "sentence",
-        a=a,
-        b=b,
+        noted=noted.means,
         longer=LONGER,
-        first=mean(longer.first),
-        second=mean(longer.second),
+        stretched=longer.means,
         words=WORDS,
-        narrow=narrow,
+        narrow=by_width[WIDTH].means[1],
         width=WIDTH,
-        wide=wide,
+        wide=by_width[WIDTHS[-1]].means[1],
         widths_last=WIDTHS[-1],
     )
 
 
-def _panels(by_weight: dict[float, Mixed], by_width: dict[int, Mixed]) -> tuple[Chart, ...]:
-    weights = [float(weight) for weight in by_weight]
+def _panels(by_weight: dict[float, Mixed], by_width: dict[int, Mixed]) -> list[Chart]:
     a, b = T("a"), T("b")
-    return (
+    return [
         T.chart(
-            (
-                Series(a, [(w, mean(m.first)) for w, m in by_weight.items()]),
-                Series(b, [(w, mean(m.second)) for w, m in by_weight.items()]),
-                Series(T("a_as_the_note"), [(w, w) for w in weights]),
-                Series(T("b_as_the_note"), [(w, 1 - w) for w in weights]),
-            ),
+            [
+                Series(a, [(w, each.means[0]) for w, each in by_weight.items()]),
+                Series(b, [(w, each.means[1]) for w, each in by_weight.items()]),
+                Series(T("a_as_the_note"), [(w, w) for w in WEIGHTS]),
+                Series(T("b_as_the_note"), [(w, 1 - w) for w in WEIGHTS]),
+            ],
             least=0.0,
             most=1.0,
         ),
-        Chart(
-            T("chart_title_2"),
-            T("chart_x_2"),
-            T("chart_y_2", words=WORDS),
-            (
-                Series(a, [(float(w), mean(m.first)) for w, m in by_width.items()]),
-                Series(
-                    T("b_among_the_best"),
-                    [(float(w), mean(m.second)) for w, m in by_width.items()],
-                ),
-            ),
+        T.chart(
+            [
+                Series(name, [(float(w), each.means[at]) for w, each in by_width.items()])
+                for at, name in enumerate((a, T("b_among_the_best")))
+            ],
+            "_2",
+            y=T("chart_y_2", words=WORDS),
             log_x=True,
             least=0.0,
             most=1.05,
         ),
-    )
+    ]

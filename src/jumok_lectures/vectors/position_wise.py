@@ -14,6 +14,7 @@ function: Minsky and Papert 1969.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -26,9 +27,10 @@ from jumok.layers.dropout import Dropout
 from jumok.layers.feedforward import ACTIVATIONS
 from jumok.parts import builder_of
 from jumok.shapes import States, Tensor
-from jumok_lectures.findings import Bars, Findings, Setting
+from jumok_lectures.findings import Findings, Setting
+from jumok_lectures.fitting import fit
 from jumok_lectures.judging import differences, mean
-from jumok_lectures.text import Text
+from jumok_lectures.text import same
 from jumok_lectures.texts import Texts
 
 T = Texts("position-wise")
@@ -36,7 +38,7 @@ T = Texts("position-wise")
 DIM, HIDDEN, HEADS, LENGTH, BATCH = 32, 64, 4, 10, 16
 KINDS = ("plain", "gated")
 RATE, TRAINED_BATCH, TESTED = 5e-3, 64, 500
-NOTHING, SOMETHING = 1e-6, 0.01  # relative; float32 rounds at about 1e-7
+SOMETHING = 0.01  # relative
 VARIANTS = {  # with a ReLU; with self-attention
     "alone": (True, False),
     "alone, linear": (False, False),
@@ -122,114 +124,68 @@ def solved(relu: bool, attends: bool, seed: int, steps: int) -> float:
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
     block = ComparingBlock(relu, attends)
-    optimizer = torch.optim.Adam(block.parameters(), lr=RATE)
 
     def draw(count: int) -> tuple[Tensor, Tensor]:
         bits = torch.randint(2, (count, LENGTH, 2), generator=generator)
         return 2.0 * bits - 1.0, (bits[..., 0] == bits[..., 1]).float()
 
-    for _ in range(steps):
-        features, equal = draw(TRAINED_BATCH)
-        loss = nn.functional.binary_cross_entropy_with_logits(block(features), equal)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+    def loss(count: int = TRAINED_BATCH) -> Tensor:
+        features, equal = draw(count)
+        return nn.functional.binary_cross_entropy_with_logits(block(features), equal)
+
+    fit(block.parameters(), loss, steps, RATE, falling=False)
     with torch.no_grad():
-        features, equal = draw(TESTED)
-        loss = nn.functional.binary_cross_entropy_with_logits(block(features), equal)
-        return 1.0 - float(loss) / math.log(2.0)
+        return 1.0 - float(loss(TESTED)) / math.log(2.0)
 
 
 def run(setting: Setting, steps: int = 400) -> Findings:
     """Every layer, and the block with and without its nonlinearity."""
-    found: dict[str, list[tuple[float, float, float]]] = {}
+    seeds: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
     for seed in setting.seeds:
         for name, layer in layers(seed).items():
-            found.setdefault(name, []).append(reach(layer, seed))
-    reached = {
-        name: Reached(*(list(each) for each in zip(*seeds, strict=True)))
-        for name, seeds in found.items()
-    }
+            seeds[name].append(reach(layer, seed))
+    reached = {name: Reached(*map(list, zip(*each, strict=True))) for name, each in seeds.items()}
     setting.say("training: with and without the ReLU")
     right = {
         name: [solved(*kind, seed, steps) for seed in setting.seeds]
         for name, kind in VARIANTS.items()
     }
-    return report(reached, right)
-
-
-def report(reached: dict[str, Reached], right: dict[str, list[float]]) -> Findings:
-    """A row for each layer."""
     own = [each for name, each in reached.items() if name != "self-attention"]
-    control = reached["self-attention"]
-    return Findings(
-        columns=T.columns,
+    control = reached["self-attention"].others
+
+    def over_layers(edge: Callable[[tuple[float, ...]], float], of: str) -> list[float]:
+        """The least or the largest of all layers, one number a seed."""
+        return [edge(each) for each in zip(*(vars(layer)[of] for layer in own), strict=True)]
+
+    others, least = over_layers(max, "others"), over_layers(min, "own")
+    alone, linear = right["alone"], right["alone, linear"]
+    block, attending = right["block"], right["block, linear"]
+    return T.findings(
         rows=[
             [name, mean(each.own), max(each.others), max(each.permuted)]
             for name, each in reached.items()
         ],
-        figures={
-            "layers": {name: vars(each) for name, each in reached.items()},
-            "learned": right,
-        },
-        conditions=(
-            T.condition(
-                "change_of_the_other",
-                [max(seeds) for seeds in zip(*(each.others for each in own), strict=True)],
-                bound=NOTHING,
+        figures={"layers": {name: vars(each) for name, each in reached.items()}, "learned": right},
+        conditions=[
+            T.condition("change_of_the_other", others),
+            T.condition("permuted_words_outputs_not", over_layers(max, "permuted")),
+            T.condition("change_of_the_word", least, bound=SOMETHING),
+            T.condition("control_other_outputs_in", control, bound=SOMETHING),
+            T.condition("learned_by_a_feed", alone),
+            T.condition("the_same_minus_without", differences(alone, linear)),
+            T.condition("with_self_attention_minus", differences(block, attending)),
+        ],
+        panels=[
+            T.bars([(same(name), max(each.others)) for name, each in reached.items()], form=".2g"),
+            T.bars(
+                [(NAMES[name], mean(values)) for name, values in right.items()], "_2", form=".0%"
             ),
-            T.condition(
-                "permuted_words_outputs_not",
-                [max(seeds) for seeds in zip(*(each.permuted for each in own), strict=True)],
-                bound=NOTHING,
-            ),
-            T.condition(
-                "change_of_the_word",
-                [min(seeds) for seeds in zip(*(each.own for each in own), strict=True)],
-                bound=SOMETHING,
-            ),
-            T.condition("control_other_outputs_in", control.others, bound=SOMETHING),
-            T.condition("learned_by_a_feed", right["alone"]),
-            T.condition(
-                "the_same_minus_without", differences(right["alone"], right["alone, linear"])
-            ),
-            T.condition(
-                "with_self_attention_minus", differences(right["block"], right["block, linear"])
-            ),
-        ),
-        sentence=_sentence(reached, right),
-        panels=(
-            Bars(
-                T("bars_title"),
-                T("bars_x"),
-                [(Text(name, name), max(each.others)) for name, each in reached.items()],
-                form=".2g",
-            ),
-            Bars(
-                T("bars_title_2"),
-                T("bars_x_2"),
-                [(NAMES[name], mean(seeds)) for name, seeds in right.items()],
-                form=".0%",
-            ),
-        ),
-    )
-
-
-def _sentence(reached: dict[str, Reached], right: dict[str, list[float]]) -> Text:
-    own = [each for name, each in reached.items() if name != "self-attention"]
-    others = max(max(each.others) for each in own)
-    least = min(min(each.own) for each in own)
-    control = mean(reached["self-attention"].others)
-    alone, linear, attending = (
-        mean(right[name]) for name in ("alone", "alone, linear", "block, linear")
-    )
-    return T(
-        "sentence",
+        ],
         own=len(own),
-        least=least,
-        others=others,
-        control=control,
-        alone=alone,
-        linear=abs(linear),
-        attending=attending,
+        least=min(least),
+        others=max(others),
+        control=mean(control),
+        alone=mean(alone),
+        linear=abs(mean(linear)),
+        attending=mean(attending),
     )

@@ -13,15 +13,15 @@ def word_vectors(
     return vectors / vectors.norm(dim=-1, keepdim=True)
 
 
-def read_back(found: Float[Tensor, "sample inner"], wanted: Float[Tensor, "sample dim"]) -> float:
-    """How much of `wanted` the best linear map reads out of `found`: R², of unseen samples.
+def read_back(mixed: Float[Tensor, "sample inner"], wanted: Float[Tensor, "sample dim"]) -> float:
+    """How much of `wanted` the best linear map reads out of `mixed`: R², of unseen samples.
 
     The map is fitted by least squares on the first half and judged on the second one; 1: all of
     it, 0: no better than the mean.
     """
-    half = len(found) // 2
-    matrix = torch.linalg.lstsq(found[:half], wanted[:half]).solution
-    missed = wanted[half:] - found[half:] @ matrix
+    half = len(mixed) // 2
+    matrix = torch.linalg.lstsq(mixed[:half], wanted[:half]).solution
+    missed = wanted[half:] - mixed[half:] @ matrix
     spread = wanted[half:] - wanted[:half].mean(0)
     return 1.0 - float(missed.square().sum() / spread.square().sum())
 

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 import torch
 
 from jumok.shapes import Float, Tensor
-from jumok_lectures.findings import Chart, Findings, Series, Setting
-from jumok_lectures.text import Text
+from jumok_lectures.findings import Findings, Series, Setting
 from jumok_lectures.texts import Texts
 
 T = Texts("rotation")
@@ -87,11 +86,11 @@ def fitted(code: Codes, shift: int) -> Float[Tensor, "dim dim"]:
     """
     before, after = code[: SEEN - shift], code[shift:SEEN]
     gram, one = before.T @ before, torch.eye(code.shape[1], dtype=code.dtype)
-    found = [
+    matrices = [
         (torch.linalg.pinv(gram + ridge * one, hermitian=True) @ (before.T @ after)).T
         for ridge in RIDGES
     ]
-    return min(found, key=lambda matrix: float(errors(code, matrix, shift)[SEEN:].mean()))
+    return min(matrices, key=lambda matrix: float(errors(code, matrix, shift)[SEEN:].mean()))
 
 
 def shifting(kind: str, shift: int) -> Float[Tensor, "dim dim"]:
@@ -104,69 +103,25 @@ def shifting(kind: str, shift: int) -> Float[Tensor, "dim dim"]:
 def measure(kind: str) -> Shifted:
     """With every shift."""
     code = codes(kind)
-    missed, found, drift = [], [], []
+    missed, nearest, drift = [], [], []
     size = float(code.square().sum(-1).mean())
     for shift in SHIFTS:
         matrix = shifting(kind, shift)
         later = code[SEEN:-shift] @ matrix.T
         missed.append(float(errors(code, matrix, shift)[SEEN:].mean()))
-        nearest = torch.cdist(later, code).argmin(-1)
-        right = nearest == torch.arange(SEEN + shift, LENGTH)
-        found.append(float(right.double().mean()))
+        right = torch.cdist(later, code).argmin(-1) == torch.arange(SEEN + shift, LENGTH)
+        nearest.append(float(right.double().mean()))
         drift.append(float((code[:-shift] * code[shift:]).sum(-1).std()) / size)
-    return Shifted(missed, found, drift, float(code.abs().max()))
+    return Shifted(missed, nearest, drift, float(code.abs().max()))
 
 
 def run(setting: Setting) -> Findings:
     """Nothing here is left to chance: the seeds are not used."""
     setting.say("position codes")
-    both = codes("both")
-    exact = max(float(errors(both, shifting("both", shift), shift).max()) for shift in SHIFTS)
-    return report(exact, {kind: measure(kind) for kind in NAMES})
-
-
-def report(exact: float, found: dict[str, Shifted]) -> Findings:
-    """A row for each code and shift."""
-    both, sines = found["both"], found["sines"]
-    return Findings(
-        columns=T.columns,
-        rows=[
-            [NAMES[kind], shift, missed, share, drift, each.largest]
-            for kind, each in found.items()
-            for shift, missed, share, drift in zip(
-                SHIFTS, each.missed, each.found, each.drift, strict=True
-            )
-        ],
-        figures={
-            "shifts": list(SHIFTS),
-            "rotation_error": exact,
-            **{kind: vars(each) for kind, each in found.items()},
-        },
-        conditions=(
-            T.condition("sin_and_cos_the", [exact]),
-            T.condition("sin_alone_the_best", [min(sines.missed)]),
-            T.condition("sin_and_cos_pe", [max(both.drift)]),
-            T.condition("sin_alone_pe_p", [min(sines.drift)]),
-            T.condition("sin_and_cos_the_2", [both.largest]),
-        ),
-        sentence=_sentence(exact, found["both"], found["sines"]),
-        panels=_panels(),
-    )
-
-
-def _sentence(exact: float, both: Shifted, sines: Shifted) -> Text:
-    return T(
-        "sentence",
-        exact=exact,
-        found=min(both.found),
-        missed=min(sines.missed),
-        max_found=max(sines.found),
-        drift=min(sines.drift),
-        max_drift=max(both.drift),
-    )
-
-
-def _panels() -> tuple[Chart, ...]:
+    shifted = {kind: measure(kind) for kind in NAMES}
+    both, sines = shifted["both"], shifted["sines"]
+    code = codes("both")
+    exact = max(float(errors(code, rotation(k, WIDTH // 2), k).max()) for k in SHIFTS)
     missed, products = [], []
     for kind in ("both", "sines"):
         code = codes(kind)
@@ -174,19 +129,36 @@ def _panels() -> tuple[Chart, ...]:
         dots = (code[:-SHOWN] * code[SHOWN:]).sum(-1) / float(code.square().sum(-1).mean())
         missed.append(Series(NAMES[kind], [(float(p), float(e)) for p, e in enumerate(error)]))
         products.append(Series(NAMES[kind], [(float(p), float(d)) for p, d in enumerate(dots)]))
-    place = T("place")
-    return (
-        Chart(
-            T("chart_title", shown=SHOWN, seen=SEEN),
-            place,
-            T("chart_y"),
-            missed,
-            log_y=True,
-        ),
-        Chart(
-            T("chart_title_2", shown=SHOWN),
-            place,
-            T("chart_y_2"),
-            products,
-        ),
+    return T.findings(
+        rows=[
+            [NAMES[kind], shift, error, share, drift, each.largest]
+            for kind, each in shifted.items()
+            for shift, error, share, drift in zip(
+                SHIFTS, each.missed, each.found, each.drift, strict=True
+            )
+        ],
+        figures={
+            "shifts": list(SHIFTS),
+            "rotation_error": exact,
+            **{kind: vars(each) for kind, each in shifted.items()},
+        },
+        conditions=[
+            T.condition("sin_and_cos_the", [exact]),
+            T.condition("sin_alone_the_best", [min(sines.missed)]),
+            T.condition("sin_and_cos_pe", [max(both.drift)]),
+            T.condition("sin_alone_pe_p", [min(sines.drift)]),
+            T.condition("sin_and_cos_the_2", [both.largest]),
+        ],
+        panels=[
+            T.chart(
+                missed, title=T("chart_title", shown=SHOWN, seen=SEEN), x=T("place"), log_y=True
+            ),
+            T.chart(products, "_2", title=T("chart_title_2", shown=SHOWN), x=T("place")),
+        ],
+        exact=exact,
+        found=min(both.found),
+        missed=min(sines.missed),
+        max_found=max(sines.found),
+        drift=min(sines.drift),
+        max_drift=max(both.drift),
     )

@@ -13,15 +13,17 @@ Source: lecture 003; the identity: elementary.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch.nn.functional import one_hot
 
 from jumok.shapes import Float, Int, Tensor
-from jumok_lectures.findings import Chart, Findings, Series, Setting, TableCell
+from jumok_lectures.findings import Findings, Series, Setting
+from jumok_lectures.fitting import fit
 from jumok_lectures.judging import mean
-from jumok_lectures.text import Text
+from jumok_lectures.text import joined
 from jumok_lectures.texts import Texts
 from jumok_lectures.vectors.reading import word_vectors
 
@@ -134,25 +136,23 @@ def teach(kind: str, seed: int, steps: int) -> tuple[float, float, float, float]
     task = PartnerTask.of(kind, generator)
     matrices = torch.randn(2, DIM, DIM, generator=generator) / math.sqrt(DIM)
     matrices.requires_grad_()
-    optimizer = torch.optim.Adam([matrices], lr=RATE)
 
     def scores(asks: Tensor, sentence: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         query, key = task.vectors[asks] @ matrices[0], task.vectors[sentence] @ matrices[1]
         return query, key, (key @ query[:, :, None])[..., 0] / math.sqrt(DIM)
 
-    for _ in range(steps):
+    def loss() -> Tensor:
         asks, sentence, place = task.draw(BATCH, generator)
         labels = torch.randint(LABELS, (BATCH, LENGTH), generator=generator)
         weights = scores(asks, sentence)[2].softmax(-1)
         told = (weights[:, None] @ one_hot(labels, LABELS).float())[:, 0]
         wanted = labels.gather(1, place[:, None])[:, 0]
-        loss = -told[torch.arange(BATCH), wanted].clamp(min=1e-9).log().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        return -told[torch.arange(BATCH), wanted].clamp(min=1e-9).log().mean()
+
+    fit([matrices], loss, steps, RATE, falling=False)
     with torch.no_grad():
         asks, sentence, place = task.draw(TESTED, generator)
-        query, key, found = scores(asks, sentence)
+        query, key, products = scores(asks, sentence)
         word, others = task.vectors[asks], task.vectors[sentence]
         raw = ((others @ word[:, :, None])[..., 0] / math.sqrt(DIM)).softmax(-1)
         alike = torch.cosine_similarity(others, word[:, None], dim=-1)
@@ -160,116 +160,87 @@ def teach(kind: str, seed: int, steps: int) -> tuple[float, float, float, float]
         at = place[:, None]
         return (
             float(raw.gather(1, at).mean()),
-            float(found.softmax(-1).gather(1, at).mean()),
-            rank_correlation(found, alike),
-            rank_correlation(found, matched),
+            float(products.softmax(-1).gather(1, at).mean()),
+            rank_correlation(products, alike),
+            rank_correlation(products, matched),
         )
 
 
 def run(setting: Setting, steps: int = 400) -> Findings:
     """Lengths first, then partners."""
-    lengths = {}
-    for spread in SPREADS:
-        found = [compare(spread, seed) for seed in setting.seeds]
-        lengths[spread] = Compared(*(list(each) for each in zip(*found, strict=True)))
+    lengths = {
+        spread: Compared(*_by_measure([compare(spread, seed) for seed in setting.seeds]))
+        for spread in SPREADS
+    }
     taught = {}
-    for kind, told in PARTNERS.items():
-        setting.say(f"training: {told.en}")
-        made = [teach(kind, seed, steps) for seed in setting.seeds]
-        taught[kind] = Taught(*(list(each) for each in zip(*made, strict=True)))
+    for kind, name in PARTNERS.items():
+        setting.say(f"training: {name.en}")
+        taught[kind] = Taught(*_by_measure([teach(kind, seed, steps) for seed in setting.seeds]))
     return report(lengths, taught)
 
 
 def report(lengths: dict[float, Compared], taught: dict[str, Taught]) -> Findings:
     """A row for each spread of lengths and for each partner."""
-    rows: list[list[TableCell]] = [
-        [
-            T("lengths_spread_by_e", spread=spread),
-            mean(each.order),
-            mean(each.nearest),
-            *(None, None, None, None),
-        ]
-        for spread, each in lengths.items()
-    ]
-    rows += [
-        [
-            T("partner_kind", kind=PARTNERS[kind]),
-            *(None, None),
-            mean(each.raw),
-            mean(each.trained),
-            mean(each.words),
-            mean(each.keys),
-        ]
+    places = list(enumerate(taught))
+    means = {
+        kind: {name: mean(values) for name, values in vars(each).items()}
         for kind, each in taught.items()
-    ]
-    equal, unequal = mean(lengths[0.0].nearest), mean(lengths[UNEQUAL].nearest)
-    far, opposite = taught["unrelated"], taught["opposite"]
-    return Findings(
-        columns=T.columns,
-        rows=rows,
+    }
+    numbered = joined(T("numbered", place=place, name=PARTNERS[kind]) for place, kind in places)
+    return T.findings(
+        rows=[
+            *(
+                [
+                    T("lengths_spread_by_e", spread=spread),
+                    *(mean(each.order), mean(each.nearest)),
+                    *(None, None, None, None),
+                ]
+                for spread, each in lengths.items()
+            ),
+            *(
+                [T("partner_kind", kind=PARTNERS[kind]), None, None, *means[kind].values()]
+                for kind in taught
+            ),
+        ],
         figures={
             "lengths": {str(spread): vars(each) for spread, each in lengths.items()},
             "taught": {kind: vars(each) for kind, each in taught.items()},
             "note": {"[2, 3]·[4, 5]": 2 * 4 + 3 * 5, "[2, 3]·[-5, 2]": 2 * -5 + 3 * 2},
         },
-        conditions=(
+        conditions=[
             T.condition("keys_of_one_length", lengths[0.0].order),
             T.condition("keys_of_unequal_lengths", lengths[UNEQUAL].nearest),
             T.condition("trained_weight_on_the", taught["unrelated"].trained),
             T.condition("unrelated_partner_order_of", taught["unrelated"].words),
             T.condition("unrelated_partner_order_of_2", taught["unrelated"].keys),
-        ),
-        sentence=T(
-            "sentence",
-            equal=equal,
-            unequal=UNEQUAL,
-            unequal_2=unequal,
-            trained=mean(far.trained),
-            mean_trained=mean(opposite.trained),
-            raw=mean(far.raw),
-            mean_raw=mean(opposite.raw),
-            keys=mean(far.keys),
-            words=mean(far.words),
-            mean_words=mean(opposite.words),
-        ),
-        panels=_panels(lengths, taught),
+        ],
+        panels=[
+            T.chart(
+                [
+                    Series(name, [(at, mean(vars(each)[of])) for at, each in lengths.items()])
+                    for of, name in T.named("compared").items()
+                ],
+                least=0.0,
+                most=1.05,
+            ),
+            T.chart(
+                [
+                    Series(name, [(float(place), means[kind][of]) for place, kind in places])
+                    for of, name in T.named("weights").items()
+                ],
+                "_2",
+                x=numbered,
+                least=0.0,
+                most=1.05,
+            ),
+        ],
+        equal=mean(lengths[0.0].nearest),
+        spread=UNEQUAL,
+        unequal=mean(lengths[UNEQUAL].nearest),
+        means=means,
     )
 
 
-def _panels(lengths: dict[float, Compared], taught: dict[str, Taught]) -> tuple[Chart, ...]:
-    places = {kind: float(place) for place, kind in enumerate(taught)}
-    names = ", ".join(f"{place:.0f} {PARTNERS[kind].en}" for kind, place in places.items())
-    korean = ", ".join(f"{place:.0f} {PARTNERS[kind].ko}" for kind, place in places.items())
-    return (
-        T.chart(
-            (
-                Series(
-                    T("nearest_has_the_largest"),
-                    [(spread, mean(each.nearest)) for spread, each in lengths.items()],
-                ),
-                Series(
-                    T("rank_correlation"),
-                    [(spread, mean(each.order)) for spread, each in lengths.items()],
-                ),
-            ),
-            least=0.0,
-            most=1.05,
-        ),
-        Chart(
-            T("chart_title_2"),
-            Text(names, korean),
-            T("chart_y_2"),
-            (
-                Series(
-                    T("x_x_no_matrices"),
-                    [(places[kind], mean(each.raw)) for kind, each in taught.items()],
-                ),
-                Series(
-                    T("w_q_and_w"),
-                    [(places[kind], mean(each.trained)) for kind, each in taught.items()],
-                ),
-            ),
-            least=0.0,
-            most=1.05,
-        ),
-    )
+def _by_measure(seeds: Sequence[tuple[float, ...]]) -> list[list[float]]:
+    """What each seed gave, measure by measure."""
+    return [list(each) for each in zip(*seeds, strict=True)]

@@ -20,16 +20,14 @@ All = Annotated[bool, typer.Option("--all", help="Run every lab.")]
 Full = Annotated[bool, typer.Option("--full", help="Run the long form.")]
 Folder = Annotated[Path, typer.Option(help="Output folder of plots and results.")]
 Page = Annotated[
-    Path | None,
-    typer.Option(help="Write a Markdown page of all labs with results in --folder."),
+    Path | None, typer.Option(help="Write a Markdown page of all labs with results in --folder.")
 ]
 Lang = Annotated[
     Literal["en", "ko"], typer.Option(help="Language of the output.", envvar="JUMOK_LANG")
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**31, help="The first seed.")]
 Seeds = Annotated[
-    int,
-    typer.Option(min=1, max=100, help="Number of seeds; one alone gives no intervals."),
+    int, typer.Option(min=1, max=100, help="Number of seeds; one alone gives no intervals.")
 ]
 Encoder = Annotated[
     Path | None,

@@ -25,12 +25,7 @@ NOTE, FIGURE = T("the_note"), T("in_a_figure")
 COMPUTED = T("computed")
 AGREES, DIFFERS = T("agrees"), T("differs")
 ROW = T("row")
-HEADINGS = (
-    T("attends_to"),
-    T("q_k"),
-    T("score"),
-    T("softmax"),
-)
+HEADINGS = (T("attends_to"), T("q_k"), T("score"), T("softmax"))
 SUMMARY = T("summary")
 USE = T("use")
 
@@ -116,10 +111,10 @@ def _print_example(example: "WorkedExample", lang: Language) -> None:
         screen.print(f"  {step.said.of(lang)}", soft_wrap=True)
         for line in _compared(step, lang):
             screen.print(f"    {line}", soft_wrap=True)
-    found = example.explained
-    if found is not None:
-        screen.print(f"\n{ROW.of(lang).format(found.query)}")
-        screen.print(_table(found, lang))
+    row = example.explained
+    if row is not None:
+        screen.print(f"\n{ROW.of(lang).format(row.query)}")
+        screen.print(_table(row, lang))
     screen.print()
 
 
@@ -145,14 +140,14 @@ def _written(number: float) -> str:
     return f"{number:g}" if number.is_integer() else f"{number:.4f}"
 
 
-def _table(found: "ExplainedRow", lang: Language) -> Table:
+def _table(row: "ExplainedRow", lang: Language) -> Table:
     table = Table(box=None)
-    additive = found.site.energy is not None
+    additive = row.site.energy is not None
     for heading in HEADINGS:
         name = "v·tanh(q+k)" if additive and heading.en == "q·k" else heading.of(lang)
         table.add_column(name, justify="left" if heading is HEADINGS[0] else "right")
     table.add_column("")
-    for look in found.looks:
+    for look in row.looks:
         hidden = look.score == float("-inf")
         score = "-∞" if hidden else f"{look.score:.4f}"
         weight = f"{look.weight:.4f}"

@@ -33,14 +33,14 @@ def worked(wanted: str) -> list[WorkedExample]:
             got=wanted,
             do="`jumok explain --lecture` lists the worked examples",
         )
-    found = WORKED[number]()
+    examples = WORKED[number]()
     if not line:
-        return found
-    chosen = [each for each in found if str(each.quote.line) == line]
+        return examples
+    chosen = [each for each in examples if str(each.quote.line) == line]
     if not chosen:
         raise ConfigError(
             f"no worked example of note {number} begins at this line.",
-            expected=", ".join(each.quote.place for each in found),
+            expected=", ".join(each.quote.place for each in examples),
             got=wanted,
             do="`jumok explain --lecture` lists the worked examples",
         )

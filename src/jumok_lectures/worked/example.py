@@ -115,7 +115,7 @@ def vectors(*rows: Sequence[float]) -> Float[Tensor, "1 length dim"]:
     return torch.tensor([[list(row) for row in rows]])
 
 
-def filled(layer: nn.Linear, matrix: Sequence[Sequence[float]]) -> None:
+def set_matrix(layer: nn.Linear, matrix: Sequence[Sequence[float]]) -> None:
     """Makes the layer multiply by `matrix` from the right, as the notes write x W."""
     with torch.no_grad():
         layer.weight.copy_(torch.tensor([list(row) for row in matrix]).T)

@@ -15,8 +15,8 @@ from jumok_lectures.worked.example import (
     WorkedExample,
     WorkedStep,
     explained,
-    filled,
     numbers,
+    set_matrix,
     traced,
     vectors,
 )
@@ -55,18 +55,9 @@ def one_for_four() -> WorkedExample:
         T("one_for_four_title"),
         T("one_for_four_given", sure=SURE),
         (
-            WorkedStep(
-                T.quote("21"),
-                same(f"il: {numbers(matrix[0])}"),
-            ),
-            WorkedStep(
-                table,
-                T("said_table", matrix_3=numbers(matrix[3])),
-            ),
-            WorkedStep(
-                table,
-                T("said_table_2", rows=numbers(rows)),
-            ),
+            WorkedStep(T.quote("21"), same(f"il: {numbers(matrix[0])}")),
+            WorkedStep(table, T("said_table", matrix_3=numbers(matrix[3]))),
+            WorkedStep(table, T("said_table_2", rows=numbers(rows))),
         ),
         trace,
         row=3,
@@ -91,18 +82,9 @@ def raw_output() -> WorkedExample:
         T("raw_output_given"),
         (
             WorkedStep(T.quote("62b"), same(f"x3·xj = {products}")),
-            WorkedStep(
-                T.quote("63"),
-                same(f"softmax: {weights}"),
-            ),
-            WorkedStep(
-                T.quote("65"),
-                same(f"y3 = {sums} = {numbers(output[2])}"),
-            ),
-            WorkedStep(
-                T.quote("75"),
-                T("said_75"),
-            ),
+            WorkedStep(T.quote("63"), same(f"softmax: {weights}")),
+            WorkedStep(T.quote("65"), same(f"y3 = {sums} = {numbers(output[2])}")),
+            WorkedStep(T.quote("75"), T("said_75")),
         ),
         trace,
         row=2,
@@ -136,14 +118,10 @@ def all_at_once() -> WorkedExample:
                 same(f"N x d = {words.shape[1]} x {words.shape[2]}: {grid(words[0])}"),
             ),
             WorkedStep(
-                T.quote("159"),
-                same(f"Q = {grid(query)}; K = {grid(key)}; V = {grid(value)}"),
+                T.quote("159"), same(f"Q = {grid(query)}; K = {grid(key)}; V = {grid(value)}")
             ),
             WorkedStep(T.quote("163"), same(f"Q K^T = {grid(products)}")),
-            WorkedStep(
-                T.quote("182"),
-                same(f"i < j: {grid(hidden)}"),
-            ),
+            WorkedStep(T.quote("182"), same(f"i < j: {grid(hidden)}")),
             WorkedStep(
                 T.quote("174"),
                 T("said_174", whole=", ".join(numbers(row) for row in whole), off=off),
@@ -155,9 +133,9 @@ def all_at_once() -> WorkedExample:
 def chosen_layer() -> SelfAttention:
     """With W_Q, W_K and W_V as chosen."""
     layer = SelfAttention(2, 2, 2)
-    filled(layer.query, W_QUERY)
-    filled(layer.general.key, W_KEY)
-    filled(layer.general.value, W_VALUE)
+    set_matrix(layer.query, W_QUERY)
+    set_matrix(layer.general.key, W_KEY)
+    set_matrix(layer.general.value, W_VALUE)
     return layer
 
 
@@ -198,17 +176,10 @@ def third_output() -> WorkedExample:
                 ),
             ),
             WorkedStep(
-                T.quote("63b"),
-                T("said_63", weights=numbers(weights), sum=float(weights.sum())),
+                T.quote("63b"), T("said_63", weights=numbers(weights), sum=float(weights.sum()))
             ),
-            WorkedStep(
-                T.quote("98b"),
-                same(f"y3 = {alphas} = {numbers(output[2])}"),
-            ),
-            WorkedStep(
-                T.quote("190"),
-                T("said_190", first=first),
-            ),
+            WorkedStep(T.quote("98b"), same(f"y3 = {alphas} = {numbers(output[2])}")),
+            WorkedStep(T.quote("190"), T("said_190", first=first)),
         ),
         trace,
         row=2,
@@ -238,10 +209,7 @@ def overflow() -> WorkedExample:
                 float(powers[1]),
                 Noted("inf", math.inf, 0.0),
             ),
-            WorkedStep(
-                T.quote("121b"),
-                T("said_121", kept=numbers(kept)),
-            ),
+            WorkedStep(T.quote("121b"), T("said_121", kept=numbers(kept))),
         ),
     )
 

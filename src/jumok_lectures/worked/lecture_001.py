@@ -15,8 +15,8 @@ from jumok_lectures.worked.example import (
     WorkedExample,
     WorkedStep,
     explained,
-    filled,
     numbers,
+    set_matrix,
     traced,
     vectors,
 )
@@ -81,9 +81,9 @@ def it_and_itself() -> WorkedExample:
     """Without W_Q and W_K "it" attends most to itself; with them it need not, and heads differ."""
     words, names = vectors(*THREE.values()), tuple(THREE)
     raw, head = RawAttention(DotScore()), SelfAttention(3, 3, 3)
-    filled(head.query, TO_ANIMAL)
-    filled(head.general.key, torch.eye(3).tolist())
-    filled(head.general.value, torch.eye(3).tolist())
+    set_matrix(head.query, TO_ANIMAL)
+    set_matrix(head.general.key, torch.eye(3).tolist())
+    set_matrix(head.general.value, torch.eye(3).tolist())
     trace, _ = traced(raw, lambda: raw(words, words), "001:266", names)
     other, _ = traced(head, lambda: head(words), "001:268", names)
     own, chosen = explained(trace, 2).looks, explained(other, 2).looks
@@ -94,14 +94,8 @@ def it_and_itself() -> WorkedExample:
         T("it_and_itself_title"),
         T("it_and_itself_given"),
         (
-            WorkedStep(
-                ITSELF,
-                T("said_itself", first=first),
-            ),
-            WorkedStep(
-                T.quote("268"),
-                T("said_268", second=second),
-            ),
+            WorkedStep(ITSELF, T("said_itself", first=first)),
+            WorkedStep(T.quote("268"), T("said_268", second=second)),
         ),
         trace,
         row=2,
@@ -110,7 +104,7 @@ def it_and_itself() -> WorkedExample:
 
 def numbered() -> WorkedExample:
     """1, 2, 3, 4."""
-    found = IndexPositions()(1, len(SENTENCE))[:, 0].tolist()
+    indexes = IndexPositions()(1, len(SENTENCE))[:, 0].tolist()
     far = IndexPositions()(1, 512)[-1].item()
     steps = tuple(
         WorkedStep(
@@ -119,14 +113,11 @@ def numbered() -> WorkedExample:
             number,
             Noted(f"{word}: {place}", float(place), 0.0),
         )
-        for place, (word, number) in enumerate(zip(SENTENCE, found, strict=True), start=1)
+        for place, (word, number) in enumerate(zip(SENTENCE, indexes, strict=True), start=1)
     )
     grows = T("grows", far=far)
     return WorkedExample(
-        NUMBERS,
-        T("numbered_title"),
-        T("numbered_given"),
-        (*steps, WorkedStep(NUMBERS, grows)),
+        NUMBERS, T("numbered_title"), T("numbered_given"), (*steps, WorkedStep(NUMBERS, grows))
     )
 
 
@@ -146,18 +137,11 @@ def divided() -> WorkedExample:
         T("divided_title"),
         T("divided_given"),
         (
+            WorkedStep(FRACTIONS, T("said_fractions", sixth=sixth)),
             WorkedStep(
-                FRACTIONS,
-                T("said_fractions", sixth=sixth),
+                FRACTIONS, T("said_fractions_2", short=numbers(short), longer=numbers(longer))
             ),
-            WorkedStep(
-                FRACTIONS,
-                T("said_fractions_2", short=numbers(short), longer=numbers(longer)),
-            ),
-            WorkedStep(
-                T.quote("84"),
-                T("said_84", sinusoids_1=numbers(sinusoids(4, 4)[1], 5)),
-            ),
+            WorkedStep(T.quote("84"), T("said_84", sinusoids_1=numbers(sinusoids(4, 4)[1], 5))),
         ),
     )
 
@@ -178,10 +162,7 @@ def eleven_keys() -> WorkedExample:
                 float(len(weights)),
                 Noted("11", 11.0, 0.0),
             ),
-            WorkedStep(
-                ELEVEN,
-                T("said_eleven_2", weights=weights),
-            ),
+            WorkedStep(ELEVEN, T("said_eleven_2", weights=weights)),
         ),
     )
 
@@ -190,9 +171,9 @@ def student() -> WorkedExample:
     """softmax(Q K^T / √d_k) V of four words."""
     size = len(SENTENCE)
     layer = SelfAttention(size, size, size)
-    filled(layer.query, W_QUERY)
-    filled(layer.general.key, torch.eye(size).tolist())
-    filled(layer.general.value, torch.eye(size).tolist())
+    set_matrix(layer.query, W_QUERY)
+    set_matrix(layer.general.key, torch.eye(size).tolist())
+    set_matrix(layer.general.value, torch.eye(size).tolist())
     words = torch.eye(size)[None]
     trace, output = traced(layer, lambda: layer(words), "001:192", SENTENCE)
     looks = explained(trace, 2).looks
@@ -202,18 +183,11 @@ def student() -> WorkedExample:
         T("student_title"),
         T("student_given"),
         (
+            WorkedStep(T.quote("204"), same(f"a: q·k / √4 = {scores}")),
             WorkedStep(
-                T.quote("204"),
-                same(f"a: q·k / √4 = {scores}"),
+                T.quote("189"), same(f"a: {numbers(torch.tensor([look.weight for look in looks]))}")
             ),
-            WorkedStep(
-                T.quote("189"),
-                same(f"a: {numbers(torch.tensor([look.weight for look in looks]))}"),
-            ),
-            WorkedStep(
-                T.quote("190"),
-                T("said_190", output_2=numbers(output[2])),
-            ),
+            WorkedStep(T.quote("190"), T("said_190", output_2=numbers(output[2]))),
         ),
         trace,
         row=2,
@@ -223,15 +197,10 @@ def student() -> WorkedExample:
 def small_share() -> WorkedExample:
     """What a weight of 0.001 leaves of a value."""
     scores = torch.tensor([1 - SMALL, SMALL]).log().view(1, 1, 1, 2)
-    found = attend_by_scores(scores, torch.eye(2).view(1, 1, 2, 2))[0][0, 0, 0]
+    mixed = attend_by_scores(scores, torch.eye(2).view(1, 1, 2, 2))[0][0, 0, 0]
     return WorkedExample(
         TINY,
         T("small_share_title"),
         T("small_share_given"),
-        (
-            WorkedStep(
-                TINY,
-                T("said_tiny", found=numbers(found)),
-            ),
-        ),
+        (WorkedStep(TINY, T("said_tiny", found=numbers(mixed))),),
     )

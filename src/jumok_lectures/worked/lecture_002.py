@@ -14,8 +14,8 @@ from jumok_lectures.worked.example import (
     WorkedExample,
     WorkedStep,
     explained,
-    filled,
     numbers,
+    set_matrix,
     traced,
     vectors,
 )
@@ -45,13 +45,13 @@ def examples() -> list[WorkedExample]:
 def thinking() -> WorkedExample:
     """Scores of 14 and 12, shares of 88 and 12 percent, and z1."""
     layer = SelfAttention(2, WIDTH, 2)
-    filled(layer.query, [[1.0] * WIDTH, [0.5] * WIDTH])
-    filled(layer.general.key, [[112 / WIDTH] * WIDTH, [96 / WIDTH] * WIDTH])
-    filled(layer.general.value, [[1.0, 0.0], [0.0, 1.0]])
+    set_matrix(layer.query, [[1.0] * WIDTH, [0.5] * WIDTH])
+    set_matrix(layer.general.key, [[112 / WIDTH] * WIDTH, [96 / WIDTH] * WIDTH])
+    set_matrix(layer.general.value, [[1.0, 0.0], [0.0, 1.0]])
     words = vectors([1.0, 0.0], [0.0, 1.0])
     trace, output = traced(layer, lambda: layer(words), "002:15", ("Thinking", "Machines"))
     itself, other = explained(trace, 0).looks
-    found = output[0]
+    mixture = output[0]
     return WorkedExample(
         T.quote("15"),
         T("thinking_title"),
@@ -72,16 +72,11 @@ def thinking() -> WorkedExample:
             ),
             WorkedStep(
                 SUM,
-                T("said_sum", weight=itself.weight, weight_2=other.weight, found=numbers(found)),
-                float(found[0]),
+                T("said_sum", weight=itself.weight, weight_2=other.weight, found=numbers(mixture)),
+                float(mixture[0]),
                 Noted("0.88", 0.88, 0.005),
             ),
-            WorkedStep(
-                SUM,
-                T("said_sum_2"),
-                float(found[1]),
-                Noted("0.12", 0.12, 0.005),
-            ),
+            WorkedStep(SUM, T("said_sum_2"), float(mixture[1]), Noted("0.12", 0.12, 0.005)),
         ),
         trace,
     )
@@ -103,9 +98,9 @@ def first_cell() -> WorkedExample:
     size = len(SENTENCE)
     layer = SelfAttention(size, size, size)
     scores = torch.tensor(OWN).log() * math.sqrt(size)
-    filled(layer.query, torch.diag(scores).tolist())
-    filled(layer.general.key, torch.eye(size).tolist())
-    filled(layer.general.value, torch.eye(size).tolist())
+    set_matrix(layer.query, torch.diag(scores).tolist())
+    set_matrix(layer.general.key, torch.eye(size).tolist())
+    set_matrix(layer.general.value, torch.eye(size).tolist())
     words = torch.eye(size)[None]
     trace, output = traced(layer, lambda: layer(words), "002:11", SENTENCE)
     matrix = torch.from_numpy(trace.sites[0].weights[0])
@@ -131,14 +126,8 @@ def first_cell() -> WorkedExample:
                 float(rows[(rows - 1).abs().argmax()]),
                 Noted("1", 1.0, 1e-6),
             ),
-            WorkedStep(
-                T.quote("10"),
-                T("said_10", columns=numbers(columns)),
-            ),
-            WorkedStep(
-                T.quote("12"),
-                T("said_12", output_0=numbers(output[0])),
-            ),
+            WorkedStep(T.quote("10"), T("said_10", columns=numbers(columns))),
+            WorkedStep(T.quote("12"), T("said_12", output_0=numbers(output[0]))),
         ),
         trace,
     )

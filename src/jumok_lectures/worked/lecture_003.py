@@ -44,11 +44,7 @@ def products() -> WorkedExample:
     layer = RawAttention(DotScore())
     keys = vectors(NEAR, OTHER)
     trace, _ = traced(
-        layer,
-        lambda: layer(vectors(A), keys),
-        "003:13",
-        ("A[2,3]",),
-        ("B[4,5]", "B[-5,2]"),
+        layer, lambda: layer(vectors(A), keys), "003:13", ("A[2,3]",), ("B[4,5]", "B[-5,2]")
     )
     near, other = explained(trace, 0).looks
     far = DotScore()(vectors(A), vectors(FAR)).item()
@@ -108,13 +104,7 @@ def mixture() -> WorkedExample:
                 Noted("88%", 0.88, 0.005),
             ),
             WorkedStep(MIXED, T("said_mixed_2"), float(mixed[1]), Noted("12%", 0.12, 0.005)),
-            WorkedStep(
-                MIXED,
-                T("said_mixed_3"),
-                share,
-                Noted("88%", 0.88, 0.005),
-                T("why_mixed"),
-            ),
+            WorkedStep(MIXED, T("said_mixed_3"), share, Noted("88%", 0.88, 0.005), T("why_mixed")),
         ),
     )
 
@@ -146,10 +136,7 @@ def four_keys() -> WorkedExample:
                 sum(weights),
                 Noted("1", 1.0, 1e-6),
             ),
-            WorkedStep(
-                T.quote("28"),
-                T("said_28", output_0=numbers(output[0])),
-            ),
+            WorkedStep(T.quote("28"), T("said_28", output_0=numbers(output[0]))),
         ),
         trace,
     )

@@ -41,22 +41,17 @@ def one_size() -> WorkedExample:
     for size in (256, 512, 1024):
         with torch.no_grad():
             layer = RecurrentLayer(GRUCell(1, size), None)
-            found = [layer.last(layer(torch.ones(1, length, 1))).shape[1] for length in LENGTHS]
-        told = ", ".join(str(number) for number in found)
+            shapes = [layer.last(layer(torch.ones(1, length, 1))).shape[1] for length in LENGTHS]
+        told = ", ".join(str(number) for number in shapes)
         steps.append(
             WorkedStep(
                 SIZES,
                 T("said_sizes", lengths=LENGTHS, shapes=told),
-                float(found[-1] if len(set(found)) == 1 else -1),
+                float(shapes[-1] if len(set(shapes)) == 1 else -1),
                 Noted(str(size), float(size), 0.0),
             )
         )
-    return WorkedExample(
-        SIZES,
-        T("one_size_title"),
-        T("one_size_given"),
-        tuple(steps),
-    )
+    return WorkedExample(SIZES, T("one_size_title"), T("one_size_given"), tuple(steps))
 
 
 def additive() -> RawAttention:
@@ -87,14 +82,8 @@ def looking_back() -> WorkedExample:
         (
             WorkedStep(ALIGNED, same(f"e = {energies}")),
             WorkedStep(T.quote("92"), same(f"a = {weights}")),
-            WorkedStep(
-                T.quote("98"),
-                same(f"c = Σ a_i h_i = {numbers(output[0])}"),
-            ),
-            WorkedStep(
-                T.quote("99"),
-                T("said_99", looks=sum(look.weight for look in looks)),
-            ),
+            WorkedStep(T.quote("98"), same(f"c = Σ a_i h_i = {numbers(output[0])}")),
+            WorkedStep(T.quote("99"), T("said_99", looks=sum(look.weight for look in looks))),
         ),
         trace,
     )

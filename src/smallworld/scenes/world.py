@@ -137,7 +137,7 @@ class Background:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A image before it is drawn; all that can be said of it follows from this.
+    """An image before it is drawn; all that can be said of it follows from this.
 
     Attributes:
         layout: how the groups stand to one another; a key of `layout.LAYOUTS`.

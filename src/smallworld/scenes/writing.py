@@ -2,9 +2,9 @@
 
 A split's folder holds
 
-- `images.zip`: PNG files, stored as they are (not packed twice); 000000.png, 000001.png, ...; -
-  `captions.en.tsv`, `captions.ko.tsv`: file, number from 0, caption; five rows an image; -
-  `boxes.jsonl`: one line an image. `things` are boxes with what is in them; `en` and `ko` are the
+- `images.zip`: PNG files, stored as they are (not packed twice); 000000.png, 000001.png, ...;
+- `captions.en.tsv`, `captions.ko.tsv`: file, number from 0, caption; five rows an image;
+- `boxes.jsonl`: one line an image. `things` are boxes with what is in them; `en` and `ko` are the
   nouns of each caption: [index of the word among the words between spaces, indices of the things].
 """
 

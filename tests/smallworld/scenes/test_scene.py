@@ -9,15 +9,7 @@ from smallworld.scenes.drawing import box
 from smallworld.scenes.layout import LAYOUTS
 from smallworld.scenes.scene import SPLITS, scenes, split_of
 from smallworld.scenes.shapes import SHAPES
-from smallworld.scenes.world import (
-    CANVAS,
-    COLOURS,
-    CONTAINER,
-    HELD_OUT,
-    KINDS,
-    SIZES,
-    Thing,
-)
+from smallworld.scenes.world import CANVAS, COLOURS, CONTAINER, HELD_OUT, KINDS, SIZES, Thing
 
 DRAWN = list(islice(scenes("train", 1), 250))
 
