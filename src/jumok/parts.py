@@ -83,7 +83,13 @@ PARTS: dict[str, dict[str, PartEntry]] = {
         ),
         "additive": PartEntry(
             "jumok.attention.scores:AdditiveScore",
-            ScoreSpec(engine=True, layers=("query", "key"), vectors=("energy",), covers=True),
+            ScoreSpec(
+                engine=True,
+                hidden=True,
+                layers=("query", "key"),
+                vectors=("energy",),
+                covers=True,
+            ),
         ),
         "cosine": PartEntry(
             "jumok.attention.cosine:CosineScore",
