@@ -52,8 +52,8 @@ def register(
         jumok.register("score", "cosine", CosineScore)
 
     Args:
-        role: "norm", "feedforward", "score", "head_process", "output_process", "positions" or
-            "format" (`jumok.parts`, which says how each is built), or "kind" (`jumok.kinds`).
+        role: one of the table in `jumok.parts`, which says how each is built, or "kind"
+            (`jumok.kinds`).
         part: what builds it, or its place as "module:name"; for "kind", the record.
         spec: what the part says of itself (`jumok.specs`). None: `jumok plan` and the native
             engine refuse models that have it.

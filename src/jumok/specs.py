@@ -14,6 +14,11 @@ from typing import ClassVar, Literal
 Shapes = dict[str, tuple[int, ...]]
 Entrance = Literal["vectors", "heads", "scores"]
 
+SHARPEST = math.log(100.0)
+"""The largest sharpness of a cosine score (`attention/cosine.py`): its temperature is never below
+0.01.
+"""
+
 
 def linear(name: str, inputs: int, outputs: int, bias: bool = True) -> Shapes:
     """The tensors of a linear layer."""

@@ -2,9 +2,9 @@
 
 import torch
 
-from jumok.attention.head_scale import HeadScale
 from jumok.attention.interfaces import HeadParts
 from jumok.attention.multihead import MultiHeadAttention
+from jumok.attention.variants.output_processes import HeadScale
 from jumok.kernels.noise import Noise
 from tests.parity.torch_weights import roughen
 

@@ -13,7 +13,7 @@ from jumok.config.causal import CausalConfig
 from jumok.kernels.noise import Noise
 from jumok.layers.dropout import Dropout
 from jumok.layers.experts import ROUTED, MixtureOfExperts, Routing, balance_of
-from jumok.layers.gated import GatedFeedForward
+from jumok.layers.feedforward import GatedFeedForward
 
 DIM, HIDDEN, EXPERTS, USED = 13, 17, 5, 2
 

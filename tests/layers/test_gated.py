@@ -6,8 +6,7 @@ import torch.nn.functional as F
 
 from jumok.kernels.noise import Noise
 from jumok.layers.dropout import Dropout
-from jumok.layers.feedforward import ACTIVATIONS
-from jumok.layers.gated import GatedFeedForward
+from jumok.layers.feedforward import ACTIVATIONS, GatedFeedForward
 from tests.parity.torch_weights import roughen
 
 

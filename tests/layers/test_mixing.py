@@ -4,7 +4,7 @@ import torch
 
 from jumok.attention.convolution import PixelAttention
 from jumok.kernels.noise import Noise
-from jumok.layers.mixing import PixelMixing
+from jumok.models.image_classifier import PixelMixing
 
 
 def test_a_mixing_block_has_exactly_the_parameters_of_attention():

@@ -8,8 +8,8 @@ from torch import nn
 from jumok.attention.convolution import PixelAttention
 from jumok.attention.observe import observe
 from jumok.config.pictures import ImageClassifierConfig
-from jumok.layers.mixing import PixelMixing
 from jumok.models.catalog import DataSizes, build
+from jumok.models.image_classifier import PixelMixing
 
 SMALL = {"height": 9, "width": 11, "colours": 3, "channels": (8, 12), "attention_heads": 2}
 

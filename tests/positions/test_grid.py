@@ -2,8 +2,7 @@
 
 import torch
 
-from jumok.positions.grid import GridPositions
-from jumok.positions.sinusoidal import sinusoids
+from jumok.positions.sinusoidal import GridPositions, sinusoids
 
 
 def test_a_cell_says_its_row_and_its_column():

@@ -14,8 +14,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from jumok.shapes import Float, Tensor
-
-FIRST, SHARPEST = math.log(10.0), math.log(100.0)
+from jumok.specs import SHARPEST
 
 
 class CosineScore(nn.Module):
@@ -33,7 +32,7 @@ class CosineScore(nn.Module):
     def __init__(self, dim: int, memory_dim: int, heads: int) -> None:
         super().__init__()
         assert dim == memory_dim
-        self.sharpness = nn.Parameter(torch.full((heads,), FIRST))
+        self.sharpness = nn.Parameter(torch.full((heads,), math.log(10.0)))
 
     def queries(self, states: Float[Tensor, "*axes query dim"]) -> Float[Tensor, "*axes query dim"]:
         """Unit vectors, divided by the temperature of their head."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from jumok.attention.cache import KeyValueCache
+from jumok.attention.cache import KeyValueCache, LinearState
 from jumok.attention.core import (
     attend,
     attend_by_scores,
@@ -26,7 +26,6 @@ from jumok.attention.masks import AttentionMask
 from jumok.attention.observe import Attention, Observable
 from jumok.attention.role import Role
 from jumok.attention.scores import ScaledDotScore
-from jumok.attention.variants.linear_state import LinearState
 from jumok.attention.variants.value_residual import FirstValues
 from jumok.kernels.linear import Linear, linears
 from jumok.kernels.noise import DropoutMask, Noise

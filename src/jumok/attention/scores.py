@@ -1,4 +1,4 @@
-"""ScoreFunction functions: how well a query and a key fit together. Each is a part of its own.
+"""Score functions: how well a query and a key fit together. Each is a part of its own.
 
 | kind       | score(q, k)               | source                                 |
 |------------|---------------------------|----------------------------------------|

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.config.stack import StackConfig
-from jumok.engine.embedding import FURTHEST, slopes, turns, vectors_of
+from jumok.engine.embedding import FURTHEST, turns, vectors_of
 from jumok.engine.packing import Array, Kind, Packed, Weights
 from jumok.engine.quantising import Quantised, together
 from jumok.engine.structures import (
@@ -23,6 +23,8 @@ from jumok.engine.structures import (
     ProcessLayout,
     library,
 )
+from jumok.positions.tables import slopes
+from jumok.specs import SHARPEST
 
 Numbers = TypeVar("Numbers", Array, npt.NDArray[np.int8])
 
@@ -30,9 +32,6 @@ LANES = 16
 ACTIVATIONS = ("relu", "gelu", "silu")
 Layer = tuple[Array | Quantised, Array]
 """(outputs inputs), and the biases"""
-
-SHARPEST = np.log(100.0)
-"""The largest sharpness of a cosine score; see attention/cosine.py."""
 
 PLAIN = {
     "score_cap": (None,),

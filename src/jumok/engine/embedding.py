@@ -14,7 +14,7 @@ import numpy as np
 
 from jumok.config.stack import StackConfig
 from jumok.engine.packing import Array
-from jumok.positions.waves import waves
+from jumok.positions.tables import waves
 
 FURTHEST = 4096 + 2
 """Positions for which there are vectors or angles where the encoding itself has no limit."""
@@ -73,7 +73,7 @@ def _places(config: StackConfig, weights: Named, side: str) -> Array | None:
     if config.positions == "fraction" and not _by_length(config, side):
         return place / np.float32(max(1, config.max_length - 1))
     if config.positions == "binary":
-        bits = max(1, (config.max_length - 1).bit_length())
+        bits = config.specs.positions.width(config.dim, config.max_length)
         return (np.arange(1 << bits)[:, None] >> np.arange(bits) & 1).astype(np.float32)
     if config.positions == "sinusoidal":
         return _sinusoids(config.dim)
@@ -99,10 +99,3 @@ def turns(head_dim: int, base: float) -> Array:
     sine, cosine = np.sin(angle), np.cos(angle)
     both = np.stack((cosine.repeat(2, 1), np.stack((-sine, sine), 2).reshape(FURTHEST, -1)), 1)
     return both.astype(np.float32)
-
-
-def slopes(heads: int) -> list[float]:
-    """As `positions/alibi.py`."""
-    power = 1 << (heads.bit_length() - 1)
-    even = [2.0 ** (-8.0 * h / power) for h in range(1, power + 1)]
-    return even if power == heads else even + slopes(2 * power)[0::2][: heads - power]

@@ -14,12 +14,10 @@ from jumok.engine.packing import Array, Kind, Packed, Weights
 from jumok.engine.quantising import Quantised
 from jumok.engine.request import session_of
 from jumok.engine.structures import CellLayout, LinearLayout, RecurrentLayout, library
-from jumok.specs import ScoreSpec
+from jumok.specs import SHARPEST, ScoreSpec
 
 CELLS = ("rnn", "lstm", "gru")
 ORDERS = ("first-state", "every-step", "bahdanau", "luong", "feeding", "gnmt")
-SHARPEST = math.log(100.0)
-"""As in attention/cosine.py: the temperature is never below 0.01."""
 
 
 def missing(config: RecurrentConfig) -> str | None:

@@ -33,10 +33,7 @@ def kept(
 ) -> Bool[Tensor, " {count}"]:
     """Which of `count` elements have a hash that is not below the threshold."""
     number = torch.arange(count, dtype=torch.int64, device=device)
-    number = (number * _GOLDEN + seed) & _WORD
-    number = ((number ^ (number >> 16)) * 0x7FEB352D) & _WORD
-    number = ((number ^ (number >> 15)) * 0x846CA68B) & _WORD
-    return (number ^ (number >> 16)) >= threshold
+    return mix((number * _GOLDEN + seed) & _WORD) >= threshold
 
 
 @dataclass(frozen=True)

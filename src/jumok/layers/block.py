@@ -15,10 +15,9 @@ from typing import Any, cast
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from jumok.attention.cache import KeyValueCache
+from jumok.attention.cache import KeyValueCache, LinearState
 from jumok.attention.masks import AttentionMask
 from jumok.attention.multihead import MultiHeadAttention
-from jumok.attention.variants.linear_state import LinearState
 from jumok.attention.variants.value_residual import FirstValues
 from jumok.layers.interfaces import FeedForward, Residual
 from jumok.shapes import Float, Int, States, Tensor

@@ -31,7 +31,7 @@ from jumok.models.builder import BlockBuilder
 from jumok.models.decoder import TransformerDecoder
 from jumok.models.memory import Memory, SequenceToSequence
 from jumok.models.recurrent import RecurrentParts
-from jumok.positions.grid import GridPositions
+from jumok.positions.sinusoidal import GridPositions
 from jumok.shapes import Allowed, Float, Tensor, UInt8
 
 CELL_SHARE = 4  # the one-vector memory keeps dim / 4 numbers of every cell

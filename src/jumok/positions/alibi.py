@@ -22,20 +22,8 @@ from torch import nn
 
 from jumok.positions.constant import Constant
 from jumok.positions.interfaces import PositionSizes
+from jumok.positions.tables import slopes
 from jumok.shapes import Float, Tensor
-
-
-def slopes(heads: int) -> list[float]:
-    """The slope of each head: for 8 heads 1/2, 1/4, ..., 1/256.
-
-    Where `heads` is no power of two: those of the power of two below, and then every other one of
-    the power of two above.
-    """
-    power = 1 << (heads.bit_length() - 1)
-    even = [2.0 ** (-8.0 * h / power) for h in range(1, power + 1)]
-    if power == heads:
-        return even
-    return even + slopes(2 * power)[0::2][: heads - power]
 
 
 class AlibiPositions(nn.Module):

@@ -10,7 +10,7 @@ from jumok.attention.interfaces import HeadParts
 from jumok.attention.masks import AttentionMask
 from jumok.attention.multihead import MultiHeadAttention
 from jumok.attention.qk_norm import QueryKeyNorm
-from jumok.attention.variants.head_gate import ElementGate, HeadGate
+from jumok.attention.variants.output_processes import ElementGate, HeadGate
 from jumok.kernels.noise import Noise
 from tests.attention.variants.huggingface import at_no_position
 from tests.parity.torch_weights import roughen

@@ -16,42 +16,18 @@ Source: Katharopoulos et al. 2020, "Transformers are RNNs", sections 3.2 to 3.4.
 import torch
 import torch.nn.functional as F
 
-from jumok.attention.cache import KeyValueCache
+from jumok.attention.cache import KeyValueCache, LinearState
 from jumok.attention.core import repeat_heads, split_heads
-from jumok.attention.interfaces import HeadParts
 from jumok.attention.masks import AttentionMask
 from jumok.attention.multihead import KeysValues, MultiHeadAttention
 from jumok.attention.observe import Attention
-from jumok.attention.role import Role
-from jumok.attention.variants.linear_state import LinearState
 from jumok.attention.variants.value_residual import FirstValues
 from jumok.errors import ModelError
-from jumok.kernels.noise import Noise
 from jumok.shapes import Float, States, Tensor
-from jumok.specs import AttentionSizes
 
 
 class LinearAttention(MultiHeadAttention):
-    """Attention with features in the place of the softmax.
-
-    Args:
-        sizes: as of other heads.
-    """
-
-    def __init__(
-        self, sizes: AttentionSizes, parts: HeadParts, noise: Noise, dropout: float, role: Role
-    ) -> None:
-        super().__init__(
-            sizes.dim, sizes.heads, sizes.head_dim, sizes.value_dim, noise, dropout,
-            sizes.kv_heads, sizes.bias, parts, role,
-        )  # fmt: skip
-
-    @classmethod
-    def of(
-        cls, sizes: AttentionSizes, parts: HeadParts, noise: Noise, dropout: float, role: Role
-    ) -> "LinearAttention":
-        """For a block of these sizes."""
-        return cls(sizes, parts, noise, dropout, role)
+    """Attention with features in the place of the softmax."""
 
     def new_past(self) -> LinearState:
         """The state before the first position."""
