@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from jumok.config.stack import StackConfig
 from jumok.engine.embedding import FURTHEST, turns, vectors_of
-from jumok.engine.packing import Array, Kind, Packed, Weights
+from jumok.engine.packing import Array, NumberFormat, Packed, Weights, output_table
 from jumok.engine.quantising import Quantised, together
 from jumok.engine.structures import (
     BlockLayout,
@@ -98,7 +98,7 @@ class PackedStacks:
         self,
         config: StackConfig,
         weights: Weights,
-        kind: Kind,
+        kind: NumberFormat,
         blocks: tuple[int, int],
         *,
         cross: bool,
@@ -181,12 +181,8 @@ class PackedStacks:
         return self._weights[name] if stored is None else stored.floats()
 
     def _output(self) -> LinearLayout:
-        """From states to logits: tied weights are there once, under their first name."""
-        tables = ("decoder.output.weight", "decoder.embedding.table", "encoder.embedding.table")
-        for name in tables:
-            if name in self._integers or name in self._weights:
-                break
-        dim = self._config.dim
+        """From states to logits."""
+        name, dim = output_table(self._integers, self._weights), self._config.dim
         rows = len(self._integers[name].scales if name in self._integers else self._weights[name])
         return self._packed.matrix(self._filled(name, (1, rows), (1, dim), exact=True))
 

@@ -5,23 +5,24 @@ engine makes captions of several hypotheses, or of many words, faster, not the r
 """
 
 from jumok.config.captioner import CaptionerConfig, RnnDecoderConfig
-from jumok.engine import recurrent
 from jumok.engine.blocks import missing_part
 from jumok.engine.native import NativeModel
-from jumok.engine.packing import Kind, Weights
-from jumok.engine.recurrent import NativeRecurrent
+from jumok.engine.packing import NumberFormat, Weights
+from jumok.engine.recurrent import NativeRecurrent, missing_recurrent_part
 from jumok.engine.transformer import NativeDecoder
 
 
-def missing(config: CaptionerConfig) -> str | None:
+def missing_decoder_part(config: CaptionerConfig) -> str | None:
     """What of this model's decoder the engine does not have; None if it serves it."""
     decoder = config.decoder
     if isinstance(decoder, RnnDecoderConfig):
-        return recurrent.missing(decoder.recurrent(looks=config.memory == "grid"))
+        return missing_recurrent_part(decoder.recurrent(looks=config.memory == "grid"))
     return missing_part(decoder)
 
 
-def native_decoder(config: CaptionerConfig, weights: Weights, kind: Kind = "fp32") -> NativeModel:
+def native_decoder(
+    config: CaptionerConfig, weights: Weights, kind: NumberFormat = "fp32"
+) -> NativeModel:
     """The decoder of a captioner, every source of which is a Memory.
 
     Args:

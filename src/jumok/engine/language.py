@@ -18,12 +18,12 @@ import numpy as np
 from jumok.config.causal import CausalConfig
 from jumok.engine.blocks import PackedStacks
 from jumok.engine.forced import Keeping
-from jumok.engine.packing import Array, Kind, Weights
+from jumok.engine.packing import Array, NumberFormat, Weights
 from jumok.engine.quantising import Quantised
 from jumok.engine.request import Request, session_of
 from jumok.engine.searching import SearchRules
 from jumok.engine.steps import StepRow, read_rows
-from jumok.engine.structures import library
+from jumok.engine.structures import engine
 from jumok.errors import ModelError
 
 LONGEST_PASS = 64
@@ -53,7 +53,7 @@ class NativeCausal:
         config: CausalConfig,
         weights: Weights,
         context: int,
-        kind: Kind = "fp32",
+        kind: NumberFormat = "fp32",
         integers: Mapping[str, Quantised] | None = None,
     ) -> None:
         self._packed = PackedStacks(
@@ -117,9 +117,7 @@ class NativeCausal:
         Raises:
             MemoryError: there is not enough memory.
         """
-        engine = library()
-        assert engine is not None
-        return session_of(engine.jumok_begin(self._packed.layout))
+        return session_of(engine().jumok_begin(self._packed.layout))
 
     @contextmanager
     def begun(self, lengths: Sequence[int], slots: int = 1) -> Iterator[Request]:
@@ -253,9 +251,7 @@ class PassReader:
 
     def _read(self, wanted: TextPass) -> Array:
         values = np.empty(self._model.vocabulary, np.float32)
-        engine = library()
-        assert engine is not None
-        failed = engine.jumok_read(
+        failed = engine().jumok_read(
             self._session, wanted.text.request.layout, len(wanted.tokens),
             wanted.tokens.ctypes.data, wanted.place, values.ctypes.data,
         )  # fmt: skip

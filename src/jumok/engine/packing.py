@@ -1,5 +1,6 @@
 """Weights as the engine reads them: aligned arrays, and linear layers in panels of 64 outputs."""
 
+from collections.abc import Container
 from typing import Literal
 
 import numpy as np
@@ -10,12 +11,21 @@ from jumok.engine.structures import LinearLayout
 
 Array = npt.NDArray[np.float32]
 Weights = dict[str, Array]
-Kind = Literal["fp32", "bf16", "int8"]
+NumberFormat = Literal["fp32", "bf16", "int8"]
 
 PANEL = 64
 ALIGNMENT = 64
-GROUPS: dict[Kind, int] = {"fp32": 1, "bf16": 2, "int8": 4}
+GROUPS: dict[NumberFormat, int] = {"fp32": 1, "bf16": 2, "int8": 4}
 """How many neighbouring inputs of an output lie side by side."""
+
+
+OUTPUT_TABLES = "decoder.output.weight", "decoder.embedding.table", "encoder.embedding.table"
+"""From states to logits: tied weights are there once, under the first of these names."""
+
+
+def output_table(*known: Container[str]) -> str:
+    """The name of the matrix from states to logits among the known names."""
+    return next(name for name in OUTPUT_TABLES if any(name in names for names in known))
 
 
 class Packed:
@@ -25,7 +35,7 @@ class Packed:
         arrays: by their addresses.
     """
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: NumberFormat) -> None:
         self.kind = kind
         self.arrays: dict[int, npt.NDArray[np.generic]] = {}
 

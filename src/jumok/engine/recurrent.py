@@ -10,17 +10,17 @@ from jumok.config.recurrent import GATES, STATES, RecurrentConfig
 from jumok.engine.blocks import Numbers, filled, padded
 from jumok.engine.forced import Depth
 from jumok.engine.native import NativeModel
-from jumok.engine.packing import Array, Kind, Packed, Weights
+from jumok.engine.packing import Array, NumberFormat, Packed, Weights, output_table
 from jumok.engine.quantising import Quantised
 from jumok.engine.request import session_of
-from jumok.engine.structures import CellLayout, LinearLayout, RecurrentLayout, library
+from jumok.engine.structures import CellLayout, LinearLayout, RecurrentLayout, engine, library
 from jumok.specs import SHARPEST, ScoreSpec
 
 CELLS = ("rnn", "lstm", "gru")
 ORDERS = ("first-state", "every-step", "bahdanau", "luong", "feeding", "gnmt")
 
 
-def missing(config: RecurrentConfig) -> str | None:
+def missing_recurrent_part(config: RecurrentConfig) -> str | None:
     """What of this model the engine does not have; None if it serves the model."""
     for key, name, spec in config.parts():
         if spec is None or not spec.engine:
@@ -64,10 +64,10 @@ class NativeRecurrent(NativeModel):
         self,
         config: RecurrentConfig,
         weights: Weights,
-        kind: Kind = "fp32",
+        kind: NumberFormat = "fp32",
         integers: Mapping[str, Quantised] | None = None,
     ) -> None:
-        assert missing(config) is None
+        assert missing_recurrent_part(config) is None
         self._packed, self._config = Packed(kind), config
         self._weights, self._integers = weights, integers or {}
         self._depth = Depth(0, 0, int(config.looks), heads=1)
@@ -146,16 +146,13 @@ class NativeRecurrent(NativeModel):
         return spaced(self._weights[name], outputs, inputs) if name in self._weights else None
 
     def _output(self) -> LinearLayout:
-        """From what a step shows to logits: tied weights are there once, under their first name."""
-        tables = ("decoder.output.weight", "decoder.embedding.table", "encoder.embedding.table")
-        for name in tables:
-            if name in self._integers:
-                stored, width = self._integers[name], filled(self._config.embedding)
-                whole = padded(stored.integers, len(stored.integers), width)
-                return self._packed.matrix(Quantised(whole, stored.scales))
-            if name in self._weights:
-                return self._packed.matrix(self._table(self._weights[name]))
-        raise KeyError(tables)
+        """From what a step shows to logits."""
+        name = output_table(self._integers, self._weights)
+        stored = self._integers.get(name)
+        if stored is None:
+            return self._packed.matrix(self._table(self._weights[name]))
+        whole = padded(stored.integers, len(stored.integers), filled(self._config.embedding))
+        return self._packed.matrix(Quantised(whole, stored.scales))
 
     def _table(self, table: Array) -> Array:
         return padded(table, len(table), filled(self._config.embedding))
@@ -181,6 +178,4 @@ class NativeRecurrent(NativeModel):
         return float(self._config.dim**-0.5 if self._config.score.scaled else 1.0)
 
     def _session(self) -> AbstractContextManager[int]:
-        engine = library()
-        assert engine is not None
-        return session_of(engine.jumok_begin_recurrent(self._model))
+        return session_of(engine().jumok_begin_recurrent(self._model))

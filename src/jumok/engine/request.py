@@ -9,7 +9,7 @@ import numpy as np
 from jumok.engine.forced import Forced, Keeping
 from jumok.engine.packing import Array
 from jumok.engine.searching import SearchRules, Source, Written
-from jumok.engine.structures import REQUEST, FoundLayout, RequestLayout, RulesLayout, library
+from jumok.engine.structures import REQUEST, FoundLayout, RequestLayout, RulesLayout, engine
 from jumok.errors import ModelError
 
 
@@ -22,12 +22,10 @@ def session_of(session: int | None) -> Iterator[int]:
     """
     if session is None:
         raise MemoryError("the engine's session")
-    engine = library()
-    assert engine is not None
     try:
         yield session
     finally:
-        engine.jumok_end(session)
+        engine().jumok_end(session)
 
 
 class Request:
@@ -82,14 +80,12 @@ class Request:
         Raises:
             MemoryError: there is not enough memory.
         """
-        engine = library()
-        assert engine is not None
-        if engine.jumok_encode(session, self.layout):
+        if engine().jumok_encode(session, self.layout):
             raise MemoryError("the engine's sentences")
         try:
             yield
         finally:
-            engine.jumok_release(self.layout)
+            engine().jumok_release(self.layout)
 
     def written(self) -> list[Written]:
         """The best hypothesis for each source, after the search.
@@ -152,15 +148,13 @@ class Request:
         Raises:
             MemoryError: there is not enough memory.
         """
-        engine = library()
-        assert engine is not None
         given, following = (
             np.array([token for text in texts for token in text[part]], np.int32)
             for part in (slice(None, -1), slice(1, None))
         )
         offsets = np.cumsum([0, *(len(text) - 1 for text in texts)], dtype=np.int64)
         values = np.zeros(len(given), np.float32)
-        failed = engine.jumok_force(
+        failed = engine().jumok_force(
             session, self.layout, given.ctypes.data, following.ctypes.data, offsets.ctypes.data,
             layers, values.ctypes.data if scored else None,
         )  # fmt: skip
@@ -178,9 +172,7 @@ def search(session: int, requests: Sequence[Request], stop: ctypes.c_int32 | Non
     Raises:
         MemoryError: there is not enough memory.
     """
-    engine = library()
-    assert engine is not None
     layouts = (REQUEST * len(requests))(*(ctypes.pointer(each.layout) for each in requests))
     address = None if stop is None else ctypes.addressof(stop)
-    if engine.jumok_search(session, layouts, len(requests), address):
+    if engine().jumok_search(session, layouts, len(requests), address):
         raise MemoryError("the engine's search")

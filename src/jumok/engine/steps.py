@@ -11,7 +11,7 @@ import numpy as np
 
 from jumok.engine.packing import Array
 from jumok.engine.request import Request
-from jumok.engine.structures import RowLayout, library
+from jumok.engine.structures import RowLayout, engine
 from jumok.errors import ModelError
 
 
@@ -46,8 +46,6 @@ def read_rows(session: int, rows: Sequence[StepRow], vocabulary: int) -> Array:
         ModelError: a token is not in the vocabulary, or there is no room for its place or slot.
         MemoryError: there is not enough memory.
     """
-    engine = library()
-    assert engine is not None
     kept = [None if row.ancestors is None else _ancestors_of(row) for row in rows]
     for row in rows:
         _check(row, vocabulary)
@@ -61,7 +59,7 @@ def read_rows(session: int, rows: Sequence[StepRow], vocabulary: int) -> Array:
         )
     )  # fmt: skip
     values = np.empty((len(rows), vocabulary), np.float32)
-    if engine.jumok_step(session, len(rows), layouts, values.ctypes.data):
+    if engine().jumok_step(session, len(rows), layouts, values.ctypes.data):
         raise MemoryError("a step of the engine")
     return values
 

@@ -9,10 +9,10 @@ from jumok.config.stack import StackConfig
 from jumok.engine.blocks import PackedStacks, missing_part
 from jumok.engine.forced import Depth
 from jumok.engine.native import NativeModel
-from jumok.engine.packing import Kind, Weights
+from jumok.engine.packing import NumberFormat, Weights
 from jumok.engine.quantising import Quantised
 from jumok.engine.request import session_of
-from jumok.engine.structures import library
+from jumok.engine.structures import engine
 
 
 class NativeTransformer(NativeModel):
@@ -28,7 +28,7 @@ class NativeTransformer(NativeModel):
         self,
         config: TransformerConfig,
         weights: Weights,
-        kind: Kind = "fp32",
+        kind: NumberFormat = "fp32",
         integers: Mapping[str, Quantised] | None = None,
     ) -> None:
         assert missing_part(config) is None
@@ -38,7 +38,7 @@ class NativeTransformer(NativeModel):
         self,
         config: StackConfig,
         weights: Weights,
-        kind: Kind,
+        kind: NumberFormat,
         layers: tuple[int, int],
         integers: Mapping[str, Quantised] | None = None,
     ) -> None:
@@ -53,9 +53,7 @@ class NativeTransformer(NativeModel):
         return self._packed
 
     def _session(self) -> AbstractContextManager[int]:
-        engine = library()
-        assert engine is not None
-        return session_of(engine.jumok_begin(self._packed.layout))
+        return session_of(engine().jumok_begin(self._packed.layout))
 
 
 class NativeDecoder(NativeTransformer):
@@ -65,6 +63,8 @@ class NativeDecoder(NativeTransformer):
         weights: by their names in a bundle, float32.
     """
 
-    def __init__(self, config: StackDecoderConfig, weights: Weights, kind: Kind = "fp32") -> None:
+    def __init__(
+        self, config: StackDecoderConfig, weights: Weights, kind: NumberFormat = "fp32"
+    ) -> None:
         assert missing_part(config) is None
         self._pack(config, weights, kind, (0, config.layers))
