@@ -71,15 +71,15 @@ class PixelAttention(Observable):
         drop = self.noise.mask(self.dropout) if self.training and self.dropout else None
         scale = query.shape[-1] ** -0.5
         if self.observers or self.edit is not None:
-            found, weights = attend_with_weights(query, key, value, drop=drop, scale=scale)
+            outputs, weights = attend_with_weights(query, key, value, drop=drop, scale=scale)
             if self.edit is not None:
                 weights = self.edited(weights)
-                found = weights @ value
+                outputs = weights @ value
             for observer in self.observers:
                 observer(Attention(query, key, value, weights, "convolution", scale))
         else:
-            found = attend(query, key, value, drop=drop, scale=scale)
-        grid = self.gated(found).transpose(2, 3).flatten(1, 2).unflatten(2, features.shape[2:])
+            outputs = attend(query, key, value, drop=drop, scale=scale)
+        grid = self.gated(outputs).transpose(2, 3).flatten(1, 2).unflatten(2, features.shape[2:])
         return features + self.residual_gate * self.output(grid)
 
     def _pixels(

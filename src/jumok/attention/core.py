@@ -46,9 +46,9 @@ def attend(
         key, value, allowed = key[:, :, first:], value[:, :, first:], allowed.after(first, queries)
         bias = None if bias is None else bias[..., first:]
     if query.device.type != "cpu":
-        found = fused.in_sentences(query, key, value, allowed, bias, drop, scale)
-        if found is not None:
-            return found
+        outputs = fused.in_sentences(query, key, value, allowed, bias, drop, scale)
+        if outputs is not None:
+            return outputs
         if drop is None:
             return fused.attend(query, key, value, allowed, bias, scale)
     if key.shape[1] != query.shape[1]:
@@ -147,8 +147,8 @@ def _grouped(
     if allowed is not None:
         allowed = allowed.folded(heads, key.shape[1])
     bias = None if bias is None else folded(bias)
-    found = attend(folded(query), key, value, allowed, bias, drop, scale)
-    return found.unflatten(2, (group, queries)).flatten(1, 2)
+    outputs = attend(folded(query), key, value, allowed, bias, drop, scale)
+    return outputs.unflatten(2, (group, queries)).flatten(1, 2)
 
 
 def repeat_heads(

@@ -110,12 +110,12 @@ class AttentionMask:
         """This mask with a window. The layers that ask for the same one share it."""
         if window is None:
             return self
-        found = self._known.get(window)
-        if not isinstance(found, AttentionMask):
+        narrower = self._known.get(window)
+        if not isinstance(narrower, AttentionMask):
             nearer = window if self.window is None else min(window, self.window)
-            found = replace(self, window=nearer, _known={})
-            self._known[window] = found
-        return found
+            narrower = replace(self, window=nearer, _known={})
+            self._known[window] = narrower
+        return narrower
 
     def folded(self, heads: int, shared: int) -> "AttentionMask":
         """The mask of the queries of `heads` heads as those of `shared` heads, one after another.
@@ -206,9 +206,9 @@ class AttentionMask:
         if self.window is not None:
             drawn = drawn & ((here - there).abs() < self.window)
         if self.documents is not None:
-            asked = self.documents.numbers
-            found = asked if self.key_documents is None else self.key_documents.numbers
-            drawn = drawn & (asked[:, :, None] == found[:, None, :])[:, None]
+            of_rows = self.documents.numbers
+            of_keys = of_rows if self.key_documents is None else self.key_documents.numbers
+            drawn = drawn & (of_rows[:, :, None] == of_keys[:, None, :])[:, None]
         if drawn.shape[2] > 1:
             drawn = drawn.repeat(1, 1, self.copies, 1)
         others = self.forbidden_keys()

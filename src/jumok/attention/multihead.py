@@ -171,8 +171,8 @@ class MultiHeadAttention(Observable):
         for process in self.process_queries:
             query = process(query, position)
         query = self.score.queries(query)
-        found = self.weighted_sum(query, key, self.expand_values(value), allowed, position)
-        return self.project_output(found, queries)
+        outputs = self.weighted_sum(query, key, self.expand_values(value), allowed, position)
+        return self.project_output(outputs, queries)
 
     def expand_values(self, value: Tensor) -> Tensor:
         """The values that each head's weights are applied to: (batch kv_heads key _)."""
@@ -199,7 +199,7 @@ class MultiHeadAttention(Observable):
         return attend(query, key, value, allowed, bias, drop, scale)
 
     def project_output(
-        self, found: Float[Tensor, "batch heads query value_dim"], queries: States
+        self, outputs: Float[Tensor, "batch heads query value_dim"], queries: States
     ) -> Float[Tensor, "batch query dim"]:
         """The heads' outputs, processed, gated and mixed.
 
@@ -207,8 +207,8 @@ class MultiHeadAttention(Observable):
             queries: (batch query dim), the states that the queries were computed from.
         """
         for process in self.process_output:
-            found = process(found, queries)
-        return self.output(merge_heads(self.gated(found)))
+            outputs = process(outputs, queries)
+        return self.output(merge_heads(self.gated(outputs)))
 
     def _watched(
         self,
@@ -227,12 +227,12 @@ class MultiHeadAttention(Observable):
         scale, sink = product_scale(score), None if self.sink is None else self.sink.score
         more = drawn, bias, drop
         if scale is None:
-            found, weights = attend_by_scores(score(query, key), value, *more, sink)
+            outputs, weights = attend_by_scores(score(query, key), value, *more, sink)
         else:
-            found, weights = attend_with_weights(query, key, value, *more, scale, sink)
+            outputs, weights = attend_with_weights(query, key, value, *more, scale, sink)
         if self.edit is not None:
             weights = self.edited(weights, position)
-            found = weights @ value
+            outputs = weights @ value
         for observer in self.observers:
             observer(
                 Attention(
@@ -249,7 +249,7 @@ class MultiHeadAttention(Observable):
                     factors=self.factors,
                 )
             )
-        return found
+        return outputs
 
 
 def _listed(parts: Sequence[HeadProcess | OutputProcess]) -> nn.ModuleList | tuple[()]:

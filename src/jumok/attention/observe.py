@@ -88,11 +88,11 @@ class Observable(nn.Module):
         return listeners(self, ATTENTION)
 
     def gated(
-        self, found: Float[Tensor, "batch heads query value_dim"]
+        self, outputs: Float[Tensor, "batch heads query value_dim"]
     ) -> Float[Tensor, "batch heads query value_dim"]:
         """The heads' outputs, multiplied by their gates."""
         gate = self.gate
-        return found if gate is None else found * gate[..., None, None]
+        return outputs if gate is None else outputs * gate[..., None, None]
 
     def edited(self, weights: Weights, position: int = 0) -> Weights:
         """The weights, replaced if there is an edit; `position` is that of the first query."""

@@ -114,13 +114,13 @@ def layout_of(kind: type) -> tuple[int, int]:
 
 def places_of(structure: type[ctypes.Structure]) -> list[tuple[str, type, int]]:
     """The fields of a structure: name, type, and where each begins."""
-    found, end = [], 0
+    places, end = [], 0
     for name, kind in _fields(structure):
         size, alignment = layout_of(kind)
         start = end + -end % alignment
-        found.append((name, kind, start))
+        places.append((name, kind, start))
         end = start + size
-    return found
+    return places
 
 
 def _fields(structure: type[ctypes.Structure]) -> list[tuple[str, type]]:

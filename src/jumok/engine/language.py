@@ -246,8 +246,8 @@ class PassReader:
             while True:
                 wanted = reading.send(self.read([wanted])[0])
         except StopIteration as over:
-            found: Found = over.value
-            return found
+            result: Found = over.value
+            return result
 
     def _read(self, wanted: TextPass) -> Array:
         values = np.empty(self._model.vocabulary, np.float32)

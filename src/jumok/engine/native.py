@@ -70,12 +70,12 @@ class NativeModel(ABC):
                     search(session, [request])
                 else:
                     self._running.search(request)
-            found = request.written()
+            written = request.written()
             if not watched:
-                return found
-            seen = request.force(session, [each.tokens for each in found], None)
+                return written
+            seen = request.force(session, [each.tokens for each in written], None)
         return [
-            replace(each, attention=its.attention) for each, its in zip(found, seen, strict=True)
+            replace(each, attention=its.attention) for each, its in zip(written, seen, strict=True)
         ]
 
     def force(

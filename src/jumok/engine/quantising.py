@@ -56,8 +56,8 @@ def settled(scales: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     step, which is hardly more than half a step of s after the division.
     """
     with np.errstate(invalid="ignore", over="ignore"):
-        found: npt.NDArray[np.float32] = (scales * np.float32(MOST)) / np.float32(MOST)
-    return np.where(np.isfinite(found), found, np.float32(np.nan))
+        divided: npt.NDArray[np.float32] = (scales * np.float32(MOST)) / np.float32(MOST)
+    return np.where(np.isfinite(divided), divided, np.float32(np.nan))
 
 
 def together(parts: list[Quantised]) -> Quantised:

@@ -126,13 +126,13 @@ class Request:
         highest = max(
             (each.layer + 1 for each in keeping.watched if each.part != "encoder"), default=0
         )
-        found = self.read(
+        scores = self.read(
             session, [[start, *each, end] for each in targets],
             highest if layers is None else layers, scored=layers is not None,
         )  # fmt: skip
         return [
             Forced(() if layers is None else tuple(values.tolist()), weights)
-            for values, weights in zip(found, keeping.taken(sizes), strict=True)
+            for values, weights in zip(scores, keeping.taken(sizes), strict=True)
         ]
 
     def read(

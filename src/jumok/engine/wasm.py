@@ -88,11 +88,11 @@ def build(target: Path, flags: tuple[str, ...] = (VECTORS,)) -> None:
     Raises:
         ConfigError: the compiler refuses.
     """
-    found = find_zig()
-    assert found is not None  # see missing_compiler
+    zig_command = find_zig()
+    assert zig_command is not None  # see missing_compiler
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
-    command = [*found, "cc", *FLAGS, *flags, str(HERE / "web.c"), "-o", str(partial)]
+    command = [*zig_command, "cc", *FLAGS, *flags, str(HERE / "web.c"), "-o", str(partial)]
     # what zig keeps (the compiled C library) is kept beside the result
     zig = dict.fromkeys(
         ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"), str(cache_folder() / "zig")

@@ -30,10 +30,10 @@ Hashes = npt.NDArray[np.uint64]
 @functools.cache
 def library() -> ctypes.CDLL | None:
     """The compiled loops; None if there is no compiler that can build them."""
-    found = built("texts", SOURCES)
-    if found is not None:
-        found.number_words.restype = ctypes.c_int64
-    return found
+    loops = built("texts", SOURCES)
+    if loops is not None:
+        loops.number_words.restype = ctypes.c_int64
+    return loops
 
 
 def call(name: str, *arguments: npt.NDArray[np.generic] | bytes | int | ctypes.Structure) -> int:
@@ -90,9 +90,9 @@ def see_pairs(
     """Which texts have a character with a bit of `first` before one with a bit of `second`."""
     if library() is None:
         return see_pairs_plainly(codes, texts, table, first, second)
-    found = np.empty(texts, dtype=np.bool_)
-    call("see_pairs", codes, len(codes), table, first, second, found)
-    return found
+    seen = np.empty(texts, dtype=np.bool_)
+    call("see_pairs", codes, len(codes), table, first, second, seen)
+    return seen
 
 
 def see_pairs_plainly(

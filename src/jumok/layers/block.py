@@ -72,11 +72,11 @@ class Block(nn.Module):
         """
         if state is not None:
             return self._step(stream, normed, allowed, memory_allowed, state, first)
-        found = self.self_attention(normed, normed, allowed, **_of_first_layer(first))
-        stream, normed = self.after_self(stream, found)
+        update = self.self_attention(normed, normed, allowed, **_of_first_layer(first))
+        stream, normed = self.after_self(stream, update)
         if self.cross_attention is not None:
-            found = self.cross_attention(normed, memory, memory_allowed)
-            stream, normed = self.after_cross(stream, found)
+            update = self.cross_attention(normed, memory, memory_allowed)
+            stream, normed = self.after_cross(stream, update)
         return self.after_feedforward(stream, self.feedforward(normed))
 
     def _step(
@@ -90,11 +90,11 @@ class Block(nn.Module):
     ) -> tuple[States, States]:
         position = state.past.length
         more = _of_first_layer(first)
-        found = self.self_attention(normed, normed, allowed, past=state.past, **more)
-        stream, normed = self.after_self(stream, found)
+        update = self.self_attention(normed, normed, allowed, past=state.past, **more)
+        stream, normed = self.after_self(stream, update)
         if self.cross_attention is not None and state.memory is not None:
-            found = self.cross_attention(normed, state.memory, memory_allowed, position)
-            stream, normed = self.after_cross(stream, found)
+            update = self.cross_attention(normed, state.memory, memory_allowed, position)
+            stream, normed = self.after_cross(stream, update)
         return self.after_feedforward(stream, self.feedforward(normed))
 
     @property
@@ -167,13 +167,13 @@ def checkpointed(block: Block, given: tuple[Any, ...]) -> tuple[States, States]:
 
     def run(*inputs: Any) -> tuple[States, States]:
         with noise.after(drawn):
-            found: tuple[States, States] = block(*inputs)
-            return found
+            outputs: tuple[States, States] = block(*inputs)
+            return outputs
 
-    found: tuple[States, States] = checkpoint(
+    outputs: tuple[States, States] = checkpoint(
         run, *given, use_reentrant=False, preserve_rng_state=False
     )
-    return found
+    return outputs
 
 
 def reorder_blocks(states: list[BlockState], rows: Int[Tensor, " rows"], memory: bool) -> None:

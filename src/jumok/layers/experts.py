@@ -62,20 +62,20 @@ class Balance:
     """What the mixtures of a model reported in one pass.
 
     Attributes:
-        found: for each call the factor of its term, and its balance.
+        calls: of each call the factor of its term, and its balance.
     """
 
-    found: list[tuple[float, Tensor]] = field(default_factory=list)
+    calls: list[tuple[float, Tensor]] = field(default_factory=list)
 
     @property
     def mean(self) -> Float[Tensor, ""] | None:
         """The mean balance of the layers; None: the model has no mixture."""
-        return torch.stack([each for _, each in self.found]).mean() if self.found else None
+        return torch.stack([each for _, each in self.calls]).mean() if self.calls else None
 
     @property
     def term(self) -> Float[Tensor, ""] | None:
         """What is added to the loss of one target: the mean over the layers, times the factor."""
-        weighed = [factor * each for factor, each in self.found]
+        weighed = [factor * each for factor, each in self.calls]
         return torch.stack(weighed).mean() if weighed else None
 
 
@@ -85,7 +85,7 @@ def record_balance(model: nn.Module) -> Iterator[Balance]:
     balance = Balance()
 
     def hear(mixture: MixtureOfExperts, routing: Routing) -> None:
-        balance.found.append((mixture.balance, balance_of(routing)))
+        balance.calls.append((mixture.balance, balance_of(routing)))
 
     mixtures = (each for each in model.modules() if isinstance(each, MixtureOfExperts))
     with listening_to_each((each, ROUTED, Listener(partial(hear, each))) for each in mixtures):
@@ -129,6 +129,6 @@ class MixtureOfExperts(nn.Module):
         for number, expert in enumerate(self.experts):
             places, which = (chosen == number).nonzero(as_tuple=True)
             if len(places):
-                found = expert(rows[places][None])[0]
-                made = made.index_add(0, places, found * weights[places, which][:, None])
+                output = expert(rows[places][None])[0]
+                made = made.index_add(0, places, output * weights[places, which][:, None])
         return made.view(states.shape)

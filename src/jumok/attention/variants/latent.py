@@ -107,8 +107,8 @@ class LatentAttention(MultiHeadAttention):
             turned = process(turned, position)
         few = queries.shape[1] <= FEW and not self.observers and self.edit is None
         form = self.absorbed if few else self.expanded
-        found = form(fixed, turned, key, value, allowed, position)
-        return self.project_output(found, queries)
+        outputs = form(fixed, turned, key, value, allowed, position)
+        return self.project_output(outputs, queries)
 
     def expanded(
         self,
@@ -138,5 +138,5 @@ class LatentAttention(MultiHeadAttention):
         """With the latents as one key and one value for all heads."""
         asked = fixed @ self.key.weight.unflatten(0, (self.heads, -1))
         query, key = torch.cat((asked, turned), dim=-1), torch.cat((latent, shared), dim=-1)
-        found = self.weighted_sum(query, key, latent, allowed, position)
-        return found @ self.value.weight.unflatten(0, (self.heads, -1)).transpose(1, 2)
+        outputs = self.weighted_sum(query, key, latent, allowed, position)
+        return outputs @ self.value.weight.unflatten(0, (self.heads, -1)).transpose(1, 2)

@@ -53,11 +53,11 @@ class LinearAttention(MultiHeadAttention):
         assert not isinstance(memory, tuple)
         key, value = self.keys_values(memory, past.length, first)
         query = self.features_of(split_heads(self.query(queries), self.heads), past.length)
-        found = self._stepped(query, key, value, past)
+        outputs = self._stepped(query, key, value, past)
         if self.observers or self.edit is not None:
-            found = self._watched_step(query, key, value, past)
+            outputs = self._watched_step(query, key, value, past)
         past.length += queries.shape[1]
-        return self.project_output(found, queries)
+        return self.project_output(outputs, queries)
 
     def features_of(
         self, query: Float[Tensor, "batch heads query dim"], position: int

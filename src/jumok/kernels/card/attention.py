@@ -72,21 +72,21 @@ def _tile(start, row_stride, rows, dim, height: tl.constexpr, width: tl.constexp
 
 
 @triton.jit
-def _put(start, row_stride, rows, dim, found, height: tl.constexpr, width: tl.constexpr):  # type: ignore[no-untyped-def]
+def _put(start, row_stride, rows, dim, outputs, height: tl.constexpr, width: tl.constexpr):  # type: ignore[no-untyped-def]
     row = tl.arange(0, height)
     column = tl.arange(0, width)
     inside = (row < rows)[:, None] & (column < dim)[None, :]
     place = start + row[:, None] * row_stride + column[None, :]
-    tl.store(place, found.to(start.dtype.element_ty), mask=inside)
+    tl.store(place, outputs.to(start.dtype.element_ty), mask=inside)
 
 
 @triton.jit
-def _document(asked, found, document, queries, keys):  # type: ignore[no-untyped-def]
+def _document(asked, offered, document, queries, keys):  # type: ignore[no-untyped-def]
     """Where a document is: the row, its first query and key in it, and how many there are."""
     first = tl.load(asked + document)
     queried = tl.load(asked + document + 1) - first
-    of_keys = tl.load(found + document)
-    there = tl.load(found + document + 1) - of_keys
+    of_keys = tl.load(offered + document)
+    there = tl.load(offered + document + 1) - of_keys
     row = first // queries
     return row.to(tl.int64), first - row * queries, queried, of_keys - row * keys, there
 
@@ -135,10 +135,10 @@ def _stay(row, column, keys, threshold, seed, tall: tl.constexpr, wide: tl.const
 
 @triton.jit(do_not_specialize=LENGTHS)
 def _forward(  # type: ignore[no-untyped-def]
-    query, key, value, found, asked, offered, ranges, real, threshold, seed, factor, scale, window,
-    heads, group, queries, keys, dim, value_dim,
+    query, key, value, outputs, asked, offered, ranges, real, threshold, seed, factor, scale,
+    window, heads, group, queries, keys, dim, value_dim,
     query_b, query_h, query_l, key_b, key_h, key_l, value_b, value_h, value_l,
-    found_b, found_h, found_l,
+    outputs_b, outputs_h, outputs_l,
     tall: tl.constexpr, wide: tl.constexpr, width: tl.constexpr, value_width: tl.constexpr,
     causal: tl.constexpr, windowed: tl.constexpr, packed: tl.constexpr, ranged: tl.constexpr,
     padded: tl.constexpr, exact: tl.constexpr, drops: tl.constexpr, held: tl.constexpr,
@@ -167,16 +167,16 @@ def _forward(  # type: ignore[no-untyped-def]
         stay = _stay(row, start, keys, threshold, seed, tall, wide)
         weights = tl.where(stay, weights * factor, 0.0)
     sums = tl.dot(weights.to(v.dtype), v, input_precision=exact)
-    place = found + batch * found_b + head * found_h + first * found_l
-    _put(place, found_l, queried, value_dim, sums, tall, value_width)
+    place = outputs + batch * outputs_b + head * outputs_h + first * outputs_l
+    _put(place, outputs_l, queried, value_dim, sums, tall, value_width)
 
 
 @triton.jit(do_not_specialize=LENGTHS)
 def _backward(  # type: ignore[no-untyped-def]
-    query, key, value, d_found, d_query, d_key, d_value, asked, offered, ranges, real,
+    query, key, value, d_outputs, d_query, d_key, d_value, asked, offered, ranges, real,
     threshold, seed, factor, scale, window, heads, kv_heads, queries, keys, dim, value_dim,
     query_b, query_h, query_l, key_b, key_h, key_l, value_b, value_h, value_l,
-    found_b, found_h, found_l, d_query_b, d_query_h, d_query_l,
+    outputs_b, outputs_h, outputs_l, d_query_b, d_query_h, d_query_l,
     d_key_b, d_key_h, d_key_l, d_value_b, d_value_h, d_value_l, group: tl.constexpr,
     tall: tl.constexpr, wide: tl.constexpr, width: tl.constexpr, value_width: tl.constexpr,
     causal: tl.constexpr, windowed: tl.constexpr, packed: tl.constexpr, ranged: tl.constexpr,
@@ -200,8 +200,8 @@ def _backward(  # type: ignore[no-untyped-def]
         head = shared * group + each
         place = query + batch * query_b + head * query_h + first * query_l
         q = _tile(place, query_l, queried, dim, tall, width)
-        place = d_found + batch * found_b + head * found_h + first * found_l
-        slope = _tile(place, found_l, queried, value_dim, tall, value_width)
+        place = d_outputs + batch * outputs_b + head * outputs_h + first * outputs_l
+        slope = _tile(place, outputs_l, queried, value_dim, tall, value_width)
         weights = _weights(
             q, k, ranges, real, batch, queried, there, window, scale, tall, wide, causal, windowed,
             ranged, padded, exact,
@@ -261,8 +261,8 @@ def attend(
     drop: DropoutMask | None = None,
 ) -> Float[Tensor, "batch heads query value_dim"]:
     """softmax(scale query key^T) value; the heads are concatenated in memory."""
-    found: Tensor = _Attention.apply(query, key, value, scale, allowed, drop)
-    return found
+    outputs: Tensor = _Attention.apply(query, key, value, scale, allowed, drop)
+    return outputs
 
 
 class _Attention(torch.autograd.Function):
@@ -277,32 +277,32 @@ class _Attention(torch.autograd.Function):
         drop: DropoutMask | None,
     ) -> Tensor:
         _, heads, queries, dim = query.shape
-        found = side_by_side(query, value.shape[3])
+        outputs = side_by_side(query, value.shape[3])
         ctx.save_for_backward(query, key, value)
         ctx.drop, ctx.scale, ctx.allowed = drop, scale, allowed
         with torch.cuda.device_of(query):
             _forward[(_texts(query, allowed) * heads,)](
-                query, key, value, found, *_held(query, allowed), *numbers(drop), scale,
+                query, key, value, outputs, *_held(query, allowed), *numbers(drop), scale,
                 allowed.window or 0, heads, heads // key.shape[1], queries, key.shape[2], dim,
-                value.shape[3], *_strides(query, key, value, found),
+                value.shape[3], *_strides(query, key, value, outputs),
                 **_known(query, value, allowed, drop),
             )  # fmt: skip
-        return found
+        return outputs
 
     @staticmethod
-    def backward(ctx: AttentionContext, d_found: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: AttentionContext, d_outputs: Tensor) -> tuple[Tensor | None, ...]:
         query, key, value = ctx.saved_tensors
         allowed = ctx.allowed
         _, heads, queries, dim = query.shape
         kv_heads, keys = key.shape[1:3]
-        if d_found.stride(-1) != 1:
-            d_found = d_found.contiguous()
+        if d_outputs.stride(-1) != 1:
+            d_outputs = d_outputs.contiguous()
         slopes = [side_by_side(each, each.shape[-1]) for each in (query, key, value)]
         with torch.cuda.device_of(query):
             _backward[(_texts(query, allowed) * kv_heads,)](
-                query, key, value, d_found, *slopes, *_held(query, allowed), *numbers(ctx.drop),
+                query, key, value, d_outputs, *slopes, *_held(query, allowed), *numbers(ctx.drop),
                 ctx.scale, allowed.window or 0, heads, kv_heads, queries, keys, dim, value.shape[3],
-                *_strides(query, key, value, d_found, *slopes), group=heads // kv_heads,
+                *_strides(query, key, value, d_outputs, *slopes), group=heads // kv_heads,
                 **_known(query, value, allowed, ctx.drop),
             )  # fmt: skip
         return (*slopes, None, None, None)

@@ -53,14 +53,14 @@ def kept(place, threshold, seed):  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def _drop(states, found, count, threshold, seed, scale, size: tl.constexpr, held: tl.constexpr):  # type: ignore[no-untyped-def]
+def _drop(states, outputs, count, threshold, seed, scale, size: tl.constexpr, held: tl.constexpr):  # type: ignore[no-untyped-def]
     place = tl.program_id(0).to(tl.int64) * size + tl.arange(0, size)
     inside = place < count
     if held:
         seed = tl.load(seed)
     value = tl.load(states + place, mask=inside)
     dropped = tl.where(kept(place, threshold, seed), value.to(tl.float32) * scale, 0.0)
-    tl.store(found + place, dropped.to(value.dtype), mask=inside)
+    tl.store(outputs + place, dropped.to(value.dtype), mask=inside)
 
 
 class _Dropout(torch.autograd.Function):
@@ -76,21 +76,21 @@ class _Dropout(torch.autograd.Function):
 
 def dropout(states: Float[Tensor, "*axes"], mask: Mask) -> Float[Tensor, "*axes"]:
     """The states with the elements of `mask` zeroed and the rest scaled by 1 / (1 - p)."""
-    found: Tensor = _Dropout.apply(states, mask)
-    return found
+    outputs: Tensor = _Dropout.apply(states, mask)
+    return outputs
 
 
 def _dropped(states: Tensor, mask: Mask) -> Tensor:
     states = states.contiguous()
-    found = torch.empty_like(states)
+    outputs = torch.empty_like(states)
     count = states.numel()
     if count:
         with torch.cuda.device_of(states):
             _drop[(triton.cdiv(count, BLOCK),)](
-                states, found, count, *numbers(mask), size=BLOCK,
+                states, outputs, count, *numbers(mask), size=BLOCK,
                 held=isinstance(mask.seed, Tensor),
             )  # fmt: skip
-    return found
+    return outputs
 
 
 def numbers(mask: Mask | None) -> tuple[int, int | Tensor, float]:

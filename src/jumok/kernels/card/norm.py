@@ -45,10 +45,10 @@ def _forward(  # type: ignore[no-untyped-def]
         state = tl.where(inside, state - middle, 0.0)
     inverse = 1.0 / tl.sqrt(tl.sum(state * state, axis=0) / dim + epsilon)
     tl.store(rate + row, inverse)
-    found = state * inverse * tl.load(gain + column, mask=inside).to(tl.float32)
+    scaled = state * inverse * tl.load(gain + column, mask=inside).to(tl.float32)
     if layered:
-        found += tl.load(bias + column, mask=inside).to(tl.float32)
-    tl.store(normed + place, found.to(value.dtype), mask=inside)
+        scaled += tl.load(bias + column, mask=inside).to(tl.float32)
+    tl.store(normed + place, scaled.to(value.dtype), mask=inside)
 
 
 @triton.jit

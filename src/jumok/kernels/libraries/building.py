@@ -95,11 +95,11 @@ def features() -> frozenset[str]:
     smallest = SMALLEST.get(machine())
     if smallest is None:
         return frozenset()
-    found = _first("probe", PROBE, (smallest,), smallest).library
-    if found is None:
+    probe = _first("probe", PROBE, (smallest,), smallest).library
+    if probe is None:
         return frozenset()
-    found.jumok_features.restype = ctypes.c_int64
-    bits: int = found.jumok_features()
+    probe.jumok_features.restype = ctypes.c_int64
+    bits: int = probe.jumok_features()
     return frozenset(each for place, each in enumerate(FEATURES) if bits >> place & 1)
 
 

@@ -49,10 +49,10 @@ class Compiler:
 def compilers() -> list[Compiler]:
     """The machine's own compiler, then the one of the package ziglang, if they are installed."""
     own = (shutil.which(name) for name in ("cc", "gcc", "clang"))
-    found = [Compiler(Path(path).name, (path,)) for path in own if path is not None][:1]
+    installed = [Compiler(Path(path).name, (path,)) for path in own if path is not None][:1]
     if importlib.util.find_spec("ziglang") is not None:
-        found.append(Compiler("ziglang", (sys.executable, "-m", "ziglang", "cc"), is_zig=True))
-    return found
+        installed.append(Compiler("ziglang", (sys.executable, "-m", "ziglang", "cc"), is_zig=True))
+    return installed
 
 
 def find_compiler() -> str | None:
@@ -92,9 +92,9 @@ def _kept(compiler: Compiler, flags: Sequence[str], source: Path, target: Path) 
     The name ends with a digest of the library, which is compared before it is used: loading a file
     that was damaged could end the process.
     """
-    for found in target.parent.glob(f"{target.name}-*.so"):
-        if found.stem == f"{target.name}-{digest_of(found)}":
-            return found
+    for ready in target.parent.glob(f"{target.name}-*.so"):
+        if ready.stem == f"{target.name}-{digest_of(ready)}":
+            return ready
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
     command = [*compiler.command, *flags, str(source), "-o", str(partial), "-lm"]

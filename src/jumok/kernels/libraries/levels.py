@@ -94,8 +94,8 @@ def library_name(name: str, level: Level) -> str:
 
 def machine() -> str:
     """The kind of processor: "x86_64", "aarch64", or the system's name for another one."""
-    found = platform.machine().lower()
-    return {"amd64": "x86_64", "arm64": "aarch64"}.get(found, found)
+    name = platform.machine().lower()
+    return {"amd64": "x86_64", "arm64": "aarch64"}.get(name, name)
 
 
 def system() -> str:

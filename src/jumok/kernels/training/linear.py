@@ -34,18 +34,18 @@ def linear(
     bent: bool = False,
 ) -> Float[Tensor, "*axes outer"]:
     """x W^T + b, without b if `bias` is None; with `bent` max(x W^T + b, 0), which needs b."""
-    [found] = _Linear.apply(states, bent, weight, bias)
-    return found
+    [output] = _Linear.apply(states, bent, weight, bias)
+    return output
 
 
 def linears(
     states: Float[Tensor, "*axes inner"], parameters: Sequence[tuple[Tensor, Tensor | None]]
 ) -> tuple[Tensor, ...]:
     """x W^T + b for each pair of a weight and a bias, or None."""
-    found: tuple[Tensor, ...] = _Linear.apply(
+    outputs: tuple[Tensor, ...] = _Linear.apply(
         states, False, *(each for pair in parameters for each in pair)
     )
-    return found
+    return outputs
 
 
 def whole_rows(states: Float[Tensor, "rows dim"]) -> Float[Tensor, "more_rows dim"]:
@@ -71,11 +71,11 @@ class _Linear(torch.autograd.Function):
         ctx: Context, states: Tensor, bent: bool, *parameters: Tensor | None
     ) -> tuple[Tensor, ...]:
         rows, count = _rows(states), states.shape[:-1].numel()
-        found = tuple(_product(rows, *pair, bent) for pair in _pairs(parameters))
-        ctx.save_for_backward(rows, *(found if bent else ()))
+        outputs = tuple(_product(rows, *pair, bent) for pair in _pairs(parameters))
+        ctx.save_for_backward(rows, *(outputs if bent else ()))
         ctx.parameters, ctx.bent = parameters, bent
         ctx.adding = adding_is_free(states) and adds_up(*parameters)
-        return tuple(each[:count].view(*states.shape[:-1], -1) for each in found)
+        return tuple(each[:count].view(*states.shape[:-1], -1) for each in outputs)
 
     @staticmethod
     def backward(ctx: Context, *slopes: Tensor) -> tuple[Tensor | None, ...]:
@@ -83,12 +83,12 @@ class _Linear(torch.autograd.Function):
         flat = [_rows(slope) for slope in slopes]
         if ctx.bent:
             flat = [
-                torch.ops.aten.threshold_backward(slope, found, 0.0)
-                for slope, found in zip(flat, outputs, strict=True)
+                torch.ops.aten.threshold_backward(slope, output, 0.0)
+                for slope, output in zip(flat, outputs, strict=True)
             ]
         of_states, _, *of_parameters = ctx.needs_input_grad
         d_states: Tensor | None = None
-        found: list[Tensor | None] = []
+        of_pairs: list[Tensor | None] = []
         needed = zip(of_parameters[::2], of_parameters[1::2], strict=True)
         for (weight, bias), slope, (of_weight, of_bias) in zip(
             _pairs(ctx.parameters), flat, needed, strict=True
@@ -99,14 +99,14 @@ class _Linear(torch.autograd.Function):
                 d_states.addmm_(slope, weight)
             if ctx.adding:
                 _add_up(rows, slope, weight, bias)
-                found += None, None
+                of_pairs += None, None
             else:
-                found.append(slope.t() @ rows if of_weight else None)
-                found.append(_sum_rows(slope) if of_bias else None)
+                of_pairs.append(slope.t() @ rows if of_weight else None)
+                of_pairs.append(_sum_rows(slope) if of_bias else None)
         if d_states is not None:
             axes = slopes[0].shape[:-1]
             d_states = d_states[: axes.numel()].view(*axes, -1)
-        return d_states, None, *found
+        return d_states, None, *of_pairs
 
 
 def _rows(states: Tensor) -> Float[Tensor, "rows dim"]:
