@@ -34,7 +34,7 @@ from jumok.shapes import Float, Int, Tensor
 if TYPE_CHECKING:
     from torch.nn.attention.flex_attention import BlockMask
 
-    from jumok.kernels.card.attention import Allowed
+    from jumok.kernels.card.attention import AllowedKeys
 
 
 Kernel = Callable[..., Tensor]
@@ -59,24 +59,24 @@ def in_sentences(
         return None
     from jumok.kernels.card import attention as sentences
 
-    allowed = sentences.EVERYTHING if mask is None else _as_allowed(mask, query, key)
+    allowed = sentences.EVERYTHING if mask is None else _allowed_keys(mask, query, key)
     if not sentences.serves(query, key, value, allowed.longest):
         return None
     scale = query.shape[-1] ** -0.5 if scale is None else scale
     return sentences.attend(query, key, value, scale, allowed, drop)
 
 
-def _as_allowed(mask: AttentionMask, query: Tensor, key: Tensor) -> "Allowed":
+def _allowed_keys(mask: AttentionMask, query: Tensor, key: Tensor) -> "AllowedKeys":
     """The mask as the kernel for sentences takes it."""
-    from jumok.kernels.card.attention import Allowed
+    from jumok.kernels.card.attention import AllowedKeys
 
     if mask.documents is None:
-        return Allowed(mask.causal, mask.window, real=mask.real)
+        return AllowedKeys(mask.causal, mask.window, real=mask.real)
     offsets = offsets_of(mask, query, key)
     if offsets is None or mask.real is not None:
         ranges = mask.ranges(query.shape[2], key.shape[2], query.device)
-        return Allowed(ranges=ranges, real=mask.real)
-    return Allowed(mask.causal, mask.window, offsets=offsets[0], longest=offsets[1])
+        return AllowedKeys(ranges=ranges, real=mask.real)
+    return AllowedKeys(mask.causal, mask.window, offsets=offsets[0], longest=offsets[1])
 
 
 def attend(
@@ -175,7 +175,7 @@ def by_flex(
     scale: float,
 ) -> Float[Tensor, "batch heads query value_dim"]:
     """By flex_attention, from the ranges of keys and a row of real keys; no gradient on a CPU."""
-    kernel: Kernel = _compiled() if query.is_cuda else _flex_attention()
+    kernel: Kernel = _compiled_flex() if query.is_cuda else _flex_attention()
     blocks = _blocks(mask, query, key.shape[2])
     shared = key.shape[1] != query.shape[1]
     return kernel(query, key, value, block_mask=blocks, scale=scale, enable_gqa=shared)
@@ -202,7 +202,7 @@ def _blocks(mask: AttentionMask, query: Tensor, keys: int) -> "BlockMask":
 
 
 @functools.cache
-def _compiled() -> Kernel:
+def _compiled_flex() -> Kernel:
     """flex_attention is fast only as a compiled kernel: without that it draws all scores."""
     kernel: Kernel = torch.compile(_flex_attention(), dynamic=False)
     return kernel

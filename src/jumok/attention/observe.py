@@ -18,8 +18,8 @@ from jumok.attention.role import Part, Role
 from jumok.errors import ModelError
 from jumok.shapes import Bool, Float, Tensor
 
-Weights = Float[Tensor, "batch heads query key"]
-WeightEdit = Callable[[Weights, int], Weights]
+HeadWeights = Float[Tensor, "batch heads query key"]
+WeightEdit = Callable[[HeadWeights, int], HeadWeights]
 """Replaces the weights, given the number of the first query."""
 
 
@@ -94,7 +94,7 @@ class Observable(nn.Module):
         gate = self.gate
         return outputs if gate is None else outputs * gate[..., None, None]
 
-    def edited(self, weights: Weights, position: int = 0) -> Weights:
+    def edited(self, weights: HeadWeights, position: int = 0) -> HeadWeights:
         """The weights, replaced if there is an edit; `position` is that of the first query."""
         edit = self.edit
         return weights if edit is None else edit(weights, position)

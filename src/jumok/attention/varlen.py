@@ -14,7 +14,7 @@ from jumok.shapes import Float, Int, Tensor
 
 HALVES = (torch.float16, torch.bfloat16)
 
-EVERYTHING = (-1, -1)
+ALL_KEYS = (-1, -1)
 """Keys to the left and to the right of a query that it may attend to; -1: all."""
 
 
@@ -72,7 +72,7 @@ def attend(
     more: dict[str, object] = {}
     if "window_size" in known:
         more["window_size"] = sides
-    elif sides != EVERYTHING:
+    elif sides != ALL_KEYS:
         more["is_causal"] = True
     if "scale" in known:
         more["scale"] = scale

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.config.stack import StackConfig
-from jumok.engine.embedding import FURTHEST, turns, vectors_of
+from jumok.engine.embedding import TABLE_LENGTH, turns, vectors_of
 from jumok.engine.packing import Array, NumberFormat, Packed, Weights, output_table
-from jumok.engine.quantising import Quantised, together
+from jumok.engine.quantising import Quantised, stacked
 from jumok.engine.structures import (
     BlockLayout,
     LinearLayout,
@@ -26,11 +26,11 @@ from jumok.engine.structures import (
 from jumok.positions.tables import slopes
 from jumok.specs import SHARPEST
 
-Numbers = TypeVar("Numbers", Array, npt.NDArray[np.int8])
+Elements = TypeVar("Elements", Array, npt.NDArray[np.int8])
 
-LANES = 16
+WIDTH_MULTIPLE = 16
 ACTIVATIONS = ("relu", "gelu", "silu")
-Layer = tuple[Array | Quantised, Array]
+LayerWeights = tuple[Array | Quantised, Array]
 """(outputs inputs), and the biases"""
 
 PLAIN = {
@@ -65,10 +65,10 @@ def missing_part(config: StackConfig) -> str | None:
 
 def filled(width: int) -> int:
     """The next multiple of 16."""
-    return width + -width % LANES
+    return width + -width % WIDTH_MULTIPLE
 
 
-def padded(array: Numbers, *sizes: int) -> Numbers:
+def padded(array: Elements, *sizes: int) -> Elements:
     """The array with zeros after it up to these sizes."""
     return np.pad(array, [(0, size - have) for size, have in zip(sizes, array.shape, strict=True)])
 
@@ -160,8 +160,8 @@ class PackedStacks:
                 layout.source_fraction = packed.address(padded(vectors.by_fraction, 1, dim))
         if self._specs.positions.enters == "heads":
             table = turns(self._head_dim, config.rotary_base)
-            layout.turn = packed.address(padded(table, FURTHEST, 2, filled(self._head_dim)))
-            reach.append(FURTHEST)
+            layout.turn = packed.address(padded(table, TABLE_LENGTH, 2, filled(self._head_dim)))
+            reach.append(TABLE_LENGTH)
         if self._specs.positions.enters == "scores":
             layout.slopes = packed.address(np.array(slopes(config.heads), np.float32))
         self.positions = min(reach, default=None)
@@ -206,7 +206,7 @@ class PackedStacks:
         scales = padded(stored.scales.reshape(outputs), groups, high)
         return Quantised(integers.reshape(flat), scales.ravel())
 
-    def _layer(self, name: str, outputs: tuple[int, int], inputs: tuple[int, int]) -> Layer:
+    def _layer(self, name: str, outputs: tuple[int, int], inputs: tuple[int, int]) -> LayerWeights:
         """A linear layer; see `_filled`."""
         matrix = self._filled(f"{name}.weight", outputs, inputs)
         bias = self._weights.get(f"{name}.bias")
@@ -215,18 +215,18 @@ class PackedStacks:
             return matrix, np.zeros(groups * width, np.float32)
         return matrix, padded(bias.reshape(outputs), groups, width).ravel()
 
-    def _together(self, *layers: Layer) -> LinearLayout:
+    def _together(self, *layers: LayerWeights) -> LinearLayout:
         """Several layers as one, their outputs one after the other."""
         matrices, biases = zip(*layers, strict=True)
         integers = [matrix for matrix in matrices if isinstance(matrix, Quantised)]
         whole: Array | Quantised
         if len(integers) == len(matrices):
-            whole = together(integers)
+            whole = stacked(integers)
         else:
             whole = np.concatenate([floats_of(matrix) for matrix in matrices])
         return self._packed.matrix(whole, np.concatenate(biases))
 
-    def _projection(self, name: str, what: str) -> Layer:
+    def _projection(self, name: str, what: str) -> LayerWeights:
         config, dim = self._config, (1, self._config.dim)
         if what == "query":
             return self._layer(f"{name}.query", (config.heads, self._head_dim), dim)

@@ -97,7 +97,7 @@ class NativeCausal:
         """
         if not texts:
             return []
-        check_tokens([token for text in texts for token in text], self.vocabulary)
+        check_in_vocabulary([token for text in texts for token in text], self.vocabulary)
         longest = max(map(len, texts)) - 1
         if longest > self.context:
             raise ModelError(
@@ -172,7 +172,7 @@ class GrowingText:
             ModelError: a token is not in the vocabulary.
         """
         context = self.model.context
-        check_tokens(tokens, self.model.vocabulary)
+        check_in_vocabulary(tokens, self.model.vocabulary)
         for token in tokens:
             if len(self._window) == context:
                 self._window = self._window[-(context // 2) :]
@@ -260,7 +260,7 @@ class PassReader:
         return values
 
 
-def check_tokens(tokens: Sequence[int], vocabulary: int) -> None:
+def check_in_vocabulary(tokens: Sequence[int], vocabulary: int) -> None:
     """Raises ModelError if a token is not in the vocabulary."""
     if min(tokens) < 0 or max(tokens) >= vocabulary:
         raise ModelError(

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-MOST = 127
+LARGEST = 127
 """The integers are from -127 to 127: symmetric, so that zero is zero."""
 
-Matrix = npt.NDArray[np.float32]
+FloatMatrix = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -28,24 +28,24 @@ class Quantised:
     integers: npt.NDArray[np.int8]
     scales: npt.NDArray[np.float32]
 
-    def floats(self) -> Matrix:
+    def floats(self) -> FloatMatrix:
         """(outputs inputs): the weights that the integers stand for."""
-        whole: Matrix = self.integers.astype(np.float32) * self.scales[:, None]
+        whole: FloatMatrix = self.integers.astype(np.float32) * self.scales[:, None]
         return whole
 
 
-def quantised(matrix: Matrix) -> Quantised:
+def quantised(matrix: FloatMatrix) -> Quantised:
     """(outputs inputs) as int8; each weight is off by half a scale at most.
 
     A row without any number of normal size becomes zeros. Rows with NaN or infinity have the scale
     NaN, so that they stay visible.
     """
     most = np.abs(matrix).max(1)
-    normal = ~(most < MOST * np.finfo(np.float32).tiny)
-    scales = settled(np.where(normal, most / MOST, np.float32(0)))
+    normal = ~(most < LARGEST * np.finfo(np.float32).tiny)
+    scales = settled(np.where(normal, most / LARGEST, np.float32(0)))
     with np.errstate(invalid="ignore", divide="ignore"):
         steps = np.rint(matrix / scales[:, None])
-    integers = np.where(scales[:, None] > 0, steps, 0).clip(-MOST, MOST)
+    integers = np.where(scales[:, None] > 0, steps, 0).clip(-LARGEST, LARGEST)
     return Quantised(integers.astype(np.int8), scales)
 
 
@@ -56,11 +56,11 @@ def settled(scales: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     step, which is hardly more than half a step of s after the division.
     """
     with np.errstate(invalid="ignore", over="ignore"):
-        divided: npt.NDArray[np.float32] = (scales * np.float32(MOST)) / np.float32(MOST)
+        divided: npt.NDArray[np.float32] = (scales * np.float32(LARGEST)) / np.float32(LARGEST)
     return np.where(np.isfinite(divided), divided, np.float32(np.nan))
 
 
-def together(parts: list[Quantised]) -> Quantised:
+def stacked(parts: list[Quantised]) -> Quantised:
     """Matrices one above the other."""
     return Quantised(
         np.concatenate([part.integers for part in parts]),

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 import numpy as np
 
 from jumok.config.recurrent import GATES, STATES, RecurrentConfig
-from jumok.engine.blocks import Numbers, filled, padded
+from jumok.engine.blocks import Elements, filled, padded
 from jumok.engine.forced import Depth
 from jumok.engine.native import NativeModel
 from jumok.engine.packing import Array, NumberFormat, Packed, Weights, output_table
@@ -16,7 +16,7 @@ from jumok.engine.request import session_of
 from jumok.engine.structures import CellLayout, LinearLayout, RecurrentLayout, engine, library
 from jumok.specs import SHARPEST, ScoreSpec
 
-CELLS = ("rnn", "lstm", "gru")
+CELL_KINDS = ("rnn", "lstm", "gru")
 ORDERS = ("first-state", "every-step", "bahdanau", "luong", "feeding", "gnmt")
 
 
@@ -28,7 +28,7 @@ def missing_recurrent_part(config: RecurrentConfig) -> str | None:
     return "no C compiler" if library() is None else None
 
 
-def spaced(matrix: Numbers, outputs: tuple[int, int], inputs: Sequence[int]) -> Numbers:
+def spaced(matrix: Elements, outputs: tuple[int, int], inputs: Sequence[int]) -> Elements:
     """A matrix with zeros after each group of outputs and of inputs, up to a multiple of 16."""
     groups, width = outputs
     columns = [
@@ -82,7 +82,7 @@ class NativeRecurrent(NativeModel):
         score, dim, word = "decoder.attention.score", config.dim, config.embedding
         states = config.decoder_layers * STATES[config.cell]
         self._model = RecurrentLayout(
-            CELLS.index(config.cell), filled(dim), filled(word), filled(dim // ways), dim,
+            CELL_KINDS.index(config.cell), filled(dim), filled(word), filled(dim // ways), dim,
             dim // ways, config.encoder_layers, ways, not config.looks,
             config.decoder_layers, ORDERS.index(_order(config)), _form(config.score),
             word**0.5, self._scale(), *self._tables(source, target), *self._cells,

@@ -8,10 +8,10 @@ import numpy.typing as npt
 
 from jumok.errors import ModelError
 
-Memory = npt.NDArray[np.float32]
+MemoryStates = npt.NDArray[np.float32]
 """(positions dim): what an encoder wrote, at least one position"""
 
-Source = Sequence[int] | Memory
+Source = Sequence[int] | MemoryStates
 """What a decoder is given to read: a text's tokens, END included, or a Memory."""
 
 

@@ -48,7 +48,7 @@ def read_rows(session: int, rows: Sequence[StepRow], vocabulary: int) -> Array:
     """
     kept = [None if row.ancestors is None else _ancestors_of(row) for row in rows]
     for row in rows:
-        _check(row, vocabulary)
+        _check_row(row, vocabulary)
     layouts = (RowLayout * len(rows))(
         *(
             RowLayout(
@@ -76,7 +76,7 @@ def _ancestors_of(row: StepRow) -> np.ndarray:
     return slots
 
 
-def _check(row: StepRow, vocabulary: int) -> None:
+def _check_row(row: StepRow, vocabulary: int) -> None:
     for what, value, most in _limits(row, vocabulary):
         if not 0 <= value < most:
             raise ModelError(

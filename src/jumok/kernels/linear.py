@@ -22,7 +22,7 @@ def linear(
 ) -> Float[Tensor, "*axes outer"]:
     """x W^T + b, and its gradients; without b if `bias` is None."""
     if _trained(states, weight):
-        return training_linear.linear(states, weight, bias)
+        return training_linear.trained_linear(states, weight, bias)
     return F.linear(states, weight, bias)
 
 
@@ -33,7 +33,7 @@ def linear_relu(
     on_card = serving.serves(states) and layer.bias is not None and is_unpatched(layer, Linear)
     if not on_card or not _trained(states, layer.weight):
         return None
-    return training_linear.linear(states, layer.weight, layer.bias, bent=True)
+    return training_linear.trained_linear(states, layer.weight, layer.bias, bent=True)
 
 
 def linears(
@@ -43,7 +43,7 @@ def linears(
     known = [layer for layer in layers if isinstance(layer, Linear) and is_unpatched(layer, Linear)]
     if len(known) == len(layers) and all(_trained(states, layer.weight) for layer in known):
         pairs = [(layer.weight, layer.bias) for layer in known]
-        return list(training_linear.linears(states, pairs))
+        return list(training_linear.trained_linears(states, pairs))
     return [layer(states) for layer in layers]
 
 

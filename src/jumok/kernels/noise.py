@@ -18,10 +18,10 @@ from jumok.shapes import Bool, Float, Int, Tensor
 _WORD = 0xFFFFFFFF
 _GOLDEN = 0x9E3779B9
 
-Number = TypeVar("Number", int, Tensor)
+Hashed = TypeVar("Hashed", int, Tensor)
 
 
-def mix(number: Number) -> Number:
+def mix(number: Hashed) -> Hashed:
     """A well-spread 32-bit hash of a 32-bit number, or of each in an int64 tensor."""
     number = ((number ^ (number >> 16)) * 0x7FEB352D) & _WORD
     number = ((number ^ (number >> 15)) * 0x846CA68B) & _WORD

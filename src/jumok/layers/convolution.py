@@ -18,7 +18,7 @@ from torch import nn
 from jumok.layers.dropout import Dropout
 from jumok.shapes import Float, Tensor, UInt8
 
-GROUPS = 8
+NORM_GROUPS = 8
 
 PictureTensor = Float[Tensor, "batch channels height width"]
 
@@ -50,7 +50,7 @@ class Convolution(nn.Conv2d):
 
 def group_norm(channels: int) -> nn.GroupNorm:
     """A norm over as many groups as divide the channels, at most 8."""
-    return nn.GroupNorm(math.gcd(channels, GROUPS), channels)
+    return nn.GroupNorm(math.gcd(channels, NORM_GROUPS), channels)
 
 
 class ResidualBlock(nn.Module):

@@ -96,7 +96,7 @@ class PrefillDecoder(Decoder[State], Protocol[State]):
         ...
 
 
-def read(
+def read_tokens(
     decoder: Decoder[State], tokens: Int[Tensor, "batch new"], state: State
 ) -> tuple[Float[Tensor, "batch new vocabulary"], State]:
     """The logits after each token: in one pass where the decoder can, otherwise step by step."""

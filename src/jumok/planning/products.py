@@ -25,7 +25,7 @@ from jumok.config.training import TrainingConfig, TranslationTrainingConfig
 from jumok.config.transformer import TransformerConfig
 from jumok.errors import ConfigError
 from jumok.models import tensors
-from jumok.models.size import TABLES
+from jumok.models.size import TABLE_COUNTS
 from jumok.planning import blocks
 from jumok.specs import matrices
 
@@ -198,7 +198,7 @@ def _transformer(
         *_stack("encoder", model, model.encoder_layers, source, ratio, causal=False),
         *_stack("decoder", model, model.decoder_layers, target, 1.0, causal=True),
         _cross(model, model.decoder_layers, source, ratio),
-        _logits(vocabulary, model.dim, TABLES[model.tied]),
+        _logits(vocabulary, model.dim, TABLE_COUNTS[model.tied]),
         *2 * _learned(model),
     ]
 
@@ -243,7 +243,7 @@ def _recurrent(model: RecurrentConfig, _: Config, vocabulary: int, lengths: Leng
     return [
         _part("encoder: cells", encoder, ratio * 2.0 * encoder),
         *_writer(model, lengths.source, lengths.target, ratio),
-        _logits(vocabulary, model.embedding, TABLES[model.tied]),
+        _logits(vocabulary, model.embedding, TABLE_COUNTS[model.tied]),
     ]
 
 

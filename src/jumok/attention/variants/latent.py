@@ -29,7 +29,7 @@ from jumok.kernels.noise import Noise
 from jumok.shapes import Float, States, Tensor
 from jumok.specs import AttentionSizes
 
-FEW = 4
+ABSORBED_UP_TO = 4
 """Queries up to which the cache is not expanded."""
 
 
@@ -105,7 +105,7 @@ class LatentAttention(MultiHeadAttention):
         fixed, turned = query.split(self.widths, dim=-1)
         for process in self.process_queries:
             turned = process(turned, position)
-        few = queries.shape[1] <= FEW and not self.observers and self.edit is None
+        few = queries.shape[1] <= ABSORBED_UP_TO and not self.observers and self.edit is None
         form = self.absorbed if few else self.expanded
         outputs = form(fixed, turned, key, value, allowed, position)
         return self.project_output(outputs, queries)

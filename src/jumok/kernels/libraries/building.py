@@ -37,7 +37,7 @@ from jumok.kernels.libraries.levels import (
 _KERNELS = Path(__file__).parents[1]
 PROBE = (_KERNELS / "probe.c",)
 SHIPPED = _KERNELS / "shipped"
-Origin = Literal["shipped", "compiled", "none"]
+LibraryOrigin = Literal["shipped", "compiled", "none"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Loaded:
 
     library: ctypes.CDLL | None
     level: str
-    origin: Origin
+    origin: LibraryOrigin
     place: str
     passed_over: tuple[str, ...]
 

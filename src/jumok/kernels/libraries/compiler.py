@@ -17,7 +17,7 @@ from pathlib import Path
 from jumok.environment import cache_folder, with_variables
 from jumok.kernels.libraries.levels import Level
 
-NONE = (
+NO_COMPILER = (
     "no C compiler: training is about 1.7 times slower, with the same results; install gcc or clang"
 )
 
@@ -73,20 +73,20 @@ def compiled(
     """
     # the processor's name: a home folder may be shared by machines of different kinds
     flags = compiler.flags(level)
-    identity = "\n".join((*map(Path.read_text, sources), *flags, _version(compiler), _processor()))
+    identity = "\n".join((*map(Path.read_text, sources), *flags, _release(compiler), _processor()))
     stem = f"{name}-{hashlib.sha256(identity.encode()).hexdigest()[:16]}"
     try:
-        return _kept(compiler, flags, sources[0], cache_folder() / stem), None
+        return _cached_library(compiler, flags, sources[0], cache_folder() / stem), None
     except (OSError, RuntimeError):  # a home folder that cannot be found is a RuntimeError
         folder = tempfile.TemporaryDirectory()
         try:
-            return _kept(compiler, flags, sources[0], Path(folder.name) / stem), folder
+            return _cached_library(compiler, flags, sources[0], Path(folder.name) / stem), folder
         except (OSError, RuntimeError):
             folder.cleanup()
             raise
 
 
-def _kept(compiler: Compiler, flags: Sequence[str], source: Path, target: Path) -> Path:
+def _cached_library(compiler: Compiler, flags: Sequence[str], source: Path, target: Path) -> Path:
     """Compiles to another name and renames: no other process or thread sees half a file.
 
     The name ends with a digest of the library, which is compared before it is used: loading a file
@@ -119,7 +119,7 @@ def digest_of(library: Path) -> str:
 
 
 @functools.cache  # of a compiler that compiles several libraries it is asked once
-def _version(compiler: Compiler) -> str:
+def _release(compiler: Compiler) -> str:
     command = [*compiler.command, "--version"]
     return subprocess.run(command, check=False, capture_output=True, text=True).stdout
 

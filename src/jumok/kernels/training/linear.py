@@ -17,7 +17,7 @@ from jumok.kernels.context import Context
 from jumok.kernels.training.gradients import adds_up
 from jumok.shapes import Float, Tensor
 
-ROWS = 32
+ROW_MULTIPLE = 32
 """Products of bfloat16 matrices on a CPU get a multiple of this many rows.
 
 oneDNN generates code for every new shape, which takes 1.5 ms and a megabyte, and its cache is
@@ -26,7 +26,7 @@ gigabyte. A copy of the rows is cheaper.
 """
 
 
-def linear(
+def trained_linear(
     states: Float[Tensor, "*axes inner"],
     weight: Float[Tensor, "outer inner"],
     bias: Float[Tensor, " outer"] | None,
@@ -38,7 +38,7 @@ def linear(
     return output
 
 
-def linears(
+def trained_linears(
     states: Float[Tensor, "*axes inner"], parameters: Sequence[tuple[Tensor, Tensor | None]]
 ) -> tuple[Tensor, ...]:
     """x W^T + b for each pair of a weight and a bias, or None."""
@@ -51,7 +51,7 @@ def linears(
 def whole_rows(states: Float[Tensor, "rows dim"]) -> Float[Tensor, "more_rows dim"]:
     """The rows, and rows of zeros up to a multiple of ROWS."""
     rows, dim = states.shape
-    missing = -rows % ROWS
+    missing = -rows % ROW_MULTIPLE
     if not missing:
         return states.contiguous()
     padded = states.new_empty(rows + missing, dim)
@@ -70,8 +70,8 @@ class _Linear(torch.autograd.Function):
     def forward(
         ctx: Context, states: Tensor, bent: bool, *parameters: Tensor | None
     ) -> tuple[Tensor, ...]:
-        rows, count = _rows(states), states.shape[:-1].numel()
-        outputs = tuple(_product(rows, *pair, bent) for pair in _pairs(parameters))
+        rows, count = _as_rows(states), states.shape[:-1].numel()
+        outputs = tuple(_product(rows, *pair, bent) for pair in _layer_pairs(parameters))
         ctx.save_for_backward(rows, *(outputs if bent else ()))
         ctx.parameters, ctx.bent = parameters, bent
         ctx.adding = adding_is_free(states) and adds_up(*parameters)
@@ -80,7 +80,7 @@ class _Linear(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Context, *slopes: Tensor) -> tuple[Tensor | None, ...]:
         rows, *outputs = ctx.saved_tensors
-        flat = [_rows(slope) for slope in slopes]
+        flat = [_as_rows(slope) for slope in slopes]
         if ctx.bent:
             flat = [
                 torch.ops.aten.threshold_backward(slope, output, 0.0)
@@ -91,7 +91,7 @@ class _Linear(torch.autograd.Function):
         of_pairs: list[Tensor | None] = []
         needed = zip(of_parameters[::2], of_parameters[1::2], strict=True)
         for (weight, bias), slope, (of_weight, of_bias) in zip(
-            _pairs(ctx.parameters), flat, needed, strict=True
+            _layer_pairs(ctx.parameters), flat, needed, strict=True
         ):
             if of_states and d_states is None:
                 d_states = slope @ weight
@@ -109,7 +109,7 @@ class _Linear(torch.autograd.Function):
         return d_states, None, *of_pairs
 
 
-def _rows(states: Tensor) -> Float[Tensor, "rows dim"]:
+def _as_rows(states: Tensor) -> Float[Tensor, "rows dim"]:
     """The states as rows; as many as products are made for."""
     rows = states.reshape(-1, states.shape[-1])
     on_cpu = states.device.type == "cpu" and states.dtype == torch.bfloat16
@@ -125,7 +125,7 @@ def _product(
     return torch._addmm_activation(bias, rows, weight.t())
 
 
-def _pairs(parameters: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
+def _layer_pairs(parameters: Sequence[Tensor | None]) -> Iterator[tuple[Tensor, Tensor | None]]:
     """Each weight with its bias."""
     for weight, bias in zip(parameters[::2], parameters[1::2], strict=True):
         assert weight is not None
