@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
-Arguments = ParamSpec("Arguments")
+MethodArguments = ParamSpec("MethodArguments")
 Result = TypeVar("Result")
-Owner = TypeVar("Owner")
+EventOwner = TypeVar("EventOwner")
 
 
 class ReentrancyGuard(threading.local):
@@ -74,13 +74,15 @@ _LISTENERS: ContextVar[Mapping[tuple[int, str], tuple[Listener, ...]] | None] = 
 
 
 def observable(
-    method: Callable[Concatenate[Owner, Arguments], Result],
-) -> Callable[Concatenate[Owner, Arguments], Result]:
+    method: Callable[Concatenate[EventOwner, MethodArguments], Result],
+) -> Callable[Concatenate[EventOwner, MethodArguments], Result]:
     """A method that can be listened to."""
     name = method.__name__
 
     @wraps(method)
-    def call(self: Owner, *given: Arguments.args, **named: Arguments.kwargs) -> Result:
+    def call(
+        self: EventOwner, *given: MethodArguments.args, **named: MethodArguments.kwargs
+    ) -> Result:
         everybody = _LISTENERS.get()
         registered = None if everybody is None else everybody.get((id(self), name))
         if not registered:

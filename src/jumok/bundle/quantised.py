@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.data.files.header import Entry
-from jumok.engine.quantising import LARGEST, Quantised
+from jumok.engine.quantising import LARGEST_INTEGER, Quantised
 from jumok.errors import BundleError, Location
 
 SCALE = ".scale"
@@ -56,8 +56,10 @@ def as_quantised(
     """
     matrix = Quantised(integers.astype(np.int8), scales.astype(np.float32))
     low = matrix.integers.min(initial=0)
-    if low < -LARGEST:
-        raise _damaged(file, f"{name}: integers from -{LARGEST} to {LARGEST}", str(low))
+    if low < -LARGEST_INTEGER:
+        raise _damaged(
+            file, f"{name}: integers from -{LARGEST_INTEGER} to {LARGEST_INTEGER}", str(low)
+        )
     invalid = matrix.scales[~(np.isfinite(matrix.scales) & (matrix.scales >= 0))]
     if len(invalid):
         got = f"{len(invalid):,} others, as {invalid[0]}"

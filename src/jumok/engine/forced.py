@@ -10,7 +10,7 @@ import numpy.typing as npt
 from jumok.engine.structures import WatchedLayout
 from jumok.errors import ModelError
 
-AttentionWeights = npt.NDArray[np.float32]
+ForcedWeights = npt.NDArray[np.float32]
 """(heads queries keys), each row of which sums to 1"""
 
 WATCHED = ("encoder", "decoder", "cross")
@@ -44,7 +44,7 @@ class Forced:
     """
 
     log_probabilities: tuple[float, ...]
-    attention: tuple[AttentionWeights, ...]
+    attention: tuple[ForcedWeights, ...]
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Keeping:
         self._ranks = [np.full(heads, -1, np.int32) for _ in watched]
         for ranks, chosen in zip(self._ranks, self._chosen, strict=True):
             ranks[list(chosen)] = range(len(chosen))
-        self._room: list[AttentionWeights] = [np.empty(0, np.float32) for _ in watched]
+        self._room: list[ForcedWeights] = [np.empty(0, np.float32) for _ in watched]
         self.layout = (WatchedLayout * max(1, len(watched)))(
             *(
                 WatchedLayout(WATCHED.index(each.part), each.layer, len(chosen), ranks.ctypes.data)
@@ -113,7 +113,7 @@ class Keeping:
                 self._room[i] = np.zeros(len(self._chosen[i]) * of_head, np.float32)
                 self.layout[i].weights = self._room[i].ctypes.data
 
-    def taken(self, sizes: Sequence[tuple[int, int]]) -> list[tuple[AttentionWeights, ...]]:
+    def taken(self, sizes: Sequence[tuple[int, int]]) -> list[tuple[ForcedWeights, ...]]:
         """What was written, for each sentence."""
         of_each = []
         for each, chosen, room in zip(self.watched, self._chosen, self._room, strict=True):

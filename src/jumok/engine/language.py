@@ -23,7 +23,7 @@ from jumok.engine.quantising import Quantised
 from jumok.engine.request import Request, session_of
 from jumok.engine.searching import SearchRules
 from jumok.engine.steps import StepRow, read_rows
-from jumok.engine.structures import engine
+from jumok.engine.structures import loaded_engine
 from jumok.errors import ModelError
 
 LONGEST_PASS = 64
@@ -117,7 +117,7 @@ class NativeCausal:
         Raises:
             MemoryError: there is not enough memory.
         """
-        return session_of(engine().jumok_begin(self._packed.layout))
+        return session_of(loaded_engine().jumok_begin(self._packed.layout))
 
     @contextmanager
     def begun(self, lengths: Sequence[int], slots: int = 1) -> Iterator[Request]:
@@ -251,7 +251,7 @@ class PassReader:
 
     def _read(self, wanted: TextPass) -> Array:
         values = np.empty(self._model.vocabulary, np.float32)
-        failed = engine().jumok_read(
+        failed = loaded_engine().jumok_read(
             self._session, wanted.text.request.layout, len(wanted.tokens),
             wanted.tokens.ctypes.data, wanted.place, values.ctypes.data,
         )  # fmt: skip

@@ -13,7 +13,13 @@ from jumok.engine.native import NativeModel
 from jumok.engine.packing import Array, NumberFormat, Packed, Weights, output_table
 from jumok.engine.quantising import Quantised
 from jumok.engine.request import session_of
-from jumok.engine.structures import CellLayout, LinearLayout, RecurrentLayout, engine, library
+from jumok.engine.structures import (
+    CellLayout,
+    LinearLayout,
+    RecurrentLayout,
+    library,
+    loaded_engine,
+)
 from jumok.specs import SHARPEST, ScoreSpec
 
 CELL_KINDS = ("rnn", "lstm", "gru")
@@ -178,4 +184,4 @@ class NativeRecurrent(NativeModel):
         return float(self._config.dim**-0.5 if self._config.score.scaled else 1.0)
 
     def _session(self) -> AbstractContextManager[int]:
-        return session_of(engine().jumok_begin_recurrent(self._model))
+        return session_of(loaded_engine().jumok_begin_recurrent(self._model))

@@ -9,7 +9,7 @@ import numpy as np
 from jumok.engine.forced import Forced, Keeping
 from jumok.engine.packing import Array
 from jumok.engine.searching import SearchRules, Source, Written
-from jumok.engine.structures import REQUEST, FoundLayout, RequestLayout, RulesLayout, engine
+from jumok.engine.structures import REQUEST, FoundLayout, RequestLayout, RulesLayout, loaded_engine
 from jumok.errors import ModelError
 
 
@@ -25,7 +25,7 @@ def session_of(session: int | None) -> Iterator[int]:
     try:
         yield session
     finally:
-        engine().jumok_end(session)
+        loaded_engine().jumok_end(session)
 
 
 class Request:
@@ -80,12 +80,12 @@ class Request:
         Raises:
             MemoryError: there is not enough memory.
         """
-        if engine().jumok_encode(session, self.layout):
+        if loaded_engine().jumok_encode(session, self.layout):
             raise MemoryError("the engine's sentences")
         try:
             yield
         finally:
-            engine().jumok_release(self.layout)
+            loaded_engine().jumok_release(self.layout)
 
     def written(self) -> list[Written]:
         """The best hypothesis for each source, after the search.
@@ -154,7 +154,7 @@ class Request:
         )
         offsets = np.cumsum([0, *(len(text) - 1 for text in texts)], dtype=np.int64)
         values = np.zeros(len(given), np.float32)
-        failed = engine().jumok_force(
+        failed = loaded_engine().jumok_force(
             session, self.layout, given.ctypes.data, following.ctypes.data, offsets.ctypes.data,
             layers, values.ctypes.data if scored else None,
         )  # fmt: skip
@@ -174,5 +174,5 @@ def search(session: int, requests: Sequence[Request], stop: ctypes.c_int32 | Non
     """
     layouts = (REQUEST * len(requests))(*(ctypes.pointer(each.layout) for each in requests))
     address = None if stop is None else ctypes.addressof(stop)
-    if engine().jumok_search(session, layouts, len(requests), address):
+    if loaded_engine().jumok_search(session, layouts, len(requests), address):
         raise MemoryError("the engine's search")

@@ -181,7 +181,7 @@ def library() -> ctypes.CDLL | None:
     return engine
 
 
-def engine() -> ctypes.CDLL:
+def loaded_engine() -> ctypes.CDLL:
     """The engine, where `library` says that it is there."""
     there = library()
     assert there is not None

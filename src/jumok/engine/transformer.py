@@ -12,7 +12,7 @@ from jumok.engine.native import NativeModel
 from jumok.engine.packing import NumberFormat, Weights
 from jumok.engine.quantising import Quantised
 from jumok.engine.request import session_of
-from jumok.engine.structures import engine
+from jumok.engine.structures import loaded_engine
 
 
 class NativeTransformer(NativeModel):
@@ -53,7 +53,7 @@ class NativeTransformer(NativeModel):
         return self._packed
 
     def _session(self) -> AbstractContextManager[int]:
-        return session_of(engine().jumok_begin(self._packed.layout))
+        return session_of(loaded_engine().jumok_begin(self._packed.layout))
 
 
 class NativeDecoder(NativeTransformer):

@@ -49,7 +49,7 @@ def serves(*tensors: Tensor) -> bool:
 
 def call(name: str, dtype: torch.dtype, *arguments: Argument) -> float:
     """Runs the kernel `name` for elements of `dtype`; a tensor is passed as its address."""
-    return float(_function(name, dtype)(*map(_argument, arguments)))
+    return float(_function(name, dtype)(*map(_kernel_argument, arguments)))
 
 
 @functools.cache
@@ -66,7 +66,7 @@ def numbers(drop: DropoutMask | None) -> tuple[int, int]:
     return (0, 0) if drop is None else (drop.threshold, int(drop.seed))
 
 
-def _argument(value: Argument) -> object:
+def _kernel_argument(value: Argument) -> object:
     if isinstance(value, torch.Tensor):
         return ctypes.c_void_p(value.data_ptr())
     if isinstance(value, float):

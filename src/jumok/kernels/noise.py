@@ -58,9 +58,9 @@ class DropoutMask:
     def apply(self, states: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
         """Zeroes the dropped elements and scales the kept ones by 1 / (1 - p)."""
         if serving.serves(states):
-            from jumok.kernels.card.dropout import dropout
+            from jumok.kernels.card.dropout import dropout_on_card
 
-            return dropout(states, self)
+            return dropout_on_card(states, self)
         return self.apply_plainly(states)
 
     def apply_plainly(self, states: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:

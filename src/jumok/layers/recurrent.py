@@ -25,7 +25,7 @@ from jumok.shapes import Allowed, Float, Int, States, Tensor
 ONE_LAYER = (True, 1, 0.0, True, False, True)
 """torch's kernels: biases, one layer, no dropout, learning, one direction, the batch first."""
 
-Inputs = Float[Tensor, "batch length inner"]
+CellInputs = Float[Tensor, "batch length inner"]
 CellInput = Float[Tensor, "batch inner"]
 Projected = Float[Tensor, "batch gates"]
 CellState = Float[Tensor, "batch parts dim"]
@@ -59,7 +59,7 @@ class Cell(nn.Module):
             for gate in self.state.weight.chunk(self.gates):
                 nn.init.orthogonal_(gate)
 
-    def forward(self, inputs: Inputs | CellInput, state: CellState) -> CellOutputs | CellState:
+    def forward(self, inputs: CellInputs | CellInput, state: CellState) -> CellOutputs | CellState:
         """What others see after each input: by a kernel while learning, else step by step.
 
         Of one input more it gives the state that follows.
@@ -88,7 +88,7 @@ class Cell(nn.Module):
         """The state after an input that `self.input` has projected."""
         raise NotImplementedError
 
-    def read(self, inputs: Inputs, state: CellState) -> CellOutputs:
+    def read(self, inputs: CellInputs, state: CellState) -> CellOutputs:
         """All inputs at once by a kernel: the fast twin of `advance`."""
         raise NotImplementedError
 
@@ -105,7 +105,7 @@ class VanillaCell(Cell):
     def advance(self, projected: Projected, state: CellState) -> CellState:
         return torch.tanh(projected + self.state(state[:, 0]))[:, None]
 
-    def read(self, inputs: Inputs, state: CellState) -> CellOutputs:
+    def read(self, inputs: CellInputs, state: CellState) -> CellOutputs:
         first = state.transpose(0, 1).contiguous()
         seen, _ = torch.rnn_tanh(inputs, first, self.weights(), *ONE_LAYER)
         return seen
@@ -130,7 +130,7 @@ class LSTMCell(Cell):
         kept = forget.sigmoid() * kept + write.sigmoid() * new.tanh()
         return torch.stack([show.sigmoid() * kept.tanh(), kept], dim=1)
 
-    def read(self, inputs: Inputs, state: CellState) -> CellOutputs:
+    def read(self, inputs: CellInputs, state: CellState) -> CellOutputs:
         first = [part[None].contiguous() for part in state.unbind(dim=1)]
         seen, _, _ = torch.lstm(inputs, first, self.weights(), *ONE_LAYER)
         return seen
@@ -150,7 +150,7 @@ class GRUCell(Cell):
         new = torch.tanh(by_input[2] + reset * by_state[2])
         return torch.lerp(new, seen, keep)[:, None]
 
-    def read(self, inputs: Inputs, state: CellState) -> CellOutputs:
+    def read(self, inputs: CellInputs, state: CellState) -> CellOutputs:
         """All inputs at once, by a kernel of ours where it takes the widths, else by torch's."""
         seen, weight, bias = state[:, 0], self.state.weight, self.state.bias
         if kernel.serves(seen, weight):
@@ -181,7 +181,7 @@ class CellStack(nn.Module):
 
     def forward(
         self,
-        inputs: Inputs | CellInput,
+        inputs: CellInputs | CellInput,
         states: Float[Tensor, "batch layers parts dim"],
     ) -> CellOutputs | Float[Tensor, "batch layers parts dim"]:
         """What the last cell shows after each input; of one input more all states after it."""

@@ -169,7 +169,7 @@ def _stack(
 def _cross(config: StackConfig, layers: int, keys: float, positions: float) -> Part:
     """Attention of a decoder to the Memory, which has `positions` for each target."""
     forward = layers * blocks.cross_attention(config, keys, positions)
-    weights = layers * matrices(tensors.cross_attention(config))
+    weights = layers * matrices(tensors.cross_attention_tensors(config))
     return _block_part("decoder: cross-attention", weights, forward)
 
 

@@ -74,7 +74,7 @@ class _CardDropout(torch.autograd.Function):
         return _dropped_on_card(slope, ctx.mask), None
 
 
-def dropout(states: Float[Tensor, "*axes"], mask: Mask) -> Float[Tensor, "*axes"]:
+def dropout_on_card(states: Float[Tensor, "*axes"], mask: Mask) -> Float[Tensor, "*axes"]:
     """The states with the elements of `mask` zeroed and the rest scaled by 1 / (1 - p)."""
     outputs: Tensor = _CardDropout.apply(states, mask)
     return outputs

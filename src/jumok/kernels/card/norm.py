@@ -97,7 +97,7 @@ def _norm_backward(  # type: ignore[no-untyped-def]
         tl.store(d_bias + own, tl.sum(of_bias, axis=0), mask=is_own)
 
 
-def add_norm(
+def add_norm_on_card(
     stream: States,
     update: States,
     gain: Tensor,

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Literal
 
 from jumok.environment import cpu
-from jumok.kernels.libraries.compiler import Compiler, compiled, compilers, digest_of
+from jumok.kernels.libraries.compiler import Compiler, compiled, compilers, library_digest
 from jumok.kernels.libraries.levels import (
     CONTENTS,
     FEATURES,
@@ -30,7 +30,7 @@ from jumok.kernels.libraries.levels import (
     Level,
     library_name,
     machine,
-    permitted,
+    permitted_levels,
     system,
 )
 
@@ -77,7 +77,7 @@ def built(name: str, sources: Sequence[Path]) -> ctypes.CDLL | None:
 def loaded(name: str, sources: Sequence[Path]) -> Loaded:
     """The same with what it is and why."""
     forced = cpu()
-    levels = permitted(features(), forced, machine())
+    levels = permitted_levels(features(), forced, machine())
     if forced == TORCH:
         return Loaded(None, "", "none", "", (f"JUMOK_CPU={TORCH}",))
     own = levels[0] if levels and forced not in (None, NATIVE) else None
@@ -150,7 +150,7 @@ def _contents(reasons: list[str]) -> dict[str, str]:
 def _shipped(file: Path, digest: str, reasons: list[str]) -> ctypes.CDLL | None:
     """A shipped library; loading one that was damaged could end the process."""
     try:
-        if digest_of(file) == digest:
+        if library_digest(file) == digest:
             return ctypes.CDLL(str(file))
         reasons.append(f"{file.name} is damaged: install jumok again")
     except OSError as error:

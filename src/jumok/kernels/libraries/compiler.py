@@ -93,7 +93,7 @@ def _cached_library(compiler: Compiler, flags: Sequence[str], source: Path, targ
     that was damaged could end the process.
     """
     for ready in target.parent.glob(f"{target.name}-*.so"):
-        if ready.stem == f"{target.name}-{digest_of(ready)}":
+        if ready.stem == f"{target.name}-{library_digest(ready)}":
             return ready
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
@@ -103,7 +103,7 @@ def _cached_library(compiler: Compiler, flags: Sequence[str], source: Path, targ
             zig = {"ZIG_GLOBAL_CACHE_DIR": own, "ZIG_LOCAL_CACHE_DIR": own}
             environment = with_variables(zig) if compiler.is_zig else None
             subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-        whole = target.with_name(f"{target.name}-{digest_of(partial)}.so")
+        whole = target.with_name(f"{target.name}-{library_digest(partial)}.so")
         partial.replace(whole)
     except subprocess.CalledProcessError as error:
         said = (error.stderr or "").strip().splitlines() or [f"exit code {error.returncode}"]
@@ -113,7 +113,7 @@ def _cached_library(compiler: Compiler, flags: Sequence[str], source: Path, targ
     return whole
 
 
-def digest_of(library: Path) -> str:
+def library_digest(library: Path) -> str:
     """A digest of the file, in 64 hexadecimal digits."""
     return hashlib.sha256(library.read_bytes()).hexdigest()
 
