@@ -61,25 +61,21 @@ def register(
     Raises:
         ConfigError: there is no such role, or the name is taken by something else.
     """
-    _add(role, name, part, spec)
-    registered = REGISTERED.get()
-    if registered is not None:
-        registered.add((role, name))
-
-
-def _add(role: str, name: str, part: Callable[..., object] | str | Kind, spec: Spec | None) -> None:
     if role == "kind":
         if not isinstance(part, Kind):
             raise ConfigError("a kind of model is a jumok.Kind.", got=type(part).__name__)
         register_kind(name, part)
-        return
-    if isinstance(part, Kind) or not (callable(part) or isinstance(part, str)):
+    elif isinstance(part, Kind) or not (callable(part) or isinstance(part, str)):
         raise ConfigError(
             f"this cannot be a {role}.",
             expected='something that can be called, or "module:name"',
             got=type(part).__name__,
         )
-    parts.register(role, name, part, spec)
+    else:
+        parts.register(role, name, part, spec)
+    registered = REGISTERED.get()
+    if registered is not None:
+        registered.add((role, name))
 
 
 def load_plugin(file: Path | str) -> str:

@@ -97,11 +97,11 @@ def observable(
 
 
 @contextmanager
-def listening_to_each(ears: Iterable[tuple[object, str, Listener]]) -> Iterator[None]:
+def listening_to_each(triples: Iterable[tuple[object, str, Listener]]) -> Iterator[None]:
     """Listens in this context inside the block: to each owner's event of this name."""
     here = dict(_LISTENERS.get() or {})
-    for owner, event, ear in ears:
-        here[id(owner), event] = (*here.get((id(owner), event), ()), ear)
+    for owner, event, listener in triples:
+        here[id(owner), event] = (*here.get((id(owner), event), ()), listener)
     token = _LISTENERS.set(here)
     try:
         yield
@@ -109,9 +109,9 @@ def listening_to_each(ears: Iterable[tuple[object, str, Listener]]) -> Iterator[
         _LISTENERS.reset(token)
 
 
-def listening_to(owner: object, ears: Mapping[str, Listener]) -> AbstractContextManager[None]:
+def listening_to(owner: object, events: Mapping[str, Listener]) -> AbstractContextManager[None]:
     """Listens to these events of one owner, by name, in this context inside the block."""
-    return listening_to_each((owner, event, ear) for event, ear in ears.items())
+    return listening_to_each((owner, event, each) for event, each in events.items())
 
 
 def listeners(owner: object, event: str) -> tuple[Callable[..., None], ...]:

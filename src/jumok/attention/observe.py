@@ -160,10 +160,10 @@ def observe(
         wanted: chooses sites by name, which is the module's path in the model, for instance
             "decoder.blocks.2.cross_attention"; None observes all.
     """
-    ears = (
+    triples = (
         (module, ATTENTION, Listener(partial(observer, site)))
         for site, module in sites(model).items()
         if wanted is None or wanted(site)
     )
-    with listening_to_each(ears):
+    with listening_to_each(triples):
         yield

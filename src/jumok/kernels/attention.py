@@ -73,7 +73,7 @@ def _step(
     outputs = side_by_side(query, value.shape[-1])
     allowed, bias = _expanded(allowed, query, key), _whole_rows(bias, query, key)
     native.call(
-        "attention_step", query.dtype, query, key, value, outputs, *_ranges_of(ranges), allowed, bias,
+        "attention_step", query.dtype, query, key, value, outputs, *_spans(ranges), allowed, bias,
         sizes_of(query, value), strides_of(query, key, value, outputs, allowed, bias), scale,
     )  # fmt: skip
     return outputs
@@ -102,7 +102,7 @@ class _Attention(torch.autograd.Function):
         allowed, bias = _expanded(allowed, query, key), _whole_rows(bias, query, key)
         native.call(
             "attention_forward", query.dtype, query, key, value, outputs, weights, reach,
-            *_ranges_of(ranges), allowed, bias, sizes_of(query, value),
+            *_spans(ranges), allowed, bias, sizes_of(query, value),
             strides_of(query, key, value, outputs, allowed, bias), scale, *native.numbers(drop),
         )  # fmt: skip
         ctx.save_for_backward(query, key, value, weights, reach)
@@ -143,7 +143,7 @@ def strides_of(*tensors: Tensor | None) -> ctypes.Array[ctypes.c_int64]:
     return (ctypes.c_int64 * len(flat))(*flat)
 
 
-def _ranges_of(ranges: Tensor | None) -> tuple[Tensor | None, int]:
+def _spans(ranges: Tensor | None) -> tuple[Tensor | None, int]:
     """The ranges, and how far those of one sentence are from those of the next."""
     if ranges is None:
         return None, 0

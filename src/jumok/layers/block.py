@@ -70,30 +70,17 @@ class Block(nn.Module):
                 look-ahead mask. It grows in place. None: all positions are given.
             first: the values of this pass's first block, for value residuals.
         """
+        # An attention from outside of jumok need not have these arguments.
+        more: dict[str, Any] = {} if first is None else {"first": first}
+        position, read = 0, memory
         if state is not None:
-            return self._step(stream, normed, allowed, memory_allowed, state, first)
-        update = self.self_attention(normed, normed, allowed, **_of_first_layer(first))
+            more["past"] = state.past
+            position, read = state.past.length, state.memory
+        update = self.self_attention(normed, normed, allowed, **more)
         stream, normed = self.after_self(stream, update)
         if self.cross_attention is not None:
-            update = self.cross_attention(normed, memory, memory_allowed)
-            stream, normed = self.after_cross(stream, update)
-        return self.after_feedforward(stream, self.feedforward(normed))
-
-    def _step(
-        self,
-        stream: States,
-        normed: States,
-        allowed: AttentionMask | None,
-        memory_allowed: AttentionMask | None,
-        state: BlockState,
-        first: FirstValues | None,
-    ) -> tuple[States, States]:
-        position = state.past.length
-        more = _of_first_layer(first)
-        update = self.self_attention(normed, normed, allowed, past=state.past, **more)
-        stream, normed = self.after_self(stream, update)
-        if self.cross_attention is not None and state.memory is not None:
-            update = self.cross_attention(normed, state.memory, memory_allowed, position)
+            assert read is not None, "attention to a Memory needs one"
+            update = self.cross_attention(normed, read, memory_allowed, position)
             stream, normed = self.after_cross(stream, update)
         return self.after_feedforward(stream, self.feedforward(normed))
 
@@ -151,11 +138,6 @@ class Stack(nn.ModuleList):
     def start(self, memory: Float[Tensor, "batch source dim"] | None) -> list[BlockState]:
         """The state of every block before the first step."""
         return [block.start(memory) for block in self]
-
-
-def _of_first_layer(first: FirstValues | None) -> dict[str, FirstValues]:
-    """An argument that an attention from outside of jumok need not have."""
-    return {} if first is None else {"first": first}
 
 
 def checkpointed(block: Block, given: tuple[Any, ...]) -> tuple[States, States]:
