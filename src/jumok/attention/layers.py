@@ -98,7 +98,6 @@ class GeneralAttention(nn.Module):
         inputs: Float[Tensor, "batch key dim"],
         allowed: Bool[Tensor, "#batch #query key"] | None = None,
     ) -> Float[Tensor, "batch query value_dim"]:
-        """The context vector of each query."""
         return self.attention.attend(queries, self.key(inputs), self.value(inputs), allowed)
 
 
@@ -120,7 +119,6 @@ class SelfAttention(nn.Module):
         inputs: Float[Tensor, "batch length dim"],
         allowed: Bool[Tensor, "#batch #length length"] | None = None,
     ) -> Float[Tensor, "batch length value_dim"]:
-        """The context vector of each input."""
         return self.general(self.query(inputs), inputs, allowed)
 
 

@@ -176,12 +176,10 @@ class PackedStacks:
         )
 
     def _matrix(self, name: str) -> Array:
-        """The floats of this name."""
         stored = self._integers.get(name)
         return self._weights[name] if stored is None else stored.floats()
 
     def _output(self) -> LinearLayout:
-        """From states to logits."""
         name, dim = output_table(self._integers, self._weights), self._config.dim
         rows = len(self._integers[name].scales if name in self._integers else self._weights[name])
         return self._packed.matrix(self._filled(name, (1, rows), (1, dim), exact=True))
@@ -207,7 +205,6 @@ class PackedStacks:
         return Quantised(integers.reshape(flat), scales.ravel())
 
     def _layer(self, name: str, outputs: tuple[int, int], inputs: tuple[int, int]) -> LayerWeights:
-        """A linear layer; see `_filled`."""
         matrix = self._filled(f"{name}.weight", outputs, inputs)
         bias = self._weights.get(f"{name}.bias")
         groups, width = outputs[0], filled(outputs[1])

@@ -152,7 +152,6 @@ class NativeRecurrent(NativeModel):
         return spaced(self._weights[name], outputs, inputs) if name in self._weights else None
 
     def _output(self) -> LinearLayout:
-        """From what a step shows to logits."""
         name = output_table(self._integers, self._weights)
         stored = self._integers.get(name)
         if stored is None:

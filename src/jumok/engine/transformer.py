@@ -49,7 +49,6 @@ class NativeTransformer(NativeModel):
 
     @property
     def packed(self) -> PackedStacks:
-        """Its weights as the engine reads them."""
         return self._packed
 
     def _session(self) -> AbstractContextManager[int]:

@@ -67,7 +67,6 @@ class Linear(nn.Linear):
     stacked: int = 1
 
     def forward(self, states: Float[Tensor, "*axes inner"]) -> Float[Tensor, "*axes outer"]:
-        """x W^T + b."""
         return linear(states, self.weight, self.bias)
 
     def reset_parameters(self) -> None:

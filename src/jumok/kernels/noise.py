@@ -48,7 +48,6 @@ class DropoutMask:
 
     @property
     def threshold(self) -> int:
-        """Elements whose hash is below are dropped."""
         return int(self.p * 2**32)
 
     def keep(self, count: int, device: torch.device) -> Tensor:
@@ -90,7 +89,6 @@ class Noise:
 
     @property
     def calls(self) -> int:
-        """How many masks of this sequence were drawn."""
         return self._calls
 
     @contextmanager

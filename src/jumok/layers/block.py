@@ -110,7 +110,6 @@ class Stack(nn.ModuleList):
     recompute = False
 
     def __iter__(self) -> Iterator[Block]:
-        """The blocks from the first to the last."""
         return cast(Iterator[Block], super().__iter__())
 
     def forward(
@@ -136,7 +135,6 @@ class Stack(nn.ModuleList):
         return normed
 
     def start(self, memory: Float[Tensor, "batch source dim"] | None) -> list[BlockState]:
-        """The state of every block before the first step."""
         return [block.start(memory) for block in self]
 
 

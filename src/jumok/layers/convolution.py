@@ -66,7 +66,6 @@ class ResidualBlock(nn.Module):
         nn.init.zeros_(self.second.weight)
 
     def forward(self, picture: PictureTensor) -> PictureTensor:
-        """The picture, to which the block added what it found."""
         inner = self.first(F.relu(self.first_norm(picture)))
         return picture + self.second(self.dropout(F.relu(self.second_norm(inner))))
 

@@ -58,7 +58,6 @@ class PlainFeedForward(nn.Module):
         self.dropout = dropout
 
     def forward(self, states: States) -> States:
-        """The states, each transformed on its own."""
         if not is_unpatched(self.dropout, Dropout):
             return self.outer(self.dropout(self.activation(self.inner(states), None)))
         drop = self.dropout.draw()
@@ -92,7 +91,6 @@ class GatedFeedForward(nn.Module):
         self.dropout = dropout
 
     def forward(self, states: States) -> States:
-        """The states, each transformed on its own."""
         gate, inner = linears(states, (self.gate, self.inner))
         if self.activation is silu_dropout and is_unpatched(self.dropout, Dropout):
             return self.outer(silu_gate(gate, inner, self.dropout.draw()))

@@ -35,7 +35,6 @@ class AddedPositions(nn.Module):
         lengths: Int[Tensor, " batch"] | None = None,
         documents: Documents | None = None,
     ) -> States:
-        """The states with their places; see `Embedding.forward`."""
         places = places_of(self.encoding, states, position, lengths, documents)
         missing = states.shape[-1] - places.shape[-1]
         return states + (F.pad(places, (0, missing)) if missing else places)
@@ -56,7 +55,6 @@ class ConcatenatedPositions(nn.Module):
         lengths: Int[Tensor, " batch"] | None = None,
         documents: Documents | None = None,
     ) -> States:
-        """The states with their places; see `Embedding.forward`."""
         places = places_of(self.encoding, states, position, lengths, documents)
         both = torch.cat((states, places.expand(*states.shape[:-1], -1)), dim=-1)
         return self.join(both)

@@ -176,7 +176,6 @@ class CellStack(nn.Module):
         self.shape = (len(cells), cells[0].parts, cells[0].dim)
 
     def __iter__(self) -> Iterator[Cell]:
-        """The cells from the lowest to the highest."""
         return cast(Iterator[Cell], iter(self.cells))
 
     def forward(
@@ -194,7 +193,6 @@ class CellStack(nn.Module):
     def step(
         self, inputs: Float[Tensor, "batch inner"], states: Float[Tensor, "batch layers parts dim"]
     ) -> Float[Tensor, "batch layers parts dim"]:
-        """All states after one input more."""
         after: Tensor = self(inputs, states)
         return after
 

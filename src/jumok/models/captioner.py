@@ -113,7 +113,6 @@ class PixelEncoder(nn.Module):
     def forward(
         self, pictures: UInt8[Tensor, "batch 3 height width"], like: Tensor
     ) -> Float[Tensor, "batch cells channels"]:
-        """The cells row by row."""
         grid = self.convolutions(scale_pixels(pictures, like))
         return grid.flatten(2).transpose(1, 2)  # batch channels cells -> batch cells channels
 
@@ -146,7 +145,6 @@ class GridWriter(nn.Module):
     def forward(
         self, cells: Float[Tensor, "batch cells width"]
     ) -> Float[Tensor, "batch cells dim"]:
-        """The Memory's states."""
         edit = self.edit
         if edit is not None:
             cells = edit(cells, 0)
@@ -167,7 +165,6 @@ class GridReader(nn.Module):
     def forward(
         self, cells: Float[Tensor, "batch cells dim"], allowed: Allowed | None = None
     ) -> Float[Tensor, "batch cells dim"]:
-        """One vector a cell."""
         return self.blocks(cells, self.first_norm(cells), mask_of_keys(allowed))
 
 
@@ -185,6 +182,5 @@ class VectorWriter(nn.Module):
         self.outer = Linear(2 * dim, dim)
 
     def forward(self, cells: Float[Tensor, "batch cells width"]) -> Float[Tensor, "batch 1 dim"]:
-        """The Memory's only state."""
         beside = F.relu(self.squeeze(cells)).flatten(1)
         return self.outer(F.relu(self.inner(beside)))[:, None]

@@ -46,5 +46,4 @@ class TextClassifier(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "batch length"], allowed: Allowed | None = None
     ) -> Float[Tensor, "batch labels"]:
-        """One logit for each label."""
         return self.output(self.dropout(self.vectors(tokens, allowed)))

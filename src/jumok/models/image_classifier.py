@@ -36,7 +36,6 @@ class PixelMixing(nn.Module):
     def forward(
         self, features: Float[Tensor, "batch channels height width"]
     ) -> Float[Tensor, "batch channels height width"]:
-        """The features, and what was made of each pixel."""
         return features + self.residual_gate * self.outer(F.relu(self.inner(features)))
 
 
@@ -73,7 +72,6 @@ class ImageClassifier(nn.Module):
     def forward(
         self, pixels: UInt8[Tensor, "batch colours height width"]
     ) -> Float[Tensor, "batch labels"]:
-        """The logits of every label."""
         grid = self.stack(scale_pixels(pixels, like=self.output.weight))
         return self.output(self.dropout(grid.mean(dim=(2, 3))))
 

@@ -41,7 +41,6 @@ class PredictionHead(nn.Module):
         return self.norm(F.gelu(self.dense(states)))
 
     def forward(self, states: Float[Tensor, "*axes dim"]) -> Float[Tensor, "*axes vocabulary"]:
-        """The scores of every entry of the vocabulary."""
         return self.output(self.transform(states)) + self.bias
 
 

@@ -81,7 +81,6 @@ class RecurrentEncoder(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "batch source"], allowed: Allowed | None = None
     ) -> Float[Tensor, "batch source dim"]:
-        """One vector for each position."""
         states = self.embedding(tokens)
         for reader in self.readers:
             states = self.dropout(reader(states, allowed))

@@ -117,7 +117,6 @@ class RecurrentDecoder(nn.Module):
     def hidden(
         self, memory: Memory, tokens: Int[Tensor, "batch target"]
     ) -> Float[Tensor, "batch target shown"]:
-        """h of every step, all steps at once."""
         seen = self.cells(self.embedding(tokens), self.start(memory).cells)
         return self.show(seen)
 
@@ -151,7 +150,6 @@ class RecurrentDecoder(nn.Module):
     def step(
         self, tokens: Int[Tensor, " batch"], state: RecurrentState
     ) -> tuple[Float[Tensor, "batch vocabulary"], RecurrentState]:
-        """Reads one token a row; returns the logits of the next one."""
         logits, state = self(None, tokens[:, None], state)
         return logits[:, 0], state
 
@@ -162,7 +160,6 @@ class RecurrentDecoder(nn.Module):
 
     @observable
     def reorder(self, state: RecurrentState, rows: Int[Tensor, " rows"]) -> RecurrentState:
-        """Row i becomes the old row rows[i]."""
         return state.select(rows)
 
     def show(self, *known: Float[Tensor, "*axes _"]) -> Float[Tensor, "*axes shown"]:

@@ -37,7 +37,6 @@ class AlibiPositions(nn.Module):
 
     @classmethod
     def of(cls, sizes: PositionSizes) -> "AlibiPositions":
-        """For a model of these sizes."""
         return cls(sizes.heads)
 
     def forward(

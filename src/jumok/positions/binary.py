@@ -32,7 +32,6 @@ class BinaryPositions(nn.Module):
 
     @classmethod
     def of(cls, sizes: PositionSizes) -> "BinaryPositions":
-        """For a model of these sizes."""
         return cls(sizes.length)
 
     def forward(self, position: int, length: int) -> Float[Tensor, "{length} bits"]:

@@ -26,11 +26,9 @@ class IndexPositions(nn.Module):
 
     @classmethod
     def of(cls, _sizes: PositionSizes) -> "IndexPositions":
-        """For a model of these sizes."""
         return cls()
 
     def forward(self, position: int, length: int) -> Float[Tensor, "{length} 1"]:
-        """The numbers of `length` positions from `position` on."""
         return torch.arange(position, position + length, dtype=torch.float32)[:, None]
 
 
@@ -51,7 +49,6 @@ class FractionPositions(nn.Module):
 
     @classmethod
     def of(cls, sizes: PositionSizes) -> "FractionPositions":
-        """For a model of these sizes."""
         return cls(sizes.length)
 
     def forward(

@@ -32,11 +32,9 @@ class SinusoidalPositions(nn.Module):
 
     @classmethod
     def of(cls, sizes: PositionSizes) -> "SinusoidalPositions":
-        """For a model of these sizes."""
         return cls(sizes.dim, sizes.length)
 
     def forward(self, position: int, length: int) -> Float[Tensor, "{length} dim"]:
-        """The encodings of `length` positions from `position` on."""
         end = position + length
         if end > self.table.shape[0]:
             longer = sinusoids(2 * end, self.table.shape[1])

@@ -55,7 +55,6 @@ class DifferentialAttention(MultiHeadAttention):
     def of(
         cls, sizes: AttentionSizes, parts: HeadParts, noise: Noise, dropout: float, role: Role
     ) -> "DifferentialAttention":
-        """For a block of these sizes."""
         return cls(sizes, parts, noise, dropout, role)
 
     @property

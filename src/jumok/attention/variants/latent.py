@@ -72,7 +72,6 @@ class LatentAttention(MultiHeadAttention):
     def of(
         cls, sizes: AttentionSizes, parts: HeadParts, noise: Noise, dropout: float, role: Role
     ) -> "LatentAttention":
-        """For a block of these sizes."""
         return cls(sizes, parts, noise, dropout, role)
 
     def keys_values(

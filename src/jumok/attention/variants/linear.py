@@ -30,7 +30,6 @@ class LinearAttention(MultiHeadAttention):
     """Attention with features in the place of the softmax."""
 
     def new_past(self) -> LinearState:
-        """The state before the first position."""
         return LinearState()
 
     def forward(
@@ -70,7 +69,6 @@ class LinearAttention(MultiHeadAttention):
     def keys_values(
         self, memory: States, position: int = 0, first: FirstValues | None = None
     ) -> tuple[Float[Tensor, "batch kv_heads length _"], Float[Tensor, "batch kv_heads length _"]]:
-        """f(k) and the values."""
         key, value = super().keys_values(memory, position, first)
         return F.elu(key) + 1.0, value
 

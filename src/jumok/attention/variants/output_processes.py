@@ -31,7 +31,6 @@ class HeadScale(nn.Module):
         outputs: Float[Tensor, "batch heads query value_dim"],
         queries: States,  # noqa: ARG002 - gates need it
     ) -> Float[Tensor, "batch heads query value_dim"]:
-        """The heads' outputs, each times its gain."""
         return outputs * self.gain[:, None, None]
 
 

@@ -41,7 +41,6 @@ class ValueResidual(nn.Module):
         self.mix = nn.Parameter(torch.full((2,), 0.5)) if layer else None
 
     def forward(self, value: HeadValues, first: FirstValues) -> HeadValues:
-        """The values that the layer attends with."""
         if self.mix is None:
             first.value = value
             return value
