@@ -1,7 +1,6 @@
 """The engine against torch: the same models, the same hypotheses."""
 
 from collections.abc import Sequence
-from math import ceil
 
 import numpy as np
 import pytest
@@ -9,14 +8,16 @@ import torch
 
 from jumok.config import TransformerConfig
 from jumok.data.pairs.batches import source_batches
-from jumok.data.tokenizer import END, START
+from jumok.data.tokenizer import END
 from jumok.decoding import DecodingOptions, decode
 from jumok.engine.blocks import missing_part
+from jumok.engine.native import NativeModel
 from jumok.engine.searching import SearchRules, Written
 from jumok.engine.structures import library
 from jumok.engine.transformer import NativeTransformer
 from jumok.models.encoder_decoder import Transformer
 from jumok.parts import PARTS, PartEntry
+from jumok.systems.translation import on_engine
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
 
@@ -99,15 +100,7 @@ def sources_of(*lengths: int) -> list[list[int]]:
 
 
 def rules_of(options: DecodingOptions, sources: Sequence[Sequence[int]]) -> SearchRules:
-    limits = options.limits
-    longest = [limits.longest_of(len(source)) for source in sources]
-    penalties = options.ranker.penalties(max(longest)).tolist()
-    patience = options.patience
-    enough = 0 if patience is None else max(1, ceil(options.beam * patience))
-    return SearchRules(
-        options.beam, START, END, limits.forbidden, options.minimum_length, longest, penalties,
-        enough,
-    )  # fmt: skip
+    return on_engine.rules_of(options, [len(source) for source in sources])
 
 
 def by_torch(model, sources, options) -> list[Written]:
@@ -174,14 +167,15 @@ def test_an_answer_does_not_depend_on_what_shares_its_batch(kind, parts, beam):
 
 @pytest.mark.parametrize(("kind", "apart"), [("bf16", 0.05), ("int8", 0.15)])
 def test_fewer_bits_change_the_probabilities_little(kind, apart):
-    config, model = model_of(norm="post")
+    made = model_of(norm="post")
+    assert_rounded_little(engine_of(*made), engine_of(*made, kind), apart)
+
+
+def assert_rounded_little(exact: NativeModel, rounded: NativeModel, apart: float) -> None:
     sources = sources_of(7, 12, 19)
-    options = DecodingOptions(beam=1, maximum_length=1)
-    exact, rounded = (
-        engine_of(config, model, each).search(sources, rules_of(options, sources))
-        for each in ("fp32", kind)
-    )
-    for one, other in zip(exact, rounded, strict=True):
+    rules = rules_of(DecodingOptions(beam=1, maximum_length=1), sources)
+    found = exact.search(sources, rules), rounded.search(sources, rules)
+    for one, other in zip(*found, strict=True):
         assert one.tokens == other.tokens
         assert 0 < abs(one.log_probabilities[0] - other.log_probabilities[0]) < apart
 

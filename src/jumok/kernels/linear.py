@@ -94,8 +94,3 @@ class Projection(nn.Module):
         """The dot product of each state with each row of the table, capped if there is a cap."""
         logits = F.linear(states, self.weight)
         return logits if self.cap is None else soft_cap(logits, self.cap)
-
-
-def prepare_for_inference(model: nn.Module, dtype: torch.dtype) -> nn.Module:
-    """Puts `model` in evaluation mode and in `dtype`, in place; training it further is possible."""
-    return model.eval().to(dtype)

@@ -95,9 +95,7 @@ def model_of(bundle: Bundle, kind: type[Model], device: torch.device, dtype: tor
             expected=kind.__name__,
             got=type(model).__name__,
         )
-    from jumok.kernels.linear import prepare_for_inference
-
-    prepare_for_inference(model, dtype)
+    model.eval().to(dtype)
     return model
 
 
