@@ -40,7 +40,6 @@ class LinearState:
     """The state of linear attention, whose size does not grow: the sums S and z over all positions.
 
     Attributes:
-        length: the number of positions.
         kept: all keys and values, as long as every position is observed; otherwise None.
     """
 

@@ -31,12 +31,8 @@ class PixelAttention(Observable):
 
     Args:
         channels: of the feature map at input and output.
-        heads: the number of heads.
         head_dim: width of one head's query and key.
         value_dim: width of one head's value.
-        noise: where dropout masks come from.
-        dropout: share of the weights dropped while training.
-        role: its place in the model (`Observable.role`).
     """
 
     def __init__(

@@ -78,7 +78,6 @@ class GeneralAttention(nn.Module):
     k_j = x_j W_K,  v_j = x_j W_V,  y_i = sum_j softmax_j(score(q_i, k_j)) v_j
 
     Args:
-        dim: width of the inputs.
         key_dim: width of the keys, and so of the queries: their dot product is taken.
         value_dim: width of the values, and so of the output.
         score: compares a query and a key; None: scaled dot products.

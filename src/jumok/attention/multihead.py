@@ -50,17 +50,12 @@ class MultiHeadAttention(Observable):
 
     Args:
         dim: width of the states at input and output.
-        heads: the number of heads.
         head_dim: width of one head's query and key. The paper splits a fixed budget
             (dim / heads); full-size heads (head_dim = dim) are allowed.
         value_dim: width of one head's value, which may differ from `head_dim`.
-        dropout: share of the weights dropped while training.
-        noise: where dropout masks come from.
         kv_heads: the number of heads of keys and values, each shared by heads / kv_heads heads of
             queries (Ainslie et al. 2023); None: each head has its own.
-        bias: whether the projections have biases.
         parts: the score, and what heads are put through before and after it.
-        role: its place in the model (`Observable.role`).
     """
 
     def __init__(

@@ -66,7 +66,6 @@ class Observable(nn.Module):
     Attributes:
         role: what attends to what here, and in which layer; set where the model is built. None:
             nothing has set it, and traces and head cards refuse the module (`role_of`).
-        heads: the number of heads.
         window: of a self-attention: a query attends to positions nearer than this, its own counted;
             None: to all.
         gate: (heads), or (batch heads) with one for each sentence: the factor of each head's output

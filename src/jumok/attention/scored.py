@@ -15,14 +15,7 @@ from jumok.shapes import Allowed, Float, States, Tensor
 
 
 class ScoredAttention(Observable):
-    """Queries attend to the Memory, whose states are the values without a projection.
-
-    Args:
-        score: compares a query and a key.
-        dropout: share of the weights dropped while training.
-        noise: where dropout masks come from.
-        role: its place in the model (`Observable.role`).
-    """
+    """Queries attend to the Memory, whose states are the values without a projection."""
 
     def __init__(
         self,

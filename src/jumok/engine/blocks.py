@@ -84,7 +84,6 @@ class PackedStacks:
     Attributes:
         layout: what the engine reads; it is valid as long as this object is alive.
         positions: the number of positions of a text; None: no limit.
-        vocabulary: the number of tokens.
 
     Args:
         weights: by their names in a bundle, float32; tied ones may be there once.

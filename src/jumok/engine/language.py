@@ -37,7 +37,6 @@ class NativeCausal:
     """A model's weights in the engine's layout; any number of threads may read with it at once.
 
     Attributes:
-        vocabulary: the number of tokens.
         context: the number of tokens that are read at once.
 
     Args:

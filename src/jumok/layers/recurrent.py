@@ -36,7 +36,6 @@ class Cell(nn.Module):
     """What reads one input and changes its state; each kind says how.
 
     Args:
-        inner: width of an input.
         dim: width of the state.
 
     Attributes:

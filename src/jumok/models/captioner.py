@@ -41,7 +41,6 @@ class CaptionerModel(SequenceToSequence):
     """An encoder of images, and a decoder that writes sentences about them.
 
     Attributes:
-        noise: the source of every dropout mask of this model.
         grid: rows and columns of the cells that the decoder attends to; (1, 1) for one vector.
         doubly_stochastic: weight of the term that rewards attending to every cell; 0 for none.
     """

@@ -24,7 +24,6 @@ class CausalLanguageModel(nn.Module):
     """Predicts the probability of each next token.
 
     Attributes:
-        noise: the source of every dropout mask of this model.
         decoder: the model as a Decoder.
     """
 

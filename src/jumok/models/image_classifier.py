@@ -40,11 +40,7 @@ class PixelMixing(nn.Module):
 
 
 class ImageClassifier(nn.Module):
-    """From images to logits of labels.
-
-    Attributes:
-        noise: the source of every dropout mask of this model.
-    """
+    """From images to logits of labels."""
 
     def __init__(self, config: ImageClassifierConfig, labels: int) -> None:
         super().__init__()

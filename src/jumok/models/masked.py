@@ -48,12 +48,10 @@ class MaskedLanguageModel(nn.Module):
     """An encoder and a prediction head.
 
     Args:
-        config: sizes and parts.
         pieces: the tokenizer's vocabulary size. The table has one row more, MASK's,
             which no text can spell.
 
     Attributes:
-        noise: the source of every dropout mask of this model.
         mask: the id of MASK.
     """
 

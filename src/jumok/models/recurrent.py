@@ -37,12 +37,7 @@ from jumok.shapes import Allowed, Float, Int, Tensor
 
 
 class RecurrentModel(SequenceToSequence):
-    """Encoder and decoder, with one vocabulary.
-
-    Args:
-        config: sizes and parts.
-        vocabulary_size: entries of the joint vocabulary.
-    """
+    """Encoder and decoder, with one vocabulary."""
 
     def __init__(self, config: RecurrentConfig, vocabulary_size: int) -> None:
         super().__init__()

@@ -38,8 +38,6 @@ class RecurrentState:
     """The decoder's state between steps.
 
     Attributes:
-        cells: the states of all layers.
-        memory: the Memory.
         keys: the keys of the Memory; None without attention.
         covered: the total weight of each position so far; None where it is not counted.
         shown: h of the step before; None where it is not fed back.
@@ -82,8 +80,6 @@ class DecoderParts:
     """The parts of every RNN decoder.
 
     Attributes:
-        embedding: that of target words.
-        cells: the RNN.
         first: from the mean of the Memory to the first states.
         readout: from [state, ...] to a step's output h, of the width of `output`.
         dropout: that of h.
