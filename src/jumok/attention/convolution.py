@@ -3,8 +3,7 @@
     q, k, v = 1x1 convolutions of x,  each pixel a vector
     y = x + gate * conv_1x1([attend(q_1, k_1, v_1) ... attend(q_h, k_h, v_h)])
 
-A convolution sees its neighbourhood; here every pixel attends to every other one. The gate starts
-at 0, so that a network begins as one without this block and learns how much to use it.
+The gate starts at 0, so that a network begins as one without this block.
 
 Source: Zhang et al. 2019, "Self-Attention Generative Adversarial Networks", section 3;
 lecture 004, last figure.

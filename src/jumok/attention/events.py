@@ -2,10 +2,9 @@
 
 An event has an owner, the object that reports it, and a name: a method with `observable` reports
 its calls under its own name, and `emit` reports whatever else happens: the attention of a module
-(`attention/observe.py`), the candidates of a search, the rows of a batch. A model is shared by all
-threads that use it, so its listeners are not stored in it: what other threads do with the model is
-not reported, and nothing on the model changes. Without listeners an event costs the reading of one
-context variable.
+(`attention/observe.py`), the candidates of a search, the rows of a batch. Listeners are not stored
+in their owner: what other threads do with it is not reported. Without listeners an event costs the
+reading of one context variable.
 """
 
 import threading

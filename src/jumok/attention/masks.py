@@ -9,9 +9,9 @@
 A query may attend to a key that all of these permit. The last query is at the last key: with a past
 the keys begin earlier than the queries.
 
-Causal masks, windows and documents leave each query one *range* of adjacent keys. The C kernel
-reads these ranges, and computes nothing outside of them; the fused kernels of GPUs get the
-kind of mask (`attention/fused.py`); the readable twin draws the matrix.
+Causal masks, windows and documents leave each query one *range* of adjacent keys, which the C
+kernel reads; the fused kernels of GPUs get the kind of mask (`attention/fused.py`); the readable
+twin draws the matrix.
 
 Source: windows: Beltagy et al. 2020 (Longformer), section 3.1; their size counts the query itself,
 as in Jiang et al. 2023 (Mistral), section 2. Documents: Krell et al. 2021.

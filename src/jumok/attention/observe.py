@@ -69,9 +69,7 @@ class Observable(nn.Module):
         window: of a self-attention: a query attends to positions nearer than this, its own counted;
             None: to all.
         gate: (heads), or (batch heads) with one for each sentence: the factor of each head's output
-            before the heads are mixed; None: no factor. It is the only way to intervene in a head:
-            after the output projection the heads are mixed, and no part of the result belongs to
-            one.
+            before the heads are mixed; None: no factor.
         edit: replaces the module's weights, in the readable path; None: they are not replaced.
     """
 

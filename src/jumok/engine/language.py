@@ -1,8 +1,8 @@
 """A causal language model on the engine: it reads texts as they grow, and scores texts.
 
-Who reads a text does not call the engine but yields the pass that it wants made, and is sent what
-came of it. So one loop can make the passes of many texts: single tokens of any of them share one
-step, whose weights are read from memory once. A text's numbers are the same bits in any company.
+A reading of a text yields the pass that it wants made, and is sent what came of it. So one loop can
+make the passes of many texts: single tokens of any of them share one step, whose weights are read
+from memory once. A text's numbers are the same bits in any company.
 """
 
 from __future__ import annotations

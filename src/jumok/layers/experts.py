@@ -2,10 +2,9 @@
 
     p = softmax(W_r x),  y = sum over the k largest p_e of (p_e / their sum) expert_e(x)
 
-Parameters grow with the number of experts, and the work of a position with k alone. No position is
-dropped, however many want the same expert, so an output does not depend on what else is in the
-batch. Nothing in the loss of the task keeps the router from sending everything to a few experts:
-training adds a term that does (`balance_of`).
+No position is dropped, however many want the same expert, so an output does not depend on what
+else is in the batch. A further term of the loss keeps the router from sending everything to a few
+experts (`balance_of`).
 
 Source: Shazeer et al. 2017; Jiang et al. 2024 (Mixtral), section 2.1; the term: Fedus et al. 2022
 (Switch Transformers), section 2.2.

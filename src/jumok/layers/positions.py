@@ -3,9 +3,8 @@
     added:         x + p
     concatenated:  [x ; p] W,  which is x W_x + p W_p
 
-Concatenation shares no element between word and place; W brings the pair back to the model's width,
-so that tables may still be tied. Written out it is a sum again, of learned images of both: what
-adding does with fewer weights.
+Written out, concatenation is a sum again, of learned images of both; W brings the pair back to the
+model's width, so that tables may still be tied.
 
 Source: added: Vaswani et al. 2017, section 3.5; concatenated: lecture 004 ("Positional encoding").
 """

@@ -130,8 +130,7 @@ class GridWriter(nn.Module):
     """Each cell becomes a state of the Memory: W x + b + its position.
 
     Attributes:
-        edit: changes the cells' vectors before they are used; None: no change. All interventions
-            in cells use it.
+        edit: changes the cells' vectors before they are used; None: no change.
     """
 
     edit: ContextAttribute[StateEdit | None] = ContextAttribute()

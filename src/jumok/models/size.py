@@ -1,7 +1,7 @@
 """The size of a model by arithmetic, before its memory is allocated.
 
-Sizes from a file may be anything, and an allocation that is too large is not always refused: most
-systems overcommit memory, and kill the process when it is used. Biases and norms are not counted.
+An allocation that is too large is not always refused: most systems overcommit memory, and kill the
+process when it is used. Biases and norms are not counted.
 """
 
 import os

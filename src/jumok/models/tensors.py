@@ -1,7 +1,4 @@
-"""The tensors of models that write text, by their configs, without building them.
-
-Nothing here imports torch.
-"""
+"""The tensors of models that write text, by their configs. Nothing is built, nor torch imported."""
 
 from dataclasses import dataclass
 

@@ -7,14 +7,11 @@
 The slope m_h sets the range of a head. No position is added to any vector, so the model has no
 maximum length.
 
-The paper is about causal attention, where j never exceeds i, and has the first line only. The
-second line is jumok's extension to encoders: with one slope for both directions a sentence and its
-reverse would be the same to an encoder, so a head of long range to the left is of short range to
-the right.
+The second line is not in the paper, whose attention is causal: with one slope for both directions
+a sentence and its reverse would be the same to an encoder.
 
-Source: Press et al. 2022 (Train short, test long), section 3; the slopes where the number of heads
-is no power of two are those of its published code, whose authors name slopes of their own for each
-direction as a way for encoders (attention_with_linear_biases, issue 5).
+Source: Press et al. 2022 (Train short, test long), section 3; its published code for numbers of
+heads that are no power of two, and issue 5 there for a slope for each direction.
 """
 
 import torch

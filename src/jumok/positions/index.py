@@ -3,9 +3,8 @@
     index:     P[t] = t
     fraction:  P[t] = t / (n - 1),  n positions in the sentence
 
-Neither is sufficient. Indexes grow without bound, and a longer sentence has numbers that were not
-in training. The step of a fraction depends on the sentence's length, so that equal distances
-differ. Both are here because their faults motivate the other encodings.
+Both are here because their faults motivate the other encodings: a longer sentence has indexes that
+were not in training, and the step of a fraction depends on the sentence's length.
 
 Source: lecture 001 ("the numbers grow too large", "does not generalise"), lecture 002 (strategies 1
 and 2).

@@ -8,8 +8,8 @@ expands the cache:
 
     q . (W^K c) = (W^K^T q) . c  and  sum_i w_i W^V c_i = W^V (sum_i w_i c_i)
 
-so the heads compare with the latents themselves, as if all shared one key (`absorbed`); the
-expanded form is its readable twin, and is computed for many queries.
+so the heads compare with the latents themselves, as if all shared one key (`absorbed`); many
+queries are computed in the expanded form, its readable twin.
 
 Source: DeepSeek-AI 2024 (DeepSeek-V2), section 2.1 and appendix C.
 """

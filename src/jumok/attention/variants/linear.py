@@ -4,8 +4,7 @@
 
 The products may be taken in the other order: f(q_i) S_i / (f(q_i) . z_i), where S_i is the sum of
 f(k_j) v_j^T and z_i that of f(k_j), over j <= i. So a step of decoding adds one position to S and
-z and keeps nothing else: its state does not grow, and neither does its time. What a softmax can do
-and this cannot is to point at one of many positions; it is the contrast.
+z and keeps nothing else. Unlike a softmax it cannot point at one of many positions.
 
 For all positions at once the products are computed as weights, under any mask; each row of them is
 divided by its sum. These are the weights that observers receive.

@@ -20,9 +20,8 @@ from jumok.shapes import Float, Tensor
 ROW_MULTIPLE = 32
 """Products of bfloat16 matrices on a CPU get a multiple of this many rows.
 
-oneDNN generates code for every new shape, which takes 1.5 ms and a megabyte, and its cache is
-limited: with as many shapes as batches have lengths, that was a tenth of a training step and a
-gigabyte. A copy of the rows is cheaper.
+oneDNN generates code for every new shape, which takes 1.5 ms and a megabyte: a copy of the rows is
+cheaper than as many shapes as batches have lengths.
 """
 
 
