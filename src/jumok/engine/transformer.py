@@ -18,6 +18,9 @@ from jumok.engine.structures import loaded_engine
 class NativeTransformer(NativeModel):
     """An encoder-decoder Transformer.
 
+    Attributes:
+        packed: its weights as the engine reads them.
+
     Args:
         weights: by their names in a bundle, float32; tied ones may be there once.
         integers: by their names, matrices that are already int8; of these `weights` needs only the
@@ -43,16 +46,12 @@ class NativeTransformer(NativeModel):
         integers: Mapping[str, Quantised] | None = None,
     ) -> None:
         self._depth = Depth(*layers, layers[1], config.heads)
-        self._packed = PackedStacks(config, weights, kind, layers, cross=True, integers=integers)
-        self.positions, self.vocabulary = self._packed.positions, self._packed.vocabulary
+        self.packed = PackedStacks(config, weights, kind, layers, cross=True, integers=integers)
+        self.positions, self.vocabulary = self.packed.positions, self.packed.vocabulary
         self.dim = config.dim
 
-    @property
-    def packed(self) -> PackedStacks:
-        return self._packed
-
     def _session(self) -> AbstractContextManager[int]:
-        return session_of(loaded_engine().jumok_begin(self._packed.layout))
+        return session_of(loaded_engine().jumok_begin(self.packed.layout))
 
 
 class NativeDecoder(NativeTransformer):

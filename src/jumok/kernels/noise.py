@@ -69,27 +69,23 @@ class DropoutMask:
 
 
 class Noise:
-    """Hands out the seeds of a model's masks, one a call, in the order of the calls."""
+    """Hands out the seeds of a model's masks, one a call, in the order of the calls.
+
+    Attributes:
+        key: what decides the masks of this sequence.
+        calls: how many masks of this sequence were drawn.
+    """
 
     def __init__(self) -> None:
-        self._key = 0
-        self._calls = 0
+        self.key = 0
+        self.calls = 0
         self._seeds: Int[Tensor, " calls"] | None = None
 
     def rekey(self, *numbers: int) -> None:
         """Starts a new sequence of masks, for instance from (seed, step, micro-batch)."""
-        self._key, self._calls = 0, 0
+        self.key, self.calls = 0, 0
         for number in numbers:
-            self._key = mix((self._key + number + _GOLDEN) & _WORD)
-
-    @property
-    def key(self) -> int:
-        """What decides the masks of this sequence."""
-        return self._key
-
-    @property
-    def calls(self) -> int:
-        return self._calls
+            self.key = mix((self.key + number + _GOLDEN) & _WORD)
 
     @contextmanager
     def seeded(self, seeds: Int[Tensor, " calls"]) -> Iterator[None]:
@@ -98,29 +94,29 @@ class Noise:
         For kernels that a GPU records: numbers are recorded with them, and what is in the memory of
         the GPU is read each time (`training/devices/cuda_graphs.py`).
         """
-        calls, self._seeds, self._calls = self._calls, seeds, 0
+        calls, self._seeds, self.calls = self.calls, seeds, 0
         try:
             yield
         finally:
-            self._seeds, self._calls = None, calls
+            self._seeds, self.calls = None, calls
 
     @contextmanager
     def after(self, calls: int) -> Iterator[None]:
         """While entered, the masks are those that follow so many calls: the same ones again, if
         later ones were drawn already. Then the sequence continues after the last one drawn.
         """
-        drawn, self._calls = self._calls, calls
+        drawn, self.calls = self.calls, calls
         try:
             yield
         finally:
-            self._calls = max(drawn, self._calls)
+            self.calls = max(drawn, self.calls)
 
     def mask(self, p: float) -> DropoutMask:
         """The next mask."""
-        self._calls += 1
+        self.calls += 1
         if self._seeds is not None:
-            return DropoutMask(p, self._seeds[self._calls - 1])
-        return DropoutMask(p, mix((self._key + self._calls * _GOLDEN) & _WORD))
+            return DropoutMask(p, self._seeds[self.calls - 1])
+        return DropoutMask(p, mix((self.key + self.calls * _GOLDEN) & _WORD))
 
 
 def seeds_of(key: Int[Tensor, ""], calls: int) -> Int[Tensor, " {calls}"]:
