@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from jumok import parts
+from jumok import parts, plugins
 from jumok.attention.interfaces import HeadProcess, OutputProcess, ScoreFunction
 from jumok.attention.observe import Attention, observe
 from jumok.config import TransformerConfig, parse_config
@@ -138,6 +138,19 @@ def test_a_name_is_registered_once_and_the_same_part_again_changes_nothing():
     with pytest.raises(ConfigError, match="the norm 'rms' is taken by another part"):
         parts.register("norm", "rms", torch.nn.LayerNorm)
     assert parts.builder_of("norm", "rms") is torch.nn.RMSNorm
+
+
+def test_a_plugin_that_failed_may_be_mended_and_loaded_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(plugins, "LOADED", {})
+    file = tmp_path / "my_norm.py"
+    lines = 'import jumok, torch\njumok.register("norm", "mine", torch.nn.Identity)\n'
+    file.write_text(f"{lines}1 / 0\n", "utf-8")
+    with pytest.raises(ConfigError, match="the plugin raised an error"):
+        plugins.load_plugin(file)
+    assert "mine" not in parts.names("norm")
+    file.write_text(f"{lines}class Mine(torch.nn.Identity): ...\n", "utf-8")
+    plugins.load_plugin(file)
+    assert parts.names("norm") == ["layer", "rms", "mine"]
 
 
 class Distance(torch.nn.Module):

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from jumok import parts
+from jumok import kinds, parts
 from jumok.environment import is_named_pipe
 from jumok.errors import BundleError, ConfigError, JumokError, Location
 from jumok.kinds import Kind, register_kind
@@ -79,7 +79,8 @@ def register(
 
 
 def load_plugin(file: Path | str) -> str:
-    """Runs a plugin, once in a process: a Python file that calls `jumok.register`.
+    """Runs a plugin, once in a process: a Python file that calls `jumok.register`. What it has
+    registered before it raises an error is forgotten.
 
     Returns:
         Its name, which is that of the file.
@@ -112,10 +113,12 @@ def load_plugin(file: Path | str) -> str:
         )
     module = module_from_spec(spec)
     sys.modules[spec.name] = module
+    before = {role: frozenset(table) for role, table in _tables().items()}
     registered: set[tuple[str, str]] = set()
     outer = REGISTERED.set(registered)
     try:
         spec.loader.exec_module(module)
+        LOADED[file.name] = Plugin(file.absolute(), digest, frozenset(registered))
     except JumokError:
         raise
     except Exception as error:
@@ -127,8 +130,16 @@ def load_plugin(file: Path | str) -> str:
         ) from error
     finally:
         REGISTERED.reset(outer)
-    LOADED[file.name] = Plugin(file.absolute(), digest, frozenset(registered))
+        if file.name not in LOADED:
+            for role, name in registered:
+                if name not in before[role]:
+                    del _tables()[role][name]
     return file.name
+
+
+def _tables() -> dict[str, dict[str, Any]]:
+    """What plugins add to, by role."""
+    return {**parts.PARTS, "kind": kinds.KINDS}
 
 
 def loaded() -> Mapping[str, Plugin]:
