@@ -6,6 +6,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -173,6 +174,10 @@ def cut(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:1000])
 
 
+def written(contents: str, file: Path) -> None:
+    (file.parent / levels.CONTENTS).write_text(contents, "utf-8")
+
+
 def of_another_processor(file: Path) -> None:
     """Bytes 18 and 19 of an ELF file are its machine: 183 is aarch64, 62 x86-64."""
     content = bytearray(file.read_bytes())
@@ -190,8 +195,12 @@ def of_another_processor(file: Path) -> None:
         (Path.unlink, "cannot be loaded"),
         (of_another_processor, "cannot be loaded"),
         (lambda file: listed(file.parent, "macos-aarch64"), "are for macos-aarch64, and this is"),
-        (lambda file: (file.parent / levels.CONTENTS).write_text("{"), "libraries.json is damaged"),
-        (lambda file: (file.parent / levels.CONTENTS).write_text("[]"), "libraries.json is dama"),
+        (partial(written, "{"), "libraries.json is damaged"),
+        (partial(written, "[]"), "libraries.json is damaged"),
+        (
+            partial(written, json.dumps({"system": levels.system(), "libraries": 5})),
+            "libraries.json is damaged",
+        ),
         (lambda file: (file.parent / levels.CONTENTS).unlink(), "no shipped libraries"),
     ],
 )

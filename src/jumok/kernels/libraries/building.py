@@ -134,7 +134,7 @@ def _contents(reasons: list[str]) -> dict[str, str]:
     """The digests of the shipped libraries, if they are for this system."""
     try:
         listed = json.loads((SHIPPED / CONTENTS).read_text("utf-8"))
-        made_for, digests = listed["system"], listed["libraries"]
+        made_for, digests = listed["system"], dict(listed["libraries"])
     except FileNotFoundError:
         reasons.append("no shipped libraries")
         return {}
@@ -144,7 +144,7 @@ def _contents(reasons: list[str]) -> dict[str, str]:
     if made_for != system():
         reasons.append(f"the shipped libraries are for {made_for}, and this is {system()}")
         return {}
-    return {str(file): str(digest) for file, digest in dict(digests).items()}
+    return {str(file): str(digest) for file, digest in digests.items()}
 
 
 def _shipped(file: Path, digest: str, reasons: list[str]) -> ctypes.CDLL | None:
