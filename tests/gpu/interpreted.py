@@ -148,7 +148,7 @@ def losses() -> None:
     for wrong in (-1, 7):
         found = loss.row_losses(torch.randn(2, 7), torch.tensor([3, wrong]), 0.1)
         assert found[0].isnan(), wrong
-    assert loss.NONE == NO_TARGET
+    assert loss.IGNORED == NO_TARGET
     print("losses")
 
 

@@ -159,7 +159,8 @@ def _stack(
     keys = blocks.keys_seen(config, layers, length, causal=causal)
     attention = positions * sum(blocks.self_attention(config, seen) for seen in keys)
     inner = layers * positions * blocks.feedforward(config)
-    weights = [matrices(part(config)) for part in (tensors.self_attention, tensors.feedforward)]
+    parts = tensors.self_attention_tensors, tensors.feedforward_tensors
+    weights = [matrices(part(config)) for part in parts]
     return [
         _block_part(f"{name}: attention", layers * weights[0], attention),
         _block_part(f"{name}: feed-forward", layers * weights[1], inner),
