@@ -39,7 +39,7 @@ def test_what_linux_tells(tmp_path: Path) -> None:
 
 
 def test_this_machine_has_some_memory() -> None:
-    assert 10_000_000 < free_memory() <= memory()
+    assert 10_000_000 < free_memory() <= machine_memory()
 
 
 def test_the_error_names_both_figures(tiny_bundle: Path, tmp_path: Path) -> None:
