@@ -29,7 +29,6 @@ class PixelAttention(Observable):
         residual_gate: the factor of the attention's output before it is added to the features; (1).
 
     Args:
-        channels: of the feature map at input and output.
         head_dim: width of one head's query and key.
         value_dim: width of one head's value.
     """

@@ -47,7 +47,6 @@ class ImageOf:
     """Writes structures, and what they point to, into an image.
 
     Args:
-        arrays: the arrays that the structures point to.
         lengths: by the name of a pointer to structures: the name of the field beside it that says
             how many there are.
         absent: addresses whose arrays are left out: the page fills them in. Their fields hold 0.

@@ -144,9 +144,7 @@ class GrowingText:
     engine knows of the text is freed with it, or by `close`.
 
     Attributes:
-        model: what reads it.
         request: the text as the engine knows it.
-        closed: whether that is freed.
     """
 
     def __init__(self, model: NativeCausal, request: AbstractContextManager[Request]) -> None:
@@ -205,11 +203,7 @@ after the last token of the pass, (vocabulary)."""
 
 
 class PassReader:
-    """Makes the passes of any texts of one model, in one thread at a time.
-
-    Args:
-        session: of the model, to compute in.
-    """
+    """Makes the passes of any texts of one model, in one thread at a time."""
 
     def __init__(self, model: NativeCausal, session: AbstractContextManager[int]) -> None:
         held = ExitStack()

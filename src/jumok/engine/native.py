@@ -96,7 +96,6 @@ class NativeModel(ABC):
         Args:
             sources: their tokens, END included, or Memories.
             targets: one for each source, without START and END.
-            ends: START and END.
             watched: the attentions whose weights are wanted, each at most once.
             log_probabilities: whether those of the targets' tokens are wanted. Without them only
                 the layers below the highest that is watched are computed, which makes alignments

@@ -29,11 +29,7 @@ def output_table(*known: Container[str]) -> str:
 
 
 class Packed:
-    """The arrays whose addresses the engine has; they live as long as this does.
-
-    Attributes:
-        arrays: by their addresses.
-    """
+    """The arrays whose addresses the engine has; they live as long as this does."""
 
     def __init__(self, kind: NumberFormat) -> None:
         self.kind = kind

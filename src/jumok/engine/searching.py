@@ -59,7 +59,6 @@ def check_sources(
     """Everything that the engine would read must be there.
 
     Args:
-        vocabulary: the number of tokens that the model has.
         positions: the most positions of a source or of a target; None: no limit.
         dim: the width of a Memory.
 

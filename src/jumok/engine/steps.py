@@ -40,7 +40,6 @@ def read_rows(session: int, rows: Sequence[StepRow], vocabulary: int) -> Array:
 
     Args:
         session: room to compute in, of one thread at a time.
-        vocabulary: the number of the model's tokens.
 
     Raises:
         ModelError: a token is not in the vocabulary, or there is no room for its place or slot.

@@ -78,7 +78,6 @@ def consistent_cross_entropy(
     Args:
         targets: NO_TARGET where nothing is to be predicted.
         weight: the factor of both divergences, each in nats.
-        cap: of the logits, as in `smoothed_cross_entropy`.
     """
     pairs = hidden.flatten(0, 1)
     return _ChunkedCrossEntropy.apply(pairs, output, targets, smoothing, None, weight, cap)

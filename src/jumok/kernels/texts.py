@@ -52,11 +52,7 @@ def _argument(value: npt.NDArray[np.generic] | bytes | int | ctypes.Structure) -
 
 
 def count_classes(codes: Codes, texts: int, table: Classes) -> Counts:
-    """How many characters of each text have each bit: texts, CLASSES.
-
-    Args:
-        table: the bits of every code point.
-    """
+    """How many characters of each text have each bit: texts, CLASSES."""
     if library() is None:
         return count_classes_plainly(codes, texts, table)
     counts = np.zeros((texts, CLASSES), dtype=np.int64)
@@ -128,7 +124,6 @@ def digest_texts(texts: bytes, count: int) -> Hashes:
 
     Args:
         texts: UTF-8, each text with its line break.
-        count: of the texts.
     """
     if library() is None:
         return digest_texts_plainly(texts)
@@ -179,7 +174,6 @@ class WordTable:
 
         Args:
             texts: UTF-8, each text with its line break, and BEHIND.
-            count: of the texts.
         """
         size = len(texts) - len(BEHIND)
         spaces = texts.count(b" ")

@@ -74,8 +74,6 @@ class Stage(nn.Sequential):
     """Blocks of one size; the first convolution halves rows and columns where `inner` is given.
 
     Args:
-        channels: of the stage.
-        blocks: how many.
         dropout: what every block drops between its convolutions.
         inner: channels of the stage before; None for the first one, which halves nothing.
     """
@@ -107,10 +105,7 @@ class ConvolutionStack(nn.Module):
     Args:
         channels: of each stage; every stage but the first has half the rows and columns of the
             one before.
-        blocks: residual blocks in each stage.
-        dropout: what every block drops.
         patch: pixels a side that become one cell of the first stage; 1 keeps every pixel.
-        colours: channels of the pixels.
 
     Attributes:
         stages: one a size; another part may be put between them or into them.

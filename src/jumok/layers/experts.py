@@ -32,7 +32,6 @@ class Routing:
     """Where the positions of one call went.
 
     Attributes:
-        probabilities: of every expert.
         chosen: the experts of each position, the most probable first.
     """
 
@@ -95,7 +94,6 @@ class MixtureOfExperts(nn.Module):
     """Feed-forward layers of any kind, and a router.
 
     Args:
-        expert: makes one of them.
         count, used: the number of experts, and of those that a position uses.
         balance: the factor of the balancing term in the loss.
     """

@@ -44,8 +44,6 @@ class PlainFeedForward(nn.Module):
 
     Args:
         activation: one of ACTIVATIONS.
-        dropout: of the inner activations.
-        bias: whether there are b_1 and b_2.
     """
 
     def __init__(
@@ -76,8 +74,6 @@ class GatedFeedForward(nn.Module):
 
     Args:
         activation: of the gate, one of ACTIVATIONS.
-        dropout: of the gated activations.
-        bias: whether there are b_g, b_1 and b_2.
     """
 
     def __init__(

@@ -35,9 +35,6 @@ CellOutputs = Float[Tensor, "batch length dim"]
 class Cell(nn.Module):
     """What reads one input and changes its state; each kind says how.
 
-    Args:
-        dim: width of the state.
-
     Attributes:
         gates: how many vectors of `dim` an input is turned into.
         parts: how many vectors the state is made of; the first is what others see.

@@ -50,9 +50,6 @@ class MaskedLanguageModel(nn.Module):
     Args:
         pieces: the tokenizer's vocabulary size. The table has one row more, MASK's,
             which no text can spell.
-
-    Attributes:
-        mask: the id of MASK.
     """
 
     def __init__(self, config: MaskedConfig, pieces: int) -> None:

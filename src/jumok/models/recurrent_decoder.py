@@ -82,7 +82,6 @@ class DecoderParts:
     Attributes:
         first: from the mean of the Memory to the first states.
         readout: from [state, ...] to a step's output h, of the width of `output`.
-        dropout: that of h.
         output: from h to logits.
     """
 

@@ -24,11 +24,7 @@ PLAIN_UP_TO = 4
 
 
 class AttentionSink(nn.Module):
-    """The scores of the sink, one for each head; they start at 0.
-
-    Args:
-        heads: of queries.
-    """
+    """The scores of the sink, one for each head; they start at 0."""
 
     def __init__(self, heads: int) -> None:
         super().__init__()

@@ -20,7 +20,6 @@ class SoftCapScore(nn.Module):
     """Another score, capped. It is no product of vectors any more: `attend` calls it.
 
     Args:
-        score: what is capped.
         cap: above 0.
     """
 

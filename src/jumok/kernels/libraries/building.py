@@ -47,7 +47,6 @@ class Loaded:
     Attributes:
         library: None: torch computes what it would.
         level: the name of the level that it was compiled for; "native": this very processor; "".
-        origin: where it comes from.
         place: the file or the compiler; "" if there is no library.
         passed_over: what was tried before, and why it was not used.
     """

@@ -30,7 +30,6 @@ class Compiler:
 
     Attributes:
         name: what a person calls it.
-        command: what starts it.
         is_zig: whether it names processors as zig does.
     """
 

@@ -39,7 +39,6 @@ class Level:
         name: what JUMOK_CPU and the names of shipped libraries call it.
         machine: as `machine` names it.
         needs: the features that the processor and the operating system must have.
-        flags: of gcc and clang.
         zig: of `zig cc`, which has its own names.
     """
 
