@@ -72,10 +72,10 @@ class Block(nn.Module):
         """
         # An attention from outside of jumok need not have these arguments.
         more: dict[str, Any] = {} if first is None else {"first": first}
-        position, read = 0, memory
+        position = 0
+        read: Tensor | tuple[Tensor, Tensor] | None = memory
         if state is not None:
-            more["past"] = state.past
-            position, read = state.past.length, state.memory
+            more["past"], position, read = state.past, state.past.length, state.memory
         update = self.self_attention(normed, normed, allowed, **more)
         stream, normed = self.after_self(stream, update)
         if self.cross_attention is not None:
