@@ -16,7 +16,7 @@ from jumok.bundle.reading import read_bundle
 from jumok.data.tokenizer import END
 from jumok.decoding import DecodingOptions
 from jumok.engine.forced import WatchedAttention
-from jumok.engine.packing import NumberFormat
+from jumok.engine.packing import Kind
 from jumok.inspection.page.document import document
 from jumok.inspection.page.source import source_folder
 from jumok.systems.translation.on_engine import rules_of
@@ -92,7 +92,7 @@ def engine_answers(translator: WebTranslator, texts: list[str]) -> dict[str, np.
 
 if __name__ == "__main__":
     folder, precision, given, to, page = sys.argv[1:]
-    kind: NumberFormat = precision  # type: ignore[assignment]
+    kind: Kind = precision  # type: ignore[assignment]
     model = WebTranslator(read_bundle(Path(folder)), kind, SHORT)
     np.savez(to, **engine_answers(model, json.loads(Path(given).read_text("utf-8"))))
     bare_page(model, Path(page))

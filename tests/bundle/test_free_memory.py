@@ -9,7 +9,7 @@ from jumok.bundle.free_memory import check_free_memory, free_memory
 from jumok.bundle.reading import read_bundle
 from jumok.bundle.weights import load_model
 from jumok.errors import BundleError
-from jumok.models.size import machine_memory
+from jumok.models.size import memory
 
 MEMINFO = (
     "MemTotal:       16000000 kB\nMemFree:  1 kB\nMemAvailable:    2000000 kB\nHugePages_Total: 0\n"
@@ -25,7 +25,7 @@ def system(folder: Path, **files: str) -> Path:
 
 
 def test_what_linux_tells(tmp_path: Path) -> None:
-    assert free_memory(tmp_path) == machine_memory()  # it tells nothing
+    assert free_memory(tmp_path) == memory()  # it tells nothing
     assert free_memory(system(tmp_path, proc__meminfo=MEMINFO)) == 2_000_000 * 1024
     limited = {
         "sys__fs__cgroup__memory_dot_max": "1000000000\n",
@@ -39,7 +39,7 @@ def test_what_linux_tells(tmp_path: Path) -> None:
 
 
 def test_this_machine_has_some_memory() -> None:
-    assert 10_000_000 < free_memory() <= machine_memory()
+    assert 10_000_000 < free_memory() <= memory()
 
 
 def test_the_error_names_both_figures(tiny_bundle: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from jumok.cli.main import app
 from jumok.kernels.libraries import building
 from jumok.kernels.libraries.building import features
 from jumok.kernels.libraries.compiler import compilers
-from jumok.kernels.libraries.levels import machine, permitted_levels
+from jumok.kernels.libraries.levels import machine, permitted
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,7 +68,7 @@ def test_without_a_compiler_it_says_what_runs_and_what_to_install(monkeypatch) -
 
 @pytest.mark.skipif(not compilers(), reason="no compiler here")
 def test_a_forced_level_is_named_and_one_that_cannot_be_is_broken(monkeypatch) -> None:
-    level = permitted_levels(features(), None, machine())[0].name
+    level = permitted(features(), None, machine())[0].name
     monkeypatch.setenv("JUMOK_CPU", level)
     assert f"level {level}" in checks()["engine"]["found"]
     assert f"level {level}" in checks()["texts"]["found"]

@@ -12,7 +12,7 @@ from jumok.decoding import DecodingOptions
 from jumok.decoding.score import score_pairs
 from jumok.engine.forced import WatchedAttention
 from jumok.engine.quantising import quantised
-from jumok.engine.recurrent import NativeRecurrent, missing_recurrent_part
+from jumok.engine.recurrent import NativeRecurrent, missing
 from jumok.engine.structures import library
 from jumok.errors import ModelError
 from jumok.models.recurrent import RecurrentModel
@@ -92,7 +92,7 @@ def model_of(**keys) -> tuple[RecurrentConfig, RecurrentModel]:
 
 
 def engine_of(config: RecurrentConfig, model: RecurrentModel, kind="fp32") -> NativeRecurrent:
-    assert missing_recurrent_part(config) is None
+    assert missing(config) is None
     weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
     return NativeRecurrent(config, weights, kind)
 
@@ -229,6 +229,6 @@ def test_matrices_that_are_int8_already_give_the_same_answers():
 
 def test_what_the_engine_does_not_have_is_named():
     config, _ = model_of()
-    assert missing_recurrent_part(config) is None
+    assert missing(config) is None
     other = config.model_copy(update={"attention": "mine"})
-    assert missing_recurrent_part(other) == "attention = 'mine'"
+    assert missing(other) == "attention = 'mine'"

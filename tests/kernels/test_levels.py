@@ -16,7 +16,7 @@ from jumok.kernels import native, texts
 from jumok.kernels.libraries import building, levels
 from jumok.kernels.libraries.building import features, loaded
 from jumok.kernels.libraries.compiler import compiled, compilers, library_digest
-from jumok.kernels.libraries.levels import FEATURES, LEVELS, machine, permitted_levels
+from jumok.kernels.libraries.levels import FEATURES, LEVELS, machine, permitted
 
 ROOT = Path(__file__).parents[2]
 V3 = set(FEATURES[:15])
@@ -53,22 +53,22 @@ def test_the_probe_finds_what_the_kernel_of_linux_lists():
 
 
 def test_a_processor_runs_the_levels_whose_needs_it_has():
-    assert names(permitted_levels(V3, None, "x86_64")) == ["v3", "v2"]
-    assert names(permitted_levels({*V3, "avxvnni"}, None, "x86_64")) == ["v3-vnni", "v3", "v2"]
-    assert names(permitted_levels(V3 - {"fma"}, None, "x86_64")) == ["v2"]
-    assert names(permitted_levels(FEATURES, None, "x86_64"))[0] == "v4-vnni"
-    assert names(permitted_levels(set(), None, "aarch64")) == ["arm"]
-    assert names(permitted_levels({"dotprod", "i8mm", "bf16"}, None, "aarch64")) == [
+    assert names(permitted(V3, None, "x86_64")) == ["v3", "v2"]
+    assert names(permitted({*V3, "avxvnni"}, None, "x86_64")) == ["v3-vnni", "v3", "v2"]
+    assert names(permitted(V3 - {"fma"}, None, "x86_64")) == ["v2"]
+    assert names(permitted(FEATURES, None, "x86_64"))[0] == "v4-vnni"
+    assert names(permitted(set(), None, "aarch64")) == ["arm"]
+    assert names(permitted({"dotprod", "i8mm", "bf16"}, None, "aarch64")) == [
         "arm-dot",
         "arm",
     ]
-    assert permitted_levels(set(), None, "riscv64") == []
-    assert names(permitted_levels(FEATURES, "v3", "x86_64")) == ["v3"]
+    assert permitted(set(), None, "riscv64") == []
+    assert names(permitted(FEATURES, "v3", "x86_64")) == ["v3"]
 
 
 def test_a_level_that_the_processor_lacks_is_refused_with_what_it_lacks():
     with pytest.raises(ConfigError) as error:
-        permitted_levels(V3, "v4", "x86_64")
+        permitted(V3, "v4", "x86_64")
     assert str(error.value).splitlines() == [
         "this processor cannot run the level v4 of JUMOK_CPU.",
         "  expected: a level up to v3 (x86_64)",
@@ -76,9 +76,9 @@ def test_a_level_that_the_processor_lacks_is_refused_with_what_it_lacks():
         "  do:       export JUMOK_CPU=v3, or unset it",
     ]
     with pytest.raises(ConfigError, match="arm-dot, which needs a processor of the kind aarch64"):
-        permitted_levels({*V3, "dotprod", "i8mm", "bf16"}, "arm-dot", "x86_64")
+        permitted({*V3, "dotprod", "i8mm", "bf16"}, "arm-dot", "x86_64")
     with pytest.raises(ConfigError, match="arm-dot, which needs i8mm, bf16"):
-        permitted_levels({"dotprod"}, "arm-dot", "aarch64")
+        permitted({"dotprod"}, "arm-dot", "aarch64")
 
 
 @pytest.mark.parametrize(("level", "code"), [("v9", 2), ("arm", 2), ("torch", 0)])
@@ -163,7 +163,7 @@ def test_native_compiles_for_this_processor_whatever_was_shipped(wheel, monkeypa
 
 @needs_compiler
 def test_a_forced_level_that_was_not_shipped_is_compiled(wheel, monkeypatch):
-    level = permitted_levels(features(), None, machine())[0]
+    level = permitted(features(), None, machine())[0]
     monkeypatch.setenv("JUMOK_CPU", level.name)
     shipped(wheel)
     found = probe()

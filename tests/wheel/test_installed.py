@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from jumok.kernels.libraries.building import features
-from jumok.kernels.libraries.levels import CONTENTS, machine, permitted_levels, system
+from jumok.kernels.libraries.levels import CONTENTS, machine, permitted, system
 from tests.systems.test_ordinary_module import transformer
 
 ROOT = Path(__file__).parents[2]
@@ -92,7 +92,7 @@ def test_it_translates_without_a_compiler(installed: Path, alone, tmp_path: Path
     here = {"cwd": tmp_path, "env": alone, "input": LINES}
     told = ran([installed, "-m", "jumok", "doctor", "--json"], **here)
     checks = {each["name"]: each for each in json.loads(told.stdout)["checks"]}
-    best = permitted_levels(features(), None, machine())[0].name
+    best = permitted(features(), None, machine())[0].name
     for library in ("engine", "kernels", "texts"):
         assert checks[library]["found"] == f"level {best}, shipped with jumok"
     assert checks["compiler"]["found"].startswith("none")
@@ -156,9 +156,7 @@ def test_the_compiler_of_ziglang_is_used_where_there_is_no_other(
     assert kept.name.startswith("probe-")
 
 
-@pytest.mark.parametrize(
-    "level", [each.name for each in permitted_levels(features(), None, machine())]
-)
+@pytest.mark.parametrize("level", [each.name for each in permitted(features(), None, machine())])
 def test_every_level_computes_what_torch_computes(installed: Path, alone, level: str) -> None:
     """The tests of the engine and of a kernel, with the wheel's libraries of this level."""
     ask = (

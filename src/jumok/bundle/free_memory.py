@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jumok.bundle.reading import WEIGHTS, Bundle
 from jumok.errors import BundleError, Location
-from jumok.models.size import machine_memory
+from jumok.models.size import memory
 
 KIB = 1024
 
@@ -38,7 +38,7 @@ def free_memory(system: Path = Path("/")) -> int:
     Source: proc(5), MemAvailable; the kernel's documentation of control groups, memory.max.
     """
     meminfo = _numbers(system / "proc" / "meminfo")
-    free = meminfo["MemAvailable:"] * KIB if "MemAvailable:" in meminfo else machine_memory()
+    free = meminfo["MemAvailable:"] * KIB if "MemAvailable:" in meminfo else memory()
     group = system / "sys" / "fs" / "cgroup"
     limit, used = (_number(group / name) for name in ("memory.max", "memory.current"))
     if limit is None or used is None:  # no limit, or not version 2

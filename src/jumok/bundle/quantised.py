@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jumok.data.files.header import Entry
-from jumok.engine.quantising import LARGEST_INTEGER, Quantised
+from jumok.engine.quantising import MOST, Quantised
 from jumok.errors import BundleError, Location
 
 SCALE = ".scale"
@@ -56,10 +56,8 @@ def as_quantised(
     """
     matrix = Quantised(integers.astype(np.int8), scales.astype(np.float32))
     low = matrix.integers.min(initial=0)
-    if low < -LARGEST_INTEGER:
-        raise _damaged(
-            file, f"{name}: integers from -{LARGEST_INTEGER} to {LARGEST_INTEGER}", str(low)
-        )
+    if low < -MOST:
+        raise _damaged(file, f"{name}: integers from -{MOST} to {MOST}", str(low))
     invalid = matrix.scales[~(np.isfinite(matrix.scales) & (matrix.scales >= 0))]
     if len(invalid):
         got = f"{len(invalid):,} others, as {invalid[0]}"

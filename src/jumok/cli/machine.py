@@ -9,6 +9,6 @@ def say_what_is_missing() -> None:
 
     if library() is None:
         failed = "the C compiler of this machine cannot compile the kernels: training is slower"
-        from jumok.kernels.libraries.compiler import NO_COMPILER, find_compiler
+        from jumok.kernels.libraries.compiler import NONE, find_compiler
 
-        typer.echo(NO_COMPILER if find_compiler() is None else failed, err=True)
+        typer.echo(NONE if find_compiler() is None else failed, err=True)

@@ -14,7 +14,7 @@ from jumok.decoding.limits import Prefixes
 from jumok.decoding.methods import decode_with
 from jumok.decoding.options import DecodingOptions
 from jumok.decoding.stepper import NextTokens, Reading, Rows, Stepper, asked_tokens, reduced
-from jumok.models.memory import Decoder, Memory, read_tokens
+from jumok.models.memory import Decoder, Memory, read
 from jumok.shapes import Float, Int, Tensor
 
 State = TypeVar("State")
@@ -81,7 +81,7 @@ class TorchStepper(Stepper[Tensor], Generic[State]):
             every = tokens.new_zeros(len(self._rows), tokens.shape[1])
             every[at] = tokens
             tokens = every
-        logits, state = read_tokens(self._decoder, tokens, state)
+        logits, state = read(self._decoder, tokens, state)
         self._state = state
         logits = logits if at is None else logits[at]
         return logits.float().log_softmax(2)

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 import torch
 
 from jumok.errors import ConfigError
-from jumok.models.memory import Decoder, Memory, read_tokens
+from jumok.models.memory import Decoder, Memory, read
 from jumok.shapes import Float, Int, Tensor
 
 State = TypeVar("State")
@@ -63,7 +63,7 @@ class Window(Generic[State]):
             self._make_room(state)
             room = self._context - state.tokens.shape[1]
             fitting, tokens = tokens[:, :room], tokens[:, room:]
-            logits, state.inner = read_tokens(self._decoder, fitting, state.inner)
+            logits, state.inner = read(self._decoder, fitting, state.inner)
             state.tokens = torch.cat([state.tokens, fitting], dim=1)
             columns.append(logits)
         return torch.cat(columns, dim=1), state
@@ -83,4 +83,4 @@ class Window(Generic[State]):
             return
         state.tokens = state.tokens[:, -(self._context // 2) :]
         state.inner = self._decoder.start(state.memory)
-        _, state.inner = read_tokens(self._decoder, state.tokens, state.inner)
+        _, state.inner = read(self._decoder, state.tokens, state.inner)

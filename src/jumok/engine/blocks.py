@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from jumok.config.stack import StackConfig
 from jumok.engine.embedding import TABLE_LENGTH, turns, vectors_of
-from jumok.engine.packing import Array, NumberFormat, Packed, Weights, output_table
+from jumok.engine.packing import Array, Kind, Packed, Weights, output_table
 from jumok.engine.quantising import Quantised, stacked
 from jumok.engine.structures import (
     BlockLayout,
@@ -97,7 +97,7 @@ class PackedStacks:
         self,
         config: StackConfig,
         weights: Weights,
-        kind: NumberFormat,
+        kind: Kind,
         blocks: tuple[int, int],
         *,
         cross: bool,

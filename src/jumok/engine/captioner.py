@@ -5,24 +5,23 @@ images, which takes most of the time of a single one.
 """
 
 from jumok.config.captioner import CaptionerConfig, RnnDecoderConfig
+from jumok.engine import recurrent
 from jumok.engine.blocks import missing_part
 from jumok.engine.native import NativeModel
-from jumok.engine.packing import NumberFormat, Weights
-from jumok.engine.recurrent import NativeRecurrent, missing_recurrent_part
+from jumok.engine.packing import Kind, Weights
+from jumok.engine.recurrent import NativeRecurrent
 from jumok.engine.transformer import NativeDecoder
 
 
-def missing_decoder_part(config: CaptionerConfig) -> str | None:
+def missing(config: CaptionerConfig) -> str | None:
     """What of this model's decoder the engine does not have; None if it serves it."""
     decoder = config.decoder
     if isinstance(decoder, RnnDecoderConfig):
-        return missing_recurrent_part(decoder.recurrent(looks=config.memory == "grid"))
+        return recurrent.missing(decoder.recurrent(looks=config.memory == "grid"))
     return missing_part(decoder)
 
 
-def native_decoder(
-    config: CaptionerConfig, weights: Weights, kind: NumberFormat = "fp32"
-) -> NativeModel:
+def native_decoder(config: CaptionerConfig, weights: Weights, kind: Kind = "fp32") -> NativeModel:
     """The decoder of a captioner, every source of which is a Memory.
 
     Args:

@@ -18,7 +18,7 @@ import numpy as np
 from jumok.config.causal import CausalConfig
 from jumok.engine.blocks import PackedStacks
 from jumok.engine.forced import Keeping
-from jumok.engine.packing import Array, NumberFormat, Weights
+from jumok.engine.packing import Array, Kind, Weights
 from jumok.engine.quantising import Quantised
 from jumok.engine.request import Request, session_of
 from jumok.engine.searching import SearchRules
@@ -52,7 +52,7 @@ class NativeCausal:
         config: CausalConfig,
         weights: Weights,
         context: int,
-        kind: NumberFormat = "fp32",
+        kind: Kind = "fp32",
         integers: Mapping[str, Quantised] | None = None,
     ) -> None:
         self._packed = PackedStacks(

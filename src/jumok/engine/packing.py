@@ -11,11 +11,11 @@ from jumok.engine.structures import LinearLayout
 
 Array = npt.NDArray[np.float32]
 Weights = dict[str, Array]
-NumberFormat = Literal["fp32", "bf16", "int8"]
+Kind = Literal["fp32", "bf16", "int8"]
 
 PANEL = 64
 ALIGNMENT = 64
-GROUPS: dict[NumberFormat, int] = {"fp32": 1, "bf16": 2, "int8": 4}
+GROUPS: dict[Kind, int] = {"fp32": 1, "bf16": 2, "int8": 4}
 """How many neighbouring inputs of an output lie side by side."""
 
 
@@ -31,7 +31,7 @@ def output_table(*known: Container[str]) -> str:
 class Packed:
     """The arrays whose addresses the engine has; they live as long as this does."""
 
-    def __init__(self, kind: NumberFormat) -> None:
+    def __init__(self, kind: Kind) -> None:
         self.kind = kind
         self.arrays: dict[int, npt.NDArray[np.generic]] = {}
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-LARGEST_INTEGER = 127
+MOST = 127
 """The integers are from -127 to 127: symmetric, so that zero is zero."""
 
 FloatMatrix = npt.NDArray[np.float32]
@@ -41,11 +41,11 @@ def quantised(matrix: FloatMatrix) -> Quantised:
     NaN, so that they stay visible.
     """
     most = np.abs(matrix).max(1)
-    normal = ~(most < LARGEST_INTEGER * np.finfo(np.float32).tiny)
-    scales = settled(np.where(normal, most / LARGEST_INTEGER, np.float32(0)))
+    normal = ~(most < MOST * np.finfo(np.float32).tiny)
+    scales = settled(np.where(normal, most / MOST, np.float32(0)))
     with np.errstate(invalid="ignore", divide="ignore"):
         steps = np.rint(matrix / scales[:, None])
-    integers = np.where(scales[:, None] > 0, steps, 0).clip(-LARGEST_INTEGER, LARGEST_INTEGER)
+    integers = np.where(scales[:, None] > 0, steps, 0).clip(-MOST, MOST)
     return Quantised(integers.astype(np.int8), scales)
 
 
@@ -56,9 +56,7 @@ def settled(scales: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     step, which is hardly more than half a step of s after the division.
     """
     with np.errstate(invalid="ignore", over="ignore"):
-        divided: npt.NDArray[np.float32] = (scales * np.float32(LARGEST_INTEGER)) / np.float32(
-            LARGEST_INTEGER
-        )
+        divided: npt.NDArray[np.float32] = (scales * np.float32(MOST)) / np.float32(MOST)
     return np.where(np.isfinite(divided), divided, np.float32(np.nan))
 
 

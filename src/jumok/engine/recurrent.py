@@ -10,7 +10,7 @@ from jumok.config.recurrent import GATES, STATES, RecurrentConfig
 from jumok.engine.blocks import Elements, filled, padded
 from jumok.engine.forced import Depth
 from jumok.engine.native import NativeModel
-from jumok.engine.packing import Array, NumberFormat, Packed, Weights, output_table
+from jumok.engine.packing import Array, Kind, Packed, Weights, output_table
 from jumok.engine.quantising import Quantised
 from jumok.engine.request import session_of
 from jumok.engine.structures import (
@@ -26,7 +26,7 @@ CELL_KINDS = ("rnn", "lstm", "gru")
 ORDERS = ("first-state", "every-step", "bahdanau", "luong", "feeding", "gnmt")
 
 
-def missing_recurrent_part(config: RecurrentConfig) -> str | None:
+def missing(config: RecurrentConfig) -> str | None:
     """What of this model the engine does not have; None if it serves the model."""
     for key, name, spec in config.parts():
         if spec is None or not spec.engine:
@@ -70,10 +70,10 @@ class NativeRecurrent(NativeModel):
         self,
         config: RecurrentConfig,
         weights: Weights,
-        kind: NumberFormat = "fp32",
+        kind: Kind = "fp32",
         integers: Mapping[str, Quantised] | None = None,
     ) -> None:
-        assert missing_recurrent_part(config) is None
+        assert missing(config) is None
         self._packed, self._config = Packed(kind), config
         self._weights, self._integers = weights, integers or {}
         self._depth = Depth(0, 0, int(config.looks), heads=1)

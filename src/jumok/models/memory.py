@@ -96,7 +96,7 @@ class PrefillDecoder(Decoder[State], Protocol[State]):
         ...
 
 
-def read_tokens(
+def read(
     decoder: Decoder[State], tokens: Int[Tensor, "batch new"], state: State
 ) -> tuple[Float[Tensor, "batch new vocabulary"], State]:
     """The logits after each token: in one pass where the decoder can, otherwise step by step."""

@@ -19,7 +19,7 @@ from jumok.errors import ModelError
 from jumok.models.tensors import block, readers, writer
 from jumok.specs import matrices
 
-TABLE_COUNTS = {"all": 1, "target": 2, "none": 3}
+TABLES = {"all": 1, "target": 2, "none": 3}
 BYTES = 4
 """The size of a float32 number."""
 
@@ -43,7 +43,7 @@ def check_memory(
     Raises:
         ModelError: the model would need more.
     """
-    most = machine_memory() if most is None else min(most, machine_memory())
+    most = memory() if most is None else min(most, memory())
     needed = BYTES * numbers_in(config, vocabulary, labels)
     if needed > most:
         raise ModelError(
@@ -54,7 +54,7 @@ def check_memory(
         )
 
 
-def machine_memory() -> int:
+def memory() -> int:
     """The machine's memory in bytes; a terabyte where the system does not report it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -77,7 +77,7 @@ def _table_size(config: StackConfig) -> int:
 def _transformer_size(config: TransformerConfig, vocabulary: int, _: int) -> int:
     blocks = config.encoder_layers * _block_size(config)
     blocks += config.decoder_layers * _block_size(config, cross=True)
-    return blocks + TABLE_COUNTS[config.tied] * vocabulary * config.dim + 2 * _table_size(config)
+    return blocks + TABLES[config.tied] * vocabulary * config.dim + 2 * _table_size(config)
 
 
 @numbers_in.register
@@ -95,7 +95,7 @@ def _causal_size(config: CausalConfig, vocabulary: int, _: int) -> int:
 @numbers_in.register
 def _recurrent_size(config: RecurrentConfig, vocabulary: int, _: int) -> int:
     cells = matrices(readers(config)) + matrices(writer(config))
-    return cells + TABLE_COUNTS[config.tied] * vocabulary * config.embedding
+    return cells + TABLES[config.tied] * vocabulary * config.embedding
 
 
 def _convolution_size(config: CnnConfig | ImageClassifierConfig) -> int:

@@ -70,20 +70,16 @@ def _stack_tensors(config: StackConfig, side: str, layers: int, *, cross: bool) 
 def block(config: StackConfig, *, cross: bool, layer: int = 0) -> Shapes:
     """One block; with attention to a Memory if `cross`."""
     norm = config.specs.norm.tensors(config.dim)
-    shapes = under("self_attention", self_attention_tensors(config, layer)) | under(
-        "after_self.norm", norm
-    )
+    shapes = under("self_attention", self_attention(config, layer)) | under("after_self.norm", norm)
     if cross:
-        shapes |= under("cross_attention", cross_attention_tensors(config))
+        shapes |= under("cross_attention", cross_attention(config))
         shapes |= under("after_cross.norm", norm)
     return (
-        shapes
-        | under("feedforward", feedforward_tensors(config))
-        | under("after_feedforward.norm", norm)
+        shapes | under("feedforward", feedforward(config)) | under("after_feedforward.norm", norm)
     )
 
 
-def self_attention_tensors(config: StackConfig, layer: int = 0) -> Shapes:
+def self_attention(config: StackConfig, layer: int = 0) -> Shapes:
     """The self-attention of a layer."""
     shapes = config.specs.attention.tensors(config.sizes) | _parts_of_heads(config)
     if config.sinks:
@@ -93,7 +89,7 @@ def self_attention_tensors(config: StackConfig, layer: int = 0) -> Shapes:
     return shapes
 
 
-def cross_attention_tensors(config: StackConfig) -> Shapes:
+def cross_attention(config: StackConfig) -> Shapes:
     """The attention to a Memory."""
     return HEADS.tensors(config.sizes) | _parts_of_heads(config)
 
@@ -110,7 +106,7 @@ def _parts_of_heads(config: StackConfig) -> Shapes:
     return shapes
 
 
-def feedforward_tensors(config: StackConfig) -> Shapes:
+def feedforward(config: StackConfig) -> Shapes:
     """The feed-forward layer, or the experts and their router."""
     one = config.specs.feedforward.tensors(config.dim, config.feedforward, config.bias)
     if config.experts is None:

@@ -25,7 +25,7 @@ from jumok.config.training import TrainingConfig, TranslationTrainingConfig
 from jumok.config.transformer import TransformerConfig
 from jumok.errors import ConfigError
 from jumok.models import tensors
-from jumok.models.size import TABLE_COUNTS
+from jumok.models.size import TABLES
 from jumok.planning import blocks
 from jumok.specs import matrices
 
@@ -159,8 +159,7 @@ def _stack(
     keys = blocks.keys_seen(config, layers, length, causal=causal)
     attention = positions * sum(blocks.self_attention(config, seen) for seen in keys)
     inner = layers * positions * blocks.feedforward(config)
-    parts = tensors.self_attention_tensors, tensors.feedforward_tensors
-    weights = [matrices(part(config)) for part in parts]
+    weights = [matrices(part(config)) for part in (tensors.self_attention, tensors.feedforward)]
     return [
         _block_part(f"{name}: attention", layers * weights[0], attention),
         _block_part(f"{name}: feed-forward", layers * weights[1], inner),
@@ -170,7 +169,7 @@ def _stack(
 def _cross(config: StackConfig, layers: int, keys: float, positions: float) -> Part:
     """Attention of a decoder to the Memory, which has `positions` for each target."""
     forward = layers * blocks.cross_attention(config, keys, positions)
-    weights = layers * matrices(tensors.cross_attention_tensors(config))
+    weights = layers * matrices(tensors.cross_attention(config))
     return _block_part("decoder: cross-attention", weights, forward)
 
 
@@ -199,7 +198,7 @@ def _transformer(
         *_stack("encoder", model, model.encoder_layers, source, ratio, causal=False),
         *_stack("decoder", model, model.decoder_layers, target, 1.0, causal=True),
         _cross(model, model.decoder_layers, source, ratio),
-        _logits(vocabulary, model.dim, TABLE_COUNTS[model.tied]),
+        _logits(vocabulary, model.dim, TABLES[model.tied]),
         *2 * _learned(model),
     ]
 
@@ -244,7 +243,7 @@ def _recurrent(model: RecurrentConfig, _: Config, vocabulary: int, lengths: Leng
     return [
         _part("encoder: cells", encoder, ratio * 2.0 * encoder),
         *_writer(model, lengths.source, lengths.target, ratio),
-        _logits(vocabulary, model.embedding, TABLE_COUNTS[model.tied]),
+        _logits(vocabulary, model.embedding, TABLES[model.tied]),
     ]
 
 

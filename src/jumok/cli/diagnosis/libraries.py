@@ -38,8 +38,8 @@ def processor() -> Check:
     asked = f"; {levels.VARIABLE}={forced}" if forced else ""
     kind = levels.machine()
     try:
-        best = next(iter(levels.permitted_levels(features(), None, kind)), None)
-        levels.permitted_levels(features(), forced, kind)
+        best = next(iter(levels.permitted(features(), None, kind)), None)
+        levels.permitted(features(), forced, kind)
     except ConfigError as error:
         return Check("processor", "broken", f"{error.what} {error.got}", error.do or "")
     return Check(

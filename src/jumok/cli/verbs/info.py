@@ -11,7 +11,7 @@ from rich.table import Table
 
 from jumok.cli.screen import console, print_scores
 from jumok.kernels.libraries.building import are_shipped
-from jumok.kernels.libraries.compiler import NO_COMPILER, find_compiler
+from jumok.kernels.libraries.compiler import NONE, find_compiler
 
 if TYPE_CHECKING:
     from jumok.bundle.card import BundleConfig
@@ -67,7 +67,7 @@ def facts_table(bundle: "Bundle") -> Table:
         "confidence": card.confidence.text if card.confidence else "",
         "reliability": reliability(card.confidence) if card.confidence else "",
         "notes": "\n".join(card.notes),
-        "here": "" if are_shipped() or find_compiler() else NO_COMPILER,
+        "here": "" if are_shipped() or find_compiler() else NONE,
     }
     table = Table(show_header=False, box=None)
     table.add_column(style="bold", no_wrap=True)

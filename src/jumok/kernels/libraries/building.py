@@ -30,7 +30,7 @@ from jumok.kernels.libraries.levels import (
     Level,
     library_name,
     machine,
-    permitted_levels,
+    permitted,
     system,
 )
 
@@ -76,7 +76,7 @@ def built(name: str, sources: Sequence[Path]) -> ctypes.CDLL | None:
 def loaded(name: str, sources: Sequence[Path]) -> Loaded:
     """The same with what it is and why."""
     forced = cpu()
-    levels = permitted_levels(features(), forced, machine())
+    levels = permitted(features(), forced, machine())
     if forced == TORCH:
         return Loaded(None, "", "none", "", (f"JUMOK_CPU={TORCH}",))
     own = levels[0] if levels and forced not in (None, NATIVE) else None

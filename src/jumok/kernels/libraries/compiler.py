@@ -17,7 +17,7 @@ from pathlib import Path
 from jumok.environment import cache_folder, with_variables
 from jumok.kernels.libraries.levels import Level
 
-NO_COMPILER = (
+NONE = (
     "no C compiler: training is about 1.7 times slower, with the same results; install gcc or clang"
 )
 

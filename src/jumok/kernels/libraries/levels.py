@@ -108,7 +108,7 @@ def levels_of(kind: str) -> list[Level]:
     return [level for level in LEVELS if level.machine == kind]
 
 
-def permitted_levels(features: Collection[str], forced: str | None, kind: str) -> list[Level]:
+def permitted(features: Collection[str], forced: str | None, kind: str) -> list[Level]:
     """The levels that a processor with these features runs, the fastest first.
 
     Args:

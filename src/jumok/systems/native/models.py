@@ -16,13 +16,13 @@ from jumok.config.captioner import CaptionerConfig
 from jumok.config.causal import CausalConfig
 from jumok.config.recurrent import RecurrentConfig
 from jumok.config.section import ModelSection
+from jumok.engine import captioner, recurrent
 from jumok.engine.blocks import missing_part
-from jumok.engine.captioner import missing_decoder_part
 from jumok.engine.language import NativeCausal
 from jumok.engine.native import NativeModel
-from jumok.engine.packing import NumberFormat
+from jumok.engine.packing import Kind
 from jumok.engine.quantising import Quantised
-from jumok.engine.recurrent import NativeRecurrent, missing_recurrent_part
+from jumok.engine.recurrent import NativeRecurrent
 from jumok.engine.transformer import NativeTransformer
 from jumok.models.tensors import Tensors, causal_tensors_of, recurrent_tensors, tensors_of
 
@@ -45,16 +45,16 @@ class StoredModel:
     """
 
     weights: Arrays
-    kind: NumberFormat
+    kind: Kind
     integers: Mapping[str, Quantised]
 
 
 def lacking(config: ModelSection) -> str | None:
     """What of such a model the engine does not have; None if it serves the model."""
     if type(config) is RecurrentConfig:
-        return missing_recurrent_part(config)
+        return recurrent.missing(config)
     if type(config) is CaptionerConfig:
-        return missing_decoder_part(config)
+        return captioner.missing(config)
     if type(config) is TransformerConfig or type(config) is CausalConfig:
         return missing_part(config)
     return f"kind = {config.kind!r}"
@@ -71,7 +71,7 @@ def weights_of(model: "Module") -> Arrays:
     return {name: tensor.float().numpy() for name, tensor in model.state_dict().items()}
 
 
-def native_copy(config: ModelSection, weights: Arrays, kind: NumberFormat) -> NativeModel:
+def native_copy(config: ModelSection, weights: Arrays, kind: Kind) -> NativeModel:
     """A model on the engine, which has to serve it, with copies of these weights.
 
     Args:
@@ -88,7 +88,7 @@ def _native(config: ModelSection, stored: StoredModel) -> NativeModel:
     return NativeRecurrent(config, stored.weights, stored.kind, stored.integers)
 
 
-def native_model(bundle: Bundle, kind: NumberFormat) -> NativeModel:
+def native_model(bundle: Bundle, kind: Kind) -> NativeModel:
     """The model of a bundle on the engine, which has to serve it.
 
     Args:
@@ -106,7 +106,7 @@ def native_model(bundle: Bundle, kind: NumberFormat) -> NativeModel:
     return _native(config, _stored_model(bundle, kind, expected, looks_of(config)))
 
 
-def native_causal(bundle: Bundle, kind: NumberFormat) -> NativeCausal:
+def native_causal(bundle: Bundle, kind: Kind) -> NativeCausal:
     """The language model of a bundle on the engine, which has to serve it.
 
     Raises:
@@ -120,9 +120,7 @@ def native_causal(bundle: Bundle, kind: NumberFormat) -> NativeCausal:
     return NativeCausal(config, stored.weights, bundle.config.max_tokens, kind, stored.integers)
 
 
-def _stored_model(
-    bundle: Bundle, kind: NumberFormat, expected: Tensors | None, looks: int
-) -> StoredModel:
+def _stored_model(bundle: Bundle, kind: Kind, expected: Tensors | None, looks: int) -> StoredModel:
     """The weights of a bundle, which have to be these tensors.
 
     Args:
