@@ -1,6 +1,7 @@
 """The engine against torch: the same models, the same hypotheses."""
 
 from collections.abc import Sequence
+from math import ceil
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import torch
 
 from jumok.config import TransformerConfig
 from jumok.data.pairs.batches import source_batches
-from jumok.data.tokenizer import END
+from jumok.data.tokenizer import END, START
 from jumok.decoding import DecodingOptions, decode
 from jumok.engine.blocks import missing_part
 from jumok.engine.native import NativeModel
@@ -17,7 +18,6 @@ from jumok.engine.structures import library
 from jumok.engine.transformer import NativeTransformer
 from jumok.models.encoder_decoder import Transformer
 from jumok.parts import PARTS, PartEntry
-from jumok.systems.translation import on_engine
 
 pytestmark = pytest.mark.skipif(library() is None, reason="needs a C compiler")
 
@@ -100,7 +100,15 @@ def sources_of(*lengths: int) -> list[list[int]]:
 
 
 def rules_of(options: DecodingOptions, sources: Sequence[Sequence[int]]) -> SearchRules:
-    return on_engine.rules_of(options, [len(source) for source in sources])
+    limits = options.limits
+    longest = [limits.longest_of(len(source)) for source in sources]
+    penalties = options.ranker.penalties(max(longest)).tolist()
+    patience = options.patience
+    enough = 0 if patience is None else max(1, ceil(options.beam * patience))
+    return SearchRules(
+        options.beam, START, END, limits.forbidden, options.minimum_length, longest, penalties,
+        enough,
+    )  # fmt: skip
 
 
 def by_torch(model, sources, options) -> list[Written]:
